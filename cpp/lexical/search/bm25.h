@@ -27,27 +27,28 @@ namespace oneiros::lexical {
 
 enum class Bm25Variant : std::uint8_t { kLucene, kRobertson, kAtire, kBm25Plus, kBm25L };
 
+// The scoring parameters of an index.
 struct Bm25 {
   Bm25Variant variant = Bm25Variant::kLucene;
   double k1 = 1.2;
   double b = 0.75;
-  double delta = 0.0;  // read by bm25plus and bm25l only
+  double delta = 0.0;  // bm25plus and bm25l only
   FieldWeights weights = {};
 };
 
-// By name: lucene, robertson, atire, bm25plus (or bm25+), bm25l.
-// Throws std::invalid_argument on another name, or unless k1 and delta are in [0, 1e100] (beyond,
-// a score could overflow) and b in [0, 1].
-// With a weight of the title or the tags, they are fields beside the text: make_field_weights(),
-// which throws too; a weight that is not given is 1.
+// Creates parameters for a variant by name: lucene, robertson, atire, bm25plus (or bm25+), bm25l.
+// Throws std::invalid_argument on another name, or unless k1 and delta are in [0, 1e100] (a score
+// could overflow beyond) and b is in [0, 1]. If a weight is given, title and tags are fields next
+// to the text, a missing weight being 1; make_field_weights() then throws for weights out of range.
 Bm25 make_bm25(std::string_view variant, double k1, double b, double delta,
                std::optional<double> title_weight = {}, std::optional<double> tags_weight = {});
 
-// How much a match on the term tells. Robertson's is below 0 for a term that more than half of the
-// documents hold. REQUIRES: 1 <= df <= document_count.
+// The weight of a term that occurs in df documents. Negative for robertson if that is more than
+// half of them. REQUIRES: 1 <= df <= document_count.
 double idf(Bm25Variant variant, std::uint64_t document_count, std::uint64_t df);
 
-// How much of the idf a document earns by holding the term tf times: one of the last column above.
+// The share of the idf that a document contributes: the last column of the table above. Increases
+// with the frequency and does not increase with the length, on which all score bounds rely.
 template <Bm25Variant Variant>
 class Saturation {
  public:
@@ -59,8 +60,8 @@ class Saturation {
         part_(bm25.weights.part),
         average_length_(average_length) {}
 
-  // All lengths and frequencies in parts, as FieldWeights has them. Times a power of two is exact:
-  // without a title and tags, a text scores the same bits whatever the weights.
+  // Lengths and frequencies are in units of FieldWeights::part. Since the unit is a power of two,
+  // scaling is exact: a document without title and tags gets the same bits for all weights.
   // REQUIRES: 1 <= frequency <= length.
   double operator()(double frequency, double length) const {
     const double tf = frequency * part_;
@@ -85,7 +86,7 @@ class Saturation {
   double average_length_;
 };
 
-// Calls body.template operator()<Variant>() for the variant that `variant` names.
+// Calls body.template operator()<Variant>(): one switch per search instead of one per posting.
 template <typename Body>
 void for_variant(Bm25Variant variant, const Body& body) {
   switch (variant) {

@@ -14,8 +14,8 @@ namespace oneiros::lexical {
 
 namespace {
 
-// How many of a term's best documents surely have k among them that the search may find; more than
-// there can be, if nobody knows.
+// The number of a term's best documents that certainly include k results; SIZE_MAX if unknown
+// because of a filter. Dead documents may be among the best.
 std::size_t reached_count(const SegmentView& view, const AllowedRows& allowed, std::size_t k) {
   const DocumentTable& documents = view.segment->documents();
   if (!allowed.are_all() || view.document_limit != documents.size()) {

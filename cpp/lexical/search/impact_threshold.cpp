@@ -6,7 +6,7 @@ namespace oneiros::lexical {
 
 namespace {
 
-// More than rounding can make of a sum.
+// A margin for the rounding of sums.
 constexpr double kRounding = 1.0 - 1e-9;
 
 }  // namespace

@@ -7,10 +7,10 @@ namespace oneiros::lexical {
 
 namespace {
 
-// With fewer postings than one to so many documents, a window is searched by its marks.
+// With fewer than one posting per this many documents, a window is read by its marks.
 constexpr std::size_t kSparse = 512;
 
-// Passes the postings before the document.
+// Moves the list to its first posting at or after the document.
 void advance(ImpactList& list, DocumentNumber document) {
   if (list.is_exhausted() || list.document() >= document) {
     return;
