@@ -1,4 +1,4 @@
-// Table lookups for the rows of one SIMD path; part of kernels_of_path.h.
+// Table look-ups on one SIMD path; part of kernels_of_path.h.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace oneiros::ONEIROS_PATH {
 
 namespace {
 
-// The table of a lookup: `size` values and behind them the one for codes that are no index.
+// A look-up table: `size` values, followed by the value for codes that are not an index.
 template <typename Real>
 struct Table {
   const Real* values;
@@ -32,7 +32,7 @@ ONEIROS_ALWAYS_INLINE void look_up_one_by_one(Table<Real> table, const Real* cod
 
 #if defined(__AVX512F__)
 
-// The index of each code. A code beyond every integer becomes, unsigned, the largest.
+// The index of each code. Codes beyond every integer become the largest unsigned one.
 ONEIROS_ALWAYS_INLINE __m512i indices_of(__m512 codes, __m512i outside) {
   const __m512i whole = _mm512_cvttps_epi32(codes);
   const __mmask16 is_whole = _mm512_cmp_ps_mask(_mm512_cvtepi32_ps(whole), codes, _CMP_EQ_OQ);
@@ -43,7 +43,7 @@ ONEIROS_ALWAYS_INLINE __m512 keep_nan(__m512 codes, __m512 values) {
   return _mm512_mask_mov_ps(values, _mm512_cmp_ps_mask(codes, codes, _CMP_UNORD_Q), codes);
 }
 
-// Up to 32 entries stand in two registers, which one instruction looks into.
+// Up to 32 entries fit two registers, which one permute instruction covers.
 ONEIROS_ALWAYS_INLINE std::size_t look_up_in_registers(Table<float> table, const float* codes,
                                                        float* result, std::size_t size) {
   const auto held = static_cast<std::uint32_t>((std::uint64_t{1} << (table.size + 1)) - 1);
@@ -74,7 +74,7 @@ ONEIROS_ALWAYS_INLINE std::size_t look_up_by_lanes(Table<float> table, const flo
   return i;
 }
 
-// Entries [begin, begin + 8) of a table, as far as it has them.
+// Entries [begin, begin + 8) of a table, zero beyond its end.
 ONEIROS_ALWAYS_INLINE __m512d entries(Table<double> table, std::size_t begin) {
   const std::size_t held = table.size + 1;
   const std::size_t count = held < begin ? 0 : held - begin;
@@ -82,7 +82,7 @@ ONEIROS_ALWAYS_INLINE __m512d entries(Table<double> table, std::size_t begin) {
                                table.values + (held < begin ? 0 : begin));
 }
 
-// Up to 32 entries stand in four registers, of which one instruction looks into two.
+// Up to 32 entries fit four registers; one permute covers two of them.
 ONEIROS_ALWAYS_INLINE std::size_t look_up_in_registers(Table<double> table, const double* codes,
                                                        double* result, std::size_t size) {
   const __m512d first = entries(table, 0);

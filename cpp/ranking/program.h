@@ -1,4 +1,4 @@
-// A formula put together from kernels: inputs, then instructions, each the value of one register.
+// A program of kernels: inputs, then instructions, each of which writes one register.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace oneiros {
 
-// A column or a signal; where it is absent, every row has the default.
+// A column or signal, with a default for when it is absent.
 struct ValueInput {
   std::string name;
   double otherwise;
 };
 
-// The age, now - time, of the first of these times that is not NaN, in units of so many seconds. It
-// is formed as a double. A time after now gives 0; no time at all, NaN.
+// The age of a row: now minus the first of these times that is not NaN, in units of `unit_seconds`,
+// computed in double precision. A time after now gives 0, no time at all NaN.
 struct AgeInput {
   std::vector<std::string> times;
   double unit_seconds;
@@ -29,16 +29,17 @@ struct AgeInput {
 
 using ProgramInput = std::variant<ValueInput, AgeInput>;
 
+// One step: a kernel applied to registers.
 struct Instruction {
   std::string kernel;
-  std::vector<std::size_t> inputs;  // registers before its own
+  std::vector<std::size_t> inputs;  // registers written before this one
   KernelParameters parameters;
 };
 
-// What a run tells besides the values it writes.
+// The results of a run besides the values.
 struct Outcome {
-  std::size_t future_count = 0;  // rows with a needed time after now
-  bool is_within = true;         // no value of a judged column breaks its range
+  std::size_t future_count = 0;  // rows with a required time after now
+  bool is_within = true;         // all checked columns are within their ranges
 };
 
 // Immutable once made; any number of threads may run it.

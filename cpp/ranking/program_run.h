@@ -1,4 +1,4 @@
-// One run of a program: the walk over the rows, tile by tile.
+// One execution of a program: a loop over tiles of rows that fit the first-level cache.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,15 @@
 
 namespace oneiros {
 
+// Holds the layout and loops of a run. Several threads may execute disjoint row ranges.
 template <typename Real>
 class ProgramRun {
  public:
   // Throws as Program::run(). REQUIRES: both arguments outlive the object.
   ProgramRun(const Program& program, const Program::Run<Real>& run);
 
-  // Writes the rows [begin, end) of the results. Thread-safe: parts that do not overlap may run at
-  // once.
+  // Writes rows [begin, end) of the results. Thread-safe for disjoint ranges, which must begin at
+  // the chunk boundaries that run() chooses.
   [[nodiscard]] Outcome work(std::size_t begin, std::size_t end) const;
 
  private:
@@ -27,7 +28,7 @@ class ProgramRun {
   struct Tile {
     std::size_t row;
     std::size_t size;
-    std::size_t end;  // of the part
+    std::size_t end;  // the end of the range
   };
 
   [[nodiscard]] static Scratch& scratch_of_thread();

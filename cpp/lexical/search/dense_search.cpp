@@ -167,7 +167,7 @@ class DenseSearch {
     }
   }
 
-  // A window from the document on, without scores yet.
+  // Opens an empty window at `base`.
   void open_window(DocumentNumber base) {
     std::size_t postings = 0;
     for (std::size_t i = first_essential_; i < lists_.size(); ++i) {

@@ -33,7 +33,7 @@ class ImpactCells {
   static constexpr std::uint32_t kCoarse = 16;
 
   ImpactCells() = default;  // no cells
-  // REQUIRES: at most kCount.
+  // REQUIRES: at most kCount cells.
   explicit ImpactCells(std::vector<ImpactCell> cells);
 
   std::span<const ImpactCell> cells() const { return cells_; }
@@ -86,7 +86,7 @@ class ImpactEncoder {
   static constexpr std::uint32_t kUsualLengths = 4096;
   static constexpr std::size_t kUsualClasses = 4;
 
-  // One cell's share of a class: the lengths from `shortest` up to the next one's.
+  // A cell's part of a class: the lengths from `shortest` up to the next part's.
   struct Part {
     std::uint32_t shortest;
     std::uint8_t code;

@@ -7,8 +7,8 @@
 
 namespace oneiros::lexical {
 
-// Documents of a window where most of them may score: 32 KiB of scores, which the first cache
-// holds. Where few do, one of kSparseWindow documents is read by its marks.
+// Sizes of a window, in documents. The dense one has 32 KiB of scores, which fit the first-level
+// cache. The sparse one is read by its marks, so that untouched parts cost little.
 inline constexpr std::uint32_t kDenseWindow = 1U << 14U;
 inline constexpr std::uint32_t kSparseWindow = 1U << 15U;
 

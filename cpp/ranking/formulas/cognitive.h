@@ -12,7 +12,7 @@ namespace oneiros::formulas {
 
 inline constexpr Rule kCategory{0.0, 3.0, false, true, "must be 0, 1, 2 or 3"};
 
-// The entry of a table of four by category; NaN for no category.
+// The entry of a table of four by category; NaN for other categories.
 template <typename Real>
 ONEIROS_ALWAYS_INLINE Real by_category(const Real* table, Real category) {
   Real value = category == Real(0) ? table[0] : kNaN<Real>;
@@ -31,7 +31,7 @@ struct RetentionOfModel {
     const Real steadiness = at_least(stability, Real(0.01));
     const Real weight = at_most(Real(1) + Real(2) * importance, Real(3));
     const Real pace = steadiness * weight * beta_days;
-    // An endless age over an endless beta: what is procedural stays.
+    // An infinite age over an infinite beta: procedural memories do not decay.
     const Real spent = pace > std::numeric_limits<Real>::max() ? Real(0) : elapsed(days) / pace;
     const Real lost = kIsPower ? Real(1.4427) * logarithm_of_one_plus(spent) : spent;
     const Real kept = at_least(decay(lost), floor);
@@ -61,7 +61,7 @@ struct RetentionScore {
 
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real similarity, Real retention) {
-    // Of each row, so that the loop stays SIMD; and NaN^0 is no 1 here.
+    // Chosen per row, so that the loop stays vectorised; and NaN^0 is NaN here, not 1.
     const Real alpha = is_nan(retention) ? retention : numbers[0];
     return similarity * power(retention, alpha);
   }

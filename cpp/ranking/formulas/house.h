@@ -7,8 +7,8 @@
 
 namespace oneiros::formulas {
 
-// H3: w bm25 / best_bm25 + (1 - w) max(cosine, 0); where no candidate has a BM25 above 0, its part
-// is 0. The kernel blend finds the best in the list itself.
+// H3: w bm25 / best_bm25 + (1 - w) max(cosine, 0); the first term is 0 if no candidate has a
+// positive BM25. The kernel `blend` finds the best in the list itself.
 struct BlendWithBest {
   static constexpr Signature kSignature{
       "blend_with_best", {{"bm25"}, {"best_bm25"}, {"cosine"}}, {{"weight", kShare}}};

@@ -11,8 +11,8 @@
 
 namespace oneiros::formulas {
 
-// O3: low + (1 - low) (s - worst) / (best - worst); where all are equal, 1. The kernel
-// minmax_floor finds worst and best in the list itself.
+// O3: low + (1 - low) (s - worst) / (best - worst); 1 if all are equal. The kernel minmax_floor
+// finds worst and best in the list itself.
 struct MinmaxFloorBetween {
   static constexpr Signature kSignature{
       "minmax_floor_between", {{"score"}, {"worst"}, {"best"}}, {{"low", kShare}}};
@@ -20,7 +20,7 @@ struct MinmaxFloorBetween {
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real score, Real worst, Real best) {
     const Real low = numbers[0];
-    // Halves where the difference of two finite numbers is none; only there, as half of the
+    // Halved where the difference of two finite numbers overflows; only there, since half of the
     // smallest number is 0.
     const Real part = best - worst > std::numeric_limits<Real>::max() ? Real(0.5) : Real(1);
     const Real range = best * part - worst * part;
@@ -31,9 +31,9 @@ struct MinmaxFloorBetween {
   }
 };
 
-// O4: in range 1, else 1 / (1 + days away / days of the range); more days away than the range has,
-// or endlessly far, 0. The range's days are whole, rounded down, at least one; a part of a day away
-// counts as a whole one before the start and as none after the end. Times in seconds.
+// O4: 1 in the range, otherwise 1 / (1 + days away / days of the range); 0 beyond as many days away
+// as the range has. The range's days are rounded down, at least one. A fraction of a day counts as
+// a whole day before the start and as none after the end. Times in seconds.
 struct TemporalProximity {
   static constexpr Signature kSignature{"temporal_proximity", {{"time"}, {"start"}, {"end"}}, {}};
 
@@ -42,12 +42,12 @@ struct TemporalProximity {
                                           Real end) {
     const Real day = Real(86400);
     const Real range_days = at_least(rounded_down((end - start) / day), Real(1));
-    // At least one day, as the quotient of a few subnormal seconds may be 0.
+    // At least one day: the quotient of a few subnormal seconds may be 0.
     const Real days_before = at_least(-rounded_down((time - start) / day), Real(1));
     const Real days_after = rounded_down((time - end) / day);
     const Real days = time < start ? days_before : days_after;
     const Real near = Real(1) / (Real(1) + days / range_days);
-    // Of endless times, none but those within the range are near it.
+    // Infinite times have a proximity only inside the range.
     const Real reach = at_most(range_days, std::numeric_limits<Real>::max());
     const Real outside = (days <= reach) & (start <= end) ? near : Real(0);
     const bool is_within = (start <= time) & (time <= end);
@@ -102,7 +102,7 @@ struct FlooredDecay {
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* /*numbers*/, Real age_days, Real rate,
                                           Real floor) {
-    // Without decay an endless age is as good as any.
+    // Without decay even an infinite age has no effect.
     const Real exponent = rate == Real(0) ? Real(0) : elapsed(age_days) * rate;
     const Real decayed = at_least(decay(exponent), floor);
     const Real timed = is_nan(age_days) ? Real(1) : decayed;
@@ -230,7 +230,7 @@ struct TieBreak {
   }
 };
 
-// O32: what it adds for youth: gain exp(-age / tau). No timestamp: nothing.
+// O32: the added term for recency: gain exp(-age / tau). No timestamp: 0.
 struct Freshness {
   static constexpr Signature kSignature{
       "freshness", {{"age_days"}}, {{"gain", kWeight}, {"tau_days", kPositive}}};

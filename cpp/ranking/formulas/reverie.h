@@ -24,7 +24,7 @@ struct TimeDecayBoost {
   }
 };
 
-// R6: table[depth - 1]. No depth of the three: NaN.
+// R6: table[depth - 1]. NaN for a depth that is not 1, 2 or 3.
 struct DepthWeight {
   static constexpr Signature kSignature{
       "depth_weight", {{"depth", &kDepth}}, {{"table", kWeight, 3}}};
@@ -50,7 +50,7 @@ struct SpreadWeight : OfCountAlone<SpreadWeight> {
   }
 };
 
-// R8: exp((age / tau) (1 - 1 / S)) in [low, high]; exactly 1 at S = 1 for every age, as at age 0
+// R8: exp((age / tau) (1 - 1 / S)) in [low, high]; exactly 1 at S = 1 for every age and at age 0
 // for every S > 0; S <= 0 gives low. No timestamp: 1.
 struct StabilityBoost {
   static void check(const double* numbers);
@@ -65,15 +65,15 @@ struct StabilityBoost {
     const Real low = numbers[1];
     const Real high = numbers[2];
     const Real bounded = at_most(stability, std::numeric_limits<Real>::max());
-    // As doubles, so that the exponent is rounded once: what it is off by is multiplied by itself.
-    // (S - 1) / S is 1 - 1/S, without the cancellation near S = 1, where long ages would make it
-    // count. No division behind a condition: it would keep the loop from becoming SIMD.
+    // In double, so that the exponent is rounded once, since its error is amplified. (S - 1) / S
+    // equals 1 - 1/S without the cancellation near S = 1, which long ages would make visible. The
+    // division is unconditional: a branch would prevent vectorisation.
     const double taus =
         static_cast<double>(elapsed(age_days)) * rate_of(static_cast<double>(numbers[0]));
     const double gain = (static_cast<double>(bounded) - 1.0) / static_cast<double>(bounded);
     const auto product = static_cast<Real>(taus * gain);
-    // Both factors can be infinite while the other is 0: an endless age at S = 1, a vanishing S at
-    // age 0. The formula's value there is exp(0).
+    // One factor can be infinite while the other is 0: an infinite age at S = 1, S near 0 at age 0.
+    // The formula's value there is exp(0).
     const Real exponent = is_nan(product) ? Real(0) : product;
     Real factor = clamped(exponential(exponent), low, high);
     factor = stability <= Real(0) ? low : factor;
@@ -135,7 +135,7 @@ struct Staleness {
   }
 };
 
-// R16: accesses (1 + revisions) weight / age; where nothing is to be divided 0, at any age.
+// R16: accesses (1 + revisions) weight / age; 0 if the numerator is 0, at any age.
 struct Signal {
   static constexpr Signature kSignature{
       "signal", {{"access_count"}, {"age_days"}, {"revision_count"}, {"weight"}}, {}};
