@@ -30,7 +30,7 @@ bool is_zero_bits(T value) {
   }
 }
 
-// The rule in words.
+// The rule in words, for error messages.
 template <typename T>
 std::string range_of(const ColumnRule<T>& rule) {
   if (std::is_floating_point_v<T> && rule.high == kHighest<T>) {
@@ -52,7 +52,7 @@ void check_range(std::string_view name, std::span<const T> values, const ColumnR
   }
 }
 
-// The column that `given` is for, once its name, type, length and values are judged.
+// The column `given` refers to, after its name, type, length and values have been checked.
 Column checked(const ColumnValues& given, std::size_t rows) {
   const std::string name(given.name);
   const std::optional<Column> column = column_named(given.name);
@@ -79,7 +79,7 @@ Column checked(const ColumnValues& given, std::size_t rows) {
 }  // namespace
 
 Columns::Columns(std::size_t rows) {
-  // Where all is refused, most stays free for the rest of the process: step down steeply.
+  // If a large reservation is refused, take much less: most addresses must stay free for others.
   for (std::size_t tried = std::max(rows, kFewestRows);; tried = std::max(tried / 8, kFewestRows)) {
     try {
       reserve(tried);

@@ -45,7 +45,7 @@ class Kernel {
   [[nodiscard]] std::span<const Real> numbers() const noexcept {
     return all<Real>().first(signature().number_count);
   }
-  // The table; behind its end stands the kernel's first parameter, `otherwise`.
+  // The table. The kernel's first parameter, `otherwise`, is stored one past its end.
   template <typename Real>
   [[nodiscard]] std::span<const Real> table() const noexcept {
     const std::size_t first = signature().number_count;

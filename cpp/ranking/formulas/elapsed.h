@@ -45,7 +45,7 @@ ONEIROS_ALWAYS_INLINE Real clamped(Real x, Real low, Real high) {
   return x > high ? high : raised;
 }
 
-// x, or NaN where x is no count: below 0 or endless.
+// x, or NaN if x is not a count: negative or infinite.
 template <typename Real>
 ONEIROS_ALWAYS_INLINE Real as_count(Real x) {
   const Real bounded = x < Real(0) ? kNaN<Real> : x;
