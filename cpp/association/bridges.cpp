@@ -15,11 +15,11 @@ namespace oneiros {
 
 namespace {
 
-// Links that were gathered, one an index.
+// Links gathered for one decay pass, as parallel vectors.
 struct Gathered {
   std::vector<double> weights;
   std::vector<double> last_seconds;
-  std::vector<std::uint32_t> froms;  // an end's place, or a row's number
+  std::vector<std::uint32_t> froms;  // the index of an end, or the number of a row
   std::vector<std::uint32_t> targets;
 
   void clear() {
@@ -38,11 +38,11 @@ struct Gathered {
 
 struct BridgeMemory {
   Gathered links;
-  IdTable<std::uint32_t> numbers;   // of the rows that links lead to from any end
+  IdTable<std::uint32_t> numbers;   // rows linked to any end
   std::vector<std::uint32_t> rows;  // by number
   std::vector<double> to_ends;      // by number and end: the link's weight, 0 for none
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> unlinked;  // places of ends
-  std::vector<Reached> bridges;  // by number; of value 0 where it is none
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> unlinked;  // index pairs of ends
+  std::vector<Reached> bridges;  // by number; value 0: not a bridge
   std::vector<double> values;
   std::vector<std::uint32_t> order;
 };
@@ -138,7 +138,7 @@ class Search {
     }
   }
 
-  // Gathers the links between rows that links lead to from the ends.
+  // Gathers the links between rows that are linked to ends.
   void look_between() {
     Gathered& links = memory_.links;
     links.clear();
@@ -162,7 +162,7 @@ class Search {
     decay_weights(links.weights, links.last_seconds, rule_.clock);
   }
 
-  // Whether a path may begin by it.
+  // True if a path may start at the end.
   [[nodiscard]] bool is_near_first(std::uint32_t number) const {
     return std::ranges::any_of(memory_.unlinked,
                                [&](const auto& pair) { return to_end(number, pair.first) > 0.0; });

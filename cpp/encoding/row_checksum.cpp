@@ -14,7 +14,7 @@ constexpr std::uint64_t kInteger = 0xd1b54a32d192ed03;
 constexpr std::uint64_t kText = 0x8cb92ba72f3d8dd7;
 constexpr std::uint64_t kBytes = 0xaef17502108ef2d9;
 
-// The finaliser of SplitMix64: each bit that goes in turns about half of those that come out.
+// The finaliser of SplitMix64: each input bit flips about half of the output bits.
 constexpr std::uint64_t mixed(std::uint64_t bits) {
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;

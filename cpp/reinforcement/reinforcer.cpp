@@ -1,7 +1,17 @@
-// A use is applied in one piece under mutex_: sessions, then columns, then links, then the queue.
-// Nothing can come between, so a use is in the columns exactly when it waits here, and what is read
-// anew from the store is strengthened by each waiting use once, in order.
-// Cost of a use of k rows: O(k) on columns, O(min(k, most_linked)^2) links.
+// Reinforcement with a write-behind queue.
+//
+// Algorithm: under mutex_, a use changes sessions, then columns, then links, and is then appended
+// to the queue. The writing thread copies what the queue owes (owed()), writes it to the store as
+// differences, and drops the written uses. When rows are loaded again from the store, the queue is
+// applied to them again, in order.
+//
+// Invariants: a use is contained in the columns exactly if it is in the queue or in the store,
+// never twice. Nothing is applied between close() and open() except by the writing thread. Rows
+// that are gone gain nothing.
+//
+// Cost of a use of k rows: O(k) on columns, O(min(k, most_linked)^2) on links. A crash loses only
+// queued uses (docs of the store: at most one second or 1,000 events). Source:
+// docs/systems/reverie.md R20; docs/systems/cognitive.md C11 to C13; docs/systems/house.md H7.
 #include "reinforcement/reinforcer.h"
 
 #include <algorithm>
@@ -31,7 +41,7 @@ std::vector<std::uint32_t> ascending(std::vector<std::uint32_t> rows) {
   return rows;
 }
 
-// Whether the store is to be told nothing of the use.
+// True if the use changes nothing in the store.
 bool is_empty(const Use& use) {
   return use.rows.empty() && (!use.rule->links || use.direct.size() < 2);
 }
@@ -40,7 +50,7 @@ std::pair<std::uint32_t, std::uint32_t> ordered(std::uint32_t a, std::uint32_t b
   return {std::min(a, b), std::max(a, b)};
 }
 
-// The pairs whose links gain. C13.
+// The pairs whose links gain. Source: C13.
 RowPairs pairs_of(const Use& use) {
   RowPairs pairs;
   if (!use.rule->links) {
@@ -113,7 +123,7 @@ void Reinforcer::apply_now(Use use) {
   keep(std::move(use));
 }
 
-// Checks it, takes out what is gone, and finds what gains nothing.
+// Validates the use, removes rows that are gone, and finds the rows that gain nothing.
 void Reinforcer::prepare(Use& use) const {
   require_valid(use.rule->found);
   require_valid(use.rule->linked);
@@ -140,7 +150,7 @@ void Reinforcer::prepare(Use& use) const {
   }
 }
 
-// REQUIRES: the rows are of the use.
+// REQUIRES: the rows belong to the use.
 void Reinforcer::strengthen(const Use& use, std::span<const std::uint32_t> rows) {
   if (rows.empty()) {
     return;
@@ -150,7 +160,7 @@ void Reinforcer::strengthen(const Use& use, std::span<const std::uint32_t> rows)
   if (use.session) {
     spread = sessions_->add(rows, *use.session);
   }
-  // Those that gain by the rule of what was found, of what links brought, and nothing.
+  // Rows are split by the rule that applies: found, reached by links, or none.
   ReinforcementRule nothing = use.rule->found;
   nothing.gain = 0.0;
   const std::array<const ReinforcementRule*, 3> rules{&use.rule->found, &use.rule->linked,

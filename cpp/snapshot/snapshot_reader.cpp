@@ -60,11 +60,11 @@ SnapshotHeader read_header(std::span<const std::byte> file) {
   return header;
 }
 
-// Columns are mapped once more by whoever takes them, and most searches read no occurrences:
-// mapping their pages for the checksum alone would take longer than copying them.
+// Columns are mapped again where they are used, and most searches read no occurrences: mapping
+// their pages for the checksum alone would take longer than copying them.
 bool is_copied(SectionKind kind) { return is_column(kind) || kind == SectionKind::kOccurrences; }
 
-// The checksum of a stretch of the file, which goes through a buffer.
+// The checksum of a range of the file, read through a buffer.
 std::uint32_t copied_sum(int file, std::uint64_t offset, std::size_t size) {
   std::array<std::byte, std::size_t{1} << 16U> buffer;
   std::uint32_t sum = crc32c({});
@@ -82,7 +82,7 @@ std::uint32_t copied_sum(int file, std::uint64_t offset, std::size_t size) {
   return sum;
 }
 
-// One section may be most of the file: so threads share pieces, whose sums are then joined.
+// One section may be most of the file: threads share pieces, whose checksums are then combined.
 void check_sums(const Descriptor& descriptor, std::span<const std::byte> file,
                 std::span<const SectionEntry> table, std::size_t threads) {
   constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
@@ -152,7 +152,7 @@ MappedFile::MappedFile(const std::filesystem::path& path, const Descriptor& file
   require_sense(S_ISREG(status.st_mode), "no plain file");
   require_sense(status.st_size > 0, "empty");
   const auto size = static_cast<std::size_t>(status.st_size);
-  // Not populated: the threads that read it first share that work, too.
+  // Not populated: the threads that read the pages first share that work.
   void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (start == MAP_FAILED) {
     refuse(path);
@@ -161,7 +161,8 @@ MappedFile::MappedFile(const std::filesystem::path& path, const Descriptor& file
 }
 
 MappedFile::~MappedFile() {
-  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());  // nobody reads it any more
+  ::munmap(const_cast<std::byte*>(bytes_.data()),
+           bytes_.size());  // all users hold a reference, so none is left
 }
 
 SnapshotReader::SnapshotReader(const std::filesystem::path& path, std::size_t threads,

@@ -1,7 +1,9 @@
-// One statement reads one row. A read transaction around them makes the rows those of one state; it
-// costs less than a statement for lists of each length, and the row comes by its number, so that
-// SQLite walks down two trees a memory and nothing else. Checksums are compared over SQLite's own
-// pages; what is kept is copied then, since it is gone with the next step.
+// Reading rows of the store by number, with verification.
+//
+// One prepared statement reads one row, in a read transaction around all of them, so that the rows
+// come from one state. That costs less than statements with lists of each length, and SQLite only
+// descends two B-trees per memory. Checksums are computed on SQLite's own pages; cells that are
+// kept are copied, since the next step invalidates them.
 #include "store/row_reader.h"
 
 #include <array>
@@ -33,7 +35,7 @@ Cell cell_of(const Sqlite& sqlite, sqlite3_value* value) {
   }
 }
 
-// Holds a connection's mutex, so that each call of SQLite finds it held already.
+// Holds the connection's mutex, so that SQLite's calls do not each acquire it.
 class HeldMutex {
  public:
   HeldMutex(const Sqlite& sqlite, sqlite3* connection)
@@ -55,7 +57,7 @@ bool run(const Sqlite& sqlite, sqlite3_stmt* statement) {
   return is_done;
 }
 
-// Ends what it was told has begun, however its block is left.
+// Ends the transaction it was given, however the block is left.
 class Ending {
  public:
   Ending(const Sqlite& sqlite, sqlite3_stmt* row, sqlite3_stmt* commit)
@@ -72,14 +74,14 @@ class Ending {
  private:
   const Sqlite& sqlite_;
   sqlite3_stmt* row_;
-  sqlite3_stmt* commit_;  // null: the transaction is the caller's
+  sqlite3_stmt* commit_;  // null: the transaction belongs to the caller
 };
 
 }  // namespace
 
 Cell ReadRows::copy_of(const Cell& cell) {
   const auto copied = [this](const void* from, std::size_t size) {
-    void* const to = contents_->allocate(size + 1, 1);  // + 1: the copy of nothing has an address
+    void* const to = contents_->allocate(size + 1, 1);  // + 1: an empty copy has an address too
     if (size > 0) {
       std::memcpy(to, from, size);
     }

@@ -1,9 +1,9 @@
-// The functions of the SQLite that Python's module apsw carries, for statements of the core's own
-// on connections that apsw opened.
+// The functions of the SQLite library that Python's module apsw contains, for statements on
+// connections that apsw opened.
 //
-// A process must not hold one file open through two copies of SQLite: closing one lets go of the
-// other's locks. So none is linked here. SQLite hands its functions to what it loads as an
-// extension, which this library can be; see sqlite3_oneiros_init below.
+// A process must not open a file through two copies of SQLite: closing one releases the other's
+// POSIX locks. So no SQLite is linked here. SQLite passes its functions to extensions that it
+// loads, and this library can be loaded as one; see sqlite3_oneiros_init below.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct Sqlite {
   static constexpr int kFloat = 2;
   static constexpr int kText = 3;
   static constexpr int kBlob = 4;
-  static constexpr unsigned kPersistent = 1;  // of a statement: it will be kept
+  static constexpr unsigned kPersistent = 1;  // hint for statements that are kept
 };
 
 // Null until SQLite has loaded this library as an extension. Thread-safe.
@@ -50,5 +50,6 @@ struct Sqlite {
 
 }  // namespace oneiros
 
-// What SQLite calls to load this library as an extension, from any thread; the first call counts.
+// Called by SQLite to load this library as an extension, from any thread; only the first call has
+// an effect.
 extern "C" int sqlite3_oneiros_init(sqlite3* connection, char** message, const void* routines);

@@ -21,13 +21,13 @@ thread_local bool t_is_inside = false;
 
 std::atomic<ThreadPool*> process_pool = nullptr;
 
-// How often whoever waits for helpers pauses meanwhile.
+// How often a thread that waits for helpers calls `pause`.
 constexpr auto kPausePeriod = std::chrono::milliseconds(50);
 
 #ifndef _WIN32
 
-// Registered when the library is loaded, before anyone can fork with a pool. Without it no thread
-// may be started: a child would wait for one for ever.
+// Registered when the library is loaded, before a fork can happen with a pool. Without it no thread
+// may be started: a child would wait for one forever.
 const bool forks_are_safe =
     pthread_atfork(nullptr, nullptr, [] { process_pool.store(nullptr); }) == 0;
 
@@ -43,7 +43,7 @@ std::size_t processors_but_one() {
 
 }  // namespace
 
-// One run() under way, on its caller's stack. Guarded by the pool's mutex.
+// A run() in progress, on its caller's stack. Guarded by the pool's mutex.
 struct ThreadPool::Call {
   ChunkedLoop* loop;
   std::size_t wanted;  // helpers that may still join
@@ -66,7 +66,7 @@ ThreadPool::~ThreadPool() {
 }
 
 ThreadPool& ThreadPool::of_process() {
-  // No lock and no static local: a fork could leave either taken.
+  // No lock or static local: a fork could leave either locked.
   ThreadPool* pool = process_pool.load();
   if (pool == nullptr) {
     auto made = std::make_unique<ThreadPool>(processors_but_one());
@@ -117,7 +117,7 @@ void ThreadPool::start_missing() {
       workers_.emplace_back([this] { serve(); });
     }
   } catch (const std::exception&) {
-    return;  // no more threads or memory: those that run, and the callers, do it all
+    return;  // no more threads or memory: the existing threads and the callers do the work
   }
 }
 
@@ -141,7 +141,7 @@ void ThreadPool::serve() {
     call.loop->work({});
     lock.lock();
     if (--call.helping == 0) {
-      call.left.notify_one();  // under the lock: without it the call might be gone
+      call.left.notify_one();  // under the lock: after it, the call may be gone
     }
   }
 }
