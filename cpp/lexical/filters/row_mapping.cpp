@@ -7,7 +7,7 @@ namespace oneiros::lexical {
 
 namespace {
 
-// As many documents are looked through in the time that one row takes to be looked up.
+// Documents scanned in the time of looking up one row.
 constexpr std::size_t kRowCost = 4;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How an index weighs a query, searches and scores: from the documents of one moment.
+// Weighing, searching and scoring over one view of the index.
 #include <algorithm>
 #include <cassert>
 #include <utility>

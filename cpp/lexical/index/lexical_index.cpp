@@ -15,11 +15,11 @@ namespace oneiros {
 
 namespace {
 
-// A batch becomes visible at once.
+// The texts of a batch become visible at once.
 constexpr std::size_t kBatchTexts = 256;
 constexpr std::size_t kBatchBytes = std::size_t{1} << 20U;
 
-// From the last word of a tag to the first of the next.
+// The distance between the last word of a tag and the first of the next.
 constexpr std::uint32_t kTagGap = 64;
 
 std::shared_ptr<Analyzer> required(std::shared_ptr<Analyzer> analyzer) {
@@ -37,7 +37,7 @@ void check_field(std::string_view field, const std::string& name) {
   }
 }
 
-// `place` follows the names of the fields' lists, as in texts[3].
+// `place` is appended to the field names in messages, as in texts[3].
 void check_text(const IndexedText& text, const std::array<const char*, 3>& names,
                 const std::string& place) {
   check_field(text.text, names[0] + place);
@@ -63,7 +63,7 @@ std::size_t bytes_of(const IndexedText& text) {
   return text.text.size() + text.title.size() + text.tags.size();
 }
 
-// Runs add(start, end) for the batches of `count` texts, in order.
+// Calls add(start, end) for batches of `count` texts, in order.
 template <typename BytesOf, typename Add>
 void for_each_batch(std::size_t count, BytesOf bytes, Add add) {
   std::size_t start = 0;
@@ -83,10 +83,10 @@ void for_each_batch(std::size_t count, BytesOf bytes, Add add) {
                       ", got " + got);
 }
 
-// A pause of one thread that ends the work of others too.
+// Makes the interrupt of one thread end the work of the others too.
 class SharedPause {
  public:
-  // Borrows its argument, which may be empty, for the thread that makes this.
+  // Refers to its argument, which may be empty, and belongs to the constructing thread.
   explicit SharedPause(const Interrupt& pause) : pause_(pause) {}
 
   void operator()() {
@@ -104,7 +104,7 @@ class SharedPause {
     }
   }
 
-  // What the pause threw, if it did. REQUIRES: no thread works any more.
+  // The exception of the interrupt, if any. REQUIRES: no thread is working any more.
   void rethrow() const {
     if (thrown_) {
       std::rethrow_exception(thrown_);
@@ -120,7 +120,7 @@ class SharedPause {
   std::atomic<bool> is_over_ = false;
 };
 
-// Whether a search for the words alone does the same.
+// True if the query is equivalent to a search for its words.
 bool is_plain(const lexical::AnalyzedClauses& analyzed) {
   return std::ranges::all_of(analyzed.clauses, [](const lexical::Clause& clause) {
     return clause.occur == lexical::Occur::kShould && clause.kind == lexical::ClauseKind::kWord &&

@@ -7,7 +7,7 @@ namespace oneiros::lexical {
 
 namespace {
 
-// Those of documents that are in `within` as well; null stands for all.
+// The postings of documents that are also in `within`; null: all.
 RawPostings narrowed(const RawPostings& postings, const ClauseReader::Documents* within) {
   if (within == nullptr) {
     return postings;

@@ -18,7 +18,7 @@ std::uint64_t read_size(const std::uint8_t* bytes) {
 
 }  // namespace
 
-// The row comes last: it alone says how many documents there are.
+// The row comes last: its size is the number of documents.
 DocumentNumber DocumentTable::append(const Document& document) {
   const std::size_t number = rows_.size();
   rows_.reserve_ahead(number + 1);
@@ -74,7 +74,7 @@ void DocumentTable::copy(std::span<const Origin> origins, const std::atomic<bool
 void DocumentTable::copy_occurrences(std::span<const Origin> origins,
                                      const std::atomic<bool>* is_cancelled,
                                      std::size_t packed_from) {
-  constexpr std::size_t kCancelStep = 4096;  // documents between two looks
+  constexpr std::size_t kCancelStep = 4096;  // documents between two checks for cancellation
   const auto for_each = [&](std::size_t step, auto visit) {
     for (std::size_t i = 0; i < origins.size(); i += step) {
       if (i % kCancelStep == 0 && is_cancelled != nullptr &&
@@ -102,7 +102,8 @@ void DocumentTable::copy_occurrences(std::span<const Origin> origins,
     });
     return;
   }
-  constexpr std::size_t kSampled = 8;  // one of so many documents tells what is frequent
+  constexpr std::size_t kSampled =
+      8;  // one in this many documents is sampled for symbol frequencies
   OccurrenceCode::Counts counts{};
   for_each(kSampled, [&](const Origin& one) {
     one.table->for_each_code(one.number, [&](std::uint64_t code, std::uint64_t /*step*/) {
@@ -123,7 +124,7 @@ void DocumentTable::copy_occurrences(std::span<const Origin> origins,
 }
 
 std::size_t DocumentTable::mean_occurrence_bytes() const {
-  constexpr std::size_t kUnpacked = 2;  // as many, or less
+  constexpr std::size_t kUnpacked = 2;  // at most this many
   const std::size_t bytes =
       packed_.is_used() ? kUnpacked * packed_.byte_count() : occurrences_.size();
   return bytes / std::max<std::size_t>(size(), 1);

@@ -11,7 +11,7 @@ void MutableRows::reserve() {
 void MutableRows::append(std::uint32_t row) noexcept {
   const auto document = static_cast<DocumentNumber>(previous_.size());
   const std::uint32_t slot = slots_.find(row);
-  // Whoever finds a document, finds what came before it.
+  // A reader that finds a document also finds its predecessor.
   if (slot == TermTable::kAbsent) {
     previous_.push_back(kNoDocument);
     latest_.push_back(Latest(document));
