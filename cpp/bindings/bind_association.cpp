@@ -81,13 +81,13 @@ py::list neighbours(const AssociationGraph& graph, std::uint32_t row, double now
     const ReleasedGil nogil;
     links = graph.neighbours(row, clock);
   }
-  py::list told(links.size());
+  py::list answer(links.size());
   for (std::size_t i = 0; i < links.size(); ++i) {
     const auto& [link, weight] = links[i];
-    told[i] = py::make_tuple(link.neighbour(), weight, static_cast<unsigned>(link.kind()),
-                             link.created_seconds, link.last_seconds);
+    answer[i] = py::make_tuple(link.neighbour(), weight, static_cast<unsigned>(link.kind()),
+                               link.created_seconds, link.last_seconds);
   }
-  return told;
+  return answer;
 }
 
 // (weight, kind, created, last) of each pair, None where it has no link.
@@ -99,14 +99,14 @@ py::list find(const AssociationGraph& graph, const py::object& a, const py::obje
     const ReleasedGil nogil;
     links = graph.find({first, second});
   }
-  py::list told(links.size());
+  py::list answer(links.size());
   for (std::size_t i = 0; i < links.size(); ++i) {
     const std::optional<HalfLink>& link = links[i];
-    told[i] = link ? py::object(py::make_tuple(link->weight, static_cast<unsigned>(link->kind()),
-                                               link->created_seconds, link->last_seconds))
-                   : py::object(py::none());
+    answer[i] = link ? py::object(py::make_tuple(link->weight, static_cast<unsigned>(link->kind()),
+                                                 link->created_seconds, link->last_seconds))
+                     : py::object(py::none());
   }
-  return told;
+  return answer;
 }
 
 py::tuple links(const AssociationGraph& graph) {
@@ -180,20 +180,20 @@ ReachedRows bridges(const AssociationGraph& graph, const py::object& ends, doubl
 
 void register_reached(py::module_& module) {
   py::class_<ReachedRows>(module, "Reached",
-                          "What links lead to, best first; each array is made when asked for.")
-      .def("__len__", [](const ReachedRows& told) { return told.all.size(); })
-      .def("results", &results_of, "(row, value, rows of its path) of each.")
+                          "Rows reached by links, best first. Each array is made on access.")
+      .def("__len__", [](const ReachedRows& reached) { return reached.all.size(); })
+      .def("results", &results_of, "Return (row, value, path) of each.")
       .def_property_readonly(
           "rows",
-          [](const ReachedRows& told) {
-            return told.each<std::uint32_t>([](const Reached& each) { return each.row; });
+          [](const ReachedRows& reached) {
+            return reached.each<std::uint32_t>([](const Reached& each) { return each.row; });
           })
       .def_property_readonly(
           "values",
-          [](const ReachedRows& told) {
-            return told.each<double>([](const Reached& each) { return each.value; });
+          [](const ReachedRows& reached) {
+            return reached.each<double>([](const Reached& each) { return each.value; });
           })
-      .def("path", &path_at, py::arg("place"), "The rows of one's path.");
+      .def("path", &path_at, py::arg("place"), "The rows of the path at a place.");
 }
 
 }  // namespace
@@ -206,7 +206,7 @@ void register_association(py::module_& module) {
   }
   py::class_<AssociationGraph, std::shared_ptr<AssociationGraph>> graph(
       module, "AssociationGraph",
-      "Undirected links between rows, whose weights fade: docs/systems/cognitive.md C13, C16.");
+      "Undirected links between rows with decaying weights: docs/systems/cognitive.md C13, C16.");
   graph.attr("KINDS") = py::tuple(kinds);
   graph.def(py::init<>())
       .def("__len__", &AssociationGraph::link_count)
@@ -216,30 +216,31 @@ void register_association(py::module_& module) {
                                const ReleasedGil nogil;  // it waits for writers
                                return links.resident_bytes();
                              })
-      .def("grow", &grow, py::kw_only(), py::arg("row_count"), "Makes so many rows known.")
+      .def("grow", &grow, py::kw_only(), py::arg("row_count"),
+           "Add rows without links up to row_count.")
       .def("set", &set_links, py::kw_only(), py::arg("a"), py::arg("b"), py::arg("weight"),
            py::arg("kind"), py::arg("created_seconds"), py::arg("last_seconds"),
-           "Makes each link what is given; NaN for one that does not fade.")
+           "Create or replace links; a last co-retrieval of NaN means no decay.")
       .def("strengthen", &strengthen, py::kw_only(), py::arg("a"), py::arg("b"),
            py::arg("now_seconds"), py::arg("gain"), py::arg("rest_days"), py::arg("tau_days"),
-           "C13 for each pair; after less rest than rest_days only that share of the gain.")
+           "Apply C13 to each pair; the gain grows linearly over rest_days.")
       .def("remove", &remove_pairs, py::kw_only(), py::arg("a"), py::arg("b"),
-           "Returns how many links went.")
+           "Remove the links of pairs; return their number.")
       .def("remove_rows", &remove_rows, py::kw_only(), py::arg("rows"),
-           "Removes all links of these rows; returns how many went.")
+           "Remove all links of these rows; return their number.")
       .def("neighbours", &neighbours, py::kw_only(), py::arg("row"), py::arg("now_seconds"),
            py::arg("tau_days"),
-           "(row, weight left, kind, created, last co-retrieval) of each link, the heaviest first.")
+           "(row, decayed weight, kind, created, last co-retrieval) of each link, heaviest first.")
       .def("find", &find, py::kw_only(), py::arg("a"), py::arg("b"),
-           "(weight, kind, created, last co-retrieval) of each pair as it is kept, or None.")
+           "(weight, kind, created, last co-retrieval) of each pair as stored, or None.")
       .def("links", &links, "Each link once, as columns: a, b, weight, kind, created, last.")
       .def("expand", &bound_expand, py::kw_only(), py::arg("seeds"), py::arg("seed_values"),
            py::arg("now_seconds"), py::arg("tau_days"), py::arg("least_link"), py::arg("least"),
            py::arg("hop_decay"), py::arg("most_hops"), py::arg("allowed"), py::arg("top"),
-           "The best rows that links lead to from the seeds.")
+           "The best rows reached by links from the seeds.")
       .def("bridges", &bridges, py::kw_only(), py::arg("ends"), py::arg("now_seconds"),
            py::arg("tau_days"), py::arg("least_link"), py::arg("allowed"), py::arg("top"),
-           "The best rows on paths between two of the ends that share no link.");
+           "The best rows on paths between two ends that are not linked.");
 }
 
 }  // namespace oneiros

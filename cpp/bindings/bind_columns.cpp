@@ -161,20 +161,19 @@ std::vector<std::uint32_t> most_accessed_rows(const Columns& columns, std::size_
 void register_columns(py::module_& module) {
   py::class_<Columns, std::shared_ptr<Columns>>(
       module, "Columns",
-      "Lifecycle state, one row a memory: every column of docs/systems/fields.md.")
+      "Lifecycle state, one row per memory: every column of docs/systems/fields.md.")
       .def(py::init([] { return with_second_try([] { return std::make_shared<Columns>(); }); }))
       .def("__len__", &Columns::size)
-      .def_property_readonly("capacity", &Columns::capacity, "Rows that fit before the end.")
-      .def_static("schema", &schema, "Each column's name and NumPy dtype name.")
+      .def_property_readonly("capacity", &Columns::capacity, "The largest possible number of rows.")
+      .def_static("schema", &schema, "The name and NumPy dtype name of each column.")
       .def("append", &append, py::kw_only(), py::arg("count"),
-           "Adds rows holding the defaults; returns the first.")
-      .def(
-          "write", &write, py::kw_only(), py::arg("rows"), py::arg("values"),
-          "Writes one value a row to each column named; all is checked before anything is written.")
+           "Add rows with default values; return the first.")
+      .def("write", &write, py::kw_only(), py::arg("rows"), py::arg("values"),
+           "Write one value per row to each named column, after checking all of them.")
       .def("view", &view, py::kw_only(), py::arg("name"),
-           "A read-only view of a column, as long as the columns are now; it never dangles.")
+           "A read-only view of a column's current rows. It never dangles.")
       .def("values_at", &values_at, py::kw_only(), py::arg("name"), py::arg("rows"),
-           "The values of a few rows, as a list of numbers.")
+           "The values of some rows as a list of numbers.")
       .def("most_accessed", &most_accessed_rows, py::kw_only(), py::arg("count"),
            py::arg("allowed"),
            "The rows with the most accesses, at least one, among those allowed (packed bits; None: "

@@ -100,17 +100,17 @@ void check(const py::bytes& blob) {
 
 void register_encoding(py::module_& module) {
   module.def("encode_embeddings", &encode_embeddings, py::kw_only(), py::arg("matrix"),
-             "One blob a row of a float32 matrix of shape (n, d).");
+             "One blob per row of a float32 matrix of shape (n, d).");
   module.def(
       "embedding_dimension",
       [](const py::bytes& blob) { return encoded_dimension(writable_bytes(blob)); }, py::kw_only(),
-      py::arg("blob"), "The dimension that an encoded embedding's header names.");
+      py::arg("blob"), "The dimension in an encoded embedding's header.");
   module.def("decode_embedding", &decode_one, py::kw_only(), py::arg("blob"),
-             "The float32 vector that an encoded embedding holds.");
+             "The float32 vector of an encoded embedding.");
   module.def("check_embedding", &check, py::kw_only(), py::arg("blob"),
-             "ValueError where decode_embedding() would raise one; needs no NumPy.");
+             "Raise ValueError if decode_embedding() would; does not need NumPy.");
   module.def("decode_embeddings", &decode_embeddings, py::kw_only(), py::arg("blobs"),
-             py::arg("dimension"), "The float32 matrix (n, dimension) that the blobs hold.");
+             py::arg("dimension"), "The float32 matrix (n, dimension) of encoded embeddings.");
 }
 
 }  // namespace oneiros

@@ -288,17 +288,17 @@ std::vector<std::string_view> path_names() {
 
 void register_programs(py::module_& module) {
   use_simd_path_of_environment();
-  module.def("simd_paths", &path_names, "Those this machine can run, the best last.");
+  module.def("simd_paths", &path_names, "The SIMD paths this machine supports, the best last.");
   module.def("simd_path", [] { return kSimdPathNames[static_cast<std::size_t>(simd_path())]; });
   module.def(
       "use_simd_path", [](const std::string& name) { use_simd_path(name); }, py::kw_only(),
       py::arg("name"));
   module.def("kernel_names", &kernel_names);
   module.def("kernel_signature", &bound_signature, py::kw_only(), py::arg("kernel"),
-             "(inputs, [(parameter, how many values, None: any number)]).");
+             "(inputs, [(parameter, number of values or None for any)]).");
   module.def("evaluate", &bound_evaluate, py::kw_only(), py::arg("kernel"), py::arg("inputs"),
              py::arg("parameters"), py::arg("dtype"), py::arg("out"), py::arg("threads"),
-             "One kernel over arrays of shape (n,) or (1,).");
+             "Evaluate a kernel over arrays of shape (n,) or (1,).");
   py::class_<Program, std::shared_ptr<Program>>(module, "Program")
       .def(py::init(&make_program), py::kw_only(), py::arg("inputs"), py::arg("instructions"))
       .def("run", &run_program, py::kw_only(), py::arg("operands"), py::arg("now_seconds"),
@@ -307,8 +307,8 @@ void register_programs(py::module_& module) {
       .def("run_and_judge", &run_and_judge, py::kw_only(), py::arg("operands"),
            py::arg("now_seconds"), py::arg("size"), py::arg("outputs"), py::arg("dtype"),
            py::arg("out"), py::arg("threads"), py::arg("ranges"), py::arg("whole_size"),
-           "run(), and whether the columns of `ranges`, (array, low, high, may_be_nan, "
-           "must_be_whole), keep them.")
+           "run(), and True if the columns of `ranges`, (array, low, high, may_be_nan, "
+           "must_be_whole), are within them.")
       .def_property_readonly("input_names", [](const Program& program) {
         const auto names = program.operand_names();
         return std::vector<std::string>(names.begin(), names.end());

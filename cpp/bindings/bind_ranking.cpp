@@ -219,46 +219,48 @@ std::optional<py::tuple> rrf(const py::list& rankings, double k,
 
 void register_results(py::module_& module) {
   using Answer = RankedAnswer;
-  py::class_<Answer>(module, "Ranked",
-                     "Candidates in rank order; each array is made when asked for.")
-      .def("__len__", [](const Answer& told) { return told.ranked.rows.size(); })
-      .def("results", &results_of, "(row, relevance, retention, score) of each.")
-      .def_property_readonly("rows", [](const Answer& told) { return copied(told.ranked.rows); })
+  py::class_<Answer>(module, "Ranked", "Candidates in rank order. Each array is made on access.")
+      .def("__len__", [](const Answer& answer) { return answer.ranked.rows.size(); })
+      .def("results", &results_of, "Return (row, relevance, retention, score) of each.")
+      .def_property_readonly("rows",
+                             [](const Answer& answer) { return copied(answer.ranked.rows); })
       .def_property_readonly("scores",
-                             [](const Answer& told) { return copied(told.ranked.scores); })
+                             [](const Answer& answer) { return copied(answer.ranked.scores); })
       .def_property_readonly("relevance",
-                             [](const Answer& told) { return copied(told.ranked.relevance); })
+                             [](const Answer& answer) { return copied(answer.ranked.relevance); })
       .def_property_readonly("retention",
-                             [](const Answer& told) { return copied(told.ranked.retention); })
+                             [](const Answer& answer) { return copied(answer.ranked.retention); })
       .def_property_readonly("candidate_count",
-                             [](const Answer& told) { return told.ranked.candidate_count; })
+                             [](const Answer& answer) { return answer.ranked.candidate_count; })
       .def_property_readonly("kept_count",
-                             [](const Answer& told) { return told.ranked.kept_count; })
+                             [](const Answer& answer) { return answer.ranked.kept_count; })
       .def_property_readonly("future_count",
-                             [](const Answer& told) { return told.ranked.future_count; })
-      .def_property_readonly(
-          "ranks",
-          [](const Answer& told) { return told.explained(told.ranked.ranks, told.channel_count); })
-      .def_property_readonly("channel_scores",
-                             [](const Answer& told) {
-                               return told.explained(told.ranked.channel_scores,
-                                                     told.channel_count);
+                             [](const Answer& answer) { return answer.ranked.future_count; })
+      .def_property_readonly("ranks",
+                             [](const Answer& answer) {
+                               return answer.explained(answer.ranked.ranks, answer.channel_count);
                              })
-      .def_property_readonly(
-          "factors",
-          [](const Answer& told) { return told.explained(told.ranked.factors, told.factor_count); })
-      .def_property_readonly("parts", [](const Answer& told) {
-        return told.explained(told.ranked.parts, told.part_count);
+      .def_property_readonly("channel_scores",
+                             [](const Answer& answer) {
+                               return answer.explained(answer.ranked.channel_scores,
+                                                       answer.channel_count);
+                             })
+      .def_property_readonly("factors",
+                             [](const Answer& answer) {
+                               return answer.explained(answer.ranked.factors, answer.factor_count);
+                             })
+      .def_property_readonly("parts", [](const Answer& answer) {
+        return answer.explained(answer.ranked.parts, answer.part_count);
       });
-  py::class_<GuardedCandidates>(
-      module, "Candidates", "What the channels found, each row once: Plan.candidates makes one.")
+  py::class_<GuardedCandidates>(module, "Candidates",
+                                "The union of the channels' hits, made by Plan.candidates.")
       .def("__len__", &size_of)
-      .def_property_readonly("rows", &rows_of, "In order of first appearance.")
-      .def("missing", &missing, py::arg("channel"), "The rows that have no raw score of a channel.")
+      .def_property_readonly("rows", &rows_of, "The rows in order of first appearance.")
+      .def("missing", &missing, py::arg("channel"), "The rows without a raw score of a channel.")
       .def("fill", &fill, py::arg("channel"), py::arg("scores"),
-           "Gives the missing rows their raw scores, in that order; NaN: it has none.")
+           "Set the raw scores of the missing rows, in that order; NaN for none.")
       .def("append", &append, py::arg("rows"),
-           "Adds rows that no channel found, none of them there already.");
+           "Append rows that no channel returned and that are not present.");
 }
 
 }  // namespace
@@ -266,13 +268,13 @@ void register_results(py::module_& module) {
 void register_ranking(py::module_& module) {
   register_results(module);
   py::class_<Plan, std::shared_ptr<Plan>>(
-      module, "Plan", "A compiled profile: candidates fused, one program run, the best kept.")
+      module, "Plan", "A compiled profile: fuses candidates, runs one program, keeps the best.")
       .def(py::init(&make_plan), py::kw_only(), py::arg("fusion"), py::arg("fusion_parameters"),
            py::arg("channels"), py::arg("program").none(false), py::arg("relevance"),
            py::arg("score"), py::arg("retention"), py::arg("keep"), py::arg("factors"),
            py::arg("parts"))
       .def("candidates", &make_candidates, py::kw_only(), py::arg("hits"),
-           "The union of the channels' lists, one each, best first, with their raw scores: arrays "
+           "The union of one list per channel, best first, with raw scores: arrays "
            "of "
            "rows and scores.")
       .def("rank", &rank, py::kw_only(), py::arg("columns"), py::arg("candidates").none(false),
@@ -281,11 +283,11 @@ void register_ranking(py::module_& module) {
       .def("place_of", &place_of, py::kw_only(), py::arg("columns"),
            py::arg("candidates").none(false), py::arg("now_seconds"), py::arg("row"),
            py::arg("signals"),
-           "(explanation of one row, its place or None if it leaves); None for no candidate.");
+           "(explanation of a row, its place or None if removed); None if it is no candidate.");
   module.def("rrf", &rrf, py::arg("rankings"), py::arg("k"), py::arg("weights"),
              py::arg("normalise"), py::arg("top"), py::pos_only(),
-             "Reciprocal rank fusion of ids; ids and scores, ties by first appearance. None where "
-             "there is no ranking, or one is no contiguous array of int64.");
+             "Reciprocal rank fusion: ids and scores, ties by first appearance. None if "
+             "there is no ranking, or one is not a contiguous int64 array.");
 }
 
 }  // namespace oneiros

@@ -82,7 +82,7 @@ PyMethodDef kFunctions[] = {
     {"row_checksum_after",
      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&row_checksum_after)),
      METH_FASTCALL,
-     "row_checksum_after(checksum, salt, old, new, ...): a row's checksum once cells have "
+     "row_checksum_after(checksum, salt, old, new, ...): a row's checksum after cells "
      "changed."},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -158,24 +158,25 @@ void register_row_checksum(py::module_& module) {
   module.def(
       "column_salt",
       [](const std::string& name) { return std::bit_cast<std::int64_t>(column_salt(name)); },
-      py::kw_only(), py::arg("name"), "What tells a column's cells from equal ones of another.");
+      py::kw_only(), py::arg("name"),
+      "The hash of a column's name that salts its cells' checksums.");
   py::class_<RowChecksum>(module, "RowChecksum")
       .def(py::init([](const std::vector<std::string>& columns, std::vector<std::size_t> places,
                        std::size_t checksum_place) {
              return RowChecksum(columns, std::move(places), checksum_place);
            }),
            py::kw_only(), py::arg("columns"), py::arg("places"), py::arg("checksum_place"))
-      .def("of", &checksums_of, py::kw_only(), py::arg("rows"), "The checksums of rows, tuples.")
+      .def("of", &checksums_of, py::kw_only(), py::arg("rows"),
+           "The checksums of rows given as tuples.")
       .def("of_columns", &checksums_of_columns, py::kw_only(), py::arg("columns"), py::arg("count"),
-           "The checksums of rows given by column: lists of count cells; anything else is the cell "
+           "The checksums of rows given by column: lists of count cells; other values are the cell "
            "of all rows.")
       .def(
           "damaged",
           [](const RowChecksum& check, const py::list& rows) {
             return failing(rows, [&](const auto& cells) { return check.is_right(cells); });
           },
-          py::kw_only(), py::arg("rows"),
-          "The places in the list of rows whose checksum is another than they hold.");
+          py::kw_only(), py::arg("rows"), "The indices of the rows whose checksum is wrong.");
   py::class_<RowRanges>(module, "RowRanges")
       .def(py::init([](const std::vector<std::size_t>& places, const std::vector<double>& lows,
                        const std::vector<double>& highs, const std::vector<bool>& nullable) {
@@ -188,7 +189,7 @@ void register_row_checksum(py::module_& module) {
             return failing(rows, [&](const auto& cells) { return ranges.hold(cells); });
           },
           py::kw_only(), py::arg("rows"),
-          "The places in the list of rows that hold a number out of its range, or none.");
+          "The indices of the rows with a missing number or one out of range.");
 }
 
 }  // namespace oneiros

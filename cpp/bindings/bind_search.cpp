@@ -161,7 +161,7 @@ class Host final : public search::Outside {
   std::vector<std::pair<std::string, std::vector<double>>> factor_values(
       std::span<const std::uint32_t> rows) override {
     const HeldGil gil;
-    std::vector<std::pair<std::string, std::vector<double>>> told;
+    std::vector<std::pair<std::string, std::vector<double>>> named;
     const std::vector<std::uint32_t> own(rows.begin(), rows.end());
     const py::dict values = own_copy(py::dict(host_.attr("factor_values")(copied(own))));
     for (const std::pair<py::handle, py::handle> item : values) {
@@ -171,18 +171,19 @@ class Host final : public search::Outside {
       if (read.size() != rows.size()) {
         throw py::value_error("factor_values: expected one value a row");
       }
-      told.emplace_back(std::move(name), std::vector<double>(read.begin(), read.end()));
+      named.emplace_back(std::move(name), std::vector<double>(read.begin(), read.end()));
     }
-    return told;
+    return named;
   }
 
   search::Judgement judge(std::span<const std::uint32_t> rows) override {
     const HeldGil gil;
-    const auto told = host_.attr("judge")(list_of(rows))
-                          .cast<std::tuple<std::string, std::vector<double>,
-                                           std::vector<std::uint32_t>, std::size_t, std::size_t>>();
-    return {std::get<0>(told), std::get<1>(told), std::get<2>(told), std::get<3>(told),
-            std::get<4>(told)};
+    const auto judgement =
+        host_.attr("judge")(list_of(rows))
+            .cast<std::tuple<std::string, std::vector<double>, std::vector<std::uint32_t>,
+                             std::size_t, std::size_t>>();
+    return {std::get<0>(judgement), std::get<1>(judgement), std::get<2>(judgement),
+            std::get<3>(judgement), std::get<4>(judgement)};
   }
 
   std::vector<std::string> stems() override {
@@ -192,8 +193,8 @@ class Host final : public search::Outside {
 
   std::string texts(std::span<const std::uint32_t> rows) override {
     const HeldGil gil;
-    const py::object told = host_.attr("texts")(list_of(rows));
-    return std::string(utf8_of(told, "texts"));
+    const py::object joined = host_.attr("texts")(list_of(rows));
+    return std::string(utf8_of(joined, "texts"));
   }
 
   std::vector<std::pair<std::size_t, std::string>> uneven_starts(
@@ -449,68 +450,68 @@ std::vector<SearchOutcome> run_many(const std::vector<std::shared_ptr<BoundRun>>
 }
 
 py::list tuples_of(std::span<const search::Result> results) {
-  py::list told(results.size());
+  py::list answer(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const search::Result& each = results[i];
-    told[i] = py::make_tuple(each.row, each.relevance, each.retention, each.score);
+    answer[i] = py::make_tuple(each.row, each.relevance, each.retention, each.score);
   }
-  return told;
+  return answer;
 }
 
 py::list rows_of(const SearchOutcome& outcome) {
-  py::list told(outcome.results.size());
+  py::list answer(outcome.results.size());
   for (std::size_t i = 0; i < outcome.results.size(); ++i) {
-    told[i] = outcome.results[i].row;
+    answer[i] = outcome.results[i].row;
   }
-  return told;
+  return answer;
 }
 
 py::list scores_of(const SearchOutcome& outcome) {
-  py::list told(outcome.results.size());
+  py::list answer(outcome.results.size());
   for (std::size_t i = 0; i < outcome.results.size(); ++i) {
-    told[i] = outcome.results[i].score;
+    answer[i] = outcome.results[i].score;
   }
-  return told;
+  return answer;
 }
 
 py::list stages_of(const SearchOutcome& outcome) {
   const auto& stages = outcome.stages;
-  py::list told(stages.size());
+  py::list answer(stages.size());
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const search::StageRecord& each = stages[i];
-    told[i] = py::make_tuple(py::str(each.name.data(), each.name.size()), each.is_retry,
-                             each.candidate_count, each.survivor_count, each.duration_ms,
-                             static_cast<unsigned>(each.note), each.first, each.second, each.text,
-                             each.prompt_tokens, each.completion_tokens);
+    answer[i] = py::make_tuple(py::str(each.name.data(), each.name.size()), each.is_retry,
+                               each.candidate_count, each.survivor_count, each.duration_ms,
+                               static_cast<unsigned>(each.note), each.first, each.second, each.text,
+                               each.prompt_tokens, each.completion_tokens);
   }
-  return told;
+  return answer;
 }
 
 template <typename Rows>
 py::tuple tuple_of(const Rows& rows) {
-  py::tuple told(rows.size());
+  py::tuple answer(rows.size());
   std::size_t i = 0;
   for (const std::uint32_t row : rows) {
-    told[i++] = row;
+    answer[i++] = row;
   }
-  return told;
+  return answer;
 }
 
 py::list linked_of(const SearchOutcome& outcome) {
-  py::list told;
+  py::list answer;
   for (const search::LinkedResult& each : outcome.linked) {
-    told.append(py::make_tuple(each.result.row, tuple_of(each.path), each.weight, each.place,
-                               each.seed, each.result.score));
+    answer.append(py::make_tuple(each.result.row, tuple_of(each.path), each.weight, each.place,
+                                 each.seed, each.result.score));
   }
-  return told;
+  return answer;
 }
 
 py::dict bridges_of(const SearchOutcome& outcome) {
-  py::dict told;
+  py::dict answer;
   for (const Reached& each : outcome.bridges) {
-    told[py::int_(each.row)] = tuple_of(std::span(each.path).first(each.path_size));
+    answer[py::int_(each.row)] = tuple_of(std::span(each.path).first(each.path_size));
   }
-  return told;
+  return answer;
 }
 
 py::tuple tuple_of(const search::Farness& far) {
@@ -518,29 +519,29 @@ py::tuple tuple_of(const search::Farness& far) {
 }
 
 py::dict far_of(const BoundRun& bound) {
-  py::dict told;
+  py::dict answer;
   for (const auto& [row, far] : bound.attempt().far) {
-    told[py::int_(row)] = tuple_of(far);
+    answer[py::int_(row)] = tuple_of(far);
   }
-  return told;
+  return answer;
 }
 
 // (note, two figures, how many were left out, the best of them) of both attempts.
 py::list reasons_of(const SearchOutcome& outcome) {
-  py::list told;
+  py::list answer;
   for (const search::Reason& each : outcome.reasons) {
-    told.append(py::make_tuple(static_cast<unsigned>(each.note), each.first, each.second,
-                               each.left_count, tuple_of(each.nearest)));
+    answer.append(py::make_tuple(static_cast<unsigned>(each.note), each.first, each.second,
+                                 each.left_count, tuple_of(each.nearest)));
   }
-  return told;
+  return answer;
 }
 
 py::dict brought_of(const SearchOutcome& outcome) {
-  py::dict told;
+  py::dict answer;
   for (const auto& [row, hit] : outcome.brought) {
-    told[py::int_(row)] = hit;
+    answer[py::int_(row)] = hit;
   }
-  return told;
+  return answer;
 }
 
 RankedAnswer ranked_of(const BoundRun& bound, bool linked) {
@@ -605,7 +606,7 @@ py::tuple first_of_each(const TextColumn& texts, const std::shared_ptr<VectorCol
 
 void register_plan(py::module_& module) {
   py::class_<SearchPlan, std::shared_ptr<SearchPlan>>(
-      module, "SearchPlan", "A profile's channels, scoring and stages as a search runs them.")
+      module, "SearchPlan", "The channels, scoring and stages of a profile.")
       .def(py::init(&make_plan), py::kw_only(), py::arg("channels"), py::arg("scoring"),
            py::arg("needs"), py::arg("neighbours"), py::arg("hot_set"), py::arg("fast_path"),
            py::arg("at_once"), py::arg("strong_signal"), py::arg("by_words"),
@@ -619,20 +620,20 @@ void register_plan(py::module_& module) {
 }
 
 void register_outcome(py::module_& module) {
-  py::class_<SearchOutcome>(module, "SearchOutcome", "What one search found, by rows.")
-      .def("rows", &rows_of, "The row of each result, best first.")
-      .def("scores", &scores_of, "The score of each result.")
+  py::class_<SearchOutcome>(module, "SearchOutcome", "The outcome of one search, by rows.")
+      .def("rows", &rows_of, "Return the row of each result, best first.")
+      .def("scores", &scores_of, "Return the score of each result.")
       .def(
           "results", [](const SearchOutcome& outcome) { return tuples_of(outcome.results); },
-          "(row, relevance, retention, score) of each result, best first.")
+          "Return (row, relevance, retention, score) of each result, best first.")
       .def(
           "misses", [](const SearchOutcome& outcome) { return tuples_of(outcome.misses); },
-          "The nearest candidates where nothing is returned.")
-      .def("stages", &stages_of, "What each stage did, in order.")
+          "The nearest candidates if there are no results.")
+      .def("stages", &stages_of, "The record of each stage, in order.")
       .def("linked", &linked_of,
-           "(row, path, weight, place, seed, score) of each result that links brought.")
-      .def("bridges", &bridges_of, "By row, the path by which it joins two of the first results.")
-      .def("brought", &brought_of, "By row that a neighbour brought, the neighbour's row.")
+           "(row, path, weight, place, seed, score) of each result reached by links.")
+      .def("bridges", &bridges_of, "By row: the path by which it bridges two of the first results.")
+      .def("brought", &brought_of, "By row added as a session neighbour: the row of the hit.")
       .def_property_readonly("direct",
                              [](const SearchOutcome& outcome) -> py::object {
                                const auto& direct = outcome.direct;
@@ -660,7 +661,7 @@ void register_outcome(py::module_& module) {
 void register_search(py::module_& module) {
   register_plan(module);
   register_outcome(module);
-  py::class_<search::ReadView>(module, "ReadView", "What searches read.")
+  py::class_<search::ReadView>(module, "ReadView", "The read model of a search.")
       .def(py::init([](std::shared_ptr<LexicalIndex> lexical, std::shared_ptr<Columns> columns,
                        std::shared_ptr<SessionOrder> sessions,
                        std::shared_ptr<AssociationGraph> graph, std::shared_ptr<TextColumn> texts,
@@ -673,35 +674,35 @@ void register_search(py::module_& module) {
            py::arg("sessions"), py::arg("graph"), py::arg("texts"), py::arg("lowered"),
            py::arg("vectors"));
   py::class_<BoundRun, std::shared_ptr<BoundRun>>(module, "SearchRun",
-                                                  "One search, from its query to its results.")
+                                                  "One run of a search, from query to results.")
       .def(py::init(&make_run), py::kw_only(), py::arg("plan").none(false), py::arg("view"),
            py::arg("host"), py::arg("has_user_code"), py::arg("query"), py::arg("syntax"),
            py::arg("k"), py::arg("now_seconds"), py::arg("allowed"), py::arg("allowed_count"),
            py::arg("bounds_count"), py::arg("follows_links"), py::arg("reach"), py::arg("vector"),
            py::arg("hits"), py::arg("walk_ms"), py::arg("has_reranker"), py::arg("explain"),
            py::arg("is_whole"), py::arg("read"))
-      .def("run", &run_one, "Run all stages, once, without Python's lock.")
+      .def("run", &run_one, "Run all stages, once, without the GIL.")
       .def(
           "uncut", [](const BoundRun& bound) { return tuples_of(bound.attempt().uncut); },
-          "(row, relevance, retention, score) of the results and what lies beyond the last place.")
-      .def("far", &far_of,
-           "By row that was left out, (is it low, score, cosine or None, share of words).")
+          "(row, relevance, retention, score) of the results, those beyond place k included.")
+      .def("far", &far_of, "By removed row: (is_low, score, cosine or None, share of words).")
       .def("ranked", &ranked_of, py::kw_only(), py::arg("linked"),
-           "Candidates as the factors ranked them, or what links led to.")
+           "The ranked candidates, or the ranked rows reached by links.")
       .def("place_of", &placed_row, py::kw_only(), py::arg("row"), py::arg("plan"),
-           "(explanation of a candidate, its place or None if it leaves); None for no candidate.")
+           "(explanation of a row, its place or None if removed); None if it is no candidate.")
       .def("alone", &alone, py::kw_only(), py::arg("row"),
-           "As place_of, of a row that is no candidate.")
+           "place_of for a row that is not a candidate.")
       .def("score_of", &score_of, py::kw_only(), py::arg("channel"), py::arg("row"),
-           "The raw score that a channel gives a row; NaN: none.")
+           "The raw score of a row in a channel; NaN for none.")
       .def_property_readonly("reranked",
                              [](const BoundRun& bound) { return bound.attempt().reranked; });
   module.def("run_searches", &run_many, py::kw_only(), py::arg("runs"), py::arg("threads"),
-             "Run each of them; those without code of the user's on several threads.");
-  module.def("first_of_each", &first_of_each, py::kw_only(), py::arg("texts"), py::arg("vectors"),
-             py::arg("rows"), py::arg("most"), py::arg("characters"), py::arg("cosine"),
-             "The first places whose row is like none before; and (place, place of the better one) "
-             "of those that are.");
+             "Run several searches; those without user code in parallel.");
+  module.def(
+      "first_of_each", &first_of_each, py::kw_only(), py::arg("texts"), py::arg("vectors"),
+      py::arg("rows"), py::arg("most"), py::arg("characters"), py::arg("cosine"),
+      "The first places whose row repeats no earlier one, and (place, place of the better one) "
+      "of the others.");
 }
 
 }  // namespace oneiros

@@ -329,13 +329,13 @@ void register_stored_rows(py::module_& module) {
            py::kw_only(), py::arg("type"), py::arg("slots"), py::arg("places"),
            py::arg("converters"))
       .def("made", &RowObjects::made, py::kw_only(), py::arg("rows"),
-           "One object a row; the caller has verified the rows.");
+           "One object per row; the caller has verified the rows.");
   module.def(
       "has_sqlite", [] { return loaded_sqlite() != nullptr; },
-      "Whether SQLite has loaded the core as an extension.");
+      "True if SQLite has loaded the core as an extension.");
   module.def(
       "sqlite_entry", [] { return reinterpret_cast<std::uintptr_t>(&sqlite3_oneiros_init); },
-      "The address of the function that SQLite calls to load the core as an extension.");
+      "The address of the entry point by which SQLite loads the core as an extension.");
   py::class_<MemoryQuery>(module, "MemoryQuery")
       .def(py::init(&memory_query), py::kw_only(), py::arg("sql"), py::arg("width"),
            py::arg("kept"), py::arg("id"), py::arg("checksums"), py::arg("ranges"));
@@ -343,16 +343,16 @@ void register_stored_rows(py::module_& module) {
       .def(py::init<std::uintptr_t, const MemoryQuery&>(), py::kw_only(), py::arg("connection"),
            py::arg("query"))
       .def("rows", &MemoryReader::rows, py::kw_only(), py::arg("numbers"), py::arg("ids"),
-           "What is kept of the rows of numbers, where they are sound and have the ids; else None.")
+           "The kept cells of rows by number, where valid and with the given ids; else None.")
       .def("objects", &MemoryReader::objects, py::kw_only(), py::arg("numbers"), py::arg("ids"),
            py::arg("objects"), py::arg("besides"),
-           "The same as objects; and, one for each that is made, the values at a place.")
-      .def("close", &MemoryReader::close, "Let go of the connection.");
+           "The same as objects, and for each object the value at a place.")
+      .def("close", &MemoryReader::close, "Release the connection.");
   py::class_<BoundDataVersion>(module, "DataVersion")
       .def(py::init<std::uintptr_t>(), py::kw_only(), py::arg("connection"))
       .def("read", &BoundDataVersion::read,
-           "A number that moves with every commit of others; None where it cannot be read.")
-      .def("close", &BoundDataVersion::close, "Let go of the connection.");
+           "A number that changes with every commit of others; None if it cannot be read.")
+      .def("close", &BoundDataVersion::close, "Release the connection.");
 }
 
 }  // namespace oneiros
