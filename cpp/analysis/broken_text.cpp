@@ -5,7 +5,7 @@
 namespace oneiros {
 namespace {
 
-constexpr std::size_t kKeptBytes = std::size_t{1} << 20U;  // a thread holds on to no more
+constexpr std::size_t kKeptBytes = std::size_t{1} << 20U;  // kept by a thread at most
 
 }  // namespace
 

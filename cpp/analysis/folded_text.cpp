@@ -13,7 +13,7 @@ constexpr char32_t kNonJoiner = 0x200C;  // zero-width
 // Room that one character's folding never exceeds: 18 characters of up to 4 bytes.
 constexpr std::size_t kLargestFolding = 72;
 
-// Conjoining letters of Hangul and their arithmetic (The Unicode Standard, section 3.12).
+// Conjoining Hangul letters and their arithmetic (The Unicode Standard, section 3.12).
 constexpr char32_t kLead = 0x1100;
 constexpr char32_t kVowel = 0x1161;
 constexpr char32_t kTail = 0x11A7;  // no tail
@@ -22,7 +22,7 @@ constexpr char32_t kLeadCount = 19;
 constexpr char32_t kVowelCount = 21;
 constexpr char32_t kTailCount = 28;
 
-// The syllable of the two, 0 if they make none.
+// The syllable of both, or 0 if there is none.
 char32_t hangul(char32_t before, char32_t code_point) {
   if (before - kLead < kLeadCount && code_point - kVowel < kVowelCount) {
     return kSyllable + ((before - kLead) * kVowelCount + (code_point - kVowel)) * kTailCount;
@@ -43,7 +43,7 @@ char32_t voiced(char32_t before, char32_t mark) {
   return 0;
 }
 
-// The letter that a mark makes of the one before it, 0 if none.
+// The composition of a letter and a mark, or 0.
 char32_t accented(char32_t before, char32_t mark) {
   const std::span<const Composition> pairs = character_tables.accented;
   const auto found = std::lower_bound(pairs.begin(), pairs.end(), std::pair(before, mark),
@@ -115,8 +115,8 @@ void FoldedText::assign_all(std::string_view utf8) {
   std::fill_n(classes_.data() + size_, kPadding, flags(CharacterClass::kSeparator, false));
 }
 
-// Room for the rest of the text is there: what foldings took more was added by assign_character.
-// ASCII folds alike whether accents stay or not.
+// There is room for the rest of the text: assign_character has added what expansions need. ASCII
+// folds equally with and without accents.
 template <bool is_turkish>
 std::size_t FoldedText::assign_ascii_run(std::string_view utf8, std::size_t at) {
   const Ascii* foldings = ascii_foldings();
@@ -176,7 +176,7 @@ void FoldedText::append(char32_t code_point, CharacterClass kind, bool is_upper)
   size_ += length;
 }
 
-// Puts the character into the one before it, where the two make one. All of them take three bytes.
+// Composes the character with the previous one if possible. All results take three bytes.
 bool FoldedText::compose(char32_t code_point) {
   if (size_ < 3 || kind(size_ - 1) != CharacterClass::kUnspaced) {
     return false;
@@ -191,8 +191,8 @@ bool FoldedText::compose(char32_t code_point) {
   return true;
 }
 
-// Between Arabic letters a zero-width non-joiner parts a stem from its affixes: Persian stems are
-// told by it.
+// A zero-width non-joiner between Arabic letters separates a stem from its affixes; Persian
+// stemmers need it.
 bool FoldedText::is_stem_border(std::string_view utf8, std::size_t at, const Decoded& read) const {
   const std::size_t after = at + read.length;
   return has_accents_ && read.code_point == kNonJoiner && size_ > 0 && after < utf8.size() &&
@@ -209,7 +209,7 @@ std::size_t FoldedText::start_of_last() const {
   return begin;
 }
 
-// The same where accents stay: of any lengths.
+// The same where accents stay: results of any length.
 bool FoldedText::compose_accent(char32_t mark) {
   if (!has_accents_ || size_ == 0) {
     return false;

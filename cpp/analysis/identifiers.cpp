@@ -14,12 +14,12 @@ bool is_word_byte(const FoldedText& text, std::size_t i) {
   return is_word_kind(text.kind(i)) || text.kind(i) == Kind::kApostrophe;
 }
 
-// Part of a file name, a host, a version: of what stands between slashes, colons and @.
+// Part of a file name, host or version: the text between slashes, colons and @.
 bool is_segment_byte(const FoldedText& text, std::size_t i) {
   return is_word_byte(text, i) || text.kind(i) == Kind::kDot || text.kind(i) == Kind::kHyphen;
 }
 
-// The next run of bytes that `is_inside` holds for, from `i` on; {end, end} if there is none.
+// The next run of bytes that satisfy `is_inside`, from `i` on; {end, end} if there is none.
 template <typename IsInside>
 Range next_run(const FoldedText& text, std::size_t i, std::size_t end, IsInside is_inside) {
   Range run{i, i};
@@ -33,7 +33,7 @@ Range next_run(const FoldedText& text, std::size_t i, std::size_t end, IsInside 
   return run;
 }
 
-// A word without connectors: as it is, or whole and in parts where the case changes.
+// A word without connectors: unchanged, or whole and in parts where the case changes.
 void add_part(const FoldedText& text, Range part, bool has_apostrophe, TokenList& tokens) {
   if (has_apostrophe) {
     tokens.add_apostrophe_word(part.begin, part.end);
@@ -108,7 +108,7 @@ void add_abbreviation(FoldedText& text, Range chain, TokenList& tokens) {
   tokens.add_spelling(letters);
 }
 
-// End of "c++" or "c#"; the word's own end if no such sign follows it.
+// The end of "c++" or "c#"; the word's own end if no such sign follows.
 std::size_t signed_end(const FoldedText& text, Range word) {
   const std::size_t end = word.end;
   if (text.kind(end) == Kind::kPlus && text.kind(end + 1) == Kind::kPlus &&

@@ -1,4 +1,4 @@
-// Names of programs and the net: snake_case, camelCase, paths, versions, URLs, addresses.
+// Identifiers in text: snake_case, camelCase, paths, versions, URLs, addresses.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The surfaces of one text that have no term yet.
+// The surface forms of one text that have no term yet.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace oneiros {
 
-// Each surface once, in order of appearance. `list` must outlive it.
+// Distinct, in order of appearance. Refers to `list`, which must outlive it.
 class NewSurfaces {
  public:
-  // Takes the tokens whose term is Vocabulary::kUnknown.
+  // Collects the tokens whose term is Vocabulary::kUnknown.
   NewSurfaces(const TokenList& list, std::span<const TermId> terms);
 
   bool empty() const { return gaps_.empty(); }
@@ -31,8 +31,8 @@ class NewSurfaces {
   // if Stem returns more stems or fewer.
   std::vector<std::string> spellings(const AnalyzerOptions& options) const;
 
-  // Writes numbers[i], the term of surface(i), wherever it was missing. REQUIRES: as many numbers
-  // as surfaces, and the terms given at first.
+  // Sets the missing terms: numbers[i] is the term of surface(i). REQUIRES: one number per surface,
+  // and the terms passed to the constructor.
   void fill_in(std::span<const TermId> numbers, std::span<TermId> terms) const;
 
  private:

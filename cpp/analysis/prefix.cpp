@@ -15,12 +15,12 @@ bool is_joiner(Kind kind) {
 
 bool is_symbol(Kind kind) { return kind == Kind::kEmoji || kind == Kind::kRegional; }
 
-// Does one token end, and may another begin, between the characters that end and begin at `i`?
+// True if a token may end and another start at the boundary between the characters at `i`.
 bool is_border(const FoldedText& text, std::size_t i) {
   const Kind before = text.kind(i - 1);
   const Kind after = text.kind(i);
   if (after == Kind::kMark || before == Kind::kMark) {
-    return false;  // part of the character before it, whatever that is
+    return false;  // part of the preceding character
   }
   return (before == Kind::kUnspaced) != (after == Kind::kUnspaced) || is_symbol(before) ||
          is_symbol(after);

@@ -17,7 +17,7 @@ namespace oneiros {
 // The largest number of ends per query.
 inline constexpr std::size_t kMostBridged = 16;
 
-// What bridges are looked for.
+// How links are read for bridges.
 struct BridgeRule {
   LinkClock clock;
   double least_link;  // links with less weight left are ignored

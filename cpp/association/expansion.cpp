@@ -1,3 +1,17 @@
+// Best-first expansion over the association graph, label by label.
+//
+// Algorithm: labels (row, path value, hops) start at the seeds and are extended hop by hop, the
+// best first within a hop. Links are gathered for many labels at once, prefetched, decayed by the
+// vectorised kernel of batch scoring, and then followed. Per row only labels that are better by
+// value or by hops are kept.
+//
+// Pruning: values never grow along a path. A histogram of the rows reached bounds the `top`-th best
+// value from below (value_counts.h); labels and links that cannot reach it are dropped. The order
+// of links (link_order.h) ends a row's scan at the first link that is too weak.
+//
+// Invariants: pruning never changes the result; ties are broken by hops, then by the smaller row.
+// Cost: linear in the links examined, dominated by cache misses; no allocation after the first
+// walks of a thread. Source: docs/systems/cognitive.md C9, C10; docs/systems/omega.md O24.
 #include "association/expansion.h"
 
 #include <algorithm>

@@ -46,7 +46,7 @@ struct WalkMemory {
   std::vector<std::uint32_t> frontier;  // labels to go on from, the best first
   WalkSteps steps;                      // of the rows reached
   ValueCounts counts;                   // of the rows reached
-  // At the end.
+  // For the final selection.
   std::vector<double> values;
   std::vector<std::uint32_t> numbers_by_value;
   std::vector<std::uint32_t> order;

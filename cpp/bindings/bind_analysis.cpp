@@ -19,7 +19,7 @@
 namespace oneiros {
 namespace {
 
-// The callable may be let go by a thread without the GIL, or after the interpreter.
+// The callable may be released by a thread without the GIL, or after the interpreter has ended.
 void release(py::object* callable) {
   if (Py_IsInitialized() == 0) {
     static_cast<void>(callable->release());
@@ -34,7 +34,7 @@ std::string type_name(py::handle object) {
   return py::cast<std::string>(py::type::of(object).attr("__name__"));
 }
 
-// The bytes of a str, which must stay alive. Throws UnicodeEncodeError if it has lone surrogates.
+// The UTF-8 bytes of a str, which must stay alive. Throws UnicodeEncodeError for lone surrogates.
 std::string_view utf8_of(py::handle text) {
   Py_ssize_t length = 0;
   const char* utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &length);
@@ -88,7 +88,7 @@ Folding folding_of(const std::string& name) {
                         "'");
 }
 
-// Python's callable as the core's: one call with the whole list, errors to the caller.
+// Adapts a Python callable: one call with the whole list; its exceptions reach the caller.
 Stem stem_of(const py::object& callable) {
   if (callable.is_none()) {
     return {};

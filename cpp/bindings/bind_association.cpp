@@ -1,4 +1,4 @@
-// The association graph over NumPy arrays and lists.
+// Binding of the association graph, over NumPy arrays and lists.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -21,7 +21,7 @@ namespace {
 
 using lexical::AllowedRows;
 
-// A copy: the caller's array could change between the check of a value and its use.
+// Copied: the caller could change the array between the check of a value and its use.
 template <typename T>
 std::vector<T> read_copy(const py::handle& given, const std::string& name) {
   const Numbers<T> read(given, name);
@@ -72,7 +72,7 @@ void grow(AssociationGraph& graph, std::size_t row_count) {
   graph.grow(row_count);
 }
 
-// (neighbour, weight left, kind, created, last), the heaviest first.
+// (neighbour, decayed weight, kind, created, last), heaviest first.
 py::list neighbours(const AssociationGraph& graph, std::uint32_t row, double now_seconds,
                     double tau_days) {
   const LinkClock clock{now_seconds, tau_days};
@@ -90,7 +90,7 @@ py::list neighbours(const AssociationGraph& graph, std::uint32_t row, double now
   return answer;
 }
 
-// (weight, kind, created, last) of each pair, None where it has no link.
+// (weight, kind, created, last) of each pair, None without a link.
 py::list find(const AssociationGraph& graph, const py::object& a, const py::object& b) {
   const auto first = read_copy<std::uint32_t>(a, "a");
   const auto second = read_copy<std::uint32_t>(b, "b");
@@ -119,7 +119,7 @@ py::tuple links(const AssociationGraph& graph) {
                         copied(list.created_seconds), copied(list.last_seconds));
 }
 
-// What links lead to: made into arrays or tuples when asked for.
+// Reached rows; arrays and tuples are created on access.
 struct ReachedRows {
   std::vector<Reached> all;
 
@@ -213,7 +213,7 @@ void register_association(py::module_& module) {
       .def_property_readonly("row_count", &AssociationGraph::row_count)
       .def_property_readonly("resident_bytes",
                              [](const AssociationGraph& links) {
-                               const ReleasedGil nogil;  // it waits for writers
+                               const ReleasedGil nogil;  // waits for writers
                                return links.resident_bytes();
                              })
       .def("grow", &grow, py::kw_only(), py::arg("row_count"),

@@ -16,7 +16,7 @@ using AnyNumbers =
     std::variant<Numbers<std::uint8_t>, Numbers<std::uint16_t>, Numbers<std::uint32_t>,
                  Numbers<std::int16_t>, Numbers<float>, Numbers<double>>;
 
-// What Python gave for columns, and names, kept alive.
+// Columns and names given by Python, kept alive.
 struct GivenColumns {
   std::vector<std::string> names;
   std::vector<AnyNumbers> numbers;
@@ -35,7 +35,7 @@ AnyNumbers read_column(const py::handle& given, const std::string& name, Column 
 GivenColumns read_columns(const py::dict& columns) {
   const py::dict values = own_copy(columns);
   GivenColumns given;
-  given.names.reserve(values.size());  // the values point into both
+  given.names.reserve(values.size());  // `values` points into both
   given.numbers.reserve(values.size());
   for (const auto& [key, value] : values) {
     const std::string& name = given.names.emplace_back(key.cast<std::string>());
@@ -49,7 +49,7 @@ GivenColumns read_columns(const py::dict& columns) {
   return given;
 }
 
-// A copy: the caller's array could change between the check of a row and its use.
+// Copied: the caller could change the array between the check of a row and its use.
 std::vector<std::uint32_t> copied_rows(const py::handle& rows) {
   const Numbers<std::uint32_t> read(rows, "rows");
   return {read.values().begin(), read.values().end()};
@@ -62,9 +62,9 @@ void write(Columns& columns, const py::object& rows, const py::dict& values) {
   columns.write(where, given.values);
 }
 
-// Where the system refuses memory, collects garbage and calls `body` once more. Columns of engines
-// in cycles of garbage hold mappings, of which a process has only so many, and a free-threaded
-// interpreter collects such cycles rarely.
+// If the system refuses memory, runs a garbage collection and calls `body` again. Columns of
+// engines in reference cycles hold memory mappings, of which a process has a limited number, and a
+// free-threaded interpreter rarely collects such cycles.
 template <typename Body>
 auto with_second_try(Body body) {
   try {
@@ -95,7 +95,7 @@ py::array view(const std::shared_ptr<Columns>& columns, const std::string& name)
       columns->values(*column));
 }
 
-// A few values as Python's own numbers: what a search that strengthens reads needs no NumPy.
+// Some values as Python numbers: searches that reinforce read a few rows and need no NumPy.
 py::list values_at(const Columns& columns, const std::string& name,
                    const std::vector<std::uint32_t>& rows) {
   const std::optional<Column> column = column_named(name);
@@ -134,7 +134,7 @@ constexpr const char* dtype_name() {
   }
 }
 
-// Told without asking NumPy, which an engine may not have loaded yet.
+// Returned without NumPy, which an engine may not have loaded yet.
 py::dict schema() {
   py::dict names;
   for (const ColumnInfo& column : kColumns) {

@@ -11,7 +11,7 @@ namespace oneiros {
 namespace {
 
 std::span<std::byte> writable_bytes(const py::bytes& bytes) {
-  // Allowed as long as no one else has seen the object.
+  // Allowed as long as no other code has seen the object.
   return {reinterpret_cast<std::byte*>(PyBytes_AS_STRING(bytes.ptr())),
           static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
 }
@@ -25,7 +25,7 @@ py::bytes new_bytes(std::size_t size) {
   return bytes;
 }
 
-// Runs body(i) for i in [0, count); an error gets "<name> <i>: " before it.
+// Calls body(i) for i in [0, count); messages of exceptions are prefixed by "<name> <i>: ".
 template <typename Body>
 void for_each_named(const char* name, std::size_t count, Body body) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -63,7 +63,7 @@ py::array decode_embeddings(const std::vector<py::bytes>& blobs, std::size_t dim
   for (const py::bytes& blob : blobs) {
     read.push_back(writable_bytes(blob));
   }
-  // Sizes first: damaged lengths must not cost memory.
+  // Sizes are checked first: a damaged length must not cause an allocation.
   for_each_named("blobs: blob", read.size(), [&](std::size_t i) {
     if (read[i].size() != encoded_size(dimension)) {
       throw DamagedBytes("expected " + std::to_string(encoded_size(dimension)) + " bytes, found " +

@@ -30,7 +30,7 @@ std::size_t add(LexicalIndex& index, std::uint32_t row, const py::object& text,
   return index.add(row, read);
 }
 
-// The fields of many texts as the core reads them, and what keeps them alive.
+// The fields of many texts, and the objects that keep them alive.
 struct GivenTexts {
   Texts texts;
   Texts titles;
@@ -92,7 +92,7 @@ std::size_t add_analyzed(LexicalIndex& index, const py::object& rows, AnalyzedTe
   return index.add_analyzed(read_rows.values(), std::exchange(texts, {}), interruptible());
 }
 
-// By part, in bytes, the vocabulary too.
+// Memory by part in bytes, the vocabulary included.
 py::dict bytes_of(const LexicalIndex& index) {
   lexical::IndexBytes bytes;
   std::size_t vocabulary = 0;

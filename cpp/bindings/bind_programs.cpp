@@ -1,4 +1,9 @@
-// Kernels and programs over NumPy arrays.
+// Binding of kernels and programs over NumPy arrays.
+//
+// Operands are viewed without a copy, in any of ten dtypes; loops convert them tile by tile.
+// Everything about shapes, dtypes, lengths and overlap is checked with the GIL, before a result is
+// written. Then the GIL is released for the run, which Ctrl-C may end between chunks. The arrays
+// are kept alive by references; other threads must not write to them meanwhile.
 #include <cmath>
 
 #include "bindings/gil.h"
@@ -12,7 +17,8 @@ namespace oneiros {
 
 namespace {
 
-// The one length that is not 1, else 1. Throws ValueError where there are two.
+// The common length of the operands that are not scalar, 1 if all are. Throws ValueError if they
+// differ.
 std::size_t common_length(const std::vector<Operand>& operands) {
   std::size_t size = 1;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -86,7 +92,7 @@ ProgramInput input_of(const py::handle& given, std::size_t number) {
     if (kind == "age") {
       return AgeInput{parts[1].cast<std::vector<std::string>>(), parts[2].cast<double>()};
     }
-  } catch (const py::cast_error&) {  // said below
+  } catch (const py::cast_error&) {  // reported below
   }
   throw py::type_error(name +
                        ": expected (\"value\", name, default) or (\"age\", times, unit_seconds), "
@@ -116,7 +122,7 @@ Program make_program(const py::list& input_list, const py::list& instruction_lis
   return {std::move(given), steps};
 }
 
-// What Python gave for the operands, kept alive, in the program's order.
+// The operands given by Python, kept alive, in the program's order.
 struct GivenOperands {
   std::vector<py::array> arrays;
   std::vector<double> numbers;
@@ -193,7 +199,7 @@ void refuse_overlaps(const std::vector<py::array>& results, const GivenOperands&
   }
 }
 
-// Columns and what their values ought to be, kept alive.
+// Columns with their ranges, kept alive.
 struct GivenRanges {
   std::vector<py::array> arrays;
   std::vector<ColumnRange> ranges;
@@ -220,7 +226,7 @@ GivenRanges ranges_of(const py::list& ranges) {
   return all;
 }
 
-// What a run is asked for, whether or not it judges.
+// The arguments of a run, with or without range checks.
 struct Asked {
   double now_seconds;
   std::size_t size;

@@ -1,3 +1,8 @@
+// Binding of candidates, plans and reciprocal rank fusion.
+//
+// Channel hits are viewed as arrays where possible; other sequences are converted. Candidates are
+// guarded by a mutex, since Python may fill in scores on one thread while another ranks.
+// Explanations are kept as flat arrays and become NumPy arrays on access.
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -26,7 +31,7 @@ py::list results_of(const RankedAnswer& answer) {
   return results;
 }
 
-// What channels found, as spans, and the arrays of those that came as such.
+// Channel hits as spans, and the arrays they refer to.
 struct GivenHits {
   explicit GivenHits(const py::list& given) {
     for (const py::handle item : own_copy(given)) {
@@ -108,7 +113,7 @@ std::size_t size_of(const GuardedCandidates& guarded) {
   return guarded.candidates.size();
 }
 
-// Signals as spans, and what keeps them alive.
+// Signals as spans, and the objects that keep them alive.
 struct GivenSignals {
   explicit GivenSignals(const std::optional<py::dict>& given) {
     if (!given) {
@@ -174,7 +179,7 @@ bool is_normalised(const std::string& normalise) {
   return normalise == "channel";
 }
 
-// The arrays of int64 in `rankings`; none unless all are such and contiguous. Throws as read_1d.
+// The int64 arrays in `rankings`; empty unless all are contiguous int64 arrays. Throws as read_1d.
 std::vector<std::span<const std::int64_t>> plain_lists(const py::tuple& rankings) {
   std::vector<std::span<const std::int64_t>> lists;
   lists.reserve(rankings.size());
@@ -194,9 +199,9 @@ std::vector<std::span<const std::int64_t>> plain_lists(const py::tuple& rankings
 std::optional<py::tuple> rrf(const py::list& rankings, double k,
                              const std::optional<py::array>& weights, const std::string& normalise,
                              std::optional<std::size_t> top) {
-  constexpr std::size_t kFewEntries = 500;  // a few microseconds
+  constexpr std::size_t kFewEntries = 500;  // takes a few microseconds
   ReciprocalRank rule{k, {}, is_normalised(normalise)};
-  const py::tuple kept = own_copy(rankings);  // for as long as the spans below
+  const py::tuple kept = own_copy(rankings);  // keeps the spans below alive
   const auto lists = plain_lists(kept);
   if (lists.empty()) {
     return std::nullopt;

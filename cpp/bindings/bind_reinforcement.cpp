@@ -1,4 +1,4 @@
-// Uses of memories, and the sessions that have seen them.
+// Binding of uses and session sets.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -47,7 +47,7 @@ Use make_use(RowList rows, RowList direct, RowList linked, double now_seconds,
           now_seconds,     std::move(session), std::move(rule)};
 }
 
-// The same of a method that takes rows alone.
+// The same for a method that takes only rows.
 template <void (Reinforcer::*method)(std::span<const std::uint32_t>)>
 void with_rows(Reinforcer& reinforcer, const RowList& rows) {
   const ReleasedGil nogil;
@@ -66,7 +66,7 @@ auto read(Reinforcer& reinforcer) {
   return (reinforcer.*method)();
 }
 
-// (uses, rows, which may stand otherwise, (row, session) pairs, one end, other end)
+// (uses, rows, may_stand, (row, session) pairs, first ends, second ends)
 py::tuple owed(const Reinforcer& reinforcer) {
   OwedUse owed;
   RowList a;

@@ -1,5 +1,5 @@
-// Checksums and ranges of rows over Python's own values, as SQLite takes and gives them: they run
-// with the GIL, and callers give some hundred rows at a time.
+// Checksums and ranges of rows over Python values, as SQLite passes them. Runs with the GIL;
+// callers pass some hundred rows at a time.
 #include <pybind11/stl.h>
 
 #include <bit>
@@ -31,8 +31,8 @@ PyObject* as_int(std::uint64_t checksum) {
   return PyLong_FromLongLong(std::bit_cast<std::int64_t>(checksum));
 }
 
-// SQLite calls the two functions below for each row that it writes: they are bare ones of CPython,
-// since what pybind11 does for a call takes longer than the checksum.
+// SQLite calls the two functions below for each row it writes. They are plain CPython functions,
+// since pybind11's dispatch would take longer than the checksum.
 template <typename Body>
 PyObject* guarded(Body body) {
   try {
@@ -86,7 +86,7 @@ PyMethodDef kFunctions[] = {
      "changed."},
     {nullptr, nullptr, 0, nullptr}};
 
-// A function of a place in a row of Python's.
+// A function from an index to the cell of a Python row.
 auto cells_of(py::handle row) {
   return [row](std::size_t place) { return as_cell(cell_of(row, place)); };
 }
@@ -101,7 +101,7 @@ std::vector<std::int64_t> checksums_of(const RowChecksum& check, const py::list&
   return found;
 }
 
-// The same rows given by column, in the order of the check's.
+// The same for rows given by column, in the order of the check's columns.
 std::vector<std::int64_t> checksums_of_columns(const RowChecksum& check, const py::list& given,
                                                std::size_t count) {
   const py::tuple columns = own_copy(given);
@@ -110,7 +110,7 @@ std::vector<std::int64_t> checksums_of_columns(const RowChecksum& check, const p
     throw py::value_error("columns: expected " + std::to_string(salts.size()) + ", got " +
                           std::to_string(columns.size()));
   }
-  std::uint64_t shared = 0;  // of the cells that all rows have
+  std::uint64_t shared = 0;  // of the cells that all rows share
   std::vector<std::uint64_t> found(count, 0);
   for (std::size_t i = 0; i < salts.size(); ++i) {
     const py::object column = columns[i];
@@ -136,7 +136,7 @@ std::vector<std::int64_t> checksums_of_columns(const RowChecksum& check, const p
   return joined;
 }
 
-// The places in a list of rows for which a check is false.
+// The indices of the rows for which a check fails.
 template <typename Check>
 std::vector<std::size_t> failing(const py::list& list, Check check) {
   const py::tuple rows = own_copy(list);

@@ -1,4 +1,13 @@
-// Searches: a profile's stages, a query, and what one run of them found.
+// Binding of searches: plans, requests, runs and their outcome.
+//
+// A profile becomes a SearchPlan once. A BoundRun holds the request, the Python objects whose
+// memory it refers to, and a Host for the callbacks. Running releases the GIL; the Host acquires it
+// again for user code only. Batches run on the pool, except for runs with user code, which run one
+// by one on the calling thread.
+//
+// Invariants: a run is executed once, by one thread (Turn); a run that ended with an exception can
+// be started again. Results are converted on access, so an unread part of the outcome costs
+// nothing.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -153,7 +162,7 @@ std::shared_ptr<SearchPlan> make_plan(
   return plan;
 }
 
-// The caller's own part of a search, called with Python's lock.
+// The callbacks of a search, implemented in Python and called with the GIL.
 class Host final : public search::Outside {
  public:
   explicit Host(py::object host) : host_(std::move(host)) {}
@@ -216,7 +225,7 @@ class Host final : public search::Outside {
   py::object host_;
 };
 
-// A run, and the arrays of Python's that it reads. `host` is the caller's part.
+// A run with the Python objects it refers to.
 class BoundRun {
  public:
   SearchRequest request;
@@ -248,7 +257,7 @@ class BoundRun {
     return read_1d<float>(*given, name);
   }
 
-  // The right to run it: one thread has it, once. Without end() it is given back.
+  // The exclusive right to run. Returned by the destructor, unless end() marks the run as done.
   class Turn {
    public:
     explicit Turn(BoundRun& bound) : bound_(&bound) {
@@ -329,7 +338,7 @@ void read_lapsed(BoundRun& bound, const py::array& given) {
   bound.request.lapsed.assign(rows.begin(), rows.end());
 }
 
-// What few searches say of themselves.
+// Optional arguments, most of which few searches set.
 void read_one(BoundRun& bound, const std::string& name, const py::handle& value) {
   SearchRequest& request = bound.request;
   if (name == "spoken") {
@@ -413,7 +422,7 @@ SearchOutcome run_one(BoundRun& bound) {
   return outcome;
 }
 
-// Runs that call the user's own code take turns on the calling thread.
+// Runs with user code are executed one after the other on the calling thread.
 std::vector<SearchOutcome> run_many(const std::vector<std::shared_ptr<BoundRun>>& runs,
                                     unsigned threads) {
   const unsigned most_threads = checked_threads(threads);
@@ -526,7 +535,7 @@ py::dict far_of(const BoundRun& bound) {
   return answer;
 }
 
-// (note, two figures, how many were left out, the best of them) of both attempts.
+// (note, first, second, number left out, the best of them) of both attempts.
 py::list reasons_of(const SearchOutcome& outcome) {
   py::list answer;
   for (const search::Reason& each : outcome.reasons) {

@@ -30,7 +30,7 @@ QueryReading reading_of(const std::string& syntax, std::size_t minimum_should_ma
   return {.syntax = lexical::syntax_of(syntax), .minimum_should_match = minimum_should_match};
 }
 
-// Rows and scores of hit lists, one list after the other.
+// Rows and scores of hit lists, concatenated.
 struct HitArrays {
   explicit HitArrays(std::size_t size)
       : rows(static_cast<py::ssize_t>(size)), scores(static_cast<py::ssize_t>(size)) {}

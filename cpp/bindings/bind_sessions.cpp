@@ -1,4 +1,4 @@
-// The order of memories within their sessions, and what candidates gain from it.
+// Binding of the temporal order within sessions, and of boosts from neighbours.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -13,7 +13,7 @@ namespace oneiros {
 
 namespace {
 
-// What a profile says of neighbours, judged.
+// A validated neighbour rule.
 NeighbourRule make_rule(double share, double decay, unsigned reach, std::size_t seeds,
                         bool is_above_mean) {
   return {share, decay, reach, seeds, is_above_mean};

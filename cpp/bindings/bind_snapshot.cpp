@@ -1,3 +1,9 @@
+// Binding of snapshots: saving and opening of lexical indexes and of stores.
+//
+// Saving collects the sections of columns, ids, vectors and other parts as references, then writes
+// them with the GIL released; the caller prevents changes meanwhile. Opening maps the file,
+// verifies checksums, and loads each part on access. Buffers given to Python keep the mapping
+// alive.
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
@@ -55,7 +61,7 @@ py::tuple open(const std::filesystem::path& path, const std::string& identity,
                         py::bytes(opened.notes.attachment), opened.notes.revision);
 }
 
-// Bytes as Python gave them, borrowed.
+// Bytes given by Python. The buffer is referenced, not copied.
 std::span<const std::byte> bytes_of(const py::bytes& bytes) {
   const std::string_view view(bytes);
   return std::as_bytes(std::span(view.data(), view.size()));
@@ -98,7 +104,7 @@ void save_store(LexicalIndex& index, const Columns& columns, const std::vector<p
   index.save(path, notes);
 }
 
-// Values of a snapshot, mapped; Python reads them as a buffer, for which it needs no NumPy.
+// Mapped values of a snapshot as a buffer, readable without NumPy.
 struct StoredArray {
   std::shared_ptr<const void> owner;
   const void* values;
@@ -124,7 +130,7 @@ StoredArray stored_array(Stored<T> stored) {
   return {kept, values.data(), sizeof(T), values.size(), py::format_descriptor<T>::format()};
 }
 
-// A store's snapshot, of which each part is taken when it is asked for.
+// A store's snapshot. Parts are loaded on access.
 class StoreSnapshot {
  public:
   StoreSnapshot(const std::filesystem::path& path, const std::string& identity,
@@ -155,7 +161,7 @@ class StoreSnapshot {
     const ReleasedGil nogil;
     return std::make_shared<StoredIds>(reader_);
   }
-  // A column as it was saved.
+  // A column as saved.
   StoredArray column(const std::string& name) const {
     const std::optional<Column> column = column_named(name);
     if (!column) {
@@ -229,7 +235,7 @@ std::string stamp_of_file(const std::filesystem::path& path) {
   return file_stamp(path);
 }
 
-// OSError with its number, so that Python tells a missing file from a full disk.
+// OSError with its errno, so that Python distinguishes a missing file from a full disk.
 void raise_os_error(const std::system_error& error) {
   py::object arguments = py::make_tuple(error.code().value(), error.code().message());
   PyErr_SetObject(PyExc_OSError, arguments.ptr());

@@ -1,5 +1,10 @@
-// Rows of the store turned into objects of Python, one a row without a call of its class; and the
-// rows that the core reads itself, without the GIL.
+// Conversion of the store's rows to Python objects, one object per row without calling its class;
+// and reading of rows by the core.
+//
+// MemoryReader runs SQLite on a connection that apsw opened, with the GIL released: rows are read,
+// verified (checksums, ranges) and copied, and only then converted. Objects are made by filling the
+// slots of a class directly, which skips __init__ and argument parsing and works for frozen
+// classes. The caller closes the reader before the connection.
 #include <pybind11/stl.h>
 
 #include <cstdint>
@@ -80,10 +85,10 @@ void require_as_many(const char* name, const Values& values, std::size_t expecte
   }
 }
 
-// Makes objects of a class by filling its slots, so that __init__ and its arguments are spared.
+// Creates objects of a class by filling its slots.
 class RowObjects {
  public:
-  // Throws TypeError for a name that is no slot of the class.
+  // Throws TypeError for a name that is not a slot of the class.
   RowObjects(const py::type& type, const std::vector<std::string>& slots,
              const std::vector<std::size_t>& places, const std::vector<py::object>& converters)
       : type_(type) {
@@ -110,7 +115,7 @@ class RowObjects {
     return found;
   }
 
-  // `value_at(place)` gives a value of Python.
+  // `value_at(place)` returns a Python value.
   template <typename ValueAt>
   [[nodiscard]] py::object made_of(const ValueAt& value_at) const {
     auto* type = reinterpret_cast<PyTypeObject*>(type_.ptr());
@@ -126,7 +131,7 @@ class RowObjects {
           throw py::error_already_set();
         }
       }
-      // The slot itself, not setattr: a frozen class refuses that.
+      // The slot's descriptor, not setattr, which a frozen class rejects.
       if (Py_TYPE(field.slot.ptr())->tp_descr_set(field.slot.ptr(), made.ptr(), value.ptr()) != 0) {
         throw py::error_already_set();
       }
@@ -145,7 +150,7 @@ class RowObjects {
   std::vector<Field> fields_;
 };
 
-// A connection by its address, as apsw tells it. Throws RuntimeError unless apsw's SQLite has
+// A connection by its address, which apsw provides. Throws RuntimeError unless apsw's SQLite has
 // loaded this library.
 sqlite3* connection_at(std::uintptr_t address) {
   if (loaded_sqlite() == nullptr) {
@@ -154,7 +159,7 @@ sqlite3* connection_at(std::uintptr_t address) {
   return reinterpret_cast<sqlite3*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
-// Runs SQLite without the GIL; raises what a file system or a handler written in Python raised.
+// Runs SQLite without the GIL; re-raises exceptions of a Python file system or handler.
 template <typename Body>
 auto without_gil(Body body) {
   std::optional<decltype(body())> result;
@@ -168,10 +173,10 @@ auto without_gil(Body body) {
   return *std::move(result);
 }
 
-// What is read of memories' rows; the id is among what is kept.
+// What to read of memories' rows; the id is among the kept cells.
 struct MemoryQuery {
   std::shared_ptr<const RowQuery> rows;
-  std::size_t id;  // in what is kept
+  std::size_t id;  // its place among the kept cells
 };
 
 MemoryQuery memory_query(std::string sql, std::size_t width,
@@ -197,7 +202,7 @@ MemoryQuery memory_query(std::string sql, std::size_t width,
   return {std::make_shared<const RowQuery>(std::move(query)), id};
 }
 
-// Reads memories on a connection of apsw's, which closes this before itself.
+// Reads memories on a connection of apsw, which closes this object first.
 class MemoryReader {
  public:
   // Throws RuntimeError unless apsw's SQLite has loaded this library.
@@ -215,7 +220,7 @@ class MemoryReader {
     });
   }
 
-  // Objects, and the values at a place besides.
+  // Objects, and the values of one column.
   [[nodiscard]] std::pair<py::list, py::list> objects(const py::list& numbers, const py::list& ids,
                                                       const RowObjects& objects,
                                                       std::size_t besides) {
@@ -239,7 +244,7 @@ class MemoryReader {
   void close() { reader_.reset(); }
 
  private:
-  // One object a number: what `make` makes of a sound row that has the id, else None.
+  // By number: the result of `make` for a valid row with the id, otherwise None.
   template <typename Make>
   [[nodiscard]] py::list found(const py::list& numbers, const py::list& given_ids, Make make) {
     const py::tuple ids = own_copy(given_ids);
@@ -248,7 +253,7 @@ class MemoryReader {
       throw py::value_error("ids: expected " + std::to_string(wanted.size()) +
                             ", as many as numbers, got " + std::to_string(ids.size()));
     }
-    const std::shared_ptr<RowReader> reader = reader_;  // close() may come while it reads
+    const std::shared_ptr<RowReader> reader = reader_;  // close() may be called during the read
     if (reader == nullptr) {
       throw std::runtime_error("the reader is closed");
     }
@@ -262,7 +267,7 @@ class MemoryReader {
     return made;
   }
 
-  // Of what the store cannot hold, such as JSON of another kind, nothing is made.
+  // No object is made of values the store cannot contain, such as JSON of another kind.
   template <typename Make>
   [[nodiscard]] static py::object made_or_none(Make& make, std::span<const Cell> row) {
     try {
@@ -280,7 +285,8 @@ class MemoryReader {
     std::vector<std::int64_t> found;
     found.reserve(numbers.size());
     for (const py::handle number : numbers) {
-      found.push_back(number.is_none() ? 0 : number.cast<std::int64_t>());  // no row has number 0
+      found.push_back(number.is_none() ? 0
+                                       : number.cast<std::int64_t>());  // no row has the number 0
     }
     return found;
   }
@@ -290,7 +296,7 @@ class MemoryReader {
     Py_ssize_t size = 0;
     const char* wanted = PyUnicode_AsUTF8AndSize(id.ptr(), &size);
     if (wanted == nullptr) {
-      PyErr_Clear();  // no id of a memory
+      PyErr_Clear();  // not an id of a memory
       return false;
     }
     return text != nullptr && *text == std::string_view(wanted, static_cast<std::size_t>(size));
@@ -300,14 +306,14 @@ class MemoryReader {
   std::shared_ptr<RowReader> reader_;
 };
 
-// Asks on a connection of apsw's, which closes this before itself.
+// Reads the data version on a connection of apsw, which closes this object first.
 class BoundDataVersion {
  public:
   explicit BoundDataVersion(std::uintptr_t connection)
       : version_(std::make_shared<DataVersion>(connection_at(connection))) {}
 
   std::optional<std::int64_t> read() {
-    const std::shared_ptr<DataVersion> version = version_;  // close() may come while it reads
+    const std::shared_ptr<DataVersion> version = version_;  // close() may be called during the read
     if (version == nullptr) {
       throw std::runtime_error("it is closed");
     }

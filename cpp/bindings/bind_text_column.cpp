@@ -1,4 +1,4 @@
-// The texts of memories over lists of strings and arrays of rows.
+// Binding of text columns, over lists of strings and arrays of rows.
 #include <memory>
 #include <span>
 #include <string>

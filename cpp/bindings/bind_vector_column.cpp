@@ -1,4 +1,8 @@
-// Whole vectors over NumPy arrays.
+// Binding of vector columns over NumPy arrays.
+//
+// Vectors and rows are viewed without a copy, filters as packed bits. The GIL is released while
+// vectors are written or searched. Batches return flat arrays with offsets instead of a list per
+// query, so that their conversion does not depend on the number of queries.
 #include <algorithm>
 #include <memory>
 #include <optional>

@@ -1,4 +1,4 @@
-// One registration a part of the core; module.cpp calls them all.
+// One registration function per part of the core; module.cpp calls all of them.
 #pragma once
 
 #include <pybind11/pybind11.h>

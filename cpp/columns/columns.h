@@ -47,7 +47,7 @@ class Columns {
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_acquire); }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
-  // One section a column, to be written while nothing else writes; valid until then.
+  // One section per column. They refer to the columns and must be written before any other change.
   [[nodiscard]] std::vector<SnapshotSection> sections() const;
   // Takes the rows of a snapshot, mapped copy-on-write. Throws SnapshotDamaged unless each column
   // has a section, all with the same number of rows, and, unless the snapshot was written by this

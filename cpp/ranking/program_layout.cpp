@@ -17,11 +17,11 @@ constexpr std::size_t kTileBytes = std::size_t{1} << 14;  // half of the smalles
 constexpr std::size_t kLine = 64;                         // bytes
 constexpr std::size_t kFewestRows = 128;
 constexpr std::size_t kMostRows = 2048;
-// Of columns that come from memory, fewer rows at a time: those of the next tile come into the
-// cache meanwhile. With several steps a tile, each has its beginning to pay.
+// Smaller tiles for columns in memory, so that the next tile fits the cache as well while it is
+// prefetched. Not too small, as every step has a fixed cost per tile.
 constexpr std::size_t kMostStreamedRows = 512;
 constexpr std::size_t kMostStreamedRowsOfSteps = 1024;
-// Results beyond this would only push out of the cache what others need.
+// Larger results would evict data that other code needs.
 constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
 
 }  // namespace
@@ -128,7 +128,7 @@ void ProgramLayout<Real>::place_inputs() {
   varying_inputs_ = varying_.size();
 }
 
-// Whether another output's memory may hold what is an output itself.
+// True if a value that is an output itself may be held in another output's memory.
 template <typename Real>
 bool ProgramLayout<Real>::is_overwritten(std::size_t number) const {
   bool is_output = false;
@@ -151,8 +151,8 @@ bool ProgramLayout<Real>::shares_memory(std::size_t output) const {
   });
 }
 
-// Whether the step may write its output's memory while the tile is not yet done. What is streamed
-// past the cache is read by no other, and looked up by no table's loop, which streams nothing.
+// True if the step may write its output directly. Streamed values must not be read by other steps;
+// table look-ups do not stream.
 template <typename Real>
 bool ProgramLayout<Real>::is_direct(std::size_t output) const {
   const std::size_t number = steps_.outputs()[output];
@@ -175,7 +175,7 @@ void ProgramLayout<Real>::place_steps() {
       const bool is_first = std::find(reads.begin(), reads.begin() + static_cast<std::ptrdiff_t>(i),
                                       reads[i]) == reads.begin() + static_cast<std::ptrdiff_t>(i);
       if (is_first && last_use_[reads[i]] == number && registers_[reads[i]].place == Place::tile) {
-        free_slots_.push_back(registers_[reads[i]].slot);  // for this step's own value, it may be
+        free_slots_.push_back(registers_[reads[i]].slot);  // this step's own value may use it
       }
     }
     const auto outputs = steps_.outputs();
@@ -184,7 +184,7 @@ void ProgramLayout<Real>::place_steps() {
     if (!is_same && output != outputs.end() && is_direct(which)) {
       registers_[number] = {Place::result, 0, which};
     } else {
-      // What is computed once must not stand where a tile's value will.
+      // A value computed once must not share a slot with a value of each tile.
       registers_[number].slot = is_same ? slot_count_++ : take_slot();
     }
   }

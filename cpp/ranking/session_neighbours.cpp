@@ -10,7 +10,7 @@ namespace oneiros {
 
 namespace {
 
-// The places of the candidates by row.
+// The index of each candidate by row.
 class PlaceOfRow {
  public:
   explicit PlaceOfRow(std::span<const std::uint32_t> rows) : rows_(rows.begin(), rows.end()) {
@@ -20,7 +20,7 @@ class PlaceOfRow {
       table_.number_of(row, rows_.data());
     }
   }
-  // The number of candidates for what is none.
+  // The number of candidates if the row is not one of them.
   [[nodiscard]] std::size_t operator()(std::uint32_t row) const {
     return table_.find(row, rows_.data());
   }

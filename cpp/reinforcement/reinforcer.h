@@ -50,10 +50,10 @@ class Reinforcer {
 
   Reinforcer(std::shared_ptr<Columns> columns, std::shared_ptr<SessionSets> sessions);
 
-  // Applies a use and keeps it. Rows that are gone are passed over. The writer should look while it
-  // has taken no notice of what waits, or `most_waiting` accesses do: a caller that is interrupted
-  // before it wakes the writer leaves that to the next. Throws std::invalid_argument, with nothing
-  // changed, for a row that there is not, or a rule or time that is refused.
+  // Applies and queues a use; rows that are gone are skipped. Returns `due` as long as the writer
+  // has not noticed the queue, or if `most_waiting` accesses wait; a caller interrupted before it
+  // wakes the writer thus leaves that to the next caller. Throws std::invalid_argument, without any
+  // change, for a row that does not exist, or an invalid rule or time.
   Outcome apply(Use use, std::size_t most_waiting);
 
   // Makes apply() refuse until open().

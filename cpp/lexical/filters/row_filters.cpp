@@ -1,3 +1,15 @@
+// The cache of filters that searches use repeatedly.
+//
+// Algorithm: filters are recognised by a sample of 128 words of their bits, and confirmed by a
+// comparison that stops after a few differences. A filter that is close to a cached one is
+// translated by applying the differences to its documents (mapped_rows.h). Small filters are stored
+// as lists. The list of cached filters is immutable and replaced through a LeftRight, most recent
+// first.
+//
+// Invariants: a returned translation always matches the given rows; a miss returns none, and the
+// search tests rows itself. Readers never wait; a writer that finds the mutex taken skips caching.
+//
+// Cost of a look-up: the sample, and a comparison of the bits with one or a few candidates.
 #include "lexical/filters/row_filters.h"
 
 #include <algorithm>

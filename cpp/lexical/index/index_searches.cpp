@@ -40,23 +40,23 @@ Found Index::search(std::span<const QueryTerm> query, std::size_t k,
 }
 
 Index::Moment Index::weighed(const ClauseQuery& query) const {
-  ClauseStatistics told;
+  ClauseStatistics counts;
   for (const CountedClause& one : query.clauses) {
     for (const TermId term : one.clause.terms) {
-      told.df.emplace(term, 0);
+      counts.df.emplace(term, 0);
     }
   }
   Moment moment;
   published_.read([&](const Published& published) noexcept {
     moment.view = published.view;
     const Statistics& statistics = published.statistics;
-    told.document_count = statistics.document_count();
-    told.average_length = told.document_count == 0 ? 0 : statistics.average_length();
-    for (auto& [term, df] : told.df) {
+    counts.document_count = statistics.document_count();
+    counts.average_length = counts.document_count == 0 ? 0 : statistics.average_length();
+    for (auto& [term, df] : counts.df) {
       df = statistics.df(term);
     }
   });
-  moment.query = weigh_clauses(query, bm25_, told, moment.view.searched());
+  moment.query = weigh_clauses(query, bm25_, counts, moment.view.searched());
   return moment;
 }
 

@@ -1,3 +1,12 @@
+// The index over texts: analysis on the caller's thread, then the index over term numbers.
+//
+// Texts are analysed in batches, in parallel, and added in order; a batch becomes visible at once.
+// Queries in plain syntax are bags of words; others are parsed into clauses, and reduced to words
+// if that is equivalent, so that they use the pruned search.
+//
+// Invariants: the vocabulary only grows, and contains the terms of every visible document. Limits
+// on sizes are checked before any work. Cost: linear in the bytes of a text or query; searches see
+// index_searches.cpp.
 #include "lexical/index/lexical_index.h"
 
 #include <algorithm>

@@ -146,8 +146,8 @@ struct Signal {
     const Real uses = access_count * (Real(1) + revision_count) * weight;
     const Real days = elapsed(age_days);
     const Real a_day = uses / days;
-    const Real told = uses == Real(0) ? Real(0) : a_day;
-    return is_nan(days) ? days : told;
+    const Real signal = uses == Real(0) ? Real(0) : a_day;
+    return is_nan(days) ? days : signal;
   }
 };
 
