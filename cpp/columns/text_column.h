@@ -67,13 +67,19 @@ class TextColumn {
   using Block = std::array<Place, kRowsOfBlock>;
   using Blocks = std::array<std::atomic<Block*>, kMostRows / kRowsOfBlock>;
 
+  // The place of a row's text; null if its block does not exist.
   [[nodiscard]] Place* place_of(std::uint32_t row) const noexcept;
+  // Allocates the blocks of the rows. May throw; existing texts are unaffected.
   void open(std::span<const std::uint32_t> rows);
+  // Memory for a text, from the last piece or a new one.
   [[nodiscard]] char* take(std::size_t bytes);
+  // Overwrites a text with zeros and counts its bytes as wiped.
   void wipe(char* kept) noexcept;
   void count_resident() noexcept;
+  // Moves all texts to new memory if more is wiped than in use.
   void pack();
 
+  // Lock readers_ shared or exclusively, through gate_.
   [[nodiscard]] std::shared_lock<std::shared_mutex> shared() const;
   [[nodiscard]] std::unique_lock<std::shared_mutex> alone() const;
 

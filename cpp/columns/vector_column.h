@@ -53,6 +53,7 @@ class VectorColumn {
   VectorColumn(const VectorColumn&) = delete;
   VectorColumn& operator=(const VectorColumn&) = delete;
 
+  // The number of components of every vector.
   [[nodiscard]] std::size_t dimension() const noexcept { return dimension_; }
   // The number of rows with a vector.
   [[nodiscard]] std::size_t count() const noexcept {
@@ -129,6 +130,7 @@ class VectorColumn {
  private:
   static constexpr std::size_t kRowsOfBlock = 512;
   static constexpr std::size_t kWordsOfBlock = kRowsOfBlock / 64;
+  // The vectors of kRowsOfBlock consecutive rows, with a bit per row that has one.
   struct Block {
     std::array<std::atomic<std::uint64_t>, kWordsOfBlock> has_vector{};
     std::array<std::atomic<std::uint64_t>, kWordsOfBlock> has_code{};
@@ -145,6 +147,7 @@ class VectorColumn {
   using BlockPlace = std::atomic<Block*>;
   class Scan;
 
+  // Maps the blocks of a snapshot into an empty column.
   void read(const SnapshotReader& snapshot, std::span<const std::uint32_t> numbers,
             std::span<const std::uint64_t> bits, std::size_t threads);
 
@@ -152,19 +155,24 @@ class VectorColumn {
   [[nodiscard]] BlockPlace* places() const noexcept {
     return static_cast<BlockPlace*>(table_.data());
   }
+  // Null if the block does not exist.
   [[nodiscard]] Block* block_of(std::size_t number) const noexcept;
+  // The vector of a row, null if it has none. REQUIRES: the caller is a reader or the writer.
   [[nodiscard]] const float* at(std::uint32_t row) const noexcept;
+  // 64 bits of the chosen rows of a block that have a vector.
   [[nodiscard]] std::uint64_t chosen_of(std::size_t number, std::size_t word,
                                         const VectorRows& chosen) const noexcept;
   void score(const float* query, std::span<const std::uint32_t> rows,
              std::span<double> cosines) const;
   bool encode_if_due(Block& block, std::size_t missed) const;
   void drop_code(Block& block, std::size_t place) noexcept;
+  // Allocates the blocks of the rows. May throw; existing vectors are unaffected.
   void open(std::span<const std::uint32_t> rows);
   void put(std::uint32_t row, const float* vector) noexcept;
   bool take(std::uint32_t row) noexcept;
   void release_empty(std::span<const std::uint32_t> rows) noexcept;
 
+  // Lock readers_ shared or exclusively, through gate_.
   [[nodiscard]] std::shared_lock<ForkSafeSharedMutex> shared() const;
   [[nodiscard]] std::unique_lock<ForkSafeSharedMutex> alone() const;
 
@@ -183,6 +191,7 @@ class VectorColumn {
   mutable std::atomic<std::size_t> resident_bytes_{0};
 };
 
+// The vectors as snapshot sections.
 class VectorColumn::Image {
  public:
   // Refers to the column, which must outlive it.

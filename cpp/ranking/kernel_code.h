@@ -77,13 +77,17 @@ struct Extremes {
 // The loops of one path for one floating-point type.
 template <typename Real>
 struct LoopsOf {
+  // Function types: a kernel over rows, a conversion of element types, ages of times, a copy, and
+  // the extremes of an array.
   using Row = void (*)(const RowCall<Real>& call);
   using Convert = void (*)(const void* from, Real* into, std::size_t size);
   using Age = std::size_t (*)(const AgeCall<Real>& call);
   using Copy = void (*)(const Real* from, Real* into, std::size_t size);
   using Find = Extremes<Real> (*)(const Real* values, std::size_t size);
 
+  // By kernel number.
   std::array<Row, kKernelCount> rows;
+  // By element type.
   std::array<Convert, kElementBytes.size()> convert;
   Age age;        // returns the number of times after now
   Copy stream;    // non-temporal copy; stream_end() must follow
@@ -92,19 +96,23 @@ struct LoopsOf {
 
 // All loops of one path.
 struct PathLoops {
+  // Loops over float and over double.
   LoopsOf<float> single;
   LoopsOf<double> wide;
   // Replaces each NaN of `first` by the element of `second`.
   void (*fill_gaps)(double* first, const double* second, std::size_t size);
+  // The number of flags set.
   std::size_t (*count_flags)(const std::int64_t* flags, std::size_t size);
   // True if a value is outside the range, in the order of LoopsOf::convert.
   std::array<bool (*)(const RangeCall& call), kElementBytes.size()> any_outside;
+  // Must be called after non-temporal stores, before other threads read them.
   void (*stream_end)();
 };
 
 // The loops of a path. REQUIRES: this machine supports it. Thread-safe.
 [[nodiscard]] const PathLoops& loops_of(SimdPath path) noexcept;
 
+// The loops for one floating-point type.
 template <typename Real>
 [[nodiscard]] const LoopsOf<Real>& real_loops(const PathLoops& loops) noexcept;
 template <>

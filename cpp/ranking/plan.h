@@ -88,16 +88,21 @@ class Plan {
   // The same for one row; no value if it is not a candidate.
   [[nodiscard]] std::optional<Placed> place_of(const RankRequest& request, std::uint32_t row) const;
 
+  // The names of the channels, in the order of their lists.
   [[nodiscard]] std::span<const std::string> channels() const noexcept { return channels_; }
+  // The numbers of factors and parts in an explanation.
   [[nodiscard]] std::size_t factor_count() const noexcept { return outputs_.factors.size(); }
   [[nodiscard]] std::size_t part_count() const noexcept { return outputs_.parts.size(); }
 
  private:
+  // The working memory of a call; see plan.cpp.
   struct Run;
 
   void require_channels(const Candidates& candidates) const;
+  // Fuses, binds and runs the program.
   void evaluate(const RankRequest& request, bool is_explained, Run& run) const;
   void bind(const RankRequest& request, bool is_explained, Run& run) const;
+  // Copies the ranked rows of a run into a result.
   [[nodiscard]] Ranked collect(const RankRequest& request, bool is_explained, const Run& run) const;
   static Run& run_of_thread();
 
@@ -113,6 +118,7 @@ class Plan {
     part,
     signal
   };
+  // An operand of the program with its origin.
   struct Binding {
     Source source;
     std::size_t index;  // of the column or channel

@@ -41,6 +41,7 @@ class ProgramSteps {
 
   // The registers with the outputs' values, one per output.
   [[nodiscard]] std::span<const std::size_t> outputs() const noexcept { return outputs_; }
+  // True if the register contributes to an output.
   [[nodiscard]] bool is_needed(std::size_t number) const { return uses_[number] != 0; }
   // True if one output is the only reader of the value.
   [[nodiscard]] bool is_output_only(std::size_t number) const {
@@ -56,12 +57,17 @@ class ProgramSteps {
  private:
   static constexpr std::size_t kUsesOfOutput = 2;  // so that it is never read by a single step only
 
+  // Record one register: whether it is uniform, and whether it equals another one.
   void read_input(std::size_t number);
   void read_step(std::size_t number);
+  // True if every row of the register is 1.
   [[nodiscard]] bool is_one(std::size_t number) const;
+  // Counts the readers of each register, starting from the outputs.
   void count_uses();
+  // Replacement of a product by a kernel that computes it as a whole.
   [[nodiscard]] bool can_take(const WholeKernel& whole) const;
   void take(const WholeKernel& whole);
+  // Folding of a multiplication into the step that computes one of its factors.
   void fold(std::size_t number);
   [[nodiscard]] bool can_fold(std::size_t number) const;
 

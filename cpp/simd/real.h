@@ -17,6 +17,7 @@
 
 namespace oneiros {
 
+// The format of a floating-point type: its mantissa, exponent bias and special values.
 template <std::floating_point Real>
 struct RealFormat;
 
@@ -40,6 +41,7 @@ struct RealFormat<float> {
   static constexpr float kNotANumber = __builtin_nanf("");
 };
 
+// The unsigned integer of the same size.
 template <std::floating_point Real>
 using RealBits = typename RealFormat<Real>::Bits;
 
@@ -54,6 +56,7 @@ inline constexpr RealBits<Real> kMantissaMask = (RealBits<Real>{1}
 template <std::floating_point Real>
 inline constexpr RealBits<Real> kSignBit = RealBits<Real>{1} << (sizeof(Real) * 8 - 1);
 
+// Reinterpretation between a number and its bits.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE RealBits<Real> bits_of(Real x) {
   return __builtin_bit_cast(RealBits<Real>, x);

@@ -28,10 +28,13 @@ class AllowedPostings {
   void pick(const ImpactList& list, DocumentNumber end, std::vector<Candidate>& picked);
 
  private:
+  // Test the row of each posting up to `end`.
   void look_rows_up(const ImpactList& list, std::size_t block_count, DocumentNumber end,
                     std::vector<Candidate>& picked) const;
+  // Look up the listed documents in the posting list.
   void look_documents_up(const ImpactList& list, std::span<const DocumentNumber> documents,
                          std::vector<Candidate>& picked) const;
+  // Test the bits of each posting's document.
   void look_through(const ImpactList& list, std::size_t block_count, DocumentNumber end,
                     std::vector<Candidate>& picked) const;
 

@@ -28,6 +28,7 @@ class AllowedRows {
   // REQUIRES: !are_all()
   std::span<const std::uint8_t> bits() const { return *bits_; }
 
+  // Rows beyond the bits are not allowed. Constant time.
   bool contains(std::uint32_t row) const {
     if (!bits_) {
       return true;

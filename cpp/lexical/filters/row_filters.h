@@ -26,6 +26,7 @@ namespace oneiros::lexical {
 // Thread-safe. Nobody waits, but for lock().
 class RowFilters {
  public:
+  // The result of a look-up.
   struct Sight {
     double share = 1.0;  // approximate share of the view's documents
     std::shared_ptr<const MappedRows> mapped = nullptr;  // null: not translated yet
@@ -48,6 +49,7 @@ class RowFilters {
   // A sample of 128 words of the bits, for a quick comparison.
   using Sample = std::array<std::uint64_t, 128>;
 
+  // A cached filter. Immutable except for the count of uses.
   struct Filter {
     Sample sample{};
     std::vector<std::uint8_t> rows;                      // of a large set, from its second use on
@@ -69,6 +71,7 @@ class RowFilters {
     std::vector<std::uint32_t> changed;
   };
 
+  // A sample for quick comparison, and that comparison.
   static Sample sample_of(Rows rows);
   static bool are_alike(const Sample& one, const Sample& other);
   // The rows that are in only one of two sets; no value if they are many.
@@ -78,13 +81,19 @@ class RowFilters {
   Known nearest(Listed listed) const;
   // A filter whose rows are not stored counts as equal if the sample is alike and none is closer.
   Known nearest(Rows rows, const Sample& sample) const;
+  // The rows as they were when the filter was cached, with the differences applied.
   static std::vector<std::uint8_t> rows_of(const Known& known, Rows rows);
+  // The current list of cached filters.
   std::shared_ptr<const Filters> kept() const;
 
+  // The look-up for small and for large sets. Both cache the set if it is worth it.
   std::shared_ptr<const MappedRows> see_few(std::vector<std::uint32_t> listed, const View& view);
   std::shared_ptr<const MappedRows> see_many(Rows rows, std::size_t row_count, const View& view);
+  // The translation of a set that is not cached.
   static std::shared_ptr<const MappedRows> mapped_once(Rows rows, std::size_t row_count,
                                                        const View& view);
+  // Puts a filter first in the cache, in place of another one if given. Does nothing if another
+  // thread is changing the cache.
   void keep(std::shared_ptr<const Filter> filter, const Filter* instead_of);
 
   LeftRight<std::shared_ptr<const Filters>> filters_;

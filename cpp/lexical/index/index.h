@@ -49,6 +49,7 @@ struct IndexBytes {
   std::size_t statistics = 0;
   std::size_t growing = 0;  // segments that are not sealed
 
+  // The sum of all parts.
   std::size_t total() const {
     return postings + terms + occurrences + documents + rows + statistics + growing;
   }
@@ -79,6 +80,7 @@ std::vector<QueryTerm> count_query_terms(std::span<const TermId> terms);
 // segments itself. The child of a fork continues with the index as it was between two writes.
 class Index {
  public:
+  // An empty index.
   explicit Index(const Bm25& bm25, const SegmentLimits& limits = {});
   // Cancels and waits for a merge in progress.
   ~Index() = default;
@@ -124,6 +126,7 @@ class Index {
   // REQUIRES: the index is new, and is discarded if this throws.
   void read(const SnapshotReader& snapshot, std::size_t term_count, std::size_t threads);
 
+  // True if the row has a living document.
   bool contains(std::uint32_t row) const;
   std::size_t document_count() const;
   std::size_t segment_count() const;  // the growing one included, unless empty
@@ -136,10 +139,12 @@ class Index {
   std::uint64_t rewritten_posting_count() const { return rewritten_posting_count_.load(); }
 
  private:
+  // What readers see, replaced by each write in both copies of the LeftRight.
   struct Published {
     View view;
     Statistics statistics;
   };
+  // A view with the query weighed by its statistics.
   struct Moment {
     View view;
     WeighedQuery query;
@@ -151,6 +156,7 @@ class Index {
     std::vector<SegmentView> sources;
   };
 
+  // Weigh a query and take a view at the same moment.
   Moment weighed(std::span<const QueryTerm> query) const;
   Moment weighed(const ClauseQuery& query) const;
   // Adds to each score that of the document at its location, if it is part of the view.
@@ -160,28 +166,41 @@ class Index {
 
   // REQUIRE: the caller holds writer_mutex_.
   const View& latest() const { return published_.latest().view; }
+  // The current segments, including unpublished changes.
   const Segments& segments() const { return *latest().segments; }
   Location locate_living(std::uint32_t row) const;  // includes unpublished documents
+  // Appends a document to the growing segment, freezing it first if it is full.
   void insert(const Document& document);
+  // Makes room in both copies of the statistics, so that publishing cannot fail.
   void reserve_terms(const Document& document);
+  // Make documents or a new list of segments visible. The former ones die in the same epoch.
   void publish(std::span<const Document> documents) noexcept;
   void publish(const std::shared_ptr<const Segments>& segments) noexcept;
+  // Marks a document dead in the epoch that is published next.
   void die(Location location) noexcept;
+  // Removes dead documents from the statistics.
   static void take_back(Statistics& statistics, const Segments& segments,
                         Location location) noexcept;
+  // Ends the growing segment and starts a new one.
   void freeze();
+  // Claims the oldest frozen segment for sealing, if there is one.
   std::optional<Merge> claim_seal();
   // `is_at_rest`: includes merges that pay off only if no writes follow.
   std::optional<Merge> claim_merge(bool is_at_rest);
+  // Marks segments as being merged, so that no other merge takes them.
   Merge claim(std::vector<std::shared_ptr<const Segment>> segments);
   bool is_claimed(const Segment& segment) const;
+  // Replaces the sources of a merge by its result.
   void install(const Merge& merge, std::shared_ptr<SealedSegment> merged,
                std::span<const std::vector<DocumentNumber>> renumbered);
 
   // REQUIRE: the caller does not hold writer_mutex_.
   void make_room();
+  // Performs a merge and installs the result, unless cancelled.
   void run(const Merge& merge, const std::atomic<bool>* is_cancelled);
+  // Gives up a claim.
   void release(const Merge& merge);
+  // The work of the background task: seals and merges until nothing is due.
   void merge_in_background(const std::atomic<bool>& is_cancelled);
   // Frees memory to the system if at least that many bytes of segments were merged since the last
   // time.

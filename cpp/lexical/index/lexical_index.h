@@ -143,6 +143,7 @@ class LexicalIndex {
                                           const QueryReading& reading = {},
                                           const Interrupt& pause = {}) const;
 
+  // See Index.
   void seal() { index_.seal(); }
   bool contains(std::uint32_t row) const { return index_.contains(row); }
   std::size_t document_count() const { return index_.document_count(); }
@@ -155,9 +156,12 @@ class LexicalIndex {
  private:
   using AnalyzedAsRead = std::variant<std::vector<lexical::QueryTerm>, lexical::ClauseQuery>;
 
+  // Analyses all fields of a text into a document.
   lexical::Document document_of(std::uint32_t row, const IndexedText& text,
                                 std::size_t& cut_token_count) const;
+  // Analyses tags line by line, with a gap of positions between tags.
   std::vector<Occurrence> analyze_tags(std::string_view tags, std::size_t& cut_token_count) const;
+  // Parses and analyses a query, as a bag of words if that is equivalent.
   AnalyzedAsRead analyze_query(std::string_view query, const QueryReading& reading) const;
 
   std::shared_ptr<Analyzer> analyzer_;
@@ -165,6 +169,7 @@ class LexicalIndex {
   lexical::Index index_;
 };
 
+// The result of opening a file.
 struct LexicalIndex::Opened {
   std::unique_ptr<LexicalIndex> index;
   SnapshotNotes notes;

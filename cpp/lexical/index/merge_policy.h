@@ -13,6 +13,7 @@ struct SegmentSize {
   std::size_t dead_count;
   std::size_t bytes = 0;
 
+  // True if it has no living or more dead than living documents.
   bool is_worth_rewriting() const { return live_count == 0 || dead_count > live_count; }
 };
 

@@ -19,6 +19,7 @@ struct Segments {
 
   // Null if there is no such segment.
   Segment* find(std::uint32_t serial) const;
+  // True if the segment is one of `sealed`.
   bool is_sealed(const Segment& segment) const;
   // The location of the row's document that lives in the epoch, ignoring documents of the growing
   // segment from `mutable_limit` on; none if there is no such document.
@@ -32,7 +33,9 @@ struct View {
       0;  // later documents of segments->growing are not part of the view
   Epoch epoch = 0;
 
+  // The part of the view in one segment.
   SegmentView of(const Segment& segment) const;
+  // The parts of the view in all segments with documents.
   std::vector<SegmentView> searched() const;
   std::size_t sealed_document_count() const;  // including dead ones
   // True if a sealed segment has a document, possibly dead, of any of the rows. REQUIRES: ascending

@@ -47,6 +47,7 @@ class DocumentFrequencies {
     return entries_.empty() ? low : low + high_of(entry_of(term));
   }
 
+  // True if any document contains the term.
   bool is_any(TermId term) const { return low(term) != 0 || (*this)[term] != 0; }
 
   // REQUIRES, for increment() and add(): room for the term and, if it becomes frequent, its entry.
@@ -61,6 +62,7 @@ class DocumentFrequencies {
       entries_[place_of(term)].documents -= kStep;
     }
   }
+  // Adds `count` documents that contain the term.
   void add(TermId term, std::uint32_t count) noexcept {
     const std::uint32_t low = low_[term] + count % kStep;
     low_[term] = static_cast<std::uint8_t>(low);

@@ -80,6 +80,7 @@ class MutableArray {
   std::size_t resident_bytes() const { return allocated_ * sizeof(T); }
 
  private:
+  // Copies the elements to new memory and publishes it.
   void move_to(std::size_t capacity) {
     memory_.reserve(memory_.size() + 1);
     auto fresh = std::make_unique_for_overwrite<T[]>(capacity);  // NOLINT(modernize-avoid-c-arrays)

@@ -30,10 +30,13 @@ class MutablePostings {
   // greater than all earlier ones.
   void append(DocumentNumber document, std::span<const TermFrequency> terms) noexcept;
 
+  // The postings of a term, empty if there are none. Safe to call concurrently with the writer.
   PostingList find(TermId term) const;
+  // The terms in order of their first document.
   std::span<const TermId> terms() const { return terms_.elements(); }
   // The list of terms()[slot].
   PostingList list(std::size_t slot) const;
+  // The number of postings.
   std::size_t size() const { return size_; }
   std::size_t resident_bytes() const;
 
@@ -64,7 +67,9 @@ class MutablePostings {
     std::atomic<std::uint32_t> size_ = 0;
   };
 
+  // The slot of the term, a new one with an empty list if necessary.
   std::uint32_t slot_of(TermId term);
+  // Memory for values from the current page, which grows geometrically.
   std::uint32_t* allocate(std::size_t count);
 
   MutableTermTable slots_;

@@ -16,16 +16,17 @@
 
 namespace oneiros::lexical {
 
-// Blocks of kBlock numbers are stored as differences from the block's minimum, all of a block in the
-// same number of bits (frame of reference; Lemire & Boytsov 2015). Reading a number takes constant
-// time: two loads and a shift. Immutable once built; any number of threads may read.
+// Blocks of kBlock numbers are stored as differences from the block's minimum, all of a block in
+// the same number of bits (frame of reference; Lemire & Boytsov 2015). Reading a number takes
+// constant time: two loads and a shift. Immutable once built; any number of threads may read.
 class PackedNumbers {
  public:
   static constexpr std::size_t kBlock = 64;
   static constexpr unsigned kMostBits = 32;
 
-  PackedNumbers() = default;                 // empty
-  PackedNumbers(PackedNumbers&&) = default;  // a moved-from object may only be assigned or destroyed
+  PackedNumbers() = default;  // empty
+  PackedNumbers(PackedNumbers&&) =
+      default;  // a moved-from object may only be assigned or destroyed
   PackedNumbers& operator=(PackedNumbers&&) = default;
   ~PackedNumbers() = default;
   // Packs number_at(0), number_at(1), ... number_at(size - 1); called in this order.
@@ -68,6 +69,7 @@ class PackedNumbers {
   static constexpr std::size_t kWordBits = 64;
   static_assert(kBlock == kWordBits);  // so a block of n bits a number has n words
 
+  // The directory entry of a block.
   struct Block {
     std::uint32_t least;
     std::uint32_t start;  // its first word; it ends where the next block starts
@@ -94,6 +96,7 @@ class PackedNumbers {
             .bits = at[1].start - at[0].start,
             .least = at[0].least};
   }
+  // Appends one block of the packed form.
   std::size_t block_count() const { return (size_ + kBlock - 1) / kBlock; }
   void append_block(std::span<const std::uint32_t> numbers);
   void finish(std::size_t size);

@@ -63,6 +63,7 @@ class OccurrenceCode {
 
   using Counts = std::array<std::uint64_t, kSymbols>;
   using Lengths = std::array<std::uint8_t, kSymbols>;
+  // A decoded symbol with the number of bits it takes.
   struct Symbol {
     std::uint16_t symbol;
     std::uint16_t length;
@@ -78,6 +79,7 @@ class OccurrenceCode {
   // The symbol that starts with the next kLongest bits.
   const Symbol& symbol(std::uint64_t bits) const { return table_[bits % table_.size()]; }
 
+  // The symbol of a code: its low bits and its bit width.
   static std::size_t symbol_of(std::uint64_t code) {
     return code < kFieldSymbols
                ? static_cast<std::size_t>(code)
@@ -107,6 +109,7 @@ class PackedOccurrences {
   PackedOccurrences() = default;  // holds nothing
   explicit PackedOccurrences(const OccurrenceCode& code) : code_(1, code) {}
 
+  // False for the default-constructed, empty object.
   bool is_used() const { return !code_.empty(); }
   // Room for that many documents; `byte_count` is an estimate of the packed size.
   void reserve(std::size_t document_count, std::size_t byte_count);
@@ -128,6 +131,7 @@ class PackedOccurrences {
   std::size_t byte_count() const { return bits_.size(); }
   std::size_t resident_bytes() const;
 
+  // Writing to and reading from the sections of segment `number`.
   void write(SnapshotWriter& snapshot, std::uint32_t number) const;
   static PackedOccurrences read(const SnapshotReader& snapshot, std::uint32_t number);
   static bool is_in(const SnapshotReader& snapshot, std::uint32_t number);
@@ -144,6 +148,7 @@ class PackedOccurrences {
   // Readable bytes after the end, since decoding loads eight bytes at once.
   static constexpr std::size_t kPadding = 16;
 
+  // The bits of one document.
   struct Place {
     std::uint64_t begin;
     std::uint64_t end;

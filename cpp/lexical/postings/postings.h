@@ -31,6 +31,7 @@ struct PostingBlock {
 class PostingList {
  public:
   PostingList() = default;  // empty
+  // Refers to arrays of `size` elements, documents ascending.
   PostingList(const DocumentNumber* documents, const std::uint32_t* frequencies, std::size_t size)
       : documents_(documents), frequencies_(frequencies), size_(size) {}
 

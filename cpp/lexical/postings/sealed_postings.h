@@ -29,11 +29,14 @@ namespace oneiros::lexical {
 class PackedBlock {
  public:
   PackedBlock() = default;
+  // REQUIRES: bytes written by SealedPostingsBuilder.
   PackedBlock(DocumentNumber first, const std::uint8_t* bytes, std::size_t size)
       : first_(first), size_(size), bits_(bytes[0]), codes_(bytes + 1), packed_(codes_ + size) {}
 
   std::size_t size() const { return size_; }
+  // The block's first document.
   DocumentNumber first() const { return first_; }
+  // One code per posting.
   const std::uint8_t* codes() const { return codes_; }
 
   // Postings [begin, end) as input of the window loops, relative to the document `base`.
@@ -66,6 +69,7 @@ class PackedBlock {
   }
 
  private:
+  // Counts the undetermined frequencies before posting i, then reads its own.
   std::uint32_t open_frequency(std::size_t i, const ImpactCells& cells) const;
 
   DocumentNumber first_ = 0;
@@ -192,6 +196,7 @@ class PackedList {
                std::span<std::uint32_t> frequencies) const;
 
  private:
+  // The offset of a block's bytes.
   std::uint32_t start(std::size_t index) const {
     if (codes_ == nullptr) {
       return 0;  // one block
@@ -223,7 +228,8 @@ class SealedPostings {
   // terms.
   PackedList find(TermId term) const;
   std::size_t term_count() const { return terms_.size(); }
-  TermId term(std::size_t slot) const { return terms_[slot]; }  // ascending
+  // The terms in ascending order, by slot.
+  TermId term(std::size_t slot) const { return terms_[slot]; }
   // The list of term(slot).
   PackedList list(std::size_t slot) const { return PackedList(bytes_.data() + starts_[slot]); }
   // The length of a list without a look at its postings.

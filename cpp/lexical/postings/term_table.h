@@ -37,6 +37,7 @@ class TermTable {
   std::size_t resident_bytes() const { return entries_.capacity() * sizeof(Entry); }
 
  private:
+  // A slot of the hash table; loaded and stored as one atomic word.
   struct alignas(8) Entry {
     TermId term = 0;
     std::uint32_t slot = kAbsent;  // kAbsent marks a free entry
@@ -44,6 +45,7 @@ class TermTable {
 
   // The entry of the term, or the free one it would take. REQUIRES: at least one free entry.
   std::size_t locate(TermId term) const;
+  // Inserts the entries of another table. REQUIRES: room for them.
   void fill_from(const std::vector<std::atomic<Entry>>& entries);
 
   static_assert(std::atomic<Entry>::is_always_lock_free);

@@ -37,6 +37,7 @@ struct ClauseQuery {
   std::size_t minimum_should_match = 0;
 };
 
+// The result of analyze_clauses().
 struct AnalyzedClauses {
   // In text order, without clauses that have no content (stop words, operators alone) and repeated
   // prefixes.

@@ -17,7 +17,9 @@ enum class QuerySyntax : std::uint8_t {
 // The syntax by name: plain, query. Throws std::invalid_argument for another name.
 QuerySyntax syntax_of(std::string_view name);
 
+// How a clause affects the matching: optional (it adds to the score), required (+) or excluded (-).
 enum class Occur : std::uint8_t { kShould, kMust, kMustNot };
+// A word, "a quoted phrase", or a prefix*.
 enum class ClauseKind : std::uint8_t { kWord, kPhrase, kPrefix };
 
 // A clause as written.
@@ -29,6 +31,7 @@ struct ParsedClause {
       text;  // a part of the query without operator, field, quotes and star; never empty
 };
 
+// A query as a list of clauses.
 struct ParsedQuery {
   std::vector<ParsedClause> clauses;  // in text order
 };

@@ -10,6 +10,7 @@
 
 namespace oneiros::lexical {
 
+// The terms of a weighted clause, in order.
 std::vector<TermId> terms_of(const WeighedClause& clause);
 
 // The same prefix may occur with several operators and fields: its terms are united for the first
@@ -27,6 +28,7 @@ class PrefixPostings {
   RawPostings take(const WeighedClause& clause, const Documents* within);
 
  private:
+  // The united postings of one prefix.
   struct Prefix {
     std::size_t left = 0;  // clauses that may still need it
     bool is_united = false;

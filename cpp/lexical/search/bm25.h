@@ -25,6 +25,7 @@
 
 namespace oneiros::lexical {
 
+// The variants of the table above.
 enum class Bm25Variant : std::uint8_t { kLucene, kRobertson, kAtire, kBm25Plus, kBm25L };
 
 // The scoring parameters of an index.

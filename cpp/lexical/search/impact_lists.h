@@ -54,6 +54,7 @@ struct ImpactList {
   // Contribution by code, at least 1.
   const std::uint16_t* values = nullptr;
 
+  // True if all postings are done.
   bool is_exhausted() const { return block_index == postings.block_count(); }
   DocumentNumber document() const { return block.document(position); }
 
@@ -80,6 +81,7 @@ struct ImpactList {
     position = 0;
     block = postings.block(0);
   }
+  // Moves to the first posting of the next block.
   void next_block() {
     position = 0;
     if (++block_index < postings.block_count()) {

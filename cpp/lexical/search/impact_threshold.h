@@ -20,6 +20,7 @@ class ImpactThreshold {
   void start(const ImpactScale& scale, std::size_t list_count);
 
   std::size_t k() const { return best_.k(); }
+  // The current threshold, at least 1.
   std::uint32_t least() const { return least_; }
 
   // Records the bound of a document. Returns true if the threshold rose. REQUIRES: each document at

@@ -37,6 +37,7 @@ class TopK {
   // infinity until k hits are there.
   double threshold() const { return threshold_; }
 
+  // Offers a hit; O(1) if it cannot enter.
   void offer(const Hit& hit) {
     if (hits_.size() < k_) {
       hits_.push_back(hit);

@@ -10,6 +10,7 @@
 
 namespace oneiros::lexical {
 
+// A term of a document with its weighted frequency.
 struct TermFrequency {
   TermId term;
   std::uint32_t frequency;  // in units of FieldWeights::part

@@ -7,6 +7,8 @@
 
 namespace oneiros::lexical {
 
+// Documents are visible to readers up to the limit of their view. One thread writes, any number of
+// threads may read.
 class MutableSegment final : public Segment {
  public:
   using Segment::Segment;

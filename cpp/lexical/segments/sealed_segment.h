@@ -19,6 +19,8 @@ struct MergedSegment {
   std::vector<std::vector<DocumentNumber>> renumbered;
 };
 
+// Documents are ordered by length and row. Only deaths change after construction; any number of
+// threads may read.
 class SealedSegment final : public Segment {
  public:
   // Merges the visible documents of the sources, ordered by length and then by row; impact codes

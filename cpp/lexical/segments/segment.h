@@ -54,6 +54,7 @@ struct Location {
   std::uint32_t segment = 0;  // serial of the segment; 0: none
   DocumentNumber document = 0;
 
+  // True for the location of no document.
   bool is_nowhere() const { return segment == 0; }
 };
 
@@ -64,6 +65,7 @@ struct SegmentView {
   DocumentNumber document_limit = 0;  // later documents are not part of the view
   Epoch epoch = 0;
 
+  // True if the document was published and alive at the moment of the view.
   bool is_visible(DocumentNumber document) const {
     return document < document_limit && segment->documents().is_alive_at(document, epoch);
   }

@@ -1,4 +1,5 @@
-// The formulas of docs/systems/cognitive.md.
+// The formulas of docs/systems/cognitive.md as row-wise kernels. Times since the last access are in
+// days.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 
 namespace oneiros::formulas {
 
+// Codes of memory categories, in the order of the parameters.
 inline constexpr Rule kCategory{0.0, 3.0, false, true, "must be 0, 1, 2 or 3"};
 
 // The entry of a table of four by category; NaN for other categories.
@@ -22,6 +24,8 @@ ONEIROS_ALWAYS_INLINE Real by_category(const Real* table, Real category) {
 }
 
 template <bool kIsPower>
+// The retention with exponential or power-law forgetting, chosen once per call by the parameter
+// "model".
 struct RetentionOfModel {
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real days, Real stability,
@@ -67,7 +71,7 @@ struct RetentionScore {
   }
 };
 
-// C11: min(most, days / span). No timestamp: 1.
+// C11: min(most, days / span), the spacing effect. No timestamp: 1.
 template <typename Real>
 ONEIROS_ALWAYS_INLINE Real spacing(Real days, Real span_days, Real most) {
   const Real factor = at_most(elapsed(days) / span_days, most);
@@ -98,7 +102,7 @@ struct ReinforceStability {
   }
 };
 
-// C16: w exp(-days / tau). No timestamp: w.
+// C16: w exp(-days / tau), days since the last co-retrieval. No timestamp: w.
 struct AssociationDecay {
   static constexpr Signature kSignature{
       "association_decay", {{"weight"}, {"days"}}, {{"tau_days", kPositive}}};

@@ -1,4 +1,4 @@
-// The formulas of docs/systems/house.md.
+// The formulas of docs/systems/house.md, the default profile, as row-wise kernels.
 #pragma once
 
 #include "ranking/formulas/elapsed.h"
@@ -22,7 +22,7 @@ struct BlendWithBest {
   }
 };
 
-// H6: 1 - amount + amount x factor.
+// H6: 1 - amount + amount x factor: limits the influence of a factor to `amount`.
 struct Damp {
   static constexpr Signature kSignature{"damp", {{"factor"}}, {{"amount", kShare}}};
 

@@ -13,6 +13,7 @@
 
 namespace oneiros::formulas {
 
+// A compile-time list of formula types.
 template <typename... Formula>
 struct FormulaList {
   static constexpr std::size_t kSize = sizeof...(Formula);

@@ -1,4 +1,5 @@
-// The formulas of docs/systems/omega.md.
+// The formulas of docs/systems/omega.md as row-wise kernels. Factors multiply a relevance, so a
+// neutral value is 1. Parameters are validated by the rules of each signature.
 #pragma once
 
 #include <limits>
@@ -57,7 +58,7 @@ struct TemporalProximity {
   }
 };
 
-// O11: table[kind], or `otherwise`.
+// O11: table[kind], the weight of a memory's kind, or `otherwise` for codes beyond the table.
 struct KindWeight {
   static constexpr Signature kSignature{
       "kind_weight", {{"kind"}}, {{"otherwise", kWeight}, {"table", kWeight, 0}}};
@@ -68,7 +69,7 @@ struct KindWeight {
   }
 };
 
-// O12: f > 0: 1 + gain min(f, most); f < 0: max(floor, 1 + loss f).
+// O12: f > 0: 1 + gain min(f, most); f < 0: max(floor, 1 + loss f). Net user feedback f; 0 gives 1.
 struct FeedbackFactor {
   static constexpr Signature kSignature{
       "feedback_factor",
@@ -110,7 +111,8 @@ struct FlooredDecay {
   }
 };
 
-// O14: a decision's rate: max(least, rate x base^min(accesses, most)).
+// O14: the decay rate of a decision: max(least, rate x base^min(accesses, most)): accesses slow the
+// decay. Tabulated for small counts.
 struct DecisionRate {
   static constexpr Signature kSignature{"decision_rate",
                                         {{"rate"}, {"access_count"}},
@@ -134,7 +136,8 @@ struct DecisionRate {
   }
 };
 
-// O15: base + spread x the mean of Beta(1 + good, 1 + bad); 1 under `least` observations.
+// O15: base + spread x the mean of Beta(1 + good, 1 + bad), a deterministic form of Thompson
+// sampling; 1 with fewer than `least` observations.
 struct ThompsonBoost {
   static constexpr Signature kSignature{
       "thompson_boost",
@@ -192,7 +195,8 @@ struct ContextBoost {
   }
 };
 
-// O21: c > least: 1 + min(gain (c - least), most); else 1.
+// O21: c > least: 1 + min(gain (c - least), most); otherwise 1. c is the cosine to the centre of
+// the best candidates.
 struct ClusterBoost {
   static constexpr Signature kSignature{
       "cluster_boost", {{"cosine"}}, {{"least", kFinite}, {"gain", kWeight}, {"most", kWeight}}};

@@ -1,4 +1,6 @@
-// The formulas of docs/systems/reverie.md.
+// The formulas of docs/systems/reverie.md as row-wise kernels. Ages are in the unit of their name.
+// `numbers` are the parameters in the order of the signature, validated by its rules. NaN stands
+// for a missing timestamp or value; each formula says what follows from it.
 #pragma once
 
 #include "ranking/formulas/elapsed.h"
@@ -8,6 +10,7 @@
 
 namespace oneiros::formulas {
 
+// Depths of memories; other values are rejected before a run.
 inline constexpr Rule kDepth{1.0, 3.0, false, true, "must be 1, 2 or 3"};
 
 // R4: 1 + boost exp(-age / tau). No timestamp: 1.
@@ -24,7 +27,7 @@ struct TimeDecayBoost {
   }
 };
 
-// R6: table[depth - 1]. NaN for a depth that is not 1, 2 or 3.
+// R6: table[depth - 1], the weight of a memory's depth. NaN for a depth that is not 1, 2 or 3.
 struct DepthWeight {
   static constexpr Signature kSignature{
       "depth_weight", {{"depth", &kDepth}}, {{"table", kWeight, 3}}};
@@ -82,7 +85,8 @@ struct StabilityBoost {
   }
 };
 
-// R10: 2^(-age / half-life) max(access_floor, ln(1 + uses)) importance (1 - overlap).
+// R10: 2^(-age / half-life) max(access_floor, ln(1 + uses)) importance (1 - overlap): the order in
+// which a dream cycle scans memories.
 struct ScanPriority {
   static constexpr Signature kSignature{
       "scan_priority",
@@ -108,7 +112,7 @@ struct ScanPriority {
   }
 };
 
-// R12: max(floor, strength x rate); a strength below the floor stays.
+// R12: max(floor, strength x rate), synaptic downscaling; a strength below the floor is unchanged.
 struct Downscale {
   static constexpr Signature kSignature{"downscale", {{"strength"}, {"rate"}}, {{"floor", kShare}}};
 
@@ -120,7 +124,7 @@ struct Downscale {
   }
 };
 
-// R13: idle / limit; without a limit 0.
+// R13: idle / limit, stale from 1 on; 0 without a limit (infinity).
 struct Staleness {
   static constexpr Signature kSignature{
       "staleness", {{"idle_days"}, {"limit_days", &kAboveZero}}, {}};
@@ -151,7 +155,8 @@ struct Signal {
   }
 };
 
-// R11, R17: max_delta / (1 + age) ln(1 + peers) in [0, max_delta].
+// R11, R17: max_delta / (1 + age) ln(1 + peers), clamped to [0, max_delta]: the gain of strength by
+// replay.
 struct ReplayDelta {
   static constexpr Signature kSignature{
       "replay_delta", {{"peer_count", &kNotNegative}, {"age_hours"}}, {{"max_delta", kWeight}}};
