@@ -1,3 +1,9 @@
+// The analyzer's two-phase use of the vocabulary.
+//
+// Texts are broken into tokens and looked up under a shared lock. Only if a text has unknown
+// surfaces are their stems computed, without a lock, and then added under an exclusive one. In
+// steady state, when nearly all words are known, analysing threads do not contend. The prefix index
+// is built when it is first needed and extended by the surfaces learnt since.
 #include "analysis/analyzer.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Reuse of the folding and token buffers: each thread keeps one set, up to a limit of size. A
+// nested use, as by a stemmer that analyses, allocates its own.
 #include "analysis/broken_text.h"
 
 #include "analysis/word_breaks.h"

@@ -1,3 +1,4 @@
+// Case rules for words inside words. All functions look at a bounded neighbourhood of a position.
 #include "analysis/camel_case.h"
 
 namespace oneiros {

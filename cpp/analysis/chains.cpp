@@ -1,3 +1,5 @@
+// Chains of words. A chain is scanned once, left to right; its traits are collected as one bit per
+// character class, so that the decision between identifier and plain words needs no second scan.
 #include "analysis/chains.h"
 
 #include "analysis/tokens.h"

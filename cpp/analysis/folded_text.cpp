@@ -1,3 +1,11 @@
+// Folding: case folding and compatibility decomposition by generated tables, in one pass.
+//
+// Runs of ASCII, most of most texts, go through a table of 128 entries. Other characters are
+// decoded, mapped by a two-stage table (character_class.h) and composed with the preceding
+// character where that is required: Hangul syllables, voiced kana, and accents if they stay.
+// Composed and decomposed spellings thus give the same bytes. The output has a parallel array of
+// classes, so that later stages never decode UTF-8 again. Unicode Standard Annex #15 describes the
+// forms.
 #include "analysis/folded_text.h"
 
 #include <algorithm>

@@ -56,6 +56,7 @@ class FoldedText {
   }
 
   // Keeps a surface that stands nowhere in the text, behind it; returns where it begins.
+  // Appends a surface that does not occur in the text; returns its start.
   std::size_t append_surface(std::string_view surface);
 
   std::size_t capacity() const { return bytes_.capacity() + classes_.capacity(); }
@@ -69,16 +70,20 @@ class FoldedText {
 
   static std::uint8_t flags(CharacterClass kind, bool is_upper);
   // The folding of an ASCII character with its flags.
+  // Folding of ASCII by table, and of a run of it.
   struct Ascii;
   static const Ascii* ascii_foldings();
   template <bool is_turkish>
   void assign_all(std::string_view utf8);
   template <bool is_turkish>
   std::size_t assign_ascii_run(std::string_view utf8, std::size_t at);
+  // Folds one character and returns the position after it.
   std::size_t assign_character(std::string_view utf8, std::size_t at);
   void append(char32_t code_point, CharacterClass kind, bool is_upper);
+  // Compose a character with the previous one; return false if they do not combine.
   bool compose(char32_t code_point);
   bool compose_accent(char32_t mark);
+  // True if a zero-width non-joiner at `at` separates a stem from an affix.
   bool is_stem_border(std::string_view utf8, std::size_t at, const Decoded& read) const;
   std::size_t start_of_last() const;  // of the last character; REQUIRES: size_ > 0
   char32_t last_of_three_bytes() const;

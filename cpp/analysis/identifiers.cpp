@@ -1,3 +1,5 @@
+// Tokens of identifiers: the whole first, then its parts at the same and the following positions,
+// so that phrases match across an identifier as well as inside it.
 #include "analysis/identifiers.h"
 
 #include <string>

@@ -1,3 +1,4 @@
+// The boundary between complete words and a prefix, found from the end of the text backwards.
 #include "analysis/prefix.h"
 
 #include "analysis/chains.h"

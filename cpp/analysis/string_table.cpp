@@ -1,3 +1,10 @@
+// The string table: open addressing with linear probing over slots of eight bytes, at most two
+// thirds full; strings in an arena of blocks that are never moved.
+//
+// A slot holds a tag of hash and length, so that most comparisons fail without touching the arena;
+// the first eight bytes of a string are compared as one word. The hash is after wyhash, with a
+// random seed per process against crafted collisions. A table read from a snapshot uses the mapped
+// slots and arena and continues in new blocks.
 #include "analysis/string_table.h"
 
 #include <algorithm>

@@ -28,8 +28,10 @@ class StringTable {
     std::uint32_t tag;   // hash bits and length
   };
 
+  // An empty table with a random seed.
   StringTable();
 
+  // Hashes a string for look-ups. The view must stay valid as long as the key.
   Key key(std::string_view string) const;
 
   // The number of the string, or kAbsent.
@@ -75,13 +77,17 @@ class StringTable {
   static constexpr unsigned kBlockBits = 16;
   static constexpr std::size_t kBlockBytes = std::size_t{1} << kBlockBits;
 
+  // The entry at an offset of the arena.
   const char* entry(std::uint32_t offset) const {
     return bases_[offset >> kBlockBits] + (offset & (kBlockBytes - 1));
   }
   static std::string_view string_of(const char* entry);
 
+  // Doubles the slots and inserts all entries again.
   void grow();
+  // Inserts a slot. REQUIRES: a free one.
   void place(const Slot& slot);
+  // Copies a string with its number into the arena and returns its offset.
   std::uint32_t keep(std::uint32_t number, std::string_view string);
 
   Stored<Slot> slots_;  // a power of two, at most two thirds used

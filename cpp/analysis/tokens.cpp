@@ -1,3 +1,5 @@
+// Token rules that depend on language: elided articles (French, Italian), English clitics,
+// apostrophes, and the limit of length.
 #include "analysis/tokens.h"
 
 #include <algorithm>

@@ -21,7 +21,9 @@ struct Token {
 // Collects tokens in text order. Tokens over the limit are cut between characters, and counted.
 class TokenList {
  public:
+  // Collects tokens of this text, which must outlive the list.
   explicit TokenList(FoldedText& text) : text_(&text) {}
+  // Starts over for a new text; keeps the memory.
   void clear();
 
   // Adds a word at the next position.
@@ -33,18 +35,22 @@ class TokenList {
   void add_literal(std::size_t begin, std::size_t end) { add(begin, end, position_++, true); }
   // Adds a word or identifier whose parts will follow, starting at the same position.
   void add_whole_word(std::size_t begin, std::size_t end) { add(begin, end, position_, false); }
+  // The same for an identifier, which is looked up without stemming.
   void add_whole(std::size_t begin, std::size_t end);
   // Adds a word spelt differently in the text ("u.s.a." -> "usa").
   void add_spelling(std::string_view word);
 
   const std::vector<Token>& tokens() const { return tokens_; }
+  // The bytes of a token.
   std::string_view surface(std::size_t i) const {
     return text_->slice(tokens_[i].begin, tokens_[i].begin + tokens_[i].length);
   }
+  // The number of tokens that were cut.
   std::size_t cut_count() const { return cut_count_; }
   std::size_t capacity() const { return tokens_.capacity() * sizeof(Token); }
 
  private:
+  // Adds a token after cutting it to the limit.
   void add(std::size_t begin, std::size_t end, std::uint32_t position, bool is_literal);
   std::size_t cut(std::size_t begin);
   std::size_t after_apostrophe(std::size_t begin, std::size_t end) const;

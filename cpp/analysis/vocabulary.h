@@ -26,6 +26,7 @@ class Vocabulary {
   }
 
   // The term of a surface, kStopWord, or kUnknown.
+  // The term of a surface, kStopWord, or kUnknown. One look-up in the string table.
   TermId of_surface(std::string_view surface) const;
   // The number of a term by its own spelling, or kUnknown.
   TermId of_term(std::string_view term) const;
@@ -63,14 +64,18 @@ class Vocabulary {
     TermId surface;  // the term it stands for as a surface
     TermId term;     // its number as a term
   };
+  // The number of a string, added if new.
   std::uint32_t enter(std::string_view string);
+  // Throws std::length_error if no further number is available.
   void require_number() const;
+  // The term of a string as a surface.
   TermId meaning_of(std::uint32_t number) const {
     if (number < plain_count_ || number == StringTable::kAbsent) {
       return number == StringTable::kAbsent ? kUnknown : number;
     }
     return meanings_[number - plain_count_].surface;
   }
+  // The number of a string as a term.
   TermId own_term_of(std::uint32_t number) const {
     return number < plain_count_ ? number : meanings_[number - plain_count_].term;
   }

@@ -1,3 +1,5 @@
+// Word breaking by character classes: one pass with bounded look-ahead. Plain words of letters and
+// digits, the usual case, are recognised eight classes at a time.
 #include "analysis/word_breaks.h"
 
 #include "analysis/chains.h"

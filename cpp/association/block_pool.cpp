@@ -1,3 +1,6 @@
+// A segregated free-list allocator: sizes are rounded up to four classes per doubling, so at most a
+// quarter is wasted; freed blocks form a list per class. Large pieces are aligned for huge pages,
+// small pools start with small pieces.
 #include "association/block_pool.h"
 
 #include <sys/mman.h>

@@ -1,3 +1,12 @@
+// Bridges between few ends (at most kMostBridged).
+//
+// Algorithm: the links of all ends are gathered and decayed in one vectorised pass, giving for each
+// linked row its weights to the ends; rows linked to two unlinked ends are bridges of two links.
+// Paths of three links are found by gathering the links between those rows. Results are kept by row
+// with the best path, compared as specified in bridges.h.
+//
+// Cost: linear in the links of the ends and of their neighbours that can still improve a result.
+// Source: docs/systems/cognitive.md C10.
 #include "association/bridges.h"
 
 #include <algorithm>

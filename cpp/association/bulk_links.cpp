@@ -1,3 +1,6 @@
+// Bulk loading by counting: degrees first, then one block per row, filled and sorted into link
+// order. Duplicates are detected afterwards by marks per row. Linear, apart from the sort within a
+// row.
 #include "association/bulk_links.h"
 
 #include <algorithm>

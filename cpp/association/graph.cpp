@@ -1,3 +1,11 @@
+// Writing of the association graph.
+//
+// A write computes the new blocks of the changed rows while readers use the old ones, publishes
+// them by swapping pointers in both copies of the table (LeftRight), and returns the replaced
+// blocks to the pool once no reader can hold them. The number of links is updated together with the
+// publication. Exceptions can occur only before it, so a failed write changes nothing.
+//
+// Cost of a write: the links of the changed rows, plus the wait for readers of the moment.
 #include "association/graph.h"
 
 #include <algorithm>

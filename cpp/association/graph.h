@@ -47,10 +47,12 @@ class AssociationGraph {
  public:
   static constexpr std::size_t kMostRows = std::size_t{1} << kLinkRowBits;
 
+  // An empty graph.
   AssociationGraph();
 
   [[nodiscard]] std::size_t row_count() const noexcept { return row_count_.load(); }
   [[nodiscard]] std::size_t link_count() const noexcept { return link_count_.load(); }
+  // The memory of blocks, tables and counters.
   [[nodiscard]] std::size_t resident_bytes() const;
 
   // Adds rows without links up to `row_count`; existing rows are unchanged. Throws

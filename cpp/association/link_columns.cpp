@@ -1,3 +1,4 @@
+// Validation of links given as columns. Messages name the field, the position and the value.
 #include "association/link_columns.h"
 
 #include <cmath>

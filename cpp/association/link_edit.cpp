@@ -1,3 +1,6 @@
+// Edits are collected as pairs of ends in a hash table and written row by row: the former links of
+// a row are merged with the changed ones in link order, so a row is copied once per write, however
+// many of its links change.
 #include "association/link_edit.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Standings are computed in double precision and stored as float, rounded in the safe direction.
 #include "association/link_order.h"
 
 #include <cmath>

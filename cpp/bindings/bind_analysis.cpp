@@ -1,3 +1,8 @@
+// Binding of the analyzer.
+//
+// Texts are viewed as UTF-8 without a copy. The GIL is released during analysis and acquired again
+// only to call a stemmer written in Python, once per text with all of its new words. The callable
+// is released with the GIL held, wherever the analyzer is destroyed.
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 

@@ -1,3 +1,5 @@
+// Binding of lifecycle columns. Reads return read-only views that share ownership of the columns;
+// writes validate names, dtypes, lengths and values first and are all or nothing.
 #include <memory>
 #include <new>
 

@@ -1,3 +1,5 @@
+// Binding of the embedding codec. Blobs are encoded in bulk without a Python loop; errors name the
+// blob they occur in.
 #include <stdexcept>
 
 #include "bindings/arrays.h"

@@ -1,3 +1,7 @@
+// Binding of the lexical index: indexing of texts. Its searches are bound in bind_searches.cpp.
+//
+// Strings are viewed as UTF-8; ASCII needs no copy. The GIL is released while texts are analysed
+// and added, and Ctrl-C ends a batch between texts.
 #include <cstdint>
 #include <memory>
 #include <optional>

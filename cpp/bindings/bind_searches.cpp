@@ -1,3 +1,5 @@
+// Binding of the lexical index's searches. Results are NumPy arrays; batches return flat arrays
+// with offsets.
 #include <cstdint>
 #include <memory>
 #include <optional>

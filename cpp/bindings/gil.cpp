@@ -1,3 +1,4 @@
+// GIL handling that survives interpreter shutdown; see gil.h.
 #include "bindings/gil.h"
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// The extension module oneiros._core.
 #include "bindings/registration.h"
 
 // Declared safe without the GIL: every bound class guards its own state.

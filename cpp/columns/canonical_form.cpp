@@ -1,3 +1,5 @@
+// Canonical forms in one pass. Stretches of a text that are canonical already, usually most of it,
+// are found first and appended as blocks; only the characters between them are examined one by one.
 #include "columns/canonical_form.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Lifecycle columns over reserved addresses. Writes are validated completely before the first value
+// is stored, so that an invalid value leaves all columns unchanged. New memory is zero, so only
+// columns whose default is not all zero bits are filled.
 #include "columns/columns.h"
 
 #include <algorithm>

@@ -44,7 +44,9 @@ class Columns {
   static constexpr std::size_t kMostRows = std::size_t{1} << 28;
   static constexpr std::size_t kFewestRows = std::size_t{1} << 16;
 
+  // The number of rows. Rows below it are initialised.
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_acquire); }
+  // The largest possible number of rows.
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
   // One section per column. They refer to the columns and must be written before any other change.
@@ -94,12 +96,16 @@ class Columns {
 
  private:
   template <typename T>
+  // The memory of a column, typed.
   [[nodiscard]] T* values_of(std::size_t column) const noexcept {
     return static_cast<T*>(memory_[column].data());
   }
+  // Reserves addresses for all columns.
   void reserve(std::size_t rows);
+  // Commits memory for that many rows in all columns.
   void open(std::size_t rows);
   void fill_with_defaults(std::size_t begin, std::size_t end);
+  // Throws std::invalid_argument for a row that does not exist.
   void check_rows(std::span<const std::uint32_t> rows) const;
 
   mutable std::shared_mutex mutex_;

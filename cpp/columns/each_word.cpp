@@ -1,3 +1,4 @@
+// Letters and digits beyond ASCII, by the analyzer's character tables.
 #include "columns/each_word.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Rows of graph nodes: a node stands for its own row and, by binary search, its twins' rows. Rows
+// are filtered, completed by those the graph does not cover, and scored exactly by
+// VectorColumn::nearest.
 #include "columns/graph_hits.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// A bounded heap over one pass: blocks without a value above the heap's minimum are skipped by a
+// vectorised test.
 #include "columns/most_accessed.h"
 
 #include <algorithm>

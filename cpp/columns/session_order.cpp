@@ -1,3 +1,8 @@
+// Doubly linked lists by session, ordered by time and row.
+//
+// Moving rows: rows that are in place by their neighbours are skipped. The others are unlinked
+// first, sorted by session and key, and inserted by one walk per session from its end backwards, as
+// new messages usually come last. Cost: see place().
 #include "columns/session_order.h"
 
 #include <algorithm>

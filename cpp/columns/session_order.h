@@ -49,11 +49,13 @@ class SessionOrder {
   };
 
  private:
+  // The links of a row in its session's list.
   struct Place {
     std::uint32_t before = kNobody;
     std::uint32_t after = kNobody;
     std::uint32_t session = 0;  // 0: in no list
   };
+  // The first and last row of a session.
   struct Ends {
     std::uint32_t first = kNobody;
     std::uint32_t last = kNobody;
@@ -64,9 +66,11 @@ class SessionOrder {
   static Key key_of(const Columns::Reader& columns, std::uint32_t session, std::uint32_t row);
   // True if a row is in place, judging by its neighbours in the list.
   [[nodiscard]] bool is_in_place(const Columns::Reader& columns, std::uint32_t row) const;
+  // Removes a row from its list. REQUIRES: it is in one.
   void unlink(std::uint32_t row);
   void link(std::uint32_t row, std::uint32_t session, std::uint32_t before);
   void insert(const Columns::Reader& columns, std::span<const Key> keys);
+  // place() with both locks held.
   void place_locked(const Columns::Reader& columns, std::span<const std::uint32_t> rows);
 
   mutable std::shared_mutex mutex_;

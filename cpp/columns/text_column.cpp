@@ -1,3 +1,9 @@
+// Texts in a bump allocator of pieces of one MiB, with a two-level table of atomic pointers by row.
+//
+// A reader takes a shared lock and follows a pointer; a row without a text becomes one with a text
+// by a single atomic store, without excluding readers. Replacing or erasing excludes readers, wipes
+// the old bytes, and compacts all texts once more bytes are wiped than in use, so memory is at most
+// about twice the living texts.
 #include "columns/text_column.h"
 
 #include <algorithm>

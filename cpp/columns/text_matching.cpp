@@ -1,3 +1,11 @@
+// Substring, tag and trigram comparisons over texts of rows.
+//
+// Words are found by comparing the two letters that are rarest in text at all positions of a block
+// at once, and verifying the few candidates; compilers vectorise the loop. Trigrams are packed into
+// 63 bits, deduplicated by a small hash table, and counted against those of the query; a bound by
+// counts rejects texts that cannot reach the required similarity. Equal starts are found by hash
+// tables of canonical starts; where most rows match none, a table of the first 16 characters
+// rejects them before their whole start is computed.
 #include "columns/text_matching.h"
 
 #include <algorithm>

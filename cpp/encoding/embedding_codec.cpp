@@ -1,3 +1,4 @@
+// Encoding and decoding of embeddings. The checksum is verified before any component is used.
 #include "encoding/embedding_codec.h"
 
 #include <algorithm>

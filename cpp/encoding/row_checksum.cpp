@@ -1,3 +1,6 @@
+// Checksums of cells: a mix of the column's salt, the kind of value and its bits; for text and
+// bytes, the size and CRC-32C of the content stand for the bits. Integers that a double represents
+// exactly are hashed as doubles, so that 5 and 5.0 agree.
 #include "encoding/row_checksum.h"
 
 #include <bit>

@@ -1,3 +1,5 @@
+// Single kernels run as programs of one instruction, so that batches, searches and oneiros.kernels
+// share the same loops. List kernels are dispatched to list_kernels.cpp.
 #include "ranking/evaluate.h"
 
 #include <algorithm>

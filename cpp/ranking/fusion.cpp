@@ -1,3 +1,5 @@
+// Fusion rules. Each rule is evaluated channel by channel in a fixed order, since the rounding of
+// sums depends on it; contributions of single channels use the same operations as the whole.
 #include "ranking/fusion.h"
 
 #include <algorithm>

@@ -36,6 +36,7 @@ class Kernel {
   // Throws std::invalid_argument for an unknown name, and as judged_numbers().
   Kernel(std::string_view name, const KernelParameters& parameters);
 
+  // The kernel's position in formulas/list.h.
   [[nodiscard]] std::size_t number() const noexcept { return number_; }
   [[nodiscard]] const Signature& signature() const noexcept;
 
@@ -54,6 +55,7 @@ class Kernel {
 
  private:
   template <typename Real>
+  // Parameters and table as one array, converted to Real.
   [[nodiscard]] std::span<const Real> all() const noexcept;
 
   std::size_t number_;

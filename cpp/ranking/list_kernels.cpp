@@ -1,3 +1,6 @@
+// List kernels: values that depend on the whole list (best, worst, neighbours' sums) are computed
+// first and passed to a row-wise kernel as further inputs where possible, so that formulas are not
+// repeated here.
 #include "ranking/list_kernels.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// The lines of the next tile of all columns, in row order, divided evenly among the steps of a
+// program.
 #include "ranking/lookahead.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Conversion of a range's bounds to the column's type, so that values are compared without
+// conversion and with the same result as in double.
 #include "ranking/operand.h"
 
 #include <cmath>

@@ -1,3 +1,5 @@
+// Construction of programs: names become operand indices, kernels are looked up and validated, and
+// replaceable parts are found once (whole_kernels.h).
 #include "ranking/program.h"
 
 #include <algorithm>

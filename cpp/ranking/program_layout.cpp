@@ -1,3 +1,10 @@
+// Register allocation for a run.
+//
+// Registers are needed, uniform or varying (program_steps.h). Inputs of the right type are read in
+// place unless a result overwrites their memory. Steps are placed in order: directly in an output's
+// memory if nothing reads it afterwards, otherwise in a slot that is reused after its last reader
+// (linear-scan allocation). The tile is then as large as half of a first-level cache allows for all
+// slots and columns, and smaller for columns that come from memory.
 #include "ranking/program_layout.h"
 
 #include <algorithm>

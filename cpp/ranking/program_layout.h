@@ -1,6 +1,5 @@
 // The placement of a program's registers for one run: which values are kept where, and the tile
 // size.
-// tile.
 #pragma once
 
 #include <cstddef>

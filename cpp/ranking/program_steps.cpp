@@ -1,3 +1,6 @@
+// Peephole optimisation of one run: a forward pass marks uniform registers and products with 1, a
+// backward count of uses finds dead steps, whole kernels replace the products they match, and a
+// backward pass folds multiplications into the steps that compute their factors.
 #include "ranking/program_steps.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The union by a thread-local hash table (id_table.h), reused without clearing.
 #include "ranking/ranked_union.h"
 
 #include <algorithm>

@@ -36,6 +36,7 @@ class RankedUnion {
   }
 
  private:
+  // Adds the entries of one list.
   void add(std::size_t list, std::span<const Id> ranking);
 
   std::size_t size_ = 0;

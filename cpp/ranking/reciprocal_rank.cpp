@@ -1,3 +1,8 @@
+// Reciprocal rank fusion over unions of lists, or directly over ids without the matrix of ranks.
+//
+// Contributions weight / (k + rank) come from a table per k, kept by thread. Sums are formed in
+// list order, so both implementations give the same bits. Cost: linear in the entries, plus the
+// selection of the best.
 #include "ranking/reciprocal_rank.h"
 
 #include <algorithm>

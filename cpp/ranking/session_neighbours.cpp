@@ -1,3 +1,5 @@
+// Neighbours are found by walking the session lists up to `reach` steps from each candidate; a hash
+// table maps rows to candidates. Linear in candidates x reach.
 #include "ranking/session_neighbours.h"
 
 #include <algorithm>

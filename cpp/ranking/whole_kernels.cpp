@@ -1,3 +1,5 @@
+// Pattern matching of products such as the CIAR formula against a table of kernels that compute
+// them whole. A match requires exactly the factors, in order; results have the same bits.
 #include "ranking/whole_kernels.h"
 
 #include <algorithm>

@@ -42,12 +42,14 @@ struct OwedUse {
 // and the caller leaves the use to that thread. All other members are for the writing thread.
 class Reinforcer {
  public:
+  // The result of apply().
   enum class Outcome : std::uint8_t {
     refused,  // closed
     applied,
     due,  // applied, and the writer should look at the queue: see notice()
   };
 
+  // Reinforces these columns and sessions. Links are set by use_links().
   Reinforcer(std::shared_ptr<Columns> columns, std::shared_ptr<SessionSets> sessions);
 
   // Applies and queues a use; rows that are gone are skipped. Returns `due` as long as the writer
@@ -65,6 +67,7 @@ class Reinforcer {
   // A counter that changes before and after every modification: two equal even values mean that
   // nothing changed in between (a sequence lock for caches).
   [[nodiscard]] std::uint64_t changes() const noexcept { return changes_.load(); }
+  // Bracket changes made by other code to the same columns, sessions or links.
   void begin_change() noexcept { ++changes_; }
   void end_change() noexcept { ++changes_; }
 
@@ -98,19 +101,25 @@ class Reinforcer {
   [[nodiscard]] std::vector<std::uint32_t> waiting_of(std::span<const std::uint32_t> rows) const;
   // The rows mentioned by any queued use, each once, ascending.
   [[nodiscard]] std::vector<std::uint32_t> mentioned_rows() const;
+  // The changes that the store must write, combined over the queue.
   [[nodiscard]] OwedUse owed() const;
   // Drops the oldest uses after the store has written them.
   void forget_written(std::size_t use_count);
 
  private:
   // REQUIRE: the caller holds mutex_.
+  // Applies a use to sessions, columns and links, and queues it.
   void apply_now(Use use);
   void prepare(Use& use) const;
+  // Applies R20 and the promotion of a use to rows.
   void strengthen(const Use& use, std::span<const std::uint32_t> rows);
   void promote(const UseRule& rule, std::span<const std::uint32_t> rows);
+  // Applies C13 to the pairs of a use.
   void strengthen_links(const Use& use, const RowPairs& pairs);
+  // Appends a use to the queue and counts it.
   void keep(Use use);
   void count_out(const Use& use);
+  // Updates the atomic count.
   void recount() noexcept;
 
   const std::shared_ptr<Columns> columns_;

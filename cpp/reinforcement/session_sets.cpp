@@ -1,3 +1,5 @@
+// Sets of interned names. A row's set is a short vector, searched linearly: memories are seen in
+// few sessions.
 #include "reinforcement/session_sets.h"
 
 #include <algorithm>

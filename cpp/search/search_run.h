@@ -184,30 +184,38 @@ class SearchRun {
 
   // channels.cpp: retrieve the hits of each channel.
   void ask(Attempt& attempt);
+  // Each returns the hits of one channel, and how to score other rows.
   [[nodiscard]] ChannelAnswer ask_lexical(const ChannelPlan& channel) const;
   [[nodiscard]] ChannelAnswer ask_vectors(const ChannelPlan& channel) const;
   [[nodiscard]] ChannelAnswer ask_time(const ChannelPlan& channel, const Attempt& attempt) const;
+  // Merges the hits of the query's reformulations into those of the channel.
   void ask_variants(const ChannelPlan& channel, ChannelAnswer& answer) const;
   // The best cosines over all vectors, or `hits` if an approximate index has been searched.
   [[nodiscard]] RankedRows nearest(std::span<const float> vector,
                                    const std::optional<RankedRows>& hits,
                                    const ChannelPlan& channel) const;
+  // The raw scores of rows in a channel; NaN for none. REQUIRES: can_score.
   [[nodiscard]] std::vector<double> score_rows(const Attempt& attempt, std::size_t channel,
                                                std::span<const std::uint32_t> rows) const;
 
   // short_cuts.cpp: decide the query by words alone, where a rule of the profile allows it.
   // The hits of each channel that become candidates; may replace `attempt.plan`.
   [[nodiscard]] std::vector<RankedRows> decide(Attempt& attempt, Outside& outside);
+  // The fast path: lexical hits whose text is almost the query.
   [[nodiscard]] RankedRows almost_the_query(const FastPath& rule, const ChannelAnswer& lexical,
                                             Outside& outside, Note& note) const;
 
   // candidates.cpp: build the candidate set with scores and signals.
+  // Builds the candidate set from the channels' hits and computes its signals.
   void gather(Attempt& attempt, const std::vector<RankedRows>& hits, Outside& outside);
+  // The hot set: the most accessed memories that match some words of the query.
   [[nodiscard]] std::unordered_map<std::uint32_t, double> seed_hot_set(Attempt& attempt);
   [[nodiscard]] std::vector<std::uint32_t> hottest(std::size_t count) const;
   std::size_t fill(const Attempt& attempt, const Scoring& scoring, Candidates& candidates,
                    bool by_all) const;
+  // Adds the session neighbours of the best candidates, and their boosts.
   void bring_neighbours(Attempt& attempt);
+  // The centre of the best candidates, and cosines to it, for the cluster factor.
   void find_centre(Attempt& attempt) const;
   [[nodiscard]] std::vector<double> centre_cosines(const Attempt& attempt,
                                                    std::span<const std::uint32_t> rows) const;
@@ -219,9 +227,11 @@ class SearchRun {
                                       Outside& outside) const;
   [[nodiscard]] std::vector<double> shares(const SoughtWords& words,
                                            std::span<const std::uint32_t> rows) const;
+  // Shares of words: `shares` anywhere in the text, `overlaps` as canonical words in text and tags.
   [[nodiscard]] std::vector<double> overlaps(std::span<const std::uint32_t> rows) const;
 
   // expansion.cpp: follow links, score the reached memories and merge them.
+  // Follows links by the plan's rule and merges the reached memories into the results.
   void follow_links(Attempt& attempt, Outside& outside);
   [[nodiscard]] std::vector<LinkedResult> associated(Attempt& attempt,
                                                      const AssociativeExpansion& rule,
@@ -231,30 +241,43 @@ class SearchRun {
                                                    std::span<const Result> followed,
                                                    Outside& outside);
   void join(Attempt& attempt, std::vector<LinkedResult> linked, std::size_t count);
+  // Memories on paths between unlinked direct results.
   void find_bridges(Attempt& attempt, const AssociativeExpansion& rule) const;
   [[nodiscard]] Ranked rank_linked(const Attempt& attempt, const Scoring& scoring,
                                    std::span<const Reached> reached, bool reads_centre,
                                    Outside& outside) const;
 
   // selection.cpp: remove, rerank and cut results.
+  // Runs the stages after scoring in the plan's order.
   void finish(Attempt& attempt, Outside& outside);
+  // Surfacing: remove results that are not near, or score too low; abstain if none is left.
   void leave_far(Attempt& attempt, const Surfacing& rule);
   void leave_low(Attempt& attempt, const Surfacing& rule);
   void leave(Attempt& attempt, const Surfacing& rule, Note reason, std::string_view stage_name);
+  // Passes the first results to the caller's reranker and applies its answer.
   void rerank(Attempt& attempt, const Rerank& rule, Outside& outside);
+  // Keeps the best of results with equal texts or nearly equal embeddings.
   void leave_duplicates(Attempt& attempt, const Duplicates& rule);
+  // Abstains if the best candidate is too weak by cosine and words.
   void require_near_best(Attempt& attempt, const WeakBest& rule, Outside& outside);
+  // Clears the results and reports the nearest candidates instead.
   void abstain(Attempt& attempt, std::size_t misses);
+  // Keeps k results, with reserved places for linked ones.
   void cut(Attempt& attempt);
+  // The confidence that decides about a retry.
   [[nodiscard]] double confidence_of(const Attempt& attempt, const Retry& rule) const;
 
   // search_run.cpp: the order of the stages.
   [[nodiscard]] Attempt take(std::shared_ptr<const SearchPlan> plan, bool is_relaxed,
                              Outside& outside);
+  // Moves the outcome out of the attempt.
   [[nodiscard]] SearchOutcome taken();
+  // The rows that channels may return, and those that links may reach.
   [[nodiscard]] lexical::AllowedRows allowed() const;
   [[nodiscard]] lexical::AllowedRows reach() const;
+  // The named time of an attempt; null if there is none or the relaxed attempt ignores it.
   [[nodiscard]] const NamedTime* time_of(const Attempt& attempt) const noexcept;
+  // The surfacing rule of an attempt; null if the plan has none.
   [[nodiscard]] const Surfacing* surfacing_of(const Attempt& attempt) const noexcept;
 
   std::shared_ptr<const SearchPlan> plan_;

@@ -75,8 +75,10 @@ class Trace {
     return stage;
   }
 
+  // Marks the stages in between as part of the retry.
   void begin_retry() noexcept { is_retry_ = true; }
   void end_retry() noexcept { is_retry_ = false; }
+  // Moves the records out.
   [[nodiscard]] std::vector<StageRecord> take() noexcept { return std::move(stages_); }
 
  private:

@@ -55,11 +55,13 @@ enum class SectionKind : std::uint32_t {
   kFirstPart = 256,   // numbered by the caller of the writer
 };
 
+// The kind at an offset from another one, for kinds numbered in sequence.
 constexpr SectionKind kind_at(SectionKind first, std::size_t place) {
   return static_cast<SectionKind>(static_cast<std::uint32_t>(first) + place);
 }
 
 // Little-endian, as in memory.
+// The first bytes of the file. The checksums cover header and table; sections have their own.
 struct SnapshotHeader {
   std::array<char, 8> magic;
   std::uint32_t version;
@@ -84,6 +86,7 @@ struct SectionEntry {
 };
 static_assert(sizeof(SectionEntry) == 32);
 
+// The next multiple of `to`.
 constexpr std::uint64_t aligned(std::uint64_t offset, std::uint64_t to = kSectionAlignment) {
   return (offset + to - 1) / to * to;
 }

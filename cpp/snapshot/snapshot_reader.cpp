@@ -1,3 +1,10 @@
+// Opening and verification of snapshot files.
+//
+// The header, the table and the bounds of all sections are validated first, with overflow-safe
+// arithmetic. Then checksums are computed, in pieces shared by threads and combined
+// (crc32c_joined), so that opening is as fast as memory or disk allow. Sections that searches
+// rarely read are verified through a buffer instead of the mapping. A file with the stamp of one
+// that this process wrote is trusted without further validation of its content.
 #include "snapshot/snapshot_reader.h"
 
 #include <fcntl.h>

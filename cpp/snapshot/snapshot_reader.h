@@ -32,6 +32,7 @@ inline void require_sense(bool holds, const char* rule) {
 // A file descriptor open for reading. Throws std::system_error.
 class Descriptor {
  public:
+  // Opens the file.
   explicit Descriptor(const std::filesystem::path& path);
   ~Descriptor();
   Descriptor(const Descriptor&) = delete;
@@ -57,7 +58,9 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
+  // The whole file. Valid as long as the object.
   std::span<const std::byte> bytes() const { return bytes_; }
+  // The file_stamp() of the mapped file.
   const std::string& stamp() const { return stamp_; }
 
  private:
@@ -75,12 +78,14 @@ class SnapshotReader {
   // by `threads` threads. A file with the stamp `own_stamp` is known to have been written here.
   SnapshotReader(const std::filesystem::path& path, std::size_t threads,
                  std::string_view own_stamp = {});
+  // The revision given to the writer.
 
   std::uint64_t revision() const { return header_.revision; }
   std::size_t file_size() const { return file_->bytes().size(); }
   const std::string& stamp() const { return file_->stamp(); }  // of the mapped file
   // True if the file is known to be our own, unchanged: its content needs no validation.
   bool is_own() const { return is_own_; }
+  // A section as text.
   std::string_view text(SectionKind kind) const;
   // Throws SnapshotDamaged unless it was written with this identity.
   void require_identity(std::string_view identity) const;
@@ -107,12 +112,15 @@ class SnapshotReader {
   // Throws SnapshotDamaged unless the section's checksum is right.
   void check(SectionKind kind, std::uint32_t number) const;
 
+  // True if the section exists.
   bool has(SectionKind kind, std::uint32_t number) const {
     return entry_of(kind, number) != nullptr;
   }
 
  private:
+  // Binary search in the table; null if there is no such section.
   const SectionEntry* entry_of(SectionKind kind, std::uint32_t number) const;
+  // The bytes of a section; throws SnapshotDamaged if there is none.
   std::span<const std::byte> find(SectionKind kind, std::uint32_t number) const;
 
   Descriptor descriptor_;

@@ -1,3 +1,5 @@
+// Atomic writing: a temporary file in the same directory, synced, renamed over the target, and the
+// directory synced. The header is written last; a crash leaves the previous file or none.
 #include "snapshot/snapshot_writer.h"
 
 #include <fcntl.h>

@@ -24,6 +24,7 @@ struct SnapshotSection {
 // `path` is then unchanged. Not thread-safe.
 class SnapshotWriter {
  public:
+  // Creates the temporary file. `revision` is stored for the caller.
   SnapshotWriter(std::filesystem::path path, std::uint64_t revision);
   ~SnapshotWriter();  // without finish(): removes the temporary file
   SnapshotWriter(const SnapshotWriter&) = delete;
@@ -34,6 +35,7 @@ class SnapshotWriter {
   void add(SectionKind kind, std::uint32_t number, std::span<const T> elements) {
     add_bytes(kind, number, std::as_bytes(elements));
   }
+  // A section from one or several parts, written one after the other.
   void add_bytes(SectionKind kind, std::uint32_t number, std::span<const std::byte> bytes,
                  std::span<const std::span<const std::byte>> more = {});
 
@@ -41,7 +43,9 @@ class SnapshotWriter {
   void finish();
 
  private:
+  // Appends bytes at the current end.
   void write(std::span<const std::byte> bytes);
+  // Appends zeros up to a multiple of `alignment`.
   void pad(std::size_t alignment);
 
   const std::filesystem::path path_;

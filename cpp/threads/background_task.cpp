@@ -1,3 +1,5 @@
+// A state machine in one atomic: idle, running, running and requested again. The thread that leaves
+// the running state starts over if it was requested meanwhile.
 #include "threads/background_task.h"
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// Chunks are handed out by one atomic counter. The first exception in chunk order is kept, so that
+// errors do not depend on scheduling.
 #include "threads/chunked_loop.h"
 
 #include <algorithm>

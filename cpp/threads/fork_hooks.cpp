@@ -1,3 +1,4 @@
+// One list of hooks for pthread_atfork, which can register but never unregister callbacks.
 #include "threads/fork_hooks.h"
 
 #include <mutex>

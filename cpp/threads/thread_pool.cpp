@@ -1,3 +1,7 @@
+// A pool whose callers always work themselves: a loop finishes even if no pool thread is free or
+// can be started, so nested and concurrent use cannot deadlock. Calls that want helpers form a
+// queue; an idle thread joins the oldest. A caller leaves its call only after the last helper has
+// left it.
 #include "threads/thread_pool.h"
 
 #include <algorithm>

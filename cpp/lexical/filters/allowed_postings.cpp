@@ -1,3 +1,6 @@
+// Selection of allowed postings, by the cheapest of three ways: look up the listed documents in the
+// posting list, test the bits of every posting, or test the row of every posting. Costs are
+// estimated from the numbers of postings and allowed documents.
 #include "lexical/filters/allowed_postings.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Translations are computed per segment and shared: segments that a previous set covers are copied
+// with the differing rows toggled, others are computed by RowMapping.
 #include "lexical/filters/mapped_rows.h"
 
 #include <algorithm>

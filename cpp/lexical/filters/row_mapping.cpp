@@ -1,3 +1,5 @@
+// Translation in the direction that is cheaper for the segment: few rows are looked up, otherwise
+// the rows of all documents are tested.
 #include "lexical/filters/row_mapping.h"
 
 #include "lexical/filters/allowed_rows.h"

@@ -1,3 +1,5 @@
+// Listing of set bits in pieces: non-zero words are compacted first, then their bits are written,
+// without unpredictable branches. The inner loops are compiled per SIMD path.
 #include "lexical/filters/set_bits.h"
 
 #include <algorithm>

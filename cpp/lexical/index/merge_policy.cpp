@@ -1,3 +1,4 @@
+// A tiered merge policy with levels by powers of the fan-in, as in LSM trees.
 #include "lexical/index/merge_policy.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Look-ups by row go through the growing, the frozen and the sealed segments in turn.
 #include "lexical/index/view.h"
 
 #include <algorithm>

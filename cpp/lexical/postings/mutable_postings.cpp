@@ -1,3 +1,6 @@
+// Posting lists in pages of a bump allocator. A list that is full moves to a place of twice the
+// capacity; sizes are published after values, addresses after copies, so that readers see valid
+// prefixes at any time.
 #include "lexical/postings/mutable_postings.h"
 
 #include <algorithm>

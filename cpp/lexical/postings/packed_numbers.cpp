@@ -1,3 +1,5 @@
+// Bit packing of blocks, and searches in them. Blocks are searched by their minima first, then one
+// block is searched without branches.
 #include "lexical/postings/packed_numbers.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Fibonacci hashing with linear probing over atomic entries of eight bytes.
 #include "lexical/postings/term_table.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// Evaluation of clauses on one segment.
+//
+// Terms are read from their postings, or looked up for the documents of `within` if those are few.
+// Phrases intersect the postings of their terms, the rarest first, and then verify positions in the
+// documents' occurrences. Prefixes unite the postings of their terms: sorted if they are sparse,
+// accumulated by document otherwise. Restrictions to fields are checked in the occurrences.
 #include "lexical/query/clause_reader.h"
 
 #include <algorithm>

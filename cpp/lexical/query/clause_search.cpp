@@ -1,3 +1,10 @@
+// Boolean evaluation, then scoring.
+//
+// Required clauses are intersected, the one with the fewest documents first, each restricted to the
+// result so far. Excluded clauses remove documents. Optional clauses are counted where a minimum
+// applies. Scores are then added clause by clause in query order, so that bits do not depend on the
+// evaluation order. There is no dynamic pruning: cost is linear in the postings of the clauses
+// within the candidate documents.
 #include "lexical/query/clause_search.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Weights by clause. Prefixes need a count of documents with any of their terms, hence a pass over
+// the postings; equal prefixes are counted once.
 #include "lexical/query/clause_weights.h"
 
 #include <algorithm>

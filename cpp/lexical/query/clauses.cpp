@@ -1,3 +1,5 @@
+// Analysis of parsed clauses: words and phrases by the analyzer, prefixes by an expansion in the
+// vocabulary.
 #include "lexical/query/clauses.h"
 
 #include <algorithm>

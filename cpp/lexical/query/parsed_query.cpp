@@ -1,3 +1,4 @@
+// A hand-written parser without errors: everything that is not valid syntax is literal text.
 #include "lexical/query/parsed_query.h"
 
 #include <array>

@@ -1,3 +1,5 @@
+// United postings of prefixes are reused by clauses with the same terms and released after the last
+// use.
 #include "lexical/query/prefix_postings.h"
 
 #include <algorithm>

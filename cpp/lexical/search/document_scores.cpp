@@ -1,3 +1,4 @@
+// Scores of given documents term by term, with the operations and order of a search.
 #include "lexical/search/document_scores.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Exact scoring of candidates: term by term in query order, by interleaved look-ups.
 #include "lexical/search/impact_found.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Preparation of a search: posting lists of the terms, integer contributions per code, and bounds
+// by document length. The scale maps the sum of the lists' maxima to the range of 16 bits, less the
+// rounding of each list, so that sums never overflow.
 #include "lexical/search/impact_lists.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// The order of an impact search: prepare lists, try the term-by-term search if a filter is given,
+// otherwise or on its advice search by windows, then score the candidates exactly.
 #include "lexical/search/impact_search.h"
 
 #include <algorithm>

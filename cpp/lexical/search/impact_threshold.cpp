@@ -1,3 +1,5 @@
+// The threshold from a histogram of upper bounds: k candidates with bound b score at least the
+// share `tightness` of b, so that lower bound becomes the new threshold.
 #include "lexical/search/impact_threshold.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Windows of 16-bit scores over the loops of window_loops.h.
 #include "lexical/search/impact_window.h"
 
 #include <algorithm>

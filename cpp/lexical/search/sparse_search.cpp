@@ -1,3 +1,10 @@
+// Term-at-a-time search over allowed postings.
+//
+// Terms are processed by falling maximum contribution. Candidates are kept sorted by document and
+// merged with each term's allowed postings; documents beyond the length up to which the remaining
+// terms alone can reach the threshold are looked up but not added. After each term the k-th best
+// sum raises the threshold and hopeless candidates are dropped. Cost: the allowed postings of the
+// terms processed, plus look-ups of the candidates.
 #include "lexical/search/sparse_search.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Document-at-a-time exhaustive search through a window of double scores. Used for growing
+// segments, whose postings have no impact codes, and for negative weights (Robertson's idf), for
+// which upper bounds do not hold.
 #include "lexical/search/window_search.h"
 
 #include <algorithm>

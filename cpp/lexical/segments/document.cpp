@@ -1,3 +1,4 @@
+// Counting of terms by sorting (term, position) pairs packed into 64 bits.
 #include "lexical/segments/document.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Documents as parallel arrays, published by the row array's size. Copied tables are packed: rows
+// by document_rows.h, lengths as runs, and occurrences in a Huffman code built from a sample if
+// there are enough of them.
 #include "lexical/segments/document_table.h"
 
 #include <algorithm>

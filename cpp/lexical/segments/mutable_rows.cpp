@@ -1,3 +1,5 @@
+// A hash table from row to latest document, with a link from each document to the previous one of
+// its row.
 #include "lexical/segments/mutable_rows.h"
 
 namespace oneiros::lexical {
