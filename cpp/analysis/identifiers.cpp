@@ -76,6 +76,7 @@ void add_connected(const FoldedText& text, Range word, bool is_added, TokenList&
   }
 }
 
+// Adds a segment between slashes, colons or @: whole if it is an identifier, then its words.
 void add_segment(const FoldedText& text, Range segment, bool is_added, TokenList& tokens) {
   Range word = next_run(text, segment.begin, segment.end, is_word_byte);
   const bool is_single = word == segment;
@@ -88,6 +89,7 @@ void add_segment(const FoldedText& text, Range segment, bool is_added, TokenList
   }
 }
 
+// Adds a chain of words, as an identifier or as plain words.
 void add_chain(const FoldedText& text, Range chain, bool is_rooted, TokenList& tokens) {
   const bool is_whole = Traits(text, chain).is_identifier(is_rooted);
   if (is_whole) {
@@ -100,6 +102,7 @@ void add_chain(const FoldedText& text, Range chain, bool is_rooted, TokenList& t
   }
 }
 
+// Adds "u.s.a." as "usa", and "u.s." with its dot.
 void add_abbreviation(FoldedText& text, Range chain, TokenList& tokens) {
   if (text.next(text.next(text.next(chain.begin))) == chain.end) {
     tokens.add_literal(chain.begin, chain.end);
@@ -121,6 +124,7 @@ std::size_t signed_end(const FoldedText& text, Range word) {
   return is_sharp && !starts_word(text.kind(end + 1)) ? end + 1 : end;
 }
 
+// Adds a word that is not part of a chain, with signs such as those of "c++" and "c#".
 std::size_t add_lone_word(const FoldedText& text, Range word, TokenList& tokens) {
   const std::size_t end = signed_end(text, word);
   if (end > word.end) {

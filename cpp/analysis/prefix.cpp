@@ -27,6 +27,7 @@ bool is_border(const FoldedText& text, std::size_t i) {
          is_symbol(after);
 }
 
+// The position after the last separator.
 std::size_t behind_separators(const FoldedText& text) {
   std::size_t begin = 0;
   for (std::size_t i = 0; i < text.size(); i = text.next(i)) {
@@ -40,6 +41,7 @@ std::size_t behind_separators(const FoldedText& text) {
   return begin;
 }
 
+// The position after the last joiner from `begin` on.
 std::size_t behind_joiners(const FoldedText& text, std::size_t begin) {
   for (std::size_t i = begin; i < text.size(); i = text.next(i)) {
     if (is_joiner(text.kind(i))) {
@@ -53,6 +55,7 @@ bool starts_token(Kind kind) {
   return starts_word(kind) || kind == Kind::kUnspaced || is_symbol(kind);
 }
 
+// True if the text from `begin` on has two or more characters of an unspaced script.
 bool has_pair(const FoldedText& text, std::size_t begin) {
   std::size_t count = 0;
   for (std::size_t i = begin; i < text.size(); i = text.next(i)) {

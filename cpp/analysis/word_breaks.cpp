@@ -19,6 +19,7 @@ std::size_t cluster_end(const FoldedText& text, std::size_t i) {
   return i;
 }
 
+// Adds overlapping pairs of a run of unspaced characters, each with the marks that follow it.
 std::size_t add_pairs(const FoldedText& text, std::size_t begin, TokenList& tokens) {
   std::size_t middle = cluster_end(text, begin);
   if (text.kind(middle) != Kind::kUnspaced) {
@@ -34,6 +35,7 @@ std::size_t add_pairs(const FoldedText& text, std::size_t begin, TokenList& toke
   return middle;
 }
 
+// Adds an emoji, or a flag of two regional indicators.
 std::size_t add_symbol(const FoldedText& text, std::size_t begin, TokenList& tokens) {
   std::size_t end = text.next(begin);
   if (text.kind(begin) == Kind::kRegional && text.kind(end) == Kind::kRegional) {
@@ -80,6 +82,7 @@ std::size_t add_bare_word(const FoldedText& text, std::size_t begin, TokenList& 
 
 }  // namespace
 
+// Dispatches by the class of the character at the current position.
 void break_words(FoldedText& text, bool identifiers, TokenList& tokens) {
   std::size_t i = 0;
   while (i < text.size()) {

@@ -26,6 +26,7 @@ struct SessionOrder::Key {
 
 namespace {
 
+// The time by which a row is ordered: that of its event, or of its creation.
 double time_of(const Columns::Reader& columns, std::uint32_t row) {
   const double event = columns.values<Column::event_at>()[row];
   const double time = std::isnan(event) ? columns.values<Column::created_at>()[row] : event;
@@ -58,6 +59,7 @@ bool SessionOrder::is_in_place(const Columns::Reader& columns, std::uint32_t row
   return precedes(place.before, row) && precedes(row, place.after);
 }
 
+// Joins the neighbours; removes the session when its last row leaves.
 void SessionOrder::unlink(std::uint32_t row) {
   Place& place = places_[row];
   if (place.session == 0) {
@@ -98,6 +100,7 @@ void SessionOrder::insert(const Columns::Reader& columns, std::span<const Key> k
   }
 }
 
+// Decides which rows move, unlinks them, sorts them by session and key, and inserts them.
 void SessionOrder::place_locked(const Columns::Reader& columns,
                                 std::span<const std::uint32_t> rows) {
   if (rows.empty()) {

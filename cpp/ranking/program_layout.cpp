@@ -47,6 +47,7 @@ ProgramLayout<Real>::ProgramLayout(const Program& program, const Program::Run<Re
   place_steps();
   choose_tile();
 }
+// Throws std::invalid_argument for inconsistent lengths, registers, ranges or times.
 
 template <typename Real>
 const Program::Run<Real>& ProgramLayout<Real>::checked(const Program& program,
@@ -74,6 +75,7 @@ const Program::Run<Real>& ProgramLayout<Real>::checked(const Program& program,
   }
   return run;
 }
+// Walks backwards from the outputs, so that every needed register knows its last reader.
 
 template <typename Real>
 void ProgramLayout<Real>::find_needed() {
@@ -94,6 +96,7 @@ void ProgramLayout<Real>::find_needed() {
     }
   }
 }
+// Reuses the slot freed last, which is the most likely to be in the cache.
 
 template <typename Real>
 std::size_t ProgramLayout<Real>::take_slot() {
@@ -111,6 +114,7 @@ void ProgramLayout<Real>::place(std::size_t number) {
   registers_[number].place = is_uniform ? Place::uniform : Place::tile;
   (is_uniform ? uniforms_ : varying_).push_back(number);
 }
+// Inputs that vary and need no conversion are read in place.
 
 template <typename Real>
 void ProgramLayout<Real>::place_inputs() {
@@ -146,6 +150,7 @@ bool ProgramLayout<Real>::is_overwritten(std::size_t number) const {
   }
   return is_output && is_shared;
 }
+// Compares address ranges of the result with those of the operands.
 
 template <typename Real>
 bool ProgramLayout<Real>::shares_memory(std::size_t output) const {
@@ -167,6 +172,7 @@ bool ProgramLayout<Real>::is_direct(std::size_t output) const {
       steps_.is_output_only(number) && !steps_.call(number).kernel->signature().has_table;
   return (needed_steps_ == 1 || !shares_memory(output)) && (!is_streamed_ || can_stream);
 }
+// In order of execution; a slot is freed when its last reader has been placed.
 
 template <typename Real>
 void ProgramLayout<Real>::place_steps() {
@@ -196,6 +202,7 @@ void ProgramLayout<Real>::place_steps() {
     }
   }
 }
+// The largest multiple of a cache line's rows that fits the budget.
 
 template <typename Real>
 void ProgramLayout<Real>::choose_tile() {

@@ -60,6 +60,7 @@ double weight_of(const ReciprocalRank& rule, std::size_t list) {
   return rule.weights.empty() ? 1.0 : rule.weights[list];
 }
 
+// Throws std::invalid_argument unless there is one weight per list, or none.
 void require_one_weight_a_list(const ReciprocalRank& rule, std::size_t lists) {
   if (!rule.weights.empty() && rule.weights.size() != lists) {
     throw std::invalid_argument("weights: expected one a ranking (" + std::to_string(lists) +
@@ -67,6 +68,7 @@ void require_one_weight_a_list(const ReciprocalRank& rule, std::size_t lists) {
   }
 }
 
+// Divides scores by their maximum; no effect if it is 0.
 void divide_by_best(std::span<double> scores) {
   const double best = scores.empty() ? 0.0 : *std::max_element(scores.begin(), scores.end());
   for (double& score : scores) {
@@ -134,6 +136,7 @@ __attribute__((noinline)) RankedSums& sums_of_thread() {
   return sums;
 }
 
+// Adds one list's contributions to the scores.
 template <std::integral Id>
 void add_list(const ReciprocalRank& rule, const RankedUnion<Id>& lists, std::size_t list,
               std::span<const double> parts, std::span<double> scores) {

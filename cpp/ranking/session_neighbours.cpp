@@ -32,10 +32,12 @@ class PlaceOfRow {
   IdTable<std::uint32_t> table_;
 };
 
+// The previous or next row in the session.
 std::uint32_t step(const SessionOrder::Reader& order, std::uint32_t row, bool is_back) {
   return row == SessionOrder::kNobody ? row : is_back ? order.before(row) : order.after(row);
 }
 
+// The mean of all scores that are not NaN.
 double mean_of(std::span<const double> scores) {
   double sum = 0;
   std::size_t count = 0;
@@ -50,6 +52,8 @@ double mean_of(std::span<const double> scores) {
 
 }  // namespace
 
+// Seeds in rank order; for each, distances 1 to reach, the earlier row first. A row is added once,
+// for the best seed that reaches it.
 BroughtIn neighbours_of_best(const SessionOrder& order, std::span<const std::uint32_t> rows,
                              std::span<const double> scores, const NeighbourRule& rule,
                              const lexical::AllowedRows& allowed) {
@@ -82,6 +86,7 @@ BroughtIn neighbours_of_best(const SessionOrder& order, std::span<const std::uin
   return brought;
 }
 
+// The boost of each candidate, from scores or from their excess over the mean, clamped at 0.
 std::vector<double> neighbour_shares(const SessionOrder& order, std::span<const std::uint32_t> rows,
                                      std::span<const double> scores, const NeighbourRule& rule) {
   std::vector<double> shares(rows.size(), 0.0);

@@ -54,6 +54,7 @@ struct Factors {
   std::optional<std::size_t> one;
 };
 
+// Collects the factors of the product in a register; none if it is not a product.
 Factors factors_of(const Calls& calls, std::size_t number, bool is_one_dropped) {
   Factors found;
   std::size_t left = number;
@@ -79,6 +80,7 @@ Factors factors_of(const Calls& calls, std::size_t number, bool is_one_dropped) 
   return found;
 }
 
+// True if the registers are the product's factors, in order.
 bool has_factors(const Calls& calls, const Product& product,
                  const std::vector<std::size_t>& registers) {
   return registers.size() == product.factors.size() &&
@@ -129,6 +131,7 @@ WholeKernel whole_of(const Calls& calls, const Product& product, std::size_t num
           std::move(absorbed)};
 }
 
+// True if the register is a clip to [0, 1].
 bool is_clip_to_share(const Calls& calls, std::size_t number) {
   if (!calls.is(number, "clip")) {
     return false;
@@ -137,6 +140,7 @@ bool is_clip_to_share(const Calls& calls, std::size_t number) {
   return bounds[0] == 0.0 && bounds[1] == 1.0;
 }
 
+// Appends the replacements of one register, the largest first.
 void add_wholes(const Calls& calls, std::size_t number, std::vector<WholeKernel>& found) {
   const bool is_clipped = is_clip_to_share(calls, number);
   const std::size_t top = is_clipped ? calls.of(number)->inputs[0] : number;

@@ -69,6 +69,7 @@ RowPairs pairs_of(const Use& use) {
   return pairs;
 }
 
+// Writes one value to a column for all rows.
 template <typename T>
 void write_same(Columns& columns, std::span<const std::uint32_t> rows, std::string_view name,
                 T value) {
@@ -84,6 +85,8 @@ void write_same(Columns& columns, std::span<const std::uint32_t> rows, std::stri
 Reinforcer::Reinforcer(std::shared_ptr<Columns> columns, std::shared_ptr<SessionSets> sessions)
     : columns_(std::move(columns)), sessions_(std::move(sessions)) {}
 
+// Refuses while closed. The use is validated before the state changes, so an exception has no
+// effect.
 Reinforcer::Outcome Reinforcer::apply(Use use, std::size_t most_waiting) {
   const std::scoped_lock lock(mutex_);
   if (is_closed_) {
@@ -94,6 +97,7 @@ Reinforcer::Outcome Reinforcer::apply(Use use, std::size_t most_waiting) {
   return is_due ? Outcome::due : Outcome::applied;
 }
 
+// Waits for an apply() in progress, then refuses further ones.
 void Reinforcer::close() {
   const std::scoped_lock lock(mutex_);
   is_closed_ = true;
@@ -109,6 +113,7 @@ void Reinforcer::apply_closed(Use use) {
   apply_now(std::move(use));
 }
 
+// Applies in a fixed order under mutex_ and brackets the change for changes().
 void Reinforcer::apply_now(Use use) {
   prepare(use);
   ++changes_;
@@ -199,6 +204,7 @@ void Reinforcer::promote(const UseRule& rule, std::span<const std::uint32_t> row
   }
 }
 
+// Grows the graph to all rows first, so that every pair is known to it.
 void Reinforcer::strengthen_links(const Use& use, const RowPairs& pairs) {
   if (graph_ == nullptr || pairs.empty()) {
     return;
@@ -215,6 +221,7 @@ void Reinforcer::strengthen_links(const Use& use, const RowPairs& pairs) {
   graph_->strengthen({a, b}, *use.rule->links, {use.now_seconds, use.rule->link_tau_days});
 }
 
+// Queues the use and counts the accesses of its rows.
 void Reinforcer::keep(Use use) {
   if (!keeps_ || is_empty(use)) {
     return;
@@ -226,6 +233,7 @@ void Reinforcer::keep(Use use) {
   recount();
 }
 
+// The counterpart of keep(): removes a written use from the counts.
 void Reinforcer::count_out(const Use& use) {
   for (const std::uint32_t row : use.rows) {
     const auto found = waiting_of_row_.find(row);
@@ -255,6 +263,7 @@ void Reinforcer::use_links(std::shared_ptr<AssociationGraph> graph) {
   graph_ = std::move(graph);
 }
 
+// For each queued use in order, strengthens those of its rows that are among the given ones.
 void Reinforcer::repeat(std::span<const std::uint32_t> rows) {
   const std::scoped_lock lock(mutex_);
   std::vector<std::uint32_t> touched;
@@ -283,6 +292,7 @@ void Reinforcer::repeat_warming(std::span<const std::uint32_t> rows) {
   }
 }
 
+// Restricted to pairs among the given links, so that other links do not gain twice.
 void Reinforcer::repeat_links(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
   RowPairs known;
   known.reserve(a.size());
@@ -307,6 +317,7 @@ void Reinforcer::repeat_all_links() {
   }
 }
 
+// Also remembers the row, for uses that are applied later.
 void Reinforcer::forget(std::uint32_t row) {
   const std::scoped_lock lock(mutex_);
   gone_.insert(row);
@@ -319,6 +330,7 @@ void Reinforcer::forget(std::uint32_t row) {
   recount();
 }
 
+// Renumbers rows by the mapping, drops those without a counterpart, and applies the queue here.
 void Reinforcer::take_over(Reinforcer& former, std::span<const std::uint32_t> rows,
                            std::span<const std::uint32_t> to_rows) {
   std::unordered_map<std::uint32_t, std::uint32_t> to_row_of;
@@ -395,6 +407,7 @@ std::vector<std::uint32_t> Reinforcer::mentioned_rows() const {
   return rows;
 }
 
+// Combines the queue: rows and pairs once each, sessions once per row; columns may be read after.
 OwedUse Reinforcer::owed() const {
   const std::scoped_lock lock(mutex_);
   OwedUse owed;

@@ -57,6 +57,9 @@ RankRequest SearchRun::rank_request(const Candidates& candidates, const Signals&
   return {*view_.columns, candidates, request_.now_seconds, signals};
 }
 
+// With variants, reciprocal ranks are fused in place of scores. Raw scores are filled in before
+// neighbours and signals are computed, as both depend on the fused relevance. hot_seed is minus
+// infinity for rows outside the hot set.
 void SearchRun::gather(Attempt& attempt, const std::vector<RankedRows>& hits, Outside& outside) {
   const SearchPlan& plan = *attempt.plan;
   const std::vector<RankedRows> shares = request_.variant_rule
@@ -181,6 +184,7 @@ std::size_t SearchRun::fill(const Attempt& attempt, const Scoring& scoring, Cand
   return filled;
 }
 
+// Adds the neighbours of the best fused candidates, then computes boosts over the enlarged set.
 void SearchRun::bring_neighbours(Attempt& attempt) {
   const SearchPlan& plan = *attempt.plan;
   const NeighbourRule& rule = *plan.neighbours;

@@ -66,6 +66,7 @@ void sort_by_score(RankedRows& hits) {
   hits = std::move(sorted);
 }
 
+// Rows with values in rank order. The order of the hash map has no influence.
 RankedRows ranked(const std::unordered_map<std::uint32_t, double>& values) {
   RankedRows hits;
   hits.rows.reserve(values.size());
@@ -111,6 +112,8 @@ std::vector<double> times_of(const Columns& columns, std::span<const std::uint32
 
 }  // namespace
 
+// Retrieves the hits of every channel of the plan and records a stage for each. The vector stage
+// includes the time of a search that ran before, outside the core.
 void SearchRun::ask(Attempt& attempt) {
   const SearchPlan& plan = *attempt.plan;
   attempt.answers.reserve(plan.channels.size());
@@ -145,6 +148,9 @@ void SearchRun::ask(Attempt& attempt) {
   }
 }
 
+// BM25 hits; with WordRelevance they are rescaled, mixed with the share of words and sorted again,
+// while the extremes of the raw scores are kept for scoring other rows. The request's own filter is
+// used, as operators are evaluated by the index itself.
 ChannelAnswer SearchRun::ask_lexical(const ChannelPlan& channel) const {
   const lexical::AllowedRows rows =
       request_.allowed ? lexical::AllowedRows(*request_.allowed) : lexical::AllowedRows();
@@ -164,6 +170,7 @@ ChannelAnswer SearchRun::ask_lexical(const ChannelPlan& channel) const {
   return answer;
 }
 
+// Hits by cosine for one vector, cut at the channel's minimum. NaN ends the list.
 RankedRows SearchRun::nearest(std::span<const float> vector, const std::optional<RankedRows>& hits,
                               const ChannelPlan& channel) const {
   RankedRows found;
@@ -302,6 +309,8 @@ void SearchRun::ask_variants(const ChannelPlan& channel, ChannelAnswer& answer) 
   answer.ranks = ranked(values);
 }
 
+// Scores rows on the channel's scale. For rescaled BM25, the affine map of the hits is continued
+// beyond their extremes, clamped to [0, 1]; rows without any query term keep 0.
 std::vector<double> SearchRun::score_rows(const Attempt& attempt, std::size_t channel,
                                           std::span<const std::uint32_t> rows) const {
   const ChannelAnswer& answer = attempt.answers[channel];

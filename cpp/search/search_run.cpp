@@ -51,6 +51,7 @@ SearchRun::SearchRun(std::shared_ptr<const SearchPlan> plan, ReadView view, Sear
   }
 }
 
+// The filter of channels: the request's, narrowed by the query's operators.
 lexical::AllowedRows SearchRun::allowed() const {
   return permitted_ ? lexical::AllowedRows(*permitted_) : rows_of(request_.allowed);
 }
@@ -63,6 +64,7 @@ const NamedTime* SearchRun::time_of(const Attempt& attempt) const noexcept {
   return request_.time && !attempt.is_relaxed ? &*request_.time : nullptr;
 }
 
+// A request may override the thresholds of a plan that has a surfacing rule.
 const Surfacing* SearchRun::surfacing_of(const Attempt& attempt) const noexcept {
   const auto* const own = std::get_if<Surfacing>(&attempt.plan->abstention);
   if (own == nullptr) {
@@ -73,6 +75,7 @@ const Surfacing* SearchRun::surfacing_of(const Attempt& attempt) const noexcept 
   return given ? &*given : own;
 }
 
+// Runs one attempt, or two if the plan retries and confidence is low; the better one is kept.
 SearchOutcome SearchRun::run(Outside& outside) {
   trace_.end("validity_filter", request_.bounds_count, request_.allowed_count);
   if (request_.syntax != lexical::QuerySyntax::kPlain) {
@@ -191,6 +194,7 @@ Attempt SearchRun::take(std::shared_ptr<const SearchPlan> plan, bool is_relaxed,
   return attempt;
 }
 
+// Uses the signals of the run, so that an explanation agrees with the search.
 std::optional<Placed> SearchRun::place_of(std::uint32_t row, const Plan& plan) const {
   Signals signals;
   for (const auto& [name, values] : attempt_.signals) {
@@ -206,6 +210,7 @@ double SearchRun::score_of(std::size_t channel, std::uint32_t row) const {
   return score_rows(attempt_, channel, std::span(&row, 1)).front();
 }
 
+// A candidate set of one row without ranks or scores.
 std::optional<Placed> SearchRun::alone(std::uint32_t row, Outside& outside) const {
   const std::vector<double> none{std::numeric_limits<double>::quiet_NaN()};
   std::vector<ChannelHits> hits(attempt_.plan->channels.size());

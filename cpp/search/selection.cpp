@@ -37,6 +37,8 @@ void leave_found(std::vector<std::string_view>& missing, std::string_view held) 
 
 }  // namespace
 
+// The order of stages. Surfacing by nearness comes first, so that rerankers see only near results;
+// the rule on scores comes last, when reranking has changed them.
 void SearchRun::finish(Attempt& attempt, Outside& outside) {
   const SearchPlan& plan = *attempt.plan;
   const Surfacing* const surfacing = surfacing_of(attempt);
@@ -166,6 +168,8 @@ void SearchRun::leave(Attempt& attempt, const Surfacing& rule, Note reason,
   trace_.end(stage_name, before, after, note);
 }
 
+// Multiplies scores by the reranker's factors and sorts again, or applies its order to the first
+// results. Results without a factor keep their score.
 void SearchRun::rerank(Attempt& attempt, const Rerank& rule, Outside& outside) {
   std::vector<Result>& results = attempt.results;
   const std::size_t count = results.size();
@@ -200,6 +204,8 @@ void SearchRun::rerank(Attempt& attempt, const Rerank& rule, Outside& outside) {
   stage.completion_tokens = judgement.completion_tokens;
 }
 
+// Text groups are computed for a growing prefix of the rows, since usually few rows are needed.
+// Cosines to all kept rows are compared in single precision, the precision of the rule.
 FirstOfEach first_of_each(const Duplicates& rule, const TextColumn& texts,
                           const VectorColumn* vectors, std::span<const std::uint32_t> rows,
                           std::size_t most) {
@@ -241,6 +247,7 @@ FirstOfEach first_of_each(const Duplicates& rule, const TextColumn& texts,
   return found;
 }
 
+// All results are examined if places are reserved for links, since the cut may then reach beyond k.
 void SearchRun::leave_duplicates(Attempt& attempt, const Duplicates& rule) {
   std::vector<Result>& results = attempt.results;
   std::vector<std::uint32_t> rows;

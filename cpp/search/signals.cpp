@@ -22,6 +22,7 @@ std::vector<std::string_view> views_of(const std::vector<std::string>& words) {
 using Count = void (*)(const TextColumn&, std::span<const std::uint32_t>,
                        std::span<const std::string_view>, std::span<std::uint32_t>);
 
+// Calls a counting function of text_matching.h and converts its result.
 std::vector<double> counted(Count count, const TextColumn& texts,
                             std::span<const std::uint32_t> rows,
                             const std::vector<std::string>& words) {
@@ -111,6 +112,8 @@ std::vector<double> SearchRun::overlaps(std::span<const std::uint32_t> rows) con
   return found;
 }
 
+// Computes the signals that the plan needs, by name. Signals with a single value hold for all rows.
+// Callbacks run first, since they may be slow and raise.
 SearchRun::SignalMap SearchRun::signals_for(const Attempt& attempt,
                                             std::span<const std::uint32_t> rows,
                                             Outside& outside) const {

@@ -30,10 +30,12 @@ namespace {
 
 constexpr const char* kWrongChecksum = "a section's checksum does not hold";
 
+// Throws std::system_error with errno and the path.
 [[noreturn]] void refuse(const std::filesystem::path& path) {
   throw std::system_error(errno, std::generic_category(), path.string());
 }
 
+// Device, inode, size and times with nanoseconds, as text.
 std::string stamp_of(const struct stat& status) {
   const auto text_of = [](const timespec& time) {
     return std::to_string(time.tv_sec) + "." + std::to_string(time.tv_nsec);
@@ -43,10 +45,12 @@ std::string stamp_of(const struct stat& status) {
          text_of(status.st_ctim);
 }
 
+// The order of the table.
 std::pair<std::uint32_t, SectionKind> key_of(const SectionEntry& entry) {
   return {entry.number, entry.kind};
 }
 
+// Validates magic, version, checksum and size of the header before any other field is used.
 SnapshotHeader read_header(std::span<const std::byte> file) {
   SnapshotHeader header;
   require_sense(file.size() >= sizeof(header), "shorter than a header");
@@ -150,6 +154,7 @@ std::string file_stamp(const std::filesystem::path& path) {
   return stamp_of(status);
 }
 
+// Maps the file and takes its stamp from the same descriptor, so that both belong to one file.
 MappedFile::MappedFile(const std::filesystem::path& path, const Descriptor& file) {
   struct stat status {};
   if (::fstat(file.number(), &status) != 0) {
@@ -172,6 +177,7 @@ MappedFile::~MappedFile() {
            bytes_.size());  // all users hold a reference, so none is left
 }
 
+// Validates header and table, then verifies checksums in parallel.
 SnapshotReader::SnapshotReader(const std::filesystem::path& path, std::size_t threads,
                                std::string_view own_stamp)
     : descriptor_(path),
@@ -213,6 +219,7 @@ const SectionEntry* SnapshotReader::entry_of(SectionKind kind, std::uint32_t num
   return found == table_.end() || key_of(*found) != std::pair(number, kind) ? nullptr : &*found;
 }
 
+// The section's bytes in the mapping; nothing is copied.
 std::span<const std::byte> SnapshotReader::find(SectionKind kind, std::uint32_t number) const {
   const SectionEntry* const entry = entry_of(kind, number);
   require_sense(entry != nullptr, "a section is missing");
@@ -232,6 +239,7 @@ void SnapshotReader::check(SectionKind kind, std::uint32_t number) const {
   require_sense(crc32c(find(kind, number)) == place_of(kind, number).checksum, kWrongChecksum);
 }
 
+// Reads the header, the table and one section.
 std::string snapshot_identity(const std::filesystem::path& path) {
   return std::string(SnapshotReader(path, 1).text(SectionKind::kIdentity));
 }

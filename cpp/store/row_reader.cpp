@@ -13,6 +13,7 @@ namespace oneiros {
 
 namespace {
 
+// The content of a value without a copy. It is valid until the statement's next step.
 Cell cell_of(const Sqlite& sqlite, sqlite3_value* value) {
   switch (sqlite.value_type(value)) {
     case Sqlite::kInteger:
@@ -51,6 +52,7 @@ class HeldMutex {
   sqlite3_mutex* mutex_;
 };
 
+// Runs a statement without a result, and resets it.
 bool run(const Sqlite& sqlite, sqlite3_stmt* statement) {
   const bool is_done = sqlite.step(statement) == Sqlite::kDone;
   sqlite.reset(statement);
@@ -79,6 +81,7 @@ class Ending {
 
 }  // namespace
 
+// Copies text and bytes into the buffer of the result.
 Cell ReadRows::copy_of(const Cell& cell) {
   const auto copied = [this](const void* from, std::size_t size) {
     void* const to = contents_->allocate(size + 1, 1);  // + 1: an empty copy has an address too
@@ -103,6 +106,7 @@ RowReader::RowReader(sqlite3* connection, std::shared_ptr<const RowQuery> query)
 
 RowReader::~RowReader() = default;
 
+// Opens a read transaction unless the caller has one, and holds the connection's mutex throughout.
 ReadRows RowReader::read(std::span<const std::int64_t> numbers) {
   ReadRows rows(numbers.size(), query_->kept.size());
   const HeldMutex held(sqlite_, connection_);
@@ -134,6 +138,7 @@ ReadRows RowReader::read(std::span<const std::int64_t> numbers) {
   return rows;
 }
 
+// Checks ranges and checksums before anything of the row is copied.
 void RowReader::take_row(ReadRows& rows, std::size_t i) const {
   const auto cell_at = [this](std::size_t place) {
     return cell_of(sqlite_, sqlite_.column_value(row_.get(), static_cast<int>(place)));

@@ -41,6 +41,7 @@ const bool forks_are_safe = true;
 
 #endif
 
+// The number of pool threads: one per processor, minus the caller.
 std::size_t processors_but_one() {
   return forks_are_safe ? std::max(std::thread::hardware_concurrency(), 1U) - 1 : 0;
 }
@@ -83,6 +84,8 @@ ThreadPool& ThreadPool::of_process() {
 
 bool ThreadPool::is_inside() { return t_is_inside; }
 
+// The calling thread works until no chunk is left, then waits for the helpers that have joined. The
+// call is removed from the queue first, so that none joins any more.
 void ThreadPool::run(ChunkedLoop& loop, std::size_t helpers, const std::function<void()>& pause) {
   assert(!is_inside());
   Call call{.loop = &loop, .wanted = std::min(helpers, most_workers_), .left = {}};
@@ -109,6 +112,7 @@ void ThreadPool::run(ChunkedLoop& loop, std::size_t helpers, const std::function
   }
 }
 
+// Starts threads for the helpers wanted, up to the limit, with all signals blocked.
 void ThreadPool::start_missing() {
   const std::size_t needed = wanted_ - std::min(wanted_, idle_count_);
   const std::size_t missing = std::min(needed, most_workers_ - workers_.size());
@@ -125,6 +129,7 @@ void ThreadPool::start_missing() {
   }
 }
 
+// The loop of a pool thread: joins the oldest call that wants a helper, or sleeps.
 void ThreadPool::serve() {
   t_is_inside = true;
   std::unique_lock lock(mutex_);

@@ -57,6 +57,7 @@ void MutablePostings::List::move_to(std::uint32_t* values, std::uint32_t capacit
   values_.store(values, std::memory_order_release);
 }
 
+// Grows full lists and creates missing ones. May throw; lists that have grown stay valid.
 void MutablePostings::reserve(std::span<const TermFrequency> terms) {
   reserved_.clear();
   for (const auto& [term, frequency] : terms) {
@@ -70,6 +71,7 @@ void MutablePostings::reserve(std::span<const TermFrequency> terms) {
   }
 }
 
+// Cannot fail: all room was made by reserve().
 void MutablePostings::append(DocumentNumber document,
                              std::span<const TermFrequency> terms) noexcept {
   assert(reserved_.size() == terms.size());
@@ -94,6 +96,8 @@ std::uint32_t MutablePostings::slot_of(TermId term) {
   return slots_.find_or_insert(term);
 }
 
+// Takes values from the current page, or starts a page as large as all before, within limits. The
+// rest of the old page is wasted.
 std::uint32_t* MutablePostings::allocate(std::size_t count) {
   if (page_size_ - page_used_ < count) {
     const std::size_t page_size =
