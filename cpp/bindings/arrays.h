@@ -21,7 +21,7 @@ namespace oneiros {
 
 namespace py = pybind11;
 
-// The repr of an object, for messages.
+// The str() of an object, for messages.
 inline std::string text(const py::handle& object) { return py::str(object).cast<std::string>(); }
 
 // Throws TypeError unless `array` contains T in native byte order, ValueError unless it is aligned.

@@ -33,6 +33,7 @@ AllowedRows allowed_of(const std::optional<py::array>& allowed) {
   return allowed ? AllowedRows(read_1d<std::uint8_t>(*allowed, "allowed")) : AllowedRows();
 }
 
+// All arrays are copied before they are validated, since other threads might change them.
 void set_links(AssociationGraph& graph, const py::object& a, const py::object& b,
                const py::object& weight, const py::object& kind, const py::object& created_seconds,
                const py::object& last_seconds) {
@@ -46,6 +47,7 @@ void set_links(AssociationGraph& graph, const py::object& a, const py::object& b
   graph.set({{first, second}, weights, kinds, created, last});
 }
 
+// Applies C13 to pairs. The GIL is released, as writers wait for each other.
 void strengthen(AssociationGraph& graph, const py::object& a, const py::object& b,
                 double now_seconds, double gain, double rest_days, double tau_days) {
   const auto first = read_copy<std::uint32_t>(a, "a");
@@ -109,6 +111,7 @@ py::list find(const AssociationGraph& graph, const py::object& a, const py::obje
   return answer;
 }
 
+// All links as columns; blocks other writers while it copies.
 py::tuple links(const AssociationGraph& graph) {
   LinkList list;
   {
@@ -139,6 +142,7 @@ py::tuple path_of(const Reached& reached) {
   return path;
 }
 
+// Results as tuples, for callers without NumPy.
 py::list results_of(const ReachedRows& reached) {
   py::list results(reached.all.size());
   for (std::size_t i = 0; i < reached.all.size(); ++i) {
@@ -156,6 +160,7 @@ py::tuple path_at(const ReachedRows& reached, std::size_t place) {
   return path_of(reached.all[place]);
 }
 
+// Expansion from rows with optional values; the filter is viewed as packed bits.
 ReachedRows bound_expand(const AssociationGraph& graph, const py::object& seeds,
                          const py::object& seed_values, double now_seconds, double tau_days,
                          double least_link, double least, double hop_decay, unsigned most_hops,

@@ -33,6 +33,7 @@ std::size_t common_length(const std::vector<Operand>& operands) {
   return size;
 }
 
+// Evaluates one kernel into `out` or a new array of the given dtype, without the GIL.
 py::array bound_evaluate(const std::string& kernel, const py::list& given,
                          const py::dict& parameters, const std::string& dtype,
                          std::optional<py::array> out, unsigned threads) {
@@ -81,6 +82,7 @@ py::tuple bound_signature(const std::string& kernel) {
   return py::make_tuple(inputs, parameters);
 }
 
+// An input given as ("value", name, default) or ("age", times, unit_seconds).
 ProgramInput input_of(const py::handle& given, std::size_t number) {
   const std::string name = "inputs[" + std::to_string(number) + "]";
   try {
@@ -100,6 +102,7 @@ ProgramInput input_of(const py::handle& given, std::size_t number) {
                        py::repr(given).cast<std::string>());
 }
 
+// Builds a program from lists of inputs and instructions; the core validates registers and kernels.
 Program make_program(const py::list& input_list, const py::list& instruction_list) {
   const py::tuple inputs = own_copy(input_list);
   const py::tuple instructions = own_copy(instruction_list);
@@ -129,6 +132,7 @@ struct GivenOperands {
   std::vector<Operand> operands;
 };
 
+// Reads operands by name. Absent operands have their default; unknown names raise ValueError.
 GivenOperands operands_for(const Program& program, const py::dict& operands) {
   const py::dict given = own_copy(operands);
   const auto names = program.operand_names();
@@ -166,6 +170,7 @@ GivenOperands operands_for(const Program& program, const py::dict& operands) {
   return all;
 }
 
+// The given result arrays after checks, or new ones.
 template <typename Real>
 std::vector<py::array> results_of(const std::optional<std::vector<py::array>>& out,
                                   std::size_t count, std::size_t size) {
@@ -180,6 +185,7 @@ std::vector<py::array> results_of(const std::optional<std::vector<py::array>>& o
   return arrays;
 }
 
+// Throws ValueError if a result overlaps an operand (see operands.h) or another result.
 void refuse_overlaps(const std::vector<py::array>& results, const GivenOperands& given,
                      std::span<const std::string> names) {
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -237,6 +243,7 @@ struct Asked {
   std::size_t whole_size;
 };
 
+// Runs the program without the GIL and returns its results.
 std::pair<std::vector<py::array>, Outcome> outcome_of(const Program& program,
                                                       const py::dict& operands,
                                                       const py::list& ranges, const Asked& asked) {

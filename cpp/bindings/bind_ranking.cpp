@@ -61,6 +61,7 @@ struct GivenHits {
   }
 };
 
+// Unites the channels' hits, one list per channel, without the GIL.
 std::unique_ptr<GuardedCandidates> make_candidates(const Plan& plan, const py::list& hits) {
   const GivenHits given(hits);
   if (given.channels.size() != plan.channels().size()) {
@@ -72,6 +73,7 @@ std::unique_ptr<GuardedCandidates> make_candidates(const Plan& plan, const py::l
   return std::make_unique<GuardedCandidates>(given.channels);
 }
 
+// A copy: the set may grow afterwards.
 py::array missing(const GuardedCandidates& guarded, std::size_t channel) {
   guarded.require_channel(channel);
   std::vector<std::uint32_t> rows;
@@ -133,6 +135,7 @@ struct GivenSignals {
   Signals signals;
 };
 
+// Ranks under the candidates' shared lock, without the GIL.
 RankedAnswer rank(const Plan& plan, const Columns& columns, const GuardedCandidates& guarded,
                   double now_seconds, std::size_t k, const std::optional<py::dict>& signals,
                   bool explain) {
@@ -162,6 +165,7 @@ py::object place_of(const Plan& plan, const Columns& columns, const GuardedCandi
   return py::make_tuple(answer_of(std::move(placed->explanation), plan, true), place);
 }
 
+// Builds a plan; the fusion and the outputs are validated by the core.
 std::shared_ptr<Plan> make_plan(const std::string& fusion, const FusionParameters& parameters,
                                 std::vector<std::string> channels, std::shared_ptr<Program> program,
                                 std::size_t relevance, std::size_t score, std::size_t retention,
@@ -196,6 +200,7 @@ std::vector<std::span<const std::int64_t>> plain_lists(const py::tuple& rankings
   return lists;
 }
 
+// Fuses int64 arrays in the core; None tells Python to use its own implementation for other ids.
 std::optional<py::tuple> rrf(const py::list& rankings, double k,
                              const std::optional<py::array>& weights, const std::string& normalise,
                              std::optional<std::size_t> top) {

@@ -18,6 +18,7 @@ namespace {
 
 using RowList = std::vector<std::uint32_t>;
 
+// Builds the rule of a profile; parts that are None are not applied.
 std::shared_ptr<UseRule> make_rule(const ReinforcementRule& found, const ReinforcementRule& linked,
                                    std::optional<double> link_gain, double link_rest_days,
                                    double link_tau_days, std::size_t most_linked,
@@ -40,6 +41,7 @@ std::shared_ptr<UseRule> make_rule(const ReinforcementRule& found, const Reinfor
   return rule;
 }
 
+// Builds a use from lists of rows. Rows are validated when it is applied.
 Use make_use(RowList rows, RowList direct, RowList linked, double now_seconds,
              std::optional<std::string> session, std::shared_ptr<const UseRule> rule) {
   std::ranges::sort(linked);

@@ -44,6 +44,8 @@ using GivenChannel = std::tuple<std::string, std::size_t, std::size_t, std::opti
 using GivenScoring = std::tuple<std::shared_ptr<Plan>, bool>;
 using GivenSurfacing = std::tuple<double, double, double, std::size_t>;
 
+// A channel from (name, depth, per_result, minimum, (share, floor)). Throws ValueError for another
+// name.
 search::ChannelPlan channel_of(const GivenChannel& given) {
   const auto& [name, depth, per_result, minimum, words] = given;
   search::ChannelPlan channel;
@@ -73,6 +75,7 @@ search::Surfacing surfacing_of(const GivenSurfacing& given) {
   return {std::get<0>(given), std::get<1>(given), std::get<2>(given), std::get<3>(given)};
 }
 
+// None, ("associative", (...)) or ("graph", (...)), the values in the order of the struct's fields.
 search::Expansion expansion_of(const py::object& given) {
   if (given.is_none()) {
     return {};
@@ -93,6 +96,7 @@ search::Expansion expansion_of(const py::object& given) {
       seeds, hops, per_hop, least_link, least_score, weight, scoring_of(lifecycle)};
 }
 
+// None, ("surfacing", (...)), or another name with the values of WeakBest.
 search::Abstention abstention_of(const py::object& given) {
   if (given.is_none()) {
     return {};
@@ -105,6 +109,7 @@ search::Abstention abstention_of(const py::object& given) {
   return search::WeakBest{cosine, words, misses};
 }
 
+// Builds the plan of a profile. Nested plans must have the same channels.
 std::shared_ptr<SearchPlan> make_plan(
     const std::vector<GivenChannel>& channels, const GivenScoring& scoring,
     const std::vector<std::string>& needs, const std::optional<NeighbourRule>& neighbours,
@@ -294,6 +299,7 @@ using GivenWords = std::tuple<std::vector<std::string>, std::vector<std::string>
 using GivenVariant = std::tuple<std::string, std::optional<py::array>, std::optional<GivenHits>,
                                 std::optional<GivenWords>>;
 
+// Copies hits of a search that ran before.
 std::optional<search::RankedRows> hits_of(const std::optional<GivenHits>& given) {
   if (!given) {
     return std::nullopt;
@@ -303,6 +309,7 @@ std::optional<search::RankedRows> hits_of(const std::optional<GivenHits>& given)
   return search::RankedRows{{rows.begin(), rows.end()}, {scores.begin(), scores.end()}};
 }
 
+// Words with optional stems; None means no words.
 search::SoughtWords words_of(const std::optional<GivenWords>& given) {
   if (!given) {
     return {};
@@ -319,6 +326,7 @@ using GivenKindSignal = std::tuple<std::string, std::vector<double>, double>;
 using GivenSurroundings = std::pair<std::vector<std::string>, std::optional<py::array>>;
 using GivenVariantRule = std::tuple<double, double, bool, std::vector<double>>;
 
+// Adds the reformulations of a query; their arrays are kept alive by the run.
 void read_variants(BoundRun& bound, const std::vector<GivenVariant>& given) {
   for (const auto& [text, vector, hits, words] : given) {
     bound.request.variants.push_back(
@@ -332,6 +340,7 @@ void read_kind_signals(BoundRun& bound, const std::vector<GivenKindSignal>& give
   }
 }
 
+// Copies the expired rows, which must ascend.
 void read_lapsed(BoundRun& bound, const py::array& given) {
   const auto rows = read_1d<std::uint32_t>(given, "lapsed");
   bound.request.is_deep = true;
@@ -377,6 +386,7 @@ void read_one(BoundRun& bound, const std::string& name, const py::handle& value)
   }
 }
 
+// Creates a run. Everything is checked and referenced here, with the GIL, so that run() needs none.
 std::shared_ptr<BoundRun> make_run(
     std::shared_ptr<SearchPlan> plan, const search::ReadView& view, const py::object& host,
     bool has_user_code, const py::object& query, const std::string& syntax, std::size_t k,
@@ -410,11 +420,13 @@ std::shared_ptr<BoundRun> make_run(
   return bound;
 }
 
+// Runs without the GIL; Ctrl-C ends it at the next pause_here().
 SearchOutcome outcome_of(BoundRun& bound) {
   const LongCall call;
   return bound.run->run(*bound.host);
 }
 
+// Runs once; a run that fails can be started again.
 SearchOutcome run_one(BoundRun& bound) {
   BoundRun::Turn turn(bound);
   SearchOutcome outcome = outcome_of(bound);
@@ -458,6 +470,7 @@ std::vector<SearchOutcome> run_many(const std::vector<std::shared_ptr<BoundRun>>
   return outcomes;
 }
 
+// Results as tuples of Python numbers; NumPy is not needed.
 py::list tuples_of(std::span<const search::Result> results) {
   py::list answer(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -483,6 +496,7 @@ py::list scores_of(const SearchOutcome& outcome) {
   return answer;
 }
 
+// Stage records as tuples, in the order of their fields.
 py::list stages_of(const SearchOutcome& outcome) {
   const auto& stages = outcome.stages;
   py::list answer(stages.size());
@@ -564,6 +578,7 @@ RankedAnswer ranked_of(const BoundRun& bound, bool linked) {
   return answer_of(attempt.linked_ranked, plan, bound.run->request().is_explained);
 }
 
+// (explanation, place), with None for the place of a removed row.
 py::object placed_of(std::optional<Placed> placed, const Plan& plan) {
   if (!placed) {
     return py::none();
@@ -601,6 +616,7 @@ double score_of(const BoundRun& bound, std::size_t channel, std::uint32_t row) {
   return bound.done().score_of(channel, row);
 }
 
+// The duplicates rule on its own, for any list of rows.
 py::tuple first_of_each(const TextColumn& texts, const std::shared_ptr<VectorColumn>& vectors,
                         const std::vector<std::uint32_t>& rows, std::size_t most,
                         std::size_t characters, double cosine) {
@@ -613,6 +629,7 @@ py::tuple first_of_each(const TextColumn& texts, const std::shared_ptr<VectorCol
   return py::make_tuple(found.kept, found.left);
 }
 
+// Registration of plans; outcome, read model and runs follow below.
 void register_plan(py::module_& module) {
   py::class_<SearchPlan, std::shared_ptr<SearchPlan>>(
       module, "SearchPlan", "The channels, scoring and stages of a profile.")

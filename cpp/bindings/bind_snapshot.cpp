@@ -36,6 +36,7 @@ namespace oneiros {
 
 namespace {
 
+// Snapshots are verified by all processors.
 std::size_t all_threads() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 void save(LexicalIndex& index, const std::filesystem::path& path, std::string identity,
@@ -46,6 +47,7 @@ void save(LexicalIndex& index, const std::filesystem::path& path, std::string id
   index.save(path, notes);
 }
 
+// Opens a lexical index over the mapped file; the analyzer must be new.
 py::tuple open(const std::filesystem::path& path, const std::string& identity,
                std::shared_ptr<Analyzer> analyzer, const std::string& variant, double k1, double b,
                double delta, std::optional<double> title_weight,
@@ -67,6 +69,7 @@ std::span<const std::byte> bytes_of(const py::bytes& bytes) {
   return std::as_bytes(std::span(view.data(), view.size()));
 }
 
+// Collects the sections of all parts, in the order of their kinds, and writes them in one file.
 void save_store(LexicalIndex& index, const Columns& columns, const std::vector<py::str>& ids,
                 const std::vector<py::bytes>& parts, const std::shared_ptr<VectorColumn>& vectors,
                 const py::bytes& vector_graph, const std::filesystem::path& path,
@@ -207,6 +210,7 @@ std::string_view id_at(const StoredIds& ids, std::size_t row) {
   return ids.at(row);
 }
 
+// Ids of many rows as a list of strings.
 std::vector<std::string_view> ids_of(const StoredIds& ids, const std::vector<std::size_t>& rows) {
   std::vector<std::string_view> found;
   found.reserve(rows.size());

@@ -25,6 +25,7 @@
 
 namespace oneiros {
 
+// By type: None, float, int (also bool), str or bytes. Text and bytes are viewed, not copied.
 Cell as_cell(PyObject* value) {
   if (value == Py_None) {
     return std::monostate();
@@ -55,6 +56,7 @@ Cell as_cell(PyObject* value) {
                        std::string(Py_TYPE(value)->tp_name));
 }
 
+// Text must be valid UTF-8, which SQLite does not guarantee.
 py::object as_object(const Cell& cell) {
   struct Visitor {
     PyObject* operator()(std::monostate /*none*/) const { return Py_NewRef(Py_None); }
@@ -179,6 +181,7 @@ struct MemoryQuery {
   std::size_t id;  // its place among the kept cells
 };
 
+// Validates the description of a query against the number of columns.
 MemoryQuery memory_query(std::string sql, std::size_t width,
                          const std::optional<std::vector<std::size_t>>& kept, std::size_t id,
                          std::vector<RowChecksum> checksums, std::optional<RowRanges> ranges) {

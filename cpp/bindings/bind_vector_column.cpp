@@ -40,6 +40,7 @@ VectorRows chosen_of(const Bits& allowed, const Bits& minus) {
   return chosen;
 }
 
+// One row of components per vector. Throws ValueError for another width.
 std::span<const float> vectors_of(const VectorColumn& column, const py::array& vectors,
                                   const std::string& name) {
   const Matrix<float> read = read_2d<float>(vectors, name);
@@ -50,6 +51,7 @@ std::span<const float> vectors_of(const VectorColumn& column, const py::array& v
   return read.values;
 }
 
+// The vector scaled to length 1; None if it is zero or not finite.
 py::object unit_vector(const py::array& values) {
   py::array_t<float> unit(values.size());
   const std::span<float> place(unit.mutable_data(), static_cast<std::size_t>(unit.size()));
@@ -63,6 +65,7 @@ py::object unit_vector(const py::array& values) {
   return unit;
 }
 
+// Writes without the GIL, since it may wait for searches.
 std::size_t write(VectorColumn& column, const py::object& rows, const py::array& vectors) {
   const Numbers<std::uint32_t> where(rows, "rows");
   const std::span<const float> values = vectors_of(column, vectors, "vectors");
@@ -128,6 +131,7 @@ py::array cosines(const VectorColumn& column, const py::array& query, const py::
   return found;
 }
 
+// Flat arrays of rows and scores, and offsets of the lists with the end.
 py::tuple arrays_of(std::span<const std::vector<Hit>> lists) {
   std::size_t size = 0;
   for (const std::vector<Hit>& hits : lists) {
@@ -144,6 +148,7 @@ py::tuple arrays_of(std::span<const std::vector<Hit>> lists) {
   return py::make_tuple(std::move(rows), std::move(scores));
 }
 
+// The core's exact search, interruptible by Ctrl-C.
 py::tuple nearest(const VectorColumn& column, const py::array& query, std::size_t k,
                   const Bits& allowed, const Bits& minus) {
   const std::span<const float> sought = read_1d<float>(query, "query");
@@ -185,6 +190,7 @@ VectorGraph graph_of(const py::array& rows, const py::array& heads, const Bits& 
           .under = read_1d<std::uint8_t>(under, "under")};
 }
 
+// Exact scores for the results of an approximate index, for a batch of queries.
 py::list nearest_nodes(const VectorColumn& column, const py::array& queries, std::size_t k,
                        const py::array& nodes, std::size_t wanted, const py::array& graph_rows,
                        const py::array& heads, const Bits& live, const py::array& under,

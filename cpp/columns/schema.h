@@ -20,6 +20,18 @@ inline constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN();
 // Sequence numbers of the store, exact in a double; 0 for a row without a memory.
 inline constexpr double kMostSequence = 9007199254740992.0;  // 2 ** 53
 
+// The columns, grouped as in fields.md:
+//   - kind, category and the scope codes: numbers of words that the store keeps in tables;
+//   - created_at to valid_until: times; ttl: a duration in seconds;
+//   - importance to pinned: given by the caller; feedback: the sum of the user's verdicts;
+//   - access_count to session_spread: counters, saturating; session_spread is the number of
+//   sessions
+//     in which a memory was seen;
+//   - strength, depth, stability, consolidation_quality: lifecycle state of the published systems;
+//   - importance_tag to tier: codes and times that dream cycles change;
+//   - deleted_at, superseded: removal; asks: the share of the text that consists of questions;
+//   - sequence: the memory's number in the store, which orders equal scores.
+//
 // X(name, type, default, lowest, highest). Columns with a NaN default accept NaN; no column accepts
 // an infinity. Codes of enumerations follow the order of words in fields.md. A default with all
 // bits zero costs nothing, since new pages are zero.

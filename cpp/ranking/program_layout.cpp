@@ -75,7 +75,7 @@ const Program::Run<Real>& ProgramLayout<Real>::checked(const Program& program,
   }
   return run;
 }
-// Walks backwards from the outputs, so that every needed register knows its last reader.
+// Marks needed registers and their last readers; the readers of outputs are outside the program.
 
 template <typename Real>
 void ProgramLayout<Real>::find_needed() {

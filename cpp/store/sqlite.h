@@ -15,6 +15,8 @@ struct sqlite3_value;
 
 namespace oneiros {
 
+// The functions used by the core, with the signatures of SQLite's C interface. A table instead of
+// linked symbols, filled once when SQLite loads the library.
 struct Sqlite {
   int (*bind_int64)(sqlite3_stmt*, int, std::int64_t);
   int (*column_count)(sqlite3_stmt*);
@@ -35,6 +37,7 @@ struct Sqlite {
   sqlite3_mutex* (*db_mutex)(sqlite3*);
   int (*prepare_v3)(sqlite3*, const char*, int, unsigned, sqlite3_stmt**, const char**);
 
+  // Result codes of step() and fundamental types of values, as in sqlite3.h.
   static constexpr int kOk = 0;
   static constexpr int kRow = 100;
   static constexpr int kDone = 101;

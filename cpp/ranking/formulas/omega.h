@@ -85,7 +85,7 @@ struct FeedbackFactor {
   }
 };
 
-// O13: base + step p, p clamped to 1 to 5.
+// O13: base + step p, with the priority p clamped to 1 to 5.
 struct PriorityFactor {
   static constexpr Signature kSignature{
       "priority_factor", {{"priority"}}, {{"base", kWeight}, {"step", kWeight}}};
