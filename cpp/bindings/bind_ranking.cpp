@@ -200,7 +200,7 @@ std::vector<std::span<const std::int64_t>> plain_lists(const py::tuple& rankings
   return lists;
 }
 
-// Fuses int64 arrays in the core; None tells Python to use its own implementation for other ids.
+// Fuses contiguous int64 arrays; None if there is no ranking or one is of another kind.
 std::optional<py::tuple> rrf(const py::list& rankings, double k,
                              const std::optional<py::array>& weights, const std::string& normalise,
                              std::optional<std::size_t> top) {

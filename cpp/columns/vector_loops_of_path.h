@@ -30,6 +30,7 @@ constexpr std::size_t kAhead = 24;   // a code is prefetched this many vectors a
 
 #if defined(__AVX512F__)
 using Register = __m512;
+// Wrappers of the path's registers, so that the loops below are written once.
 constexpr std::size_t kShared = 4;  // vectors that share a load of the query
 ONEIROS_ALWAYS_INLINE Register zero() { return _mm512_setzero_ps(); }
 ONEIROS_ALWAYS_INLINE Register load(const float* from) { return _mm512_loadu_ps(from); }
@@ -140,6 +141,7 @@ ONEIROS_ALWAYS_INLINE void sum_lanes(const float* query, const float* const* vec
   }
 }
 
+// Four inner products at once; the loads of the query are shared.
 ONEIROS_ALWAYS_INLINE void four_products(const float* query, const float* const* vectors,
                                          std::size_t width, float* products) {
   __m128 sums[kVectors];
@@ -184,6 +186,7 @@ ONEIROS_ALWAYS_INLINE void four_products(const std::int16_t* query, const std::i
 
 #else
 
+// Paths with fewer registers share loads among two vectors, or none.
 ONEIROS_ALWAYS_INLINE void four_products(const float* query, const float* const* vectors,
                                          std::size_t width, float* products) {
   for (std::size_t v = 0; v < kVectors; ++v) {
@@ -227,6 +230,7 @@ ONEIROS_ALWAYS_INLINE void prefetch(const std::int8_t* const* codes, std::size_t
   }
 }
 
+// Groups of four vectors; a last, incomplete group is filled with its first vector.
 template <typename Query, typename Vector, typename Product>
 ONEIROS_ALWAYS_INLINE void products_by_fours(const Query* query, const Vector* const* vectors,
                                              std::size_t count, std::size_t width,
@@ -252,6 +256,7 @@ ONEIROS_ALWAYS_INLINE void products_by_fours(const Query* query, const Vector* c
   }
 }
 
+// See VectorLoops.
 void products(const float* query, const float* const* vectors, std::size_t count, std::size_t width,
               float* products) {
   products_by_fours(query, vectors, count, width, products);

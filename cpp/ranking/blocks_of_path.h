@@ -85,6 +85,7 @@ ONEIROS_ALWAYS_INLINE void stream_block(const Block<Real>& from, Real* into) {
 #endif
 }
 
+// Non-temporal stores are used only from an aligned address on.
 ONEIROS_ALWAYS_INLINE bool is_begin_of_line(const void* values) {
   return reinterpret_cast<std::uintptr_t>(values) % kLine == 0;
 }
@@ -95,6 +96,7 @@ void stream_end() {
   _mm_sfence();
 #endif
 }
+// Copies rows past the cache: single rows up to the first aligned line, whole lines, then the rest.
 
 template <typename Real>
 void stream(const Real* from, Real* into, std::size_t size) {
@@ -238,6 +240,7 @@ ONEIROS_ALWAYS_INLINE void run_lines(const RowCall<Real>& call, const Values& va
     }
   }
 }
+// Chooses for each call whether a formula of a count is evaluated by row or by table.
 
 template <typename Formula, typename Real, std::size_t... Input>
 ONEIROS_ALWAYS_INLINE void run_blocks(const RowCall<Real>& call, const Real* numbers,

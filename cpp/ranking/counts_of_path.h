@@ -24,16 +24,19 @@ constexpr std::size_t kLine = 64;  // bytes
 
 template <typename Element>
 constexpr std::size_t kLineRows = kLine / sizeof(Element);
+// A cache line of rows.
 
 template <typename Real>
 struct alignas(kLine) Block {
   Real rows[kLineRows<Real>];
 };
 
+// The values of a formula for the counts 0 to kSize - 1.
 template <typename Real>
 class CountTable {
  public:
   static constexpr std::size_t kSize = 32;
+  // Evaluates the formula for each count. The results are the same bits as by row.
 
   template <typename Formula>
   ONEIROS_ALWAYS_INLINE void fill(const Real* numbers) {
@@ -70,6 +73,7 @@ class CountTable {
   struct Places {
     RealBits<Real> rows[kLineRows<Real>];
   };
+  // Converts counts to indices by the rounding trick of real.h, and reports any that is not exact.
 
   template <typename Count>
   ONEIROS_ALWAYS_INLINE static bool find(const Count& count, Places& places) {
@@ -85,6 +89,7 @@ class CountTable {
     return broken == 0;
   }
 
+  // Loads the values at the indices.
   ONEIROS_ALWAYS_INLINE void gather(const Places& places, Block<Real>& found) const {
 #if defined(__AVX2__)
     // Stored one by one, the values could not be forwarded to the wide load that follows.

@@ -12,6 +12,7 @@
 namespace oneiros::ONEIROS_PATH {
 
 namespace {
+// Written so that a NaN in `value` keeps the other operand.
 
 template <std::floating_point Real>
 ONEIROS_ALWAYS_INLINE Real lesser(Real value, Real least) {

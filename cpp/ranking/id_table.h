@@ -58,6 +58,7 @@ class IdTable {
     return count_;
   }
 
+  // The number of distinct ids of this use.
   [[nodiscard]] std::uint32_t size() const noexcept { return count_; }
   [[nodiscard]] std::size_t slot_count() const noexcept { return slots_.size(); }
 

@@ -21,6 +21,7 @@ namespace oneiros::ONEIROS_PATH {
 extern const PathLoops kPathLoops;
 
 namespace {
+// Passes the parameters as local constants, so that they stay in registers in the loop.
 
 template <typename Formula, typename Real, std::size_t... Number>
 ONEIROS_ALWAYS_INLINE void run(const RowCall<Real>& call,
@@ -38,6 +39,7 @@ ONEIROS_ALWAYS_INLINE void run(const RowCall<Real>& call,
     run_blocks<Formula>(call, numbers, kInputs);
   }
 }
+// The row loop of one formula: a table look-up, or lines of rows.
 
 template <typename Formula, typename Real>
 void rows(const RowCall<Real>& call) {
@@ -48,6 +50,7 @@ void rows(const RowCall<Real>& call) {
     run<Formula>(call, std::make_index_sequence<Formula::kSignature.number_count>());
   }
 }
+// Conversion of an element type, in parts with prefetches in between.
 
 template <typename Element, typename Real>
 void convert(const void* from, Real* into, std::size_t size) {
@@ -83,6 +86,7 @@ ONEIROS_ALWAYS_INLINE std::size_t count_future(const double* times, double now, 
   }
   return static_cast<std::size_t>(count);
 }
+// Ages of rows; returns the number of times after now.
 
 template <typename Real>
 std::size_t age(const AgeCall<Real>& call) {
@@ -119,6 +123,7 @@ std::size_t age(const AgeCall<Real>& call) {
   return (any & kSignBit<double>) == 0 ? 0 : count_future(times, now, size, call.is_future);
 }
 
+// A missing time is replaced by the next candidate's.
 void fill_gaps(double* first, const double* second, std::size_t size) {
   ONEIROS_ROWS
   for (std::size_t i = 0; i < size; ++i) {
@@ -134,6 +139,7 @@ std::size_t count_flags(const std::int64_t* flags, std::size_t size) {
   }
   return static_cast<std::size_t>(count);
 }
+// The table of loops for one floating-point type, in the order of formulas/list.h and ElementType.
 
 template <typename Real, typename... Formula>
 constexpr LoopsOf<Real> loops(formulas::FormulaList<Formula...> /*all*/) {

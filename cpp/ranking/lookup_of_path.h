@@ -21,6 +21,7 @@ struct Table {
   const Real* values;
   std::size_t size;
 };
+// The scalar form, for the rows that do not fill a register.
 
 template <typename Real>
 ONEIROS_ALWAYS_INLINE void look_up_one_by_one(Table<Real> table, const Real* codes, Real* result,
@@ -39,6 +40,7 @@ ONEIROS_ALWAYS_INLINE __m512i indices_of(__m512 codes, __m512i outside) {
   return _mm512_mask_min_epu32(outside, is_whole, whole, outside);
 }
 
+// NaN codes give NaN.
 ONEIROS_ALWAYS_INLINE __m512 keep_nan(__m512 codes, __m512 values) {
   return _mm512_mask_mov_ps(values, _mm512_cmp_ps_mask(codes, codes, _CMP_UNORD_Q), codes);
 }
@@ -59,6 +61,8 @@ ONEIROS_ALWAYS_INLINE std::size_t look_up_in_registers(Table<float> table, const
   return i;
 }
 
+// Whole registers of rows: by permutation for small tables, otherwise by gathers. Returns the
+// number of rows done; the caller finishes the rest.
 ONEIROS_ALWAYS_INLINE std::size_t look_up_by_lanes(Table<float> table, const float* codes,
                                                    float* result, std::size_t size) {
   if (table.size < 32) {
@@ -144,6 +148,7 @@ ONEIROS_ALWAYS_INLINE std::size_t look_up_by_lanes(Table<float> table, const flo
   return i;
 }
 
+// With AVX2 the scalar form does all rows of doubles.
 ONEIROS_ALWAYS_INLINE std::size_t look_up_by_lanes(Table<double> /*table*/, const double* /*codes*/,
                                                    double* /*result*/, std::size_t /*size*/) {
   return 0;
@@ -158,6 +163,7 @@ ONEIROS_ALWAYS_INLINE std::size_t look_up_by_lanes(Table<Real> /*table*/, const 
 }
 
 #endif
+// Looks up all rows.
 
 template <typename Real>
 ONEIROS_ALWAYS_INLINE void look_up(Table<Real> table, const Real* codes, Real* result,

@@ -34,6 +34,7 @@ struct FlagOf<8> {
   using Type = std::uint64_t;
 };
 
+// The exact check. Comparisons are combined without branches, so that the loop vectorises.
 template <bool kMayBeNan, bool kMustBeWhole, std::floating_point Element>
 ONEIROS_ALWAYS_INLINE bool any_real_outside(const Element* values, std::size_t size, Element low,
                                             Element high) {
@@ -68,6 +69,8 @@ ONEIROS_ALWAYS_INLINE bool all_up_to(const Element* values, std::size_t size, El
   }
   return largest <= bits_of(high) && broken == 0;
 }
+// Floating-point columns: first a fast check for [0, high], if the range includes it; most columns
+// pass.
 
 template <std::floating_point Element>
 bool any_outside(const RangeCall& call) {
@@ -86,6 +89,7 @@ bool any_outside(const RangeCall& call) {
   return call.must_be_whole ? any_real_outside<false, true>(values, call.size, low, high)
                             : any_real_outside<false, false>(values, call.size, low, high);
 }
+// Integer columns: the bounds are converted to the element type once.
 
 template <std::integral Element>
 bool any_outside(const RangeCall& call) {

@@ -7,6 +7,7 @@
 
 namespace oneiros {
 
+// The bounds and constants of each type; beyond the bounds the result is 0 or infinity.
 template <std::floating_point Real>
 struct ExponentialConstants;
 

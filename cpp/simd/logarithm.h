@@ -7,6 +7,7 @@
 
 namespace oneiros {
 
+// The constants of each type.
 template <std::floating_point Real>
 struct LogarithmConstants;
 

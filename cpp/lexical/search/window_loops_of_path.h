@@ -28,6 +28,7 @@ inline std::uint32_t at_least(const std::uint16_t* scores, std::uint16_t least) 
   return _mm512_cmpge_epu16_mask(all, _mm512_set1_epi16(static_cast<short>(least)));
 }
 #elif defined(__AVX2__)
+// AVX-512: one comparison of 32 unsigned 16-bit values.
 inline std::uint32_t at_least(const std::uint16_t* scores, std::uint16_t least) {
   const __m256i bound = _mm256_set1_epi16(static_cast<short>(least));
   const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(scores));
@@ -38,6 +39,7 @@ inline std::uint32_t at_least(const std::uint16_t* scores, std::uint16_t least) 
   return static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_permute4x64_epi64(both, kInOrder)));
 }
 #elif defined(__SSE2__)
+// SSE2 has no unsigned comparison: saturating subtraction gives 0 where the score suffices.
 inline std::uint32_t half_at_least(const std::uint16_t* scores, std::uint16_t least) {
   const __m128i bound = _mm_set1_epi16(static_cast<short>(least));
   const __m128i zero = _mm_setzero_si128();
@@ -51,6 +53,7 @@ inline std::uint32_t at_least(const std::uint16_t* scores, std::uint16_t least) 
   return half_at_least(scores, least) | (half_at_least(scores + 16, least) << 16U);
 }
 #else
+// Portable form.
 inline std::uint32_t at_least(const std::uint16_t* scores, std::uint16_t least) {
   std::uint32_t bits = 0;
   for (std::size_t i = 0; i < kGroup; ++i) {
@@ -99,11 +102,13 @@ constexpr std::size_t kEight = 8;
 constexpr std::uint32_t kMostBits = 25;    // with a shift of up to 7, within four bytes
 constexpr std::uint32_t kMostNarrow = 14;  // four of them, with a shift of 4, within eight bytes
 
+// Byte positions and shifts of eight packed differences.
 struct EightDifferences {
   alignas(32) std::uint8_t bytes[32];
   alignas(32) std::uint32_t shifts[kEight];
 };
 
+// The table for all widths, computed at compile time.
 struct EightOfEach {
   constexpr EightOfEach() {
     for (std::uint32_t bits = 0; bits <= kMostBits; ++bits) {
@@ -119,6 +124,7 @@ struct EightOfEach {
   EightDifferences of[kMostBits + 1]{};
 };
 constexpr EightOfEach kEights;
+// Narrow differences: eight bytes suffice for four of them.
 
 template <bool IsNarrow>
 inline __m128i read_four(const std::uint8_t* bytes) {
@@ -153,6 +159,7 @@ inline std::size_t for_each_of_eights(const PackedRun& run, std::size_t begin, V
   }
   return i;
 }
+// All postings of a run: single ones up to a byte boundary, then eights, then the rest.
 
 template <typename Visit>
 inline void for_each_place(const PackedRun& run, Visit visit) {
@@ -173,6 +180,7 @@ inline void for_each_place(const PackedRun& run, Visit visit) {
   for_each_alone(run, run.begin, run.end, visit);
 }
 #endif
+// Adds the values of a run to the window; marks groups in a sparse window.
 
 template <bool IsMarking>
 inline void accumulate_run(const PackedRun run, const std::uint16_t* values,
@@ -193,6 +201,7 @@ void accumulate(const PackedRun& run, const std::uint16_t* values, const WindowS
   }
 }
 
+// Picks the allowed postings of a run without a window.
 std::size_t pick(const PackedRun& run, const std::uint16_t* values, const std::uint8_t* allowed,
                  Candidate* candidates) {
   std::size_t picked = 0;
@@ -229,6 +238,7 @@ std::size_t count_of(const WindowScores window, std::uint16_t least) {
 std::size_t count(const WindowScores& window, std::uint16_t least) {
   return window.allowed == nullptr ? count_of<false>(window, least) : count_of<true>(window, least);
 }
+// Collects documents at or above the threshold, and clears the window if it is the last call.
 
 template <bool IsLast, bool IsMasked>
 std::size_t take_from(const WindowScores window, std::uint16_t least, WindowCandidate* candidates) {
