@@ -55,7 +55,6 @@ class FoldedText {
     return {bytes_.data() + begin, end - begin};
   }
 
-  // Keeps a surface that stands nowhere in the text, behind it; returns where it begins.
   // Appends a surface that does not occur in the text; returns its start.
   std::size_t append_surface(std::string_view surface);
 

@@ -26,9 +26,9 @@ class NewSurfaces {
     return surfaces_.at(static_cast<std::uint32_t>(i));
   }
 
-  // The term each stands for, folded in full: itself if it is literal or there is no Stem or it
-  // makes nothing of it, else its stem; all are asked for in one call. Throws std::invalid_argument
-  // if Stem returns more stems or fewer.
+  // The term of each surface, folded in full: the surface itself if it is literal, if there is no
+  // stemmer or if the stem is empty; otherwise its stem. All stems are requested in one call.
+  // Throws std::invalid_argument if the stemmer returns a different number of stems.
   std::vector<std::string> spellings(const AnalyzerOptions& options) const;
 
   // Sets the missing terms: numbers[i] is the term of surface(i). REQUIRES: one number per surface,

@@ -1,4 +1,4 @@
-// How much of their words the texts of rows share.
+// Word overlap between the texts of rows.
 #pragma once
 
 #include <cstdint>

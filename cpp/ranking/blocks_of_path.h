@@ -3,7 +3,6 @@
 // A line is one AVX-512 register, two AVX2 registers or four baseline ones. The loop over its rows
 // has a fixed length and is unrolled, so that constants stay in registers; between two lines there
 // is room for prefetches and non-temporal stores.
-// will be read, and stores past the cache.
 #pragma once
 
 #include <cstddef>

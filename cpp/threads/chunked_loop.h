@@ -31,7 +31,7 @@ class ChunkedLoop {
   // Rethrows the exception of the first failed chunk, in chunk order: the same one for any number
   // of threads, since all earlier chunks have started and finished. An exception of `pause` has
   // priority. Otherwise returns true if all chunks ran, false if cancelled.
-  // REQUIRES: every work() has returned, and the caller knows so by way of a lock.
+  // REQUIRES: every work() has returned, synchronised with the caller by a lock.
   bool finish() const;
 
  private:

@@ -1,4 +1,4 @@
-// Which rows a search may return.
+// The filter of a search: the rows it may return.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@ namespace oneiros::lexical {
 
 class MappedRows;
 
-// Bit r % 8 of byte r / 8 says whether row r may be returned; rows past the last byte may not.
-// A filter over rows, as bits. Does not own them: they must outlive the object. Without bits all
-// rows are allowed. Cheap to copy.
+// A filter over rows: bit r % 8 of byte r / 8 is set if row r is allowed; rows beyond the bits are
+// not. Does not own the bits, which must outlive the object. Without bits all rows are allowed.
+// Cheap to copy.
 class AllowedRows {
  public:
   AllowedRows() = default;

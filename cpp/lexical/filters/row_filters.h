@@ -23,7 +23,6 @@ namespace oneiros::lexical {
 // more than a sample of its words.
 //
 // Thread-safe. see() never waits for another thread; lock() does.
-// Thread-safe. Nobody waits, but for lock().
 class RowFilters {
  public:
   // The result of a look-up.

@@ -107,7 +107,7 @@ class LexicalIndex {
   // searches and writers. Throws std::invalid_argument if a field is too long.
   [[nodiscard]] AnalyzedTexts analyze_many(std::span<const IndexedText> texts) const;
 
-  // Adds what analyze_many of this index returned, as add_many adds the texts.
+  // The second part of add_many(). REQUIRES: `texts` were analysed by this index.
   std::size_t add_analyzed(std::span<const std::uint32_t> rows, AnalyzedTexts texts,
                            const Interrupt& pause = {});
 

@@ -5,7 +5,6 @@
 // document) + the distance from the previous position if that is 1 to 3. For other distances the
 // low two bits are 0 and another varint holds the distance. A document starts in its text field; a
 // varint 0 starts the title, a varint 1 the tags. Positions count from 0 in each field.
-// field counts its positions from 0.
 #pragma once
 
 #include <cstddef>

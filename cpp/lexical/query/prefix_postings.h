@@ -24,7 +24,6 @@ class PrefixPostings {
 
   // REQUIRES: at most one call for each prefix clause of the query; `within` is a subset of that of
   // the previous call.
-  // document that an earlier call had not.
   RawPostings take(const WeighedClause& clause, const Documents* within);
 
  private:

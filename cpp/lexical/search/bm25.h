@@ -1,7 +1,7 @@
 // BM25 in five published variants. Source: Kamphuis, de Vries, Boytsov, Lin: "Which BM25 Do You
 // Mean?" (ECIR 2020), table 1; Lv and Zhai for BM25+ and BM25L.
 //
-// A document's score is the sum, over the query's terms that it holds, of
+// A document's score is the sum over the query's terms it contains of
 //     count * idf(N, df) * saturation(tf, dl),    B = 1 - b + b * dl / average length,
 //
 //     variant    idf                                saturation
@@ -9,8 +9,8 @@
 //     robertson  ln((N - df + 0.5)/(df + 0.5))      tf / (tf + k1 B)
 //     atire      ln(N / df)                         (k1 + 1) tf / (tf + k1 B)
 //     bm25plus   ln((N + 1)/df)                     delta + (k1 + 1) tf / (tf + k1 B)
-//     bm25l      ln((N + 1)/(df + 0.5))             (k1 + 1)(c + delta)/(k1 + c + delta), c = tf /
-//     B
+//     bm25l      ln((N + 1)/(df + 0.5))             (k1 + 1)(c + delta) / (k1 + c + delta),
+//                                                   c = tf / B
 //
 // With fields, tf and dl are sums over them (BM25F with one b: Robertson, Zaragoza, Taylor: "Simple
 // BM25 Extension to Multiple Weighted Fields", CIKM 2004).

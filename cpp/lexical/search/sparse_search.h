@@ -15,8 +15,6 @@ namespace oneiros::lexical {
 // Terms are processed by falling maximum contribution. The best bounds so far determine up to which
 // length a document can still become a result by the remaining terms alone; only documents up to
 // that length become new candidates. REQUIRES: !allowed.are_all().
-// which length a document may still be one of the best by the terms to come; only so far do those
-// bring new ones. REQUIRES: !allowed.are_all().
 bool search_sparsely(const SegmentView& view, const AllowedRows& allowed,
                      ImpactThreshold& threshold, ImpactWorkspace& space);
 

@@ -96,9 +96,9 @@ class DocumentTable {
     return packed_rows_.row_bytes() + by_rank_.resident_bytes();
   }
 
-  // The sections of the segment `number`, with the documents that are dead at the epoch; and back,
-  // into an empty table, where those are dead from the epoch 1 on. What was read is neither safe
-  // nor right before check() has returned.
+  // Writes the sections of segment `number`, with the documents dead at the epoch, and reads them
+  // into an empty table, in which those are dead from epoch 1 on. A table that was read must pass
+  // check() before any other use.
   void write(SnapshotWriter& snapshot, std::uint32_t number, Epoch epoch) const;
   void read(const SnapshotReader& snapshot, std::uint32_t number);
 

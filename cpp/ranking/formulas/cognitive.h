@@ -46,7 +46,7 @@ struct RetentionOfModel {
 
 // C1, C2: max(floor, exp(-d / (S' B beta))) or, as model 1, max(floor, (1 + d / (S' B
 // beta))^-1.4427) with S' = max(stability, 0.01) and B = min(1 + 2 importance, 3); beta and floor
-// by category: episodic, semantic, procedural, core. An endless beta gives 1. No timestamp: the
+// by category: episodic, semantic, procedural, core. An infinite beta gives 1. No timestamp: the
 // floor.
 struct Retention {
   static constexpr Signature kSignature{
