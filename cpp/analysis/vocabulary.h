@@ -25,7 +25,6 @@ class Vocabulary {
     meanings_.own()[number - plain_count_].surface = kStopWord;
   }
 
-  // The term of a surface, kStopWord, or kUnknown.
   // The term of a surface, kStopWord, or kUnknown. One look-up in the string table.
   TermId of_surface(std::string_view surface) const;
   // The number of a term by its own spelling, or kUnknown.

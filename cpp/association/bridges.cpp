@@ -98,6 +98,7 @@ class Search {
     return memory_.to_ends[number * ends_.size() + end];
   }
 
+  // Gathers the links of all ends and decays them together.
   void look_from_ends() {
     Gathered& links = memory_.links;
     links.clear();
@@ -124,6 +125,7 @@ class Search {
     memory_.rows.resize(memory_.numbers.size());
   }
 
+  // Finds the pairs of ends that share no link; only they can be bridged.
   void find_unlinked() {
     memory_.unlinked.clear();
     for (std::uint32_t first = 0; first < ends_.size(); ++first) {
@@ -136,6 +138,7 @@ class Search {
     }
   }
 
+  // Offers paths end - row - end for all unlinked pairs of ends.
   void offer_two_links(std::uint32_t number) {
     for (const auto& [first, last] : memory_.unlinked) {
       const double value = to_end(number, first) * to_end(number, last);
@@ -177,6 +180,7 @@ class Search {
                                [&](const auto& pair) { return to_end(number, pair.first) > 0.0; });
   }
 
+  // Offers paths end - row - row - end over one link between rows.
   void offer_three_links(std::uint32_t from, std::uint32_t target, double weight) {
     for (const auto& [first, last] : memory_.unlinked) {
       const double value = to_end(from, first) * weight * to_end(target, last);
@@ -192,6 +196,7 @@ class Search {
     }
   }
 
+  // Keeps the better of two paths through a row, by the order in bridges.h.
   void offer(std::uint32_t number, const Reached& bridge) {
     Reached& best = memory_.bridges[number];
     if (bridge.value != best.value) {

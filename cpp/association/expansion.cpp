@@ -58,6 +58,7 @@ class Walk {
   }
 
  private:
+  // Numbers the seeds; a repeated seed keeps its larger value.
   void begin(const Seeds& seeds) {
     memory_.labels.clear();
     memory_.best.clear();
@@ -196,6 +197,7 @@ class Walk {
     steps.size = kept;
   }
 
+  // Records a better label for a row and updates the bound of the n-th best value.
   void reach(const PathLabel& label) {
     std::vector<PathLabel>& labels = memory_.labels;
     const bool is_seed = label.row < seed_count_;
@@ -249,6 +251,7 @@ class Walk {
     }
   }
 
+  // Selects the best rows by value, then row, without the seeds.
   std::vector<Reached> best() {
     gather_values();
     const std::uint32_t* const numbers = memory_.numbers_by_value.data();

@@ -22,6 +22,7 @@ struct Extremes {
   double best = -std::numeric_limits<double>::infinity();
 };
 
+// The worst and best score that is not NaN.
 Extremes extremes_of(std::span<const double> scores) {
   Extremes found;
   for (const double score : scores) {  // NaN compares false and is ignored
@@ -110,6 +111,7 @@ bool has_found_any(const Candidates& candidates, std::size_t channel) {
                              [](std::uint32_t rank) { return rank > 0; });
 }
 
+// Channels without any hit have no part in the mean.
 void fuse_as(const WeightedMean& rule, const Candidates& candidates, std::span<double> relevance) {
   std::fill(relevance.begin(), relevance.end(), 0.0);
   double weights = 0;
@@ -199,6 +201,7 @@ void part_as(const Blend& rule, const Candidates& candidates, std::size_t channe
   }
 }
 
+// Rules that are not sums contribute 0.
 template <typename Rule>
 void part_as(const Rule& /*no sum*/, const Candidates& /*candidates*/, std::size_t /*channel*/,
              std::span<double> /*values*/) {}

@@ -81,6 +81,7 @@ class Reader {
     }
   }
 
+  // Throws for parameters that the rule does not have.
   void finish() const {
     for (const auto& [name, value] : parameters_) {
       if (!taken_.contains(name)) {
@@ -159,6 +160,7 @@ Rule by_raw_scores(std::string_view kind, std::span<const std::string> channels)
 
 }  // namespace
 
+// Dispatches by kind; every kind finishes with a check for surplus parameters.
 Fusion::Fusion(std::string_view kind, const FusionParameters& parameters,
                std::span<const std::string> channels)
     : channel_count_(channels.size()) {

@@ -10,6 +10,7 @@
 
 namespace oneiros {
 
+// Throws on the first inconsistency, with its position in the message.
 Program::Program(std::vector<ProgramInput> inputs, const std::vector<Instruction>& instructions) {
   if (inputs.size() + instructions.size() > kMostRegisters) {
     throw std::invalid_argument("program: at most " + std::to_string(kMostRegisters) +

@@ -255,6 +255,7 @@ std::size_t ProgramRun<Real>::load_age(Scratch& scratch, std::size_t number,
   return real_.age({times, run_.now_seconds, age.unit_seconds, is_future, ages, tile.size});
 }
 
+// Passes input pointers and parameters of one step to its loop.
 template <typename Real>
 void ProgramRun<Real>::run_step(Scratch& scratch, std::size_t number, const Tile& tile,
                                 const LinesAhead& ahead) const {
@@ -291,6 +292,7 @@ void ProgramRun<Real>::store(const Scratch& scratch, const Tile& tile) const {
   }
 }
 
+// Runs inline for few rows; otherwise in chunks on the pool. Outcomes of chunks are added.
 template <typename Real>
 Outcome Program::run(const Run<Real>& run) const {
   const ProgramRun<Real> prepared(*this, run);

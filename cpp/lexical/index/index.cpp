@@ -1,9 +1,9 @@
 // The writing half of the index.
 //
-// Algorithm: a document is appended to the growing segment under the writer lock and published by
-// two steps of a LeftRight: the statistics and the list of segments. A replaced document dies in
-// the epoch that publishes its successor, so a view shows one of them, never both or neither. All
-// memory is reserved before the first change; publishing cannot fail.
+// Algorithm: a document is appended to the growing segment under the writer lock and then published
+// through a LeftRight that holds the statistics and the view. A replaced document dies in the epoch
+// that publishes its successor, so a view shows one of them, never both or neither. All memory is
+// reserved before the first change; publishing cannot fail.
 //
 // Invariants: a row lives in at most one segment. N, df and the total length count exactly the
 // documents alive in the published epoch. Segments are shared and immutable except for appends to
@@ -99,6 +99,7 @@ void Index::insert(const Document& document) {
   }
 }
 
+// Reserves in both copies of the statistics before the first is changed.
 void Index::reserve_terms(const Document& document) {
   const std::size_t needed =
       document.terms.empty() ? 0 : document.terms.back().term + std::size_t{1};
@@ -118,6 +119,7 @@ void Index::reserve_terms(const Document& document) {
   }
 }
 
+// Statistics, deaths and the new limit of the view change together in each copy.
 void Index::publish(std::span<const Document> documents) noexcept {
   const DocumentNumber first = latest().mutable_limit;
   published_.write([&](Published& published) noexcept {
@@ -136,6 +138,7 @@ void Index::publish(std::span<const Document> documents) noexcept {
   }
 }
 
+// Publishes a new list of segments with the same documents.
 void Index::publish(const std::shared_ptr<const Segments>& segments) noexcept {
   published_.write([&](Published& published) noexcept {
     if (published.view.segments == nullptr ||
@@ -154,6 +157,7 @@ void Index::die(Location location) noexcept {
                                     segments().is_sealed(segment) && !is_claimed(segment));
 }
 
+// Subtracts documents that have died from N, df and the total length.
 void Index::take_back(Statistics& statistics, const Segments& segments,
                       Location location) noexcept {
   const DocumentTable& documents = segments.find(location.segment)->documents();
@@ -196,6 +200,7 @@ std::size_t Index::segment_count() const {
          (now.mutable_limit == 0 ? 0 : 1);
 }
 
+// Holds the writer lock, so that parts are consistent with each other.
 IndexBytes Index::bytes() const {
   const std::scoped_lock writer(writer_mutex_);
   IndexBytes bytes;

@@ -58,6 +58,8 @@ void Index::make_room() {
   }
 }
 
+// Performs merges that pay off at rest on the calling thread, and waits for those of other threads,
+// until none is left.
 void Index::seal() {
   {
     const std::scoped_lock writer(writer_mutex_);
@@ -89,6 +91,8 @@ void Index::give_back(std::size_t least) noexcept {
   }
 }
 
+// Seals and merges until nothing is due. An exception is recorded and ends the task; the next full
+// segment starts it again.
 void Index::merge_in_background(const std::atomic<bool>& is_cancelled) {
   std::string error;
   try {
@@ -118,6 +122,7 @@ std::string Index::merge_error() const {
   return merge_error_;
 }
 
+// Freezes the growing segment, unless it is empty, and publishes a new one.
 void Index::freeze() {
   if (latest().mutable_limit == 0) {
     return;
@@ -166,6 +171,7 @@ bool Index::is_claimed(const Segment& segment) const {
   return std::ranges::find(claimed_, segment.serial()) != claimed_.end();
 }
 
+// Assigns a serial to the result and records the sources as claimed.
 Index::Merge Index::claim(std::vector<std::shared_ptr<const Segment>> segments) {
   Merge merge{.serial = next_serial_++, .segments = std::move(segments), .sources = {}};
   for (const auto& segment : merge.segments) {
@@ -178,6 +184,7 @@ Index::Merge Index::claim(std::vector<std::shared_ptr<const Segment>> segments) 
   return merge;
 }
 
+// Wakes writers that wait for the end of a merge.
 void Index::release(const Merge& merge) {
   {
     const std::scoped_lock writer(writer_mutex_);
@@ -189,6 +196,7 @@ void Index::release(const Merge& merge) {
   ended_merges_.notify_all();
 }
 
+// Builds the merged segment without the writer lock, then installs it.
 void Index::run(const Merge& merge, const std::atomic<bool>* is_cancelled) {
   try {
     MergedSegment merged =
@@ -208,6 +216,8 @@ void Index::run(const Merge& merge, const std::atomic<bool>* is_cancelled) {
   release(merge);
 }
 
+// Replaces the sources in the list of segments. The places of documents are translated by
+// `renumbered`.
 void Index::install(const Merge& merge, std::shared_ptr<SealedSegment> merged,
                     std::span<const std::vector<DocumentNumber>> renumbered) {
   // Documents that died since the start of the merge were copied, and die in the copy too.

@@ -10,6 +10,7 @@
 
 namespace oneiros::lexical {
 
+// Weights and view are taken in one read of the LeftRight, so that they agree.
 Index::Moment Index::weighed(std::span<const QueryTerm> query) const {
   std::vector<std::uint64_t> df(query.size());
   std::uint64_t document_count = 0;
@@ -98,6 +99,7 @@ void Index::score_locations(const View& now, const WeighedQuery& query,
   }
 }
 
+// Locates each row's document in the view, then scores segment by segment.
 void Index::score_rows(const WeighedQuery& query, std::span<const std::uint32_t> rows,
                        std::span<double> scores) const {
   assert(rows.size() == scores.size());

@@ -37,6 +37,7 @@ void check_rows(std::span<const std::shared_ptr<SealedSegment>> segments) {
 
 }  // namespace
 
+// Freezes the growing segment, so that no document of the view is in it.
 View Index::frozen_view() {
   View now;
   {
@@ -48,6 +49,7 @@ View Index::frozen_view() {
   return now;
 }
 
+// Segments are numbered from 1 in the file. Frozen segments are sealed for it.
 void Index::write(const View& now, SnapshotWriter& snapshot) const {
   std::uint32_t number = 1;
   for (const auto& segment : now.segments->sealed) {
@@ -125,6 +127,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 
 }  // namespace
 
+// The identity is compared on opening; the attachment is returned unchanged.
 void LexicalIndex::save(const std::filesystem::path& path, const SnapshotNotes& notes) {
   SnapshotWriter snapshot(path, notes.revision);
   snapshot.add_bytes(SectionKind::kIdentity, 0, bytes_of(notes.identity));
@@ -152,6 +155,7 @@ LexicalIndex::Opened LexicalIndex::open(const std::filesystem::path& path,
                     .revision = snapshot.revision()}};
 }
 
+// The vocabulary first, as postings are validated against its number of terms.
 std::unique_ptr<LexicalIndex> LexicalIndex::open(const SnapshotReader& snapshot,
                                                  std::shared_ptr<Analyzer> analyzer,
                                                  const lexical::Bm25& bm25, std::size_t threads,

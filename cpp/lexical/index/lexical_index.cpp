@@ -38,6 +38,7 @@ std::shared_ptr<Analyzer> required(std::shared_ptr<Analyzer> analyzer) {
   return analyzer;
 }
 
+// Throws std::invalid_argument for a field over kMaxTextBytes, naming it.
 void check_field(std::string_view field, const std::string& name) {
   if (field.size() > LexicalIndex::kMaxTextBytes) {
     throw std::invalid_argument(name + ": must be at most " +
@@ -151,6 +152,7 @@ std::size_t LexicalIndex::add(std::uint32_t row, const IndexedText& text) {
   return cut_token_count;
 }
 
+// Analyses all fields with one count of cut tokens.
 lexical::Document LexicalIndex::document_of(std::uint32_t row, const IndexedText& text,
                                             std::size_t& cut_token_count) const {
   const AnalyzedText title = analyzer_->analyze(text.title);
@@ -160,6 +162,7 @@ lexical::Document LexicalIndex::document_of(std::uint32_t row, const IndexedText
   return lexical::count_terms(row, {title.occurrences, body.occurrences, tags}, weights_);
 }
 
+// Each tag starts at a distance from the previous one, so that phrases do not cross tags.
 std::vector<Occurrence> LexicalIndex::analyze_tags(std::string_view tags,
                                                    std::size_t& cut_token_count) const {
   std::vector<Occurrence> occurrences;
@@ -179,6 +182,7 @@ std::vector<Occurrence> LexicalIndex::analyze_tags(std::string_view tags,
   return occurrences;
 }
 
+// Analysis of a batch runs in parallel; documents are added in the given order.
 std::size_t LexicalIndex::add_many(std::span<const std::uint32_t> rows,
                                    std::span<const IndexedText> texts, const Interrupt& pause) {
   check_sizes(rows.size(), texts.size());
@@ -230,6 +234,7 @@ std::size_t LexicalIndex::add_analyzed(std::span<const std::uint32_t> rows, Anal
   return texts.cut_token_count;
 }
 
+// Chooses between a bag of words and clauses. Limits are checked before terms are looked up.
 LexicalIndex::AnalyzedAsRead LexicalIndex::analyze_query(std::string_view query,
                                                          const QueryReading& reading) const {
   if (query.size() > kMaxQueryBytes) {
@@ -292,6 +297,7 @@ lexical::WeighedQuery LexicalIndex::weigh(std::string_view query,
                     analyze_query(query, reading));
 }
 
+// Queries run in parallel; each is a search of its own.
 std::vector<lexical::Found> LexicalIndex::search_many(
     std::span<const std::string_view> queries, std::size_t k, const lexical::AllowedRows& allowed,
     std::size_t thread_count, const QueryReading& reading, const Interrupt& pause) const {

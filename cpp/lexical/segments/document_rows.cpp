@@ -1,12 +1,13 @@
-// The mapping between a sealed segment's documents and their rows, without a number per row.
+// The mapping between a sealed segment's documents and their rows.
 //
-// Algorithm: documents are ordered by length and, within a length, by row. So rows are stored bit
-// packed by document, and a row is looked up by one binary search in each run of equal length,
-// guided by its rank among all rows: the rank bounds its position in every run. For many rows at
-// once the searches are interleaved, or the documents ordered by row are used
-// (documents_by_rank.h).
+// Documents are ordered by length and, within a length, by row. Rows are bit packed by document.
+// For look-ups by row, the rows are also stored in ascending order, as gaps, with the run of equal
+// length that each belongs to: the rank of a row gives its run, and one search in that run gives
+// the document. Many rows at once are looked up in interleaved searches, or by the documents in row
+// order (documents_by_rank.h).
 //
-// Invariant: rows ascend within a run, each row once. Cost of a look-up: one short search per run.
+// Invariants: rows ascend within a run; each row occurs once. Cost of a look-up: two galloping
+// searches.
 #include "lexical/segments/document_rows.h"
 
 #include <algorithm>
@@ -35,6 +36,7 @@ PackedRows::PackedRows(std::span<const std::uint32_t> rows, std::span<const Leng
   runs_ = PackedNumbers::of(by_row.size(), [&](std::size_t i) { return by_row[i].run; });
 }
 
+// Galloping search in the sorted gaps from the guessed rank.
 std::size_t PackedRows::rank_of(std::uint32_t row, std::size_t guess) const {
   if (guess < size() && gaps_[guess] + guess == row) {
     return guess;
@@ -58,6 +60,7 @@ DocumentNumber PackedRows::find_in_run(std::uint32_t row, std::size_t rank, cons
                                                    : kNoDocument;
 }
 
+// Finds the row's rank among all rows, then its document in the run stored for that rank.
 DocumentNumber PackedRows::find(std::uint32_t row, std::span<const LengthRun> runs) const {
   if (size() == 0 || row < gaps_.least_of(0)) {
     return kNoDocument;
@@ -72,6 +75,7 @@ DocumentNumber PackedRows::find(std::uint32_t row, std::span<const LengthRun> ru
   return find_in_run(row, rank, begin, run, runs);
 }
 
+// A merge of the runs by row, using the stored run of each rank.
 std::vector<DocumentNumber> PackedRows::documents_by_rank(std::span<const LengthRun> runs) const {
   std::vector<DocumentNumber> next;  // by run: documents of a run ascend with their rows
   next.reserve(runs.size());
@@ -156,6 +160,7 @@ PackedRows PackedRows::read(const SnapshotReader& snapshot, std::uint32_t number
   return rows;
 }
 
+// Checks that ranks, gaps and runs are consistent, then that each row is found.
 void PackedRows::check(std::span<const LengthRun> runs) const {
   by_document_.check(size());
   gaps_.check(size());

@@ -33,8 +33,9 @@ class DocumentRows {
   const PackedNumbers* packed_ = nullptr;
 };
 
-// Rows by document and documents by row, for documents ordered by length and then by row. Rows are
-// found by searching the runs of equal length, so no document numbers are stored.
+// Rows by document and documents by row, for documents ordered by length and then by row. A row is
+// found by its rank among all rows and the run of equal length stored for it, so no document
+// numbers are stored. Immutable once built.
 class PackedRows {
  public:
   PackedRows() = default;  // empty

@@ -40,6 +40,7 @@ std::size_t DocumentTable::stored_size(std::span<const std::uint8_t> occurrences
   return occurrences.size() + (occurrences.size() >= kLong ? sizeof(LongSize) : 0);
 }
 
+// Sizes above the escape value are stored in front of the bytes.
 void DocumentTable::append_occurrences(std::span<const std::uint8_t> occurrences) noexcept {
   if (sizes_.size() % kStride == 0) {
     starts_.push_back(occurrences_.size());
@@ -55,6 +56,7 @@ void DocumentTable::append_occurrences(std::span<const std::uint8_t> occurrences
   sizes_.push_back(is_long ? kLong : static_cast<std::uint16_t>(occurrences.size()));
 }
 
+// Checks for cancellation every kCancelStep documents; a cancelled copy is incomplete.
 void DocumentTable::copy(std::span<const Origin> origins, const std::atomic<bool>* is_cancelled,
                          std::size_t packed_from) {
   assert(size() == 0);
@@ -74,6 +76,7 @@ void DocumentTable::copy(std::span<const Origin> origins, const std::atomic<bool
   runs_ = std::move(runs);
 }
 
+// Builds the code from a sample if there are enough bytes, and then packs all documents.
 void DocumentTable::copy_occurrences(std::span<const Origin> origins,
                                      const std::atomic<bool>* is_cancelled,
                                      std::size_t packed_from) {
@@ -142,6 +145,7 @@ std::span<const std::uint8_t> DocumentTable::occurrences(DocumentNumber number,
   return scratch;
 }
 
+// Finds the start of the stride and adds up the sizes before the document.
 std::span<const std::uint8_t> DocumentTable::plain_occurrences(DocumentNumber number) const {
   const std::span<const std::uint16_t> sizes = sizes_.elements();
   const std::uint64_t start = starts_.elements()[number / kStride];

@@ -79,6 +79,7 @@ std::vector<Origin> order_documents(std::span<const SegmentView> views) {
   return origins;
 }
 
+// Assigns new numbers in the sorted order of the visible documents.
 std::vector<Source> renumber(std::span<const SegmentView> views, std::span<const Origin> origins) {
   std::vector<Source> sources;
   sources.reserve(views.size());
@@ -118,6 +119,7 @@ struct MergedList {
   void add(DocumentNumber document, std::uint32_t frequency) {
     postings.push_back((std::uint64_t{document} << kHalf) | frequency);
   }
+  // Postings from sealed sources are sorted already after renumbering, so runs are merged.
   const RawPostings& sort() {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const auto begin = postings.begin() + static_cast<std::ptrdiff_t>(runs[i]);
@@ -161,6 +163,8 @@ double average_of(std::span<const std::uint32_t> lengths) {
   return std::max(total / static_cast<double>(std::max<std::size_t>(lengths.size(), 1)), 1.0);
 }
 
+// Two passes: the first finds all (frequency, length) pairs for the impact codes, the second
+// writes.
 SealedPostings merge_postings(std::span<Source> sources, std::span<const std::uint32_t> lengths,
                               const Bm25& bm25, const std::atomic<bool>* is_cancelled) {
   RawPostings scratch;
@@ -215,6 +219,7 @@ std::vector<TermId> SealedSegment::terms() const {
   return terms;
 }
 
+// Unpacks into `scratch`, for callers that need plain arrays.
 PostingList SealedSegment::list(TermId term, RawPostings& scratch) const {
   const PackedList packed = postings_.find(term);
   scratch.documents.resize(packed.size());
