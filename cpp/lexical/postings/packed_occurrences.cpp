@@ -10,6 +10,7 @@
 //
 // Cost: one table look-up per occurrence, and a second load where a distance follows. A document is
 // found by adding up the sizes of fewer than kStride others.
+#include "lexical/postings/packed_occurrences.h"
 
 #include <algorithm>
 #include <cassert>

@@ -1,4 +1,4 @@
-// Document-at-a-time MaxScore with score-at-a-time windows.
+// MaxScore over windows of documents, with a quantised bound for every posting.
 //
 // Algorithm: lists are ordered by their maximum contribution. The lists from `first_essential_` on
 // are added up in a window of 16-bit scores that fits the first-level cache; of the others either
