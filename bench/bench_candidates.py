@@ -1,4 +1,4 @@
-"""What a search computes over its candidates: fusion, factors, the best ten; every profile.
+"""The arithmetic of a search over its candidates: fusion, factors, the best ten; every profile.
 
 Two ranked lists with their scores in, ten scores out, over a store of 100,000 rows; beside the same
 formulas in plain Python and in NumPy, which fetch and age the candidates' columns as the core does.
@@ -169,7 +169,7 @@ FORMS = {"oneiros": by_oneiros, "numpy": by_numpy, "python": by_python}
 @pytest.mark.parametrize("profile", profiles.names())
 def test_scoring(benchmark: BenchmarkFixture, profile: str, size: int, form: str) -> None:
     if form != "oneiros" and profile not in RELEVANCE:
-        pytest.skip(f"LEFT OUT: {form}: a variant, told over in the core only")
+        pytest.skip(f"LEFT OUT: {form}: a variant, computed by the core only")
     benchmark.group = f"{profile}, top {TOP} of {size} candidates"
     found = lists(size)
     got = benchmark(FORMS[form], profile, *found)

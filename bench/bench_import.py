@@ -1,4 +1,4 @@
-"""What ``import oneiros`` adds to a bare interpreter's start (goal: 5 ms), beside NumPy's own."""
+"""The time that ``import oneiros`` adds to a bare interpreter's start (goal: 5 ms), beside NumPy's own."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_in_turns(
             if why_not[threads]:
                 continue
             runs[form, threads] = partial(run, threads)
-            work.out.fill(0)  # so that nobody is judged by what another has left there
+            work.out.fill(0)  # so that no form is checked on another's results
             answer = run(threads)
             if form not in TRIADS:
                 require_right(answer, work, want)
@@ -89,7 +89,7 @@ def test_in_turns(
 def nanoseconds_in_cache(name: str, real: type[Any]) -> float:
     """Return what the processor takes for a row whose columns stand in its first cache."""
     seconds = dict.fromkeys(IN_CACHE, float("inf"))
-    for _ in range(10):  # arrays anew: where they lie changes the figure
+    for _ in range(10):  # new arrays: where they lie changes the figure
         runs = {rows: kernel_form(name, KERNELS[name].work(rows, real)) for rows in IN_CACHE}
         for _, (rows, run) in product(range(10 * ROUNDS), runs.items()):
             started = perf_counter()

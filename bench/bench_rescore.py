@@ -1,4 +1,4 @@
-"""Whole tables scored anew: the batch formulas beside what people use for such work.
+"""Whole tables rescored: the batch formulas beside what people use for such work.
 
 Each formula runs over the same float32 columns (codes and flags narrower) in every form; a triad
 that moves the same bytes says what the memory allows. ``test_in_turns`` measures all forms in turns
@@ -76,7 +76,7 @@ def test_in_turns(name: str, threads: int, capsys: pytest.CaptureFixture[str]) -
             lines.append(f"  LEFT OUT: {form}: {reason}")
             continue
         runs[form] = partial(made(name, form), threads)
-        work(name).out.fill(0)  # so that nobody is judged by what another has left there
+        work(name).out.fill(0)  # so that no form is checked on another's results
         answer = runs[form]()
         if form not in TRIADS:
             require_right(answer, work(name), wanted(name))

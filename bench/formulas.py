@@ -28,7 +28,7 @@ WEIBULL_KINDS = ("", "note", *_WEIBULL.shapes)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chain(Formula):
-    """What a profile computes of a row."""
+    """The formula of a profile for one row."""
 
     profile: str
     """The profile that has it."""
@@ -37,7 +37,7 @@ class Chain(Formula):
     is_clamped: bool = False
     """Whether the product is brought into [0, 1]."""
     kinds: Sequence[str] = KINDS
-    """What the codes of the column ``kind`` stand for."""
+    """The kinds by the codes of the column ``kind``."""
 
 
 def by_kind(table: Mapping[str, float], otherwise: float, kinds: Sequence[str] = KINDS) -> Array:

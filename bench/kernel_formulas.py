@@ -1,6 +1,6 @@
-"""The formulas of ``oneiros.scoring.kernels``, as one text each, with columns to compute them over.
+"""The formulas of ``oneiros.kernels``, as one text each, with columns to compute them over.
 
-Source of each: docs/systems, by rule. Every public name of ``oneiros.scoring.kernels`` stands either in
+Source of each: docs/systems, by rule. Every public name of ``oneiros.kernels`` stands either in
 ``KERNELS`` or in ``LEFT_OUT``.
 """
 
@@ -32,7 +32,7 @@ from oneiros.scoring.factors.omega import KIND_WEIGHTS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel(Formula):
-    """What one kernel computes of its columns, which stand in the order of its arguments."""
+    """One kernel over its columns, in the order of its arguments."""
 
     options: Mapping[str, Any] = field(default_factory=dict)
     """The formula's own numbers, where they are not as published."""
@@ -41,7 +41,7 @@ class Kernel(Formula):
 
 
 def kernel_form(name: str, work: Work) -> Form:
-    """The kernel itself, into an array of one's own."""
+    """The kernel itself, writing into a given array."""
     kernel, compute = KERNELS[name], getattr(kernels, name)
     columns = list(work.columns.values())
     arguments = [columns] if kernel.takes_list else columns

@@ -62,14 +62,14 @@ class _Process:
 
     def _ask(self, question: Any) -> Any:
         self._pipe.send(question)
-        told = self._pipe.recv()
-        if isinstance(told, Exception):
-            raise told
-        return told
+        reply = self._pipe.recv()
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
 
 
 def _serve(pipe: Connection, threads: int) -> None:
-    """Answer: to a work that it is held, to None with its answer, until nobody asks."""
+    """Acknowledge each work and answer each None with its result, until the pipe closes."""
     query: Any = None
     while True:
         try:
@@ -85,7 +85,7 @@ def _serve(pipe: Connection, threads: int) -> None:
             else:
                 answer = query.collect()["out"].to_numpy()
                 pipe.send((len(answer), answer[:CHECKED]))
-        except Exception as error:  # noqa: BLE001 - told to who asked
+        except Exception as error:  # noqa: BLE001 - raised by the caller
             pipe.send(error)
 
 

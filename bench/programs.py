@@ -21,7 +21,7 @@ class GivenAges(ProgramBuilder):
 
 
 def profile_form(formula: Chain, work: Work) -> Form:
-    """What ``rescore`` runs: the profile's relevance, then its factors in order."""
+    """The program of ``rescore``: the profile's relevance, then its factors in order."""
     profile = profiles.get(formula.profile)
     builder = GivenAges(formula.kinds)
     profile.fusion.emit(builder)

@@ -25,7 +25,7 @@ from typing import Final
 FOLDER: Final = Path(__file__).parent
 BASELINE: Final = FOLDER / "baseline.json"
 TOLERANCE: Final = 0.02
-"""Of the counts: other compilers and libraries differ by about as much."""
+"""The share by which counts may differ: about as much as between compilers and libraries."""
 
 
 def built(folder: Path) -> Path:

@@ -127,7 +127,7 @@ def _arguments() -> argparse.Namespace:
         default=Path.home() / ".cache" / "oneiros-bench",
         help="where corpora and the indexes of slow builders stay (%(default)s)",
     )
-    parser.add_argument("--fresh", action="store_true", help="build those indexes anew")
+    parser.add_argument("--fresh", action="store_true", help="rebuild those indexes")
     parser.add_argument("--prepare", action="store_true", help="make what is kept, measure nothing")
     parser.add_argument("--markdown", type=Path, help="write the tables to this file, too")
     parser.add_argument("--json", type=Path, help="write every figure to this file, too")

@@ -1,4 +1,4 @@
-"""What the engines index and are asked: texts and queries of one kind, cut from one source.
+"""The texts that engines index and their queries, of one kind each, cut from one source.
 
 A source is a file of JSON lines, each with a "text", or words drawn by a law like Zipf's. Texts are
 normalised once, to lower-case words of a-z and 0-9 with one space between, so that every engine
@@ -23,7 +23,7 @@ __all__ = ["SEED", "SHAPES", "Corpus", "Shape", "corpus"]
 
 SEED = 20_260_711
 VERSION = 1
-"""Of the rules below: a corpus kept by another version is cut anew."""
+"""The version of the rules below: a corpus kept by another version is cut again."""
 
 WORD = re.compile(r"[a-z0-9]+")
 CHUNK = 10_000
@@ -37,7 +37,7 @@ VOCABULARY = 400_000
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many texts a corpus has and how long they are: lengths are log-normal."""
+    """The number of texts in a corpus and their lengths, which are log-normal."""
 
     count: int
     median: float
@@ -104,11 +104,11 @@ def corpus(name: str, cache: Path, source: Path | None = None) -> Corpus:
 
 
 def _fingerprint(source: Path | None) -> str:
-    told = f"{VERSION} {SEED} {SHAPES}"
+    state_text = f"{VERSION} {SEED} {SHAPES}"
     if source is not None:
         state = source.stat()
-        told += f" {source.resolve()} {state.st_size} {state.st_mtime_ns}"
-    return hashlib.blake2b(told.encode(), digest_size=4).hexdigest()
+        state_text += f" {source.resolve()} {state.st_size} {state.st_mtime_ns}"
+    return hashlib.blake2b(state_text.encode(), digest_size=4).hexdigest()
 
 
 def _texts(shape: Shape, source: Path | None) -> Iterator[str]:

@@ -66,7 +66,7 @@ def filters(corpus: Corpus, rounds: int) -> list[Row]:
 
     By the core's set of rows, which is how an engine's filters reach it: the same set again and
     again, another one each time, and one that a text was just added to. And by ``where=``, which
-    makes that set from ids anew for each search.
+    makes that set from ids for each search.
     """
     texts, queries = corpus.texts(), corpus.queries()
     index = _index(texts)

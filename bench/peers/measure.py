@@ -26,13 +26,13 @@ SLOW_ROUNDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run does."""
+    """The plan of a run."""
 
     engines: tuple[str, ...]
     rounds: int
     cache: Path
     kept_since: float = 0.0
-    """Indexes that were kept before this time are built anew."""
+    """Indexes that were kept before this time are rebuilt."""
 
 
 def say(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Which texts belong among the best 10: every score in float64, without an index."""
+"""The exact best 10 texts: every score in float64, without an index."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Worker:
         corpus: what to index and ask.
         cache: where built indexes are kept.
         scratch: an empty folder for those that are not.
-        kept_since: build anew what was kept before this time.
+        kept_since: rebuild what was kept before this time.
     """
 
     def __init__(

@@ -4,7 +4,7 @@
     python -m bench.recall ... --sizes 1000000 --prepare      # the graph of the largest takes minutes
 
 Forms take turns by round; a question's time is its best over the rounds, so what only some rounds
-pay (a write behind them) is told by the mean of all. Nothing is embedded while the clock runs.
+pay (a write behind them) shows in the mean of all. Nothing is embedded while the clock runs.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ def one_size(count: int, given: argparse.Namespace, console: Console) -> None:
     for form in forms:
         if isinstance(form, Ours):
             stages = sorted(form.shares().items(), key=lambda one: -one[1])
-            told = ", ".join(f"{stage} {share:.0%}" for stage, share in stages if share >= 0.005)
-            console.print(f"{form.name}: {told}", markup=False, highlight=False, soft_wrap=True)
+            shown = ", ".join(f"{stage} {share:.0%}" for stage, share in stages if share >= 0.005)
+            console.print(f"{form.name}: {shown}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _made(
@@ -172,7 +172,7 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--sizes", type=_counts, default="10000,100000,1000000")
     parser.add_argument(
         "--profiles",
-        type=_names((PLAIN.name, *oneiros.scoring.profiles.names())),
+        type=_names((PLAIN.name, *oneiros.profiles.names())),
         default=",".join(PROFILES),
     )
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""What is measured: the engine under its profiles, strengthening or not, and two glued pipelines."""
+"""The measured forms: the engine under its profiles, strengthening or not, and two glued pipelines."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@
 // classes. The caller closes the reader before the connection.
 #include <pybind11/stl.h>
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -21,6 +22,7 @@
 #include "bindings/registration.h"
 #include "bindings/stored_rows.h"
 #include "store/data_version.h"
+#include "store/memory_writer.h"
 #include "store/row_reader.h"
 
 namespace oneiros {
@@ -329,6 +331,129 @@ class BoundDataVersion {
   std::shared_ptr<DataVersion> version_;
 };
 
+using SharedInsert = std::shared_ptr<MemoryInsert>;
+
+SharedInsert memory_insert(std::string memory, std::string lifecycle,
+                           const RowChecksum& memory_checksum,
+                           const RowChecksum& lifecycle_checksum, std::string last_revision,
+                           std::string next_sequence,
+                           std::vector<std::pair<std::string, std::size_t>> obstacles) {
+  auto made = std::make_shared<MemoryInsert>(MemoryInsert{std::move(memory),
+                                                          std::move(lifecycle),
+                                                          memory_checksum,
+                                                          lifecycle_checksum,
+                                                          std::move(last_revision),
+                                                          std::move(next_sequence),
+                                                          {}});
+  for (auto& [sql, place] : obstacles) {
+    if (place >= memory_checksum.salts().size()) {
+      throw std::invalid_argument("obstacles: expected places below " +
+                                  std::to_string(memory_checksum.salts().size()) + ", got " +
+                                  std::to_string(place));
+    }
+    made->obstacles.push_back({std::move(sql), place});
+  }
+  return made;
+}
+
+// Holds an RLock of Python's, unless another thread or this one holds it already.
+class TakenLock {
+ public:
+  explicit TakenLock(const py::object& lock)
+      : lock_(lock),
+        is_taken_(!lock.attr("_is_owned")().cast<bool>() &&
+                  lock.attr("acquire")(false).cast<bool>()) {}
+  ~TakenLock() {
+    if (is_taken_) {
+      Py_XDECREF(PyObject_CallMethod(lock_.ptr(), "release", nullptr));
+    }
+  }
+  TakenLock(const TakenLock&) = delete;
+  TakenLock& operator=(const TakenLock&) = delete;
+
+  [[nodiscard]] bool is_taken() const noexcept { return is_taken_; }
+
+ private:
+  const py::object& lock_;
+  bool is_taken_;
+};
+
+// Stores memories on a connection of apsw's, which closes this before itself.
+class BoundMemoryWriter {
+ public:
+  // Throws RuntimeError unless apsw's SQLite has loaded this library.
+  BoundMemoryWriter(std::uintptr_t connection, const SharedInsert& insert)
+      : insert_(insert),
+        writer_(std::make_unique<MemoryWriter>(connection_at(connection), insert)) {}
+
+  // Whether the memory was stored. From the taking of the lock on until it is let go of, no line of
+  // Python runs on this thread, and so no signal handler: whoever is interrupted finds the lock
+  // free and what was committed in `into`.
+  bool insert(const py::list& memory, const py::list& lifecycle, std::int64_t last_revision,
+              py::dict record, py::list into, const py::object& lock) {
+    const py::tuple own = own_copy(memory);
+    const py::tuple states = own_copy(lifecycle);
+    std::vector<Cell> own_cells = cells_of("memory", own, insert_->memory_checksum);
+    std::vector<Cell> state_cells = cells_of("lifecycle", states, insert_->lifecycle_checksum);
+    const TakenLock taken(lock);
+    if (!taken.is_taken() || writer_ == nullptr) {
+      return false;
+    }
+    std::optional<StoredAs> stored;
+    {
+      const ReleasedGil released;
+      stored = writer_->insert(own_cells, state_cells, last_revision);
+    }
+    std::optional<py::error_already_set> raised;  // by a file system or a handler of Python's
+    if (PyErr_Occurred() != nullptr) {
+      raised.emplace();
+    }
+    if (stored) {
+      const auto number = [](std::uint64_t checksum) {
+        return std::bit_cast<std::int64_t>(checksum);
+      };
+      record["sequence"] = stored->sequence;
+      record["revision"] = stored->revision;
+      record["own_revision"] = stored->revision;
+      record["own_checksum"] = number(stored->memory_checksum);
+      record["state_checksum"] = number(stored->lifecycle_checksum);
+      into.append(record);
+    }
+    if (raised && !stored) {  // what failed after a commit was a checkpoint
+      throw py::error_already_set(*raised);
+    }
+    return stored.has_value();
+  }
+
+  [[nodiscard]] std::optional<std::pair<int, std::string>> failure() const {
+    if (writer_ == nullptr || !writer_->failure()) {
+      return std::nullopt;
+    }
+    return std::pair(writer_->failure()->code, writer_->failure()->message);
+  }
+
+  void close() { writer_.reset(); }
+
+ private:
+  static std::vector<Cell> cells_of(const char* name, const py::tuple& values,
+                                    const RowChecksum& checksum) {
+    if (values.size() != checksum.salts().size()) {
+      throw py::value_error(std::string(name) + ": expected " +
+                            std::to_string(checksum.salts().size()) + " cells, got " +
+                            std::to_string(values.size()));
+    }
+    std::vector<Cell> cells;
+    cells.reserve(values.size());
+    for (const py::handle value : values) {
+      cells.push_back(as_cell(value.ptr()));
+    }
+    return cells;
+  }
+
+  SharedInsert insert_;
+  std::unique_ptr<MemoryWriter> writer_;
+};
+
 }  // namespace
 
 void register_stored_rows(py::module_& module) {
@@ -362,6 +487,23 @@ void register_stored_rows(py::module_& module) {
       .def("read", &BoundDataVersion::read,
            "A number that changes with every commit of others; None if it cannot be read.")
       .def("close", &BoundDataVersion::close, "Release the connection.");
+  py::class_<MemoryInsert, std::shared_ptr<MemoryInsert>>(module, "MemoryInsert")
+      .def(py::init(&memory_insert), py::kw_only(), py::arg("memory"), py::arg("lifecycle"),
+           py::arg("memory_checksum"), py::arg("lifecycle_checksum"), py::arg("last_revision"),
+           py::arg("next_sequence"), py::arg("obstacles"));
+  py::class_<BoundMemoryWriter>(module, "MemoryWriter")
+      .def(py::init<std::uintptr_t, const std::shared_ptr<MemoryInsert>&>(), py::kw_only(),
+           py::arg("connection"), py::arg("insert"))
+      .def("insert", &BoundMemoryWriter::insert, py::kw_only(), py::arg("memory"),
+           py::arg("lifecycle"), py::arg("last_revision"), py::arg("record"), py::arg("into"),
+           py::arg("lock"),
+           "Store a memory; True if stored, all commits after last_revision being this object's. "
+           "Then "
+           "the record has its numbers and checksums, and is the last of the list.")
+      .def_property_readonly(
+          "failure", &BoundMemoryWriter::failure,
+          "SQLite's code and message of the failure that ended writing for good, or None.")
+      .def("close", &BoundMemoryWriter::close, "Release the connection.");
 }
 
 }  // namespace oneiros

@@ -65,6 +65,25 @@ py::object unit_vector(const py::array& values) {
   return unit;
 }
 
+// The rows scaled to length 1; None if one is zero or not finite.
+py::object unit_vectors(const py::array& values) {
+  py::array_t<float> units(
+      std::vector<py::ssize_t>(values.shape(), values.shape() + values.ndim()));
+  const std::span<float> places(units.mutable_data(), static_cast<std::size_t>(units.size()));
+  const bool are_made = for_real(values, "values", [&]<typename Value>(Value) {
+    const Matrix<Value> rows = read_2d<Value>(values, "values");
+    const ReleasedGil nogil;
+    for (std::size_t start = 0; start < rows.values.size(); start += rows.columns) {
+      if (to_unit(rows.values.subspan(start, rows.columns), places.subspan(start, rows.columns)) !=
+          UnitVector::made) {
+        return false;
+      }
+    }
+    return true;
+  });
+  return are_made ? py::object(units) : py::object(py::none());
+}
+
 // Writes without the GIL, since it may wait for searches.
 std::size_t write(VectorColumn& column, const py::object& rows, const py::array& vectors) {
   const Numbers<std::uint32_t> where(rows, "rows");
@@ -234,6 +253,9 @@ std::size_t count_bits(const py::array& bits) {
 }  // namespace
 
 void register_vector_column(py::module_& module) {
+  module.def(
+      "unit_vectors", &unit_vectors, py::kw_only(), py::arg("values"),
+      "Rows of shape (n, d), each divided by its length; None where one is zero, or refused.");
   module.def(
       "unit_vector", &unit_vector, py::kw_only(), py::arg("values"),
       "The vector scaled to length 1, float32 and read-only; None if impossible: a zero vector, "

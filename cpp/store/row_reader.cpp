@@ -36,29 +36,6 @@ Cell cell_of(const Sqlite& sqlite, sqlite3_value* value) {
   }
 }
 
-// Holds the connection's mutex, so that SQLite's calls do not each acquire it.
-class HeldMutex {
- public:
-  HeldMutex(const Sqlite& sqlite, sqlite3* connection)
-      : sqlite_(sqlite), mutex_(sqlite.db_mutex(connection)) {
-    sqlite_.mutex_enter(mutex_);
-  }
-  ~HeldMutex() { sqlite_.mutex_leave(mutex_); }
-  HeldMutex(const HeldMutex&) = delete;
-  HeldMutex& operator=(const HeldMutex&) = delete;
-
- private:
-  const Sqlite& sqlite_;
-  sqlite3_mutex* mutex_;
-};
-
-// Runs a statement without a result, and resets it.
-bool run(const Sqlite& sqlite, sqlite3_stmt* statement) {
-  const bool is_done = sqlite.step(statement) == Sqlite::kDone;
-  sqlite.reset(statement);
-  return is_done;
-}
-
 // Ends the transaction it was given, however the block is left.
 class Ending {
  public:

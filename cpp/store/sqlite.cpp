@@ -27,23 +27,32 @@ std::atomic<const Sqlite*> loaded{nullptr};
 
 Sqlite functions_of(const Function* table) {
   Sqlite found{};
+  take(found.bind_blob, table, 2);
+  take(found.bind_double, table, 3);
   take(found.bind_int64, table, 5);
+  take(found.bind_null, table, 6);
+  take(found.bind_text, table, 10);
   take(found.column_count, table, 22);
   take(found.column_value, table, 39);
+  take(found.errmsg, table, 53);
   take(found.finalize, table, 57);
   take(found.get_autocommit, table, 60);
   take(found.libversion_number, table, 67);
   take(found.reset, table, 77);
   take(found.step, table, 94);
+  take(found.total_changes, table, 97);
   take(found.value_blob, table, 102);
   take(found.value_bytes, table, 103);
   take(found.value_double, table, 105);
   take(found.value_int64, table, 107);
   take(found.value_text, table, 109);
   take(found.value_type, table, 113);
+  take(found.clear_bindings, table, 118);
   take(found.mutex_enter, table, 131);
   take(found.mutex_leave, table, 133);
   take(found.db_mutex, table, 164);
+  take(found.extended_errcode, table, 166);
+  take(found.stmt_status, table, 170);
   if (found.libversion_number() >= kFirstWithAll) {
     take(found.prepare_v3, table, 217);
   }

@@ -21,4 +21,27 @@ using Statement = std::unique_ptr<sqlite3_stmt, StatementFinalizer>;
   return Statement(statement);
 }
 
+// Holds a connection's mutex, so that each call of SQLite finds it held already.
+class HeldMutex {
+ public:
+  HeldMutex(const Sqlite& sqlite, sqlite3* connection)
+      : sqlite_(sqlite), mutex_(sqlite.db_mutex(connection)) {
+    sqlite_.mutex_enter(mutex_);
+  }
+  ~HeldMutex() { sqlite_.mutex_leave(mutex_); }
+  HeldMutex(const HeldMutex&) = delete;
+  HeldMutex& operator=(const HeldMutex&) = delete;
+
+ private:
+  const Sqlite& sqlite_;
+  sqlite3_mutex* mutex_;
+};
+
+// Runs a statement that gives no rows; whether it succeeded.
+[[nodiscard]] inline bool run(const Sqlite& sqlite, sqlite3_stmt* statement) {
+  const bool is_done = sqlite.step(statement) == Sqlite::kDone;
+  sqlite.reset(statement);
+  return is_done;
+}
+
 }  // namespace oneiros

@@ -1,11 +1,17 @@
-"""Oneiros: retrieval for memories that live.
+"""Oneiros: storage, retrieval and lifecycle of agent memories.
 
-The public names load their modules on first use, so that ``import oneiros`` costs next to nothing.
+Public names load their modules on first use, which keeps ``import oneiros`` fast.
+
+    >>> import oneiros
+    >>> with oneiros.Engine(":memory:") as engine:
+    ...     id = engine.add("Ada likes coffee")
+    ...     [result.memory.text for result in engine.search("coffee").results]
+    ['Ada likes coffee']
 """
 
 from __future__ import annotations
 
-# Type checkers take this name for true. Importing it from typing would cost more than all else here.
+# True for type checkers. Importing it from typing would take longer than the rest of this module.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -93,11 +99,7 @@ _HOME = {  # public name -> the module it lives in
     "rrf": "scoring.rrf",
     "where": "filters",
 }
-_MODULES = {  # public module -> where it is
-    "analyzers": "lexical.analyzers",
-    "kernels": "scoring.kernels",
-    "profiles": "scoring.profiles",
-}
+_MODULES = ("analyzers", "kernels", "profiles")
 
 __all__ = [
     "AsyncEngine",
@@ -149,7 +151,7 @@ def __getattr__(name: str) -> object:
     import importlib
 
     if name in _MODULES:
-        module = importlib.import_module(f"oneiros.{_MODULES[name]}")
+        module = importlib.import_module(f"oneiros.{name}")
         globals()[name] = module
         return module
     home = _HOME.get(name)
@@ -158,15 +160,15 @@ def __getattr__(name: str) -> object:
         raise AttributeError(msg)
     import gc
 
-    # Nothing that a module's import makes is garbage, and looking for some takes a sixth of it.
+    # Imports create no garbage, and collecting takes a sixth of their time.
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         value: object = getattr(importlib.import_module(f"oneiros.{home}"), name)
     finally:
-        if not gc.get_freeze_count():  # thawing would thaw what the process froze itself
+        if not gc.get_freeze_count():  # unfreeze() would undo the application's own freeze()
             gc.freeze()
-            gc.unfreeze()  # into the oldest generation, which is looked through last
+            gc.unfreeze()  # moves all objects to the oldest generation, which is collected last
         if was_enabled:
             gc.enable()
     globals()[name] = value

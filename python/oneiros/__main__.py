@@ -1,4 +1,4 @@
-"""``python -m oneiros``: the same as the ``oneiros`` command."""
+"""Entry point of ``python -m oneiros``, the same as the ``oneiros`` command."""
 
 from oneiros.cli import main
 

@@ -1,5 +1,6 @@
 """The C++ core. Strict: nothing is cast unasked, every argument goes by keyword."""
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -314,6 +315,7 @@ class TextColumn:
         among_groups: npt.NDArray[np.int64] | Sequence[int],
     ) -> npt.NDArray[np.float64]: ...
 
+def unit_vectors(*, values: npt.NDArray[Any]) -> npt.NDArray[np.float32] | None: ...
 def unit_vector(*, values: npt.NDArray[Any]) -> npt.NDArray[np.float32] | None: ...
 
 class VectorColumn:
@@ -774,6 +776,35 @@ def sqlite_entry() -> int: ...
 class DataVersion:
     def __init__(self, *, connection: int) -> None: ...
     def read(self) -> int | None: ...
+    def close(self) -> None: ...
+
+class MemoryInsert:
+    def __init__(
+        self,
+        *,
+        memory: str,
+        lifecycle: str,
+        memory_checksum: RowChecksum,
+        lifecycle_checksum: RowChecksum,
+        last_revision: str,
+        next_sequence: str,
+        obstacles: list[tuple[str, int]],
+    ) -> None: ...
+
+class MemoryWriter:
+    def __init__(self, *, connection: int, insert: MemoryInsert) -> None: ...
+    def insert(
+        self,
+        *,
+        memory: list[Any],
+        lifecycle: list[Any],
+        last_revision: int,
+        record: dict[str, Any],
+        into: list[dict[str, Any]],
+        lock: threading.RLock,
+    ) -> bool: ...
+    @property
+    def failure(self) -> tuple[int, str] | None: ...
     def close(self) -> None: ...
 
 class MemoryQuery:

@@ -1,4 +1,4 @@
-"""Imports that wait until they are needed: the doors of packages, NumPy, optional packages."""
+"""Lazy imports: submodules of a package, NumPy, optional packages."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ __all__ = ["door", "import_whole", "needed", "np"]
 
 
 def import_whole(name: str) -> ModuleType:
-    """Import a module on a thread of its own and return it; at once where it is imported already.
+    """Import a module on another thread, so that Ctrl-C does not leave it half imported.
 
-    An interrupt ends the waiting, and the import goes on.
+    An interrupt ends the wait, and the import continues.
 
     Raises:
         ImportError: as ``import``.
     """
     module = sys.modules.get(name)
     if module is None and threading.current_thread() is threading.main_thread():
-        thread = threading.Thread(target=_tried, args=(name,), daemon=True)
-        with contextlib.suppress(RuntimeError):  # while the interpreter shuts down, none starts
+        thread = threading.Thread(target=_try_import, args=(name,), daemon=True)
+        with contextlib.suppress(RuntimeError):  # no thread starts during interpreter shutdown
             thread.start()
             thread.join()
-    return import_module(name)  # waits for an import that is still going on
+    return import_module(name)  # waits for an import in progress
 
 
-def _tried(name: str) -> None:
-    with contextlib.suppress(BaseException):  # raised again by the caller's own import
+def _try_import(name: str) -> None:
+    with contextlib.suppress(BaseException):  # raised again by the import in the caller's thread
         import_module(name)
 
 
 def door(
     package: str, modules: tuple[str, ...], names: Mapping[str, str] = {}
 ) -> Callable[[str], object]:
-    """Return the ``__getattr__`` of a package whose modules are imported on first use.
+    """Return a ``__getattr__`` for a package whose modules are imported on first use.
 
     Args:
-        package: its ``__name__``.
-        modules: that are reached by it.
-        names: functions and classes that are reached by it, each with its module.
+        package: the package's ``__name__``.
+        modules: names of its modules.
+        names: names of functions and classes, each with its module.
     """
 
     def find(name: str) -> object:
@@ -61,7 +61,7 @@ def door(
 
 
 class _NumpyOnUse:
-    """Stands for the module, whose names become its own as they are asked for."""
+    """A stand-in for NumPy that imports it on first use and keeps each name once read."""
 
     def __getattr__(self, name: str) -> object:
         value: object = getattr(import_whole("numpy"), name)
@@ -76,15 +76,19 @@ else:
 
 
 def needed(module: str, extra: str) -> Any:
-    """Return an optional module.
+    """Import an optional module.
+
+    Args:
+        module: the module's name.
+        extra: the extra of ``oneiros`` that installs it.
 
     Raises:
-        ImportError: it is not installed; the message says what to install.
+        ImportError: the module is not installed; the message says what to install.
     """
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0]:
-            raise  # installed, but something of its own is missing
+            raise  # installed, but one of its own imports is missing
         msg = f"{module} is not installed; run: pip install 'oneiros[{extra}]'"
         raise ImportError(msg, name=module) from error

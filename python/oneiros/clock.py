@@ -1,4 +1,4 @@
-"""The one place that reads time: a clock is any callable that returns seconds since the epoch."""
+"""Clocks: callables that return seconds since the Unix epoch. Only this module reads the time."""
 
 from __future__ import annotations
 
@@ -16,21 +16,27 @@ if TYPE_CHECKING:
 __all__ = ["LONGEST_WAIT_SECONDS", "Clock", "Deadline", "VirtualClock", "system_clock"]
 
 LONGEST_WAIT_SECONDS: Final = 1e6
-"""Longer waits are cut to this: locks of the system take no more than 32 bits of milliseconds."""
+"""Upper limit of waits, since locks of the operating system take 32 bits of milliseconds."""
 
 Clock = Callable[[], float]
 """Seconds since the Unix epoch, UTC."""
 
 
 system_clock: Final[Clock] = time.time
-"""The machine's time in seconds since the Unix epoch, UTC."""
+"""The system time in seconds since the Unix epoch, UTC."""
 
 
 class VirtualClock:
-    """A clock that stands still until it is moved. Thread-safe."""
+    """A clock that only :meth:`advance` moves. Thread-safe.
+
+    >>> from oneiros.clock import VirtualClock
+    >>> clock = VirtualClock(1_700_000_000)
+    >>> clock.advance(86_400)
+    1700086400.0
+    """
 
     def __init__(self, start: float = 0.0) -> None:
-        """Start the clock.
+        """Set the start time.
 
         Args:
             start: seconds since the Unix epoch, finite.
@@ -38,7 +44,7 @@ class VirtualClock:
         Raises:
             ValueError: ``start`` is NaN or infinite.
         """
-        self._lock = threading.RLock()  # a signal handler may move it, too
+        self._lock = threading.RLock()  # reentrant, since a signal handler may move the clock
         self._now = _finite("start", start)
 
     def __call__(self) -> float:
@@ -49,7 +55,7 @@ class VirtualClock:
         """Move the clock and return its new time.
 
         Args:
-            seconds: how far, finite; negative moves it back, as machines' clocks do at times.
+            seconds: the step, finite; a negative step moves the clock back.
 
         Raises:
             ValueError: ``seconds`` is NaN or infinite.
@@ -61,22 +67,22 @@ class VirtualClock:
 
 
 class Deadline:
-    """How long a wait may go on, measured by the clock that is never set back."""
+    """The time limit of a wait, by the monotonic clock."""
 
     def __init__(self, seconds: float) -> None:
-        """Start waiting.
+        """Start the time limit.
 
         Args:
-            seconds: from now; 0 or less is over at once.
+            seconds: duration from now; 0 or less expires immediately.
         """
         self._end = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Return the seconds that are left, never below 0."""
+        """Return the remaining seconds, at least 0."""
         return max(0.0, self._end - time.monotonic())
 
     def pause(self, seconds: float) -> None:
-        """Sleep for ``seconds``, or until the deadline if that is sooner."""
+        """Sleep for ``seconds`` or until the deadline, whichever is sooner."""
         time.sleep(min(seconds, self.left()))
 
 

@@ -1,7 +1,14 @@
-"""The exceptions of Oneiros: one tree under :class:`OneirosError`; and its warnings.
+"""The exceptions of Oneiros, all subclasses of :class:`OneirosError`, and its warnings.
 
-Input that breaks a field's rule is a plain ``ValueError`` or ``TypeError`` naming field, value and
-rule; what stands here is for the conditions a caller may want to catch by name.
+Invalid arguments raise a plain ``ValueError`` or ``TypeError`` that names field, value and rule.
+The classes here are for conditions that a caller may want to catch by name.
+
+    >>> import oneiros
+    >>> try:
+    ...     oneiros.Engine(":memory:").get("m1")
+    ... except oneiros.UnknownMemory as error:
+    ...     print(error)
+    id: no memory 'm1'
 """
 
 from __future__ import annotations
@@ -29,15 +36,15 @@ __all__ = [
 
 
 class OneirosError(Exception):
-    """Root of every exception that is Oneiros's own."""
+    """Base class of all exceptions of Oneiros."""
 
 
 class DuplicateId(OneirosError, ValueError):
-    """An ``add`` named an id that exists (or a batch named one twice)."""
+    """An added memory has an id that exists already, or a batch repeats an id."""
 
 
 class UnknownMemory(OneirosError, KeyError):
-    """No live memory has this id, or the scope cannot see it."""
+    """No live memory has this id, or it is outside the scope."""
 
     def __str__(self) -> str:  # KeyError would print the repr of the message
         return str(self.args[0]) if self.args else ""
@@ -48,7 +55,7 @@ class UnknownProfile(OneirosError, ValueError):
 
 
 class TextEncodingError(OneirosError, ValueError):
-    """A text holds lone surrogates or is not valid UTF-8."""
+    """A text contains lone surrogates or is not valid UTF-8."""
 
 
 class QueryTooLarge(OneirosError, ValueError):
@@ -56,7 +63,7 @@ class QueryTooLarge(OneirosError, ValueError):
 
 
 class EmbedderMismatch(OneirosError, ValueError):
-    """The store's vectors come from another embedder, or have another width."""
+    """The store's vectors come from another embedder or have another dimension."""
 
 
 class EngineClosed(OneirosError, RuntimeError):
@@ -72,30 +79,30 @@ class SnapshotDamaged(OneirosError):
 
 
 class StoreBusy(OneirosError, TimeoutError):
-    """Another process held the write lock longer than the timeout, or kept changing the same text."""
+    """Another process kept the write lock past the timeout, or kept changing the same text."""
 
 
 class StoreCorrupt(OneirosError):
     """The store's file is damaged, or is not a store of Oneiros."""
 
     memory_id: str | None = None
-    """The id of the memory that is damaged; None: the damage is not in one memory."""
+    """The id of the damaged memory; None if the damage is not in a single memory."""
     sequence: int = 0
-    """The number of that memory in the store."""
+    """The sequence number of that memory in the store."""
     reason: str = ""
-    """What is wrong with that memory."""
+    """A description of the damage to that memory."""
 
 
 class StoreIOError(OneirosError, OSError):
-    """The system refused to open or read the store's file."""
+    """The operating system refused to open or read the store's file."""
 
 
 class StoreFull(StoreIOError):
-    """The disk is full; the write was taken back whole, and more can be tried once there is room."""
+    """The disk is full. The write was rolled back; try again once there is space."""
 
 
 class StorePoisoned(OneirosError):
-    """A write or sync failed; reopen to go on writing. Reading still works."""
+    """A write or sync failed. Reads still work; reopen the store to write again."""
 
 
 class StoreVersionError(OneirosError):
@@ -103,11 +110,11 @@ class StoreVersionError(OneirosError):
 
 
 class MissingEmbedderWarning(UserWarning):
-    """An engine without an embedder opened a store whose vectors were made by one, or dropped a vector.
+    """An engine without an embedder opened a store with an embedder's vectors, or dropped a vector.
 
-    The vector of a text that was changed is dropped unless another is given with the new text.
+    Changing a text drops its vector unless a new one is given with the text.
     """
 
 
 class DamagedMemoriesWarning(UserWarning):
-    """An export left out memories that are damaged."""
+    """An export skipped damaged memories."""

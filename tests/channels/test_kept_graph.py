@@ -248,7 +248,7 @@ def test_a_graph_that_is_about_to_be_made_anew_does_not_last(
     index, _ = lived(dead=False)
     index.remove(range(900))
     assert index.lasting is not None
-    monkeypatch.setattr(index, "FEWEST_DEAD", 800)
+    monkeypatch.setattr(vector_index, "FEWEST_DEAD", 800)
     assert index.has_graph
     assert index.lasting is None
     assert VectorIndex(WIDTH).lasting is None
@@ -298,7 +298,7 @@ def test_each_growth_after_a_return_draws_levels_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     index, held = lived(dead=False)
-    monkeypatch.setattr(index, "FEWEST_FRESH", 250)  # what comes back grows at once
+    monkeypatch.setattr(vector_index, "FEWEST_FRESH", 250)  # what comes back grows at once
     drawn = []
     for start in (3_000, 3_300):
         kept = kept_of(index)
@@ -382,7 +382,7 @@ def test_whatever_the_arrays_are_they_are_refused_or_answer_truly(
 ) -> None:
     index, held = lived()
     kept, rng = kept_of(index), np.random.default_rng(3)
-    monkeypatch.setattr(index, "FEWEST_FRESH", 400)  # what comes back grows at once
+    monkeypatch.setattr(vector_index, "FEWEST_FRESH", 400)  # what comes back grows at once
     arrays = {name: getattr(kept.links, name) for name in ("levels", "neighbours")}
     names = ("heads", "rows", "live", "hashes", "dead_vectors")
     arrays |= {name: getattr(kept, name) for name in names}

@@ -67,7 +67,7 @@ def test_scores_go_into_a_file(run: Run, source: Path, target: Path) -> None:
 
 def test_several_profiles_presets_and_files(run: Run, source: Path, tmp_path: Path) -> None:
     toml = tmp_path / "own.toml"
-    toml.write_text(oneiros.scoring.profiles.get("ciar").replace(name="own").to_toml())
+    toml.write_text(oneiros.profiles.get("ciar").replace(name="own").to_toml())
     presets = tmp_path / "presets.yaml"
     presets.write_text("ciar:\n  presets:\n    slow:\n      lambda_decay: 0.001\n")
     wanted = ("ciar", "ciar:knowledge_base", "ciar-shipped", str(toml), f"{presets}:slow")
@@ -79,7 +79,7 @@ def test_several_profiles_presets_and_files(run: Run, source: Path, tmp_path: Pa
     got = read(tmp_path / "out.arrow")
     assert got.column_names == ["id", *names]
     assert got["own"].equals(got["ciar"])
-    base = oneiros.scoring.profiles.get("ciar", preset="knowledge_base")
+    base = oneiros.profiles.get("ciar", preset="knowledge_base")
     np.testing.assert_array_equal(
         got["ciar-knowledge_base"].to_numpy(), rescore(facts(100), base, NOW)["score"].to_numpy()
     )

@@ -45,7 +45,7 @@ def test_json_has_every_month(run: Run) -> None:
         True,
         4,
     )
-    assert [one["told"] for one in awake["checkpoints"]] == [60]
+    assert [one["memories"] for one in awake["checkpoints"]] == [60]
 
 
 def test_seeds_are_lived_one_by_one_and_told_together(run: Run) -> None:
@@ -113,7 +113,7 @@ def test_data_of_ones_own_are_told(run: Run, tmp_path: Path) -> None:
     path.write_text("\n".join(map(json.dumps, LINES)), encoding="utf-8")
     document = run("simulate", "--data", path, "--days", 40, "--profile", "ciar", "--json").document
     assert [(one["memories"], one["facts"]) for one in document["worlds"]] == [(2, 1)]
-    assert document["courses"][0]["checkpoints"][-1]["told"] == 2
+    assert document["courses"][0]["checkpoints"][-1]["memories"] == 2
 
 
 @pytest.mark.parametrize(

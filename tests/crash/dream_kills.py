@@ -26,9 +26,7 @@ from tests.engine.dream_stores import called
 ROOT = Path(__file__).parents[2]
 NOW = 1_750_000_000.0
 DAY = 86_400.0
-PROFILES = tuple(
-    name for name in oneiros.scoring.profiles.names() if oneiros.scoring.profiles.get(name).phases
-)
+PROFILES = tuple(name for name in oneiros.profiles.names() if oneiros.profiles.get(name).phases)
 
 _ADDED = re.compile(r"\b[0-9A-Z]{26}\+")  # ids of added memories begin with their cycle's
 _UNSAID = {"sequence", "revision", "checksum"}  # which differ from store to store

@@ -34,7 +34,8 @@ DAY = 86_400.0
 class Storm:
     """One engine, its store, and what must be true of both."""
 
-    def __init__(self, path: Path | str, seed: int, profile: str) -> None:
+    def __init__(self, path: Path | str, seed: int, profile: str, *, has_vectors: bool) -> None:
+        self.has_vectors = has_vectors
         self.random = random.Random(seed)
         self.clock = VirtualClock(1.7e9)
         self.path = path
@@ -50,7 +51,7 @@ class Storm:
         return oneiros.Engine(
             self.path,
             profile=self.profile,
-            embedder=LetterCounts(),
+            embedder=LetterCounts() if self.has_vectors else None,
             clock=self.clock,
             durability="normal",
         )
@@ -174,7 +175,14 @@ class Storm:
         return found
 
 
-def run(seconds: float, seed: int, *, path: Path | str, profile: str = "oneiros") -> Storm:
+def run(
+    seconds: float,
+    seed: int,
+    *,
+    path: Path | str,
+    profile: str = "oneiros",
+    has_vectors: bool = True,
+) -> Storm:
     """Use an engine under a storm of interrupts and verify it.
 
     Args:
@@ -182,8 +190,9 @@ def run(seconds: float, seed: int, *, path: Path | str, profile: str = "oneiros"
         seed: of the calls.
         path: of the store; ":memory:" for none.
         profile: of the engine.
+        has_vectors: the engine embeds texts; else a memory that is added is stored at once.
     """
-    storm = Storm(path, seed, profile)
+    storm = Storm(path, seed, profile, has_vectors=has_vectors)
     storm.add_many()
     for call in storm.actions().values():
         with contextlib.suppress(oneiros.UnknownMemory, ValueError):
@@ -221,10 +230,17 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--profile", default="oneiros")
     parser.add_argument("--memory", action="store_true", help="a store in memory")
+    parser.add_argument("--words", action="store_true", help="without vectors")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="oneiros-interrupts-") as folder:
         path: Path | str = ":memory:" if given.memory else Path(folder) / "agent.db"
-        storm = run(given.seconds, given.seed, path=path, profile=given.profile)
+        storm = run(
+            given.seconds,
+            given.seed,
+            path=path,
+            profile=given.profile,
+            has_vectors=not given.words,
+        )
     calls = storm.calls
     lines = [
         *storm.problems,

@@ -12,8 +12,14 @@ import pytest
 
 @pytest.mark.parametrize(
     "given",
-    [(), ("--memory", "--profile", "reverie"), ("--profile", "cognitive", "--seed", "3")],
-    ids=["default", "memory", "cognitive"],
+    [
+        (),
+        ("--memory", "--profile", "reverie"),
+        ("--profile", "cognitive", "--seed", "3"),
+        ("--words",),
+        ("--words", "--memory", "--seed", "5"),
+    ],
+    ids=["default", "memory", "cognitive", "words", "words in memory"],
 )
 def test_no_interrupt_parts_an_engine_from_its_store(given: tuple[str, ...]) -> None:
     command = [sys.executable, "-m", "tests.crash.interrupts", "--seconds", "4", *given]

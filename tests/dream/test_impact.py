@@ -104,9 +104,7 @@ def test_weakening_is_blamed_and_no_rule_that_changes_a_status_alone() -> None:
 
 def test_two_rules_that_each_suffice_are_none_alone() -> None:
     """What the judge supersedes is hidden, and so is what goes cold for it."""
-    profile = oneiros.scoring.profiles.get("cognitive").replace(
-        name="judged", phases=(Conflicts(),)
-    )
+    profile = oneiros.profiles.get("cognitive").replace(name="judged", phases=(Conflicts(),))
     with oneiros.Engine(":memory:", profile=profile, clock=lambda: START) as mind:
         mind.add("the door code is 12", id="old", embedding=(1.0, 0.0), now=START - DAY)
         mind.add("the door code is 34", id="new", embedding=(1.0, 0.1))
@@ -216,7 +214,7 @@ def _search(records: Sequence[dict[str, Any]], query: str, count: int) -> list[s
 
 @pytest.mark.parametrize("seed", range(4))
 def test_every_rule_left_out_by_hand_gives_the_same_blame(seed: int) -> None:
-    profile = oneiros.scoring.profiles.get("reverie")
+    profile = oneiros.profiles.get("reverie")
     questions = ["door", "train red", "ferry", "coffee blue"]
     with oneiros.Engine(":memory:", profile=profile, clock=lambda: START) as mind:
         mind.add_many(_records(seed), now=START - 500 * DAY)

@@ -147,7 +147,7 @@ def test_memories_and_cycles_of_others_count(tmp_path: Path, clock: VirtualClock
     with (
         Engine(path, clock=clock, profile="reverie") as mind,
         Engine(path, clock=clock, profile="reverie") as other,
-        mind.keep_dreaming(schedule, told=told.append) as dreamer,
+        mind.keep_dreaming(schedule, on_cycle=told.append) as dreamer,
     ):
         other.add_many([{"text": f"memory {number}"} for number in range(3)])
         dreamer.look()
@@ -173,7 +173,7 @@ def test_a_cycle_that_another_runs_is_told_once_and_waited_for(
     told: list[Any] = []
     with Engine(tmp_path / "mind.db", clock=clock, profile="reverie") as mind:
         lock = mind._scope.services.cycles
-        with mind.keep_dreaming(DreamSchedule(min_gap=0), told=told.append) as dreamer:
+        with mind.keep_dreaming(DreamSchedule(min_gap=0), on_cycle=told.append) as dreamer:
             with lock.held(Begun("theirs", NOW)):
                 mind.end_session()
                 assert comes_true(lambda: len(told) == 1)
@@ -194,7 +194,7 @@ def test_who_asked_is_told_of_failures_and_whose_phases_run(
 ) -> None:
     told: list[Any] = []
     mind.add("a")
-    with mind.keep_dreaming(DreamSchedule(min_gap=0), profile="omega", told=told.append):
+    with mind.keep_dreaming(DreamSchedule(min_gap=0), profile="omega", on_cycle=told.append):
         mind.end_session()
         assert comes_true(lambda: len(told) == 1)
         assert told[0].profile == "omega"
@@ -216,14 +216,14 @@ def test_who_is_told_may_fail_and_the_cycle_counts_all_the_same(
         msg = f"cannot hear {report.id}"
         raise RuntimeError(msg)
 
-    with mind.keep_dreaming(DreamSchedule(min_gap=0), told=fails) as dreamer:
+    with mind.keep_dreaming(DreamSchedule(min_gap=0), on_cycle=fails) as dreamer:
         mind.end_session()
         assert comes_true(lambda: "cannot hear" in caplog.text)
         assert dreamer.is_running
         mind.end_session()
         assert comes_true(lambda: len(mind.dreams()) == 2)
-    with pytest.raises(TypeError, match="told: expected a callable on reports"):
-        mind.keep_dreaming(told="me")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="on_cycle: expected a callable on reports"):
+        mind.keep_dreaming(on_cycle="me")  # type: ignore[arg-type]
 
 
 def test_a_store_that_cannot_be_read_is_told_once_and_looked_at_again(
@@ -239,7 +239,7 @@ def test_a_store_that_cannot_be_read_is_told_once_and_looked_at_again(
         raise OSError(msg)
 
     monkeypatch.setattr(CycleCounts, "dreamed_at", lambda _: fails() if looks or told else None)
-    with mind.keep_dreaming(DreamSchedule(min_gap=0), told=told.append) as dreamer:
+    with mind.keep_dreaming(DreamSchedule(min_gap=0), on_cycle=told.append) as dreamer:
         told.append("from now on")
         dreamer.look()
         assert comes_true(lambda: looks == 1)

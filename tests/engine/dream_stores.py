@@ -36,7 +36,7 @@ _LEFT_OUT = {"erased", "replayed_at", "deleted_at", "sessions", "metadata"}
 
 def called(profile: Profile | str, **callables: Any) -> dict[str, Any]:
     """Return those arguments of ``dream`` that a phase of the profile calls: others are refused."""
-    chosen = oneiros.scoring.profiles.get(profile) if isinstance(profile, str) else profile
+    chosen = oneiros.profiles.get(profile) if isinstance(profile, str) else profile
     phases = {phase.name for phase in chosen.phases}
     return {name: given for name, given in callables.items() if name in phases}
 

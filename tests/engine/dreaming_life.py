@@ -27,14 +27,13 @@ from tests.folders import IN_MEMORY
 
 __all__ = ["Life"]
 
-EVERY_PHASE = oneiros.scoring.profiles.get("reverie").replace(
+EVERY_PHASE = oneiros.profiles.get("reverie").replace(
     name="every-phase",
     phases=tuple(phase() for phase in PHASES),
     rails=SafetyRails(youngest_days=2.0, most_pruned=0.4, most_changed=0.7),
 )
 PROFILES = {
-    name: oneiros.scoring.profiles.get(name)
-    for name in ("oneiros", "reverie", "cognitive", "omega")
+    name: oneiros.profiles.get(name) for name in ("oneiros", "reverie", "cognitive", "omega")
 } | {"every-phase": EVERY_PHASE}
 REINFORCED = {
     *("access_count", "last_accessed_at", "stability", "sessions", "session_spread"),

@@ -12,7 +12,7 @@ from tests.oracles import omega
 NOW = 1_750_000_000.0
 KINDS = ("note", "decision", "constraint", "test")
 
-OPEN = oneiros.scoring.profiles.get("omega").replace(abstention=None, duplicates=None)
+OPEN = oneiros.profiles.get("omega").replace(abstention=None, duplicates=None)
 """All that is found is returned."""
 
 

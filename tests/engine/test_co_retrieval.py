@@ -57,7 +57,7 @@ WRITTEN = ("access_count", "stability", "session_spread", "core", "tier")
 def test_a_history_of_searches_leaves_what_the_page_says(
     name: str, seed: int, steps: list[tuple[int, int, float, str | None, bool]]
 ) -> None:
-    profile = oneiros.scoring.profiles.get(name).replace(abstention=None)
+    profile = oneiros.profiles.get(name).replace(abstention=None)
     hides_cold = profile.selection.hide_cold
     base = linked_store(seed, 14, None, hides_cold)
     world = World(base.records, base.graph)

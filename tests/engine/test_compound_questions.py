@@ -16,7 +16,7 @@ from tests.engine.random_world import NOW, random_question, random_store
 from tests.engine.test_profiles_against_oracles import engine_of
 from tests.oracles import omega
 
-OMEGA = oneiros.scoring.profiles.get("omega")
+OMEGA = oneiros.profiles.get("omega")
 OPEN = OMEGA.replace(abstention=None, duplicates=None)
 """All that is found is returned."""
 TWO = "the black coffee of ada and also green tea of bob"

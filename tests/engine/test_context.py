@@ -15,7 +15,7 @@ from oneiros.scoring.profiles.omega import UNDERSTANDING
 from tests.oracles import omega
 from tests.oracles.omega_tables import CONTEXTS, PROFILES
 
-OPEN = oneiros.scoring.profiles.get("omega").replace(abstention=None, duplicates=None)
+OPEN = oneiros.profiles.get("omega").replace(abstention=None, duplicates=None)
 """All that is found is returned."""
 
 NOW = 1_750_000_000.0
@@ -137,7 +137,7 @@ def test_a_file_and_tags_are_one_set_of_words(
 
 
 def test_a_profile_that_looks_into_texts_for_the_context_alone_reads_them() -> None:
-    profile = oneiros.scoring.profiles.get("reverie").replace(factors=(Boost(),))
+    profile = oneiros.profiles.get("reverie").replace(factors=(Boost(),))
     with oneiros.Engine(":memory:", profile=profile, clock=lambda: NOW) as mind:
         mind.add("an ant in the net", id="a", tags=["net"])
         context = oneiros.Context(tags=["net"])

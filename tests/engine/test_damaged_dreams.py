@@ -88,9 +88,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
 
 def _profile(*names: str, only: str = "") -> oneiros.Profile:
     """Return a profile with the phases of others, or those of one name."""
-    every = (phase for name in names for phase in oneiros.scoring.profiles.get(name).phases)
+    every = (phase for name in names for phase in oneiros.profiles.get(name).phases)
     phases = tuple(phase for phase in every if phase.name == only or not only)
-    return oneiros.scoring.profiles.get("cognitive").replace(name="trial", phases=phases)
+    return oneiros.profiles.get("cognitive").replace(name="trial", phases=phases)
 
 
 def _damage(path: Path, table: str, column: str, value: object, where: str) -> None:

@@ -22,7 +22,7 @@ from tests.oracles.cognitive import is_expired, penalty
 from tests.oracles.records import DAY, value
 
 FEW = settings(max_examples=500 if os.environ.get("ONEIROS_LONG") else 5, deadline=None)
-WHOLE = oneiros.scoring.profiles.get("cognitive").replace(
+WHOLE = oneiros.profiles.get("cognitive").replace(
     selection=Selection(hide_superseded=False, hide_expired=False)
 )
 

@@ -30,7 +30,7 @@ from tests.folders import IN_MEMORY
 from tests.oracles.ieee import as_float32
 
 SOME = settings(max_examples=500 if os.environ.get("ONEIROS_LONG") else 20, deadline=None)
-DREAMING = tuple(name for name in PROFILES if oneiros.scoring.profiles.get(name).phases)
+DREAMING = tuple(name for name in PROFILES if oneiros.profiles.get(name).phases)
 LATER = NOW + DAY
 
 
@@ -75,7 +75,7 @@ def test_a_dry_run_changes_nothing(profile: str, tmp_path: Path) -> None:
         assert (tables(path), columns(mind)) == before
         assert mind.dreams() == []
         assert plan.report.is_dry_run
-        assert bool(len(plan)) == bool(oneiros.scoring.profiles.get(profile).phases)
+        assert bool(len(plan)) == bool(oneiros.profiles.get(profile).phases)
 
 
 @pytest.mark.parametrize("profile", DREAMING)
@@ -133,6 +133,6 @@ def test_strengths_stay_in_bounds_and_the_protected_stays(profile: str, world: W
 
 
 def _floor(profile: str) -> float:
-    phases = oneiros.scoring.profiles.get(profile).phases
+    phases = oneiros.profiles.get(profile).phases
     floors = [phase.floor for phase in phases if hasattr(phase, "floor")]
     return as_float32(min(floors, default=0.0))

@@ -34,7 +34,7 @@ FEW = settings(max_examples=2_000 if os.environ.get("ONEIROS_LONG") else 4, dead
 
 # Whatever is near or alike: search/test_results_left_out.py says what else leaves, and
 # texts/test_hot_set.py what is hot.
-OMEGA = of_all_kinds(oneiros.scoring.profiles.get("omega")).replace(
+OMEGA = of_all_kinds(oneiros.profiles.get("omega")).replace(
     hot_set=None,
     fast_path=None,
     strong_signal=None,
@@ -44,11 +44,11 @@ OMEGA = of_all_kinds(oneiros.scoring.profiles.get("omega")).replace(
     normalisation=None,
 )
 CASES = {
-    "cognitive": oneiros.scoring.profiles.get("cognitive"),
-    "oneiros": oneiros.scoring.profiles.get("oneiros").replace(abstention=None),
+    "cognitive": oneiros.profiles.get("cognitive"),
+    "oneiros": oneiros.profiles.get("oneiros").replace(abstention=None),
     "omega": OMEGA,
     "omega, twice the graph": OMEGA.replace(expansion=GraphExpansion(weight=2.0)),
-    "cognitive, half": oneiros.scoring.profiles.get("cognitive").replace(
+    "cognitive, half": oneiros.profiles.get("cognitive").replace(
         expansion=AssociativeExpansion(quota=0.5)
     ),
 }
@@ -194,7 +194,7 @@ def test_a_place_kept_for_links_is_taken_from_the_last_direct_result(mind: Engin
 
 
 def test_why_not_beside_what_links_scored_in_their_own_way() -> None:
-    profile = oneiros.scoring.profiles.get("omega").replace(expansion=GraphExpansion(weight=9.0))
+    profile = oneiros.profiles.get("omega").replace(expansion=GraphExpansion(weight=9.0))
     asked: dict[str, Any] = {"embedding": [1.0, 0.0], "profile": profile, "k": 1}
     with Engine(":memory:", clock=lambda: NOW) as mind:
         mind.add("an ant hill", id="ant", embedding=[1.0, 0.0])
@@ -230,4 +230,4 @@ def test_damaged_links_stop_no_search(mind: Engine) -> None:
 
 def test_an_expansion_by_scores_needs_a_fusion_of_scores() -> None:
     with pytest.raises(ValueError, match="expansion: associative needs a fusion of raw scores"):
-        oneiros.scoring.profiles.get("reverie").replace(expansion=AssociativeExpansion())
+        oneiros.profiles.get("reverie").replace(expansion=AssociativeExpansion())

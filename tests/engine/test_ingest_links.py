@@ -106,7 +106,7 @@ def test_no_more_than_64_are_compared(mind: Engine) -> None:
 
 def test_large_batches_are_linked_if_they_ask(tmp_path: Path) -> None:
     rule = IngestAssociation(most_records=4, together=2)
-    profile = oneiros.scoring.profiles.get("cognitive").replace(ingest=rule)
+    profile = oneiros.profiles.get("cognitive").replace(ingest=rule)
     with Engine(tmp_path / "mind.db", profile=profile) as mind:
         first = mind.add_many(alike(4)).ids[0]
         assert links_of(mind) == 2

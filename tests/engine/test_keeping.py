@@ -29,8 +29,8 @@ NOW = 1_750_000_000.0
 DAY = 86_400.0
 HALF_HOUR = 1_800.0
 DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[3] / "shared" / "data")
-HOUSE = oneiros.scoring.profiles.get("oneiros")
-TENTH = oneiros.scoring.profiles.get("reverie").replace(
+HOUSE = oneiros.profiles.get("oneiros")
+TENTH = oneiros.profiles.get("reverie").replace(
     name="tenth", phases=(Prune(),), rails=SafetyRails(most_pruned=0.1)
 )
 
@@ -201,7 +201,7 @@ def test_imported_conversations_survive_their_first_week() -> None:
 
 
 def one_rule(name: str, phase: Any, **given: Any) -> Profile:
-    return oneiros.scoring.profiles.get(name).replace(name="one-rule", phases=(phase,), **given)
+    return oneiros.profiles.get(name).replace(name="one-rule", phases=(phase,), **given)
 
 
 FADED = {"strength": 0.1, "stability": 0.1, "importance": 0.0, "category": "episodic"}
@@ -541,9 +541,9 @@ def test_importance_protects_from_every_rule_of_age(rule: str) -> None:
 
 
 def test_other_profiles_have_no_such_bounds() -> None:
-    for name in oneiros.scoring.profiles.names():
+    for name in oneiros.profiles.names():
         if name != "oneiros":
-            assert oneiros.scoring.profiles.get(name).rails is None
+            assert oneiros.profiles.get(name).rails is None
     rails = HOUSE.rails
     assert rails is not None
     assert (rails.kept_importance, rails.kept_priority) == (0.8, 4)

@@ -223,7 +223,7 @@ def test_search_is_the_model(name: str, seed: int, size: int, k: int, asks: bool
     store = random_store(seed, size)
     query, vector = random_question(seed)
     question = vector if asks else None
-    profile = of_all_kinds(oneiros.scoring.profiles.get(profile_name, **options))
+    profile = of_all_kinds(oneiros.profiles.get(profile_name, **options))
     # finishing/test_short_cuts.py and texts/test_hot_set.py
     profile = profile.replace(fast_path=None, strong_signal=None, hot_set=None)
     with engine_of(store) as mind:
@@ -249,7 +249,7 @@ def test_search_is_the_model(name: str, seed: int, size: int, k: int, asks: bool
 @given(seed=seeds, size=sizes)
 def test_factors_without_a_query_are_the_models(name: str, seed: int, size: int) -> None:
     profile_name, options, model = EVERY[name]
-    profile = oneiros.scoring.profiles.get(profile_name, **options)
+    profile = oneiros.profiles.get(profile_name, **options)
     records = list(random_store(seed, size).records.values())
     got = oneiros.factors(records, profile=profile, now=NOW, invalid="clamp")  # A6
     for row, record in enumerate(records):
@@ -263,7 +263,7 @@ def test_factors_without_a_query_are_the_models(name: str, seed: int, size: int)
 @given(seed=seeds, size=sizes)
 def test_rescoring_is_the_model(name: str, seed: int, size: int) -> None:
     profile_name, options, model = EVERY[name]
-    profile = oneiros.scoring.profiles.get(profile_name, **options)
+    profile = oneiros.profiles.get(profile_name, **options)
     store = random_store(seed, size)
     with engine_of(store) as mind:
         got = dict(mind.rescore(profile=profile, now=NOW))

@@ -14,7 +14,7 @@ def multiplied_by(value: float) -> oneiros.Profile:
     factor = oneiros.CallableFactor(
         lambda importance: np.full(len(importance), value), "bonus", ("importance",)
     )
-    base = oneiros.scoring.profiles.get("reverie")
+    base = oneiros.profiles.get("reverie")
     return base.replace(name="mine", factors=(*base.factors, factor))
 
 

@@ -21,7 +21,7 @@ from tests.engine.random_world import DIMENSIONS, NOW, random_question, random_s
 from tests.engine.test_profiles_against_oracles import engine_of
 from tests.oracles import omega
 
-OPEN = oneiros.scoring.profiles.get("omega").replace(
+OPEN = oneiros.profiles.get("omega").replace(
     fast_path=None, strong_signal=None, abstention=None, duplicates=None, keep=()
 )
 """All that is found is returned."""

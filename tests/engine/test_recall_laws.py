@@ -163,7 +163,7 @@ def test_fresh_memories_rank_as_without_lifecycle(
         {"text": text, "id": f"m{row}", "created_at": NOW - age * DAY, "embedding": vector}
         for row, (text, vector) in enumerate(words)
     ]
-    bare = oneiros.scoring.profiles.get("reverie", lifecycle=False)
+    bare = oneiros.profiles.get("reverie", lifecycle=False)
     with opened(given) as (mind, world):
         full = mind.search(query, k=50, embedding=question, reinforce=False)
         live = mind.search(query, k=50, embedding=question, reinforce=False, profile=bare)

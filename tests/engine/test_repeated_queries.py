@@ -16,7 +16,7 @@ from tests.oracles import house
 from tests.oracles.records import DAY
 
 NOW = 1_750_000_000.0
-HOUSE = oneiros.scoring.profiles.get("oneiros")
+HOUSE = oneiros.profiles.get("oneiros")
 TARGET = "black coffee ada"
 RELEVANT, WEAK, SPAM = ("r0", "r1", "r2"), "weak", "spam"
 BAIT = ("spam offer", "spam offer coffee", "coffee offer")

@@ -15,7 +15,7 @@ import oneiros
 from oneiros import profiles
 from oneiros.scoring.selection import Selection
 from oneiros.scoring.stages import ResponseCache
-from oneiros.search.cache import Kept, RecentAnswers
+from oneiros.search.cache import CachedResponse, RecentAnswers
 from oneiros.search.response import SearchResponse
 from tests.oracles.recent_answers import Recent
 from tests.search import responses
@@ -84,14 +84,14 @@ def test_a_history_of_questions_is_answered_as_the_page_says(
             assert (None if held is None else held.response.query) == want
             if held is None:
                 told = responses.response(str(number), now=now)
-                kept = Kept(told, rule.kept_for(confidence))
+                kept = CachedResponse(told, rule.kept_for(confidence))
                 recent.put(value, kept, revision=revision, most=most)
                 oracle.answer(value, now, confidence, str(number))
             assert len(recent) <= most
 
 
 def test_what_was_found_before_a_write_is_not_given_after_it() -> None:
-    recent, kept = RecentAnswers(), Kept(responses.response("q", now=NOW), 60.0)
+    recent, kept = RecentAnswers(), CachedResponse(responses.response("q", now=NOW), 60.0)
     recent.put("q", kept, revision=2, most=128)
     recent.put("late", kept, revision=1, most=128)  # looked for before the write, ready after it
     assert recent.get("late", revision=2, now=NOW) is None

@@ -18,11 +18,11 @@ from tests.dream.worlds import DAY, HOUR, NOW, World
 from tests.engine.dream_stores import called, random_mind
 from tests.oracles.ieee import as_float32
 
-HOUSE = oneiros.scoring.profiles.get("oneiros")
+HOUSE = oneiros.profiles.get("oneiros")
 UNBOUNDED = SafetyRails(youngest_days=7.0)
 PROFILES = {
     "oneiros": HOUSE.replace(rails=UNBOUNDED),
-    **{name: oneiros.scoring.profiles.get(name) for name in ("reverie", "cognitive", "omega")},
+    **{name: oneiros.profiles.get(name) for name in ("reverie", "cognitive", "omega")},
 }
 EVERY_WORLD = WORLDS | st.lists(MEMORIES, max_size=24).map(World)
 SOME = settings(max_examples=25, deadline=None)

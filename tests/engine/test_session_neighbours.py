@@ -15,7 +15,7 @@ from oneiros.scoring.relevance_adjustments import Neighbours
 from tests.oracles.neighbours import lent, sequences
 
 NOW = 1_750_000_000.0
-HOUSE = oneiros.scoring.profiles.get("oneiros").replace(expansion=None)
+HOUSE = oneiros.profiles.get("oneiros").replace(expansion=None)
 WORDS = ("ant", "bee", "cat")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,12 @@ def write():
     mind.add(f"ant {number}", id=f"m{number}", embedding=(0.5, 1.0))
 
 
+def add():
+    global number
+    number += 1
+    mind.add(f"ant {number}", id=f"m{number}")
+
+
 CALLS = {
     "search": lambda: mind.search("ant hill", session="t", embedding=(1.0, 0.5)),
     "search where": lambda: [
@@ -46,8 +53,10 @@ CALLS = {
     "get": lambda: mind.get("m1"),
     "list": lambda: mind.list(limit=5),
     "write": write,
+    "add": add,
+    "update": lambda: mind.update("m2", importance=0.5),
 }
-HANDLERS = {"search": CALLS["search"], "get": CALLS["get"], "write": write}
+HANDLERS = {name: CALLS[name] for name in ("search", "get", "write", "add", "update")}
 call, handler = CALLS[sys.argv[2]], HANDLERS[sys.argv[3]]
 interrupted = {}  # by line, how often
 is_handling = False
@@ -88,8 +97,15 @@ print("done", ran)
 """
 
 
-@pytest.mark.parametrize("handler", ["search", "get", "write"])
-@pytest.mark.parametrize("call", ["search", "search where", "get", "list", "write"])
+@pytest.mark.parametrize(
+    ("call", "handler"),
+    [
+        *product(
+            ("search", "search where", "get", "list", "write", "add"), ("search", "get", "write")
+        ),
+        *product(("search", "add"), ("add", "update")),
+    ],
+)
 def test_a_handler_runs_at_every_line_of_a_call(tmp_path: Path, call: str, handler: str) -> None:
     run = subprocess.run(
         [sys.executable, "-c", LINES, str(tmp_path / "mind.db"), call, handler],

@@ -81,7 +81,7 @@ def record(number: int) -> dict[str, Any]:
 def unsaved() -> Iterator[None]:
     """Let no engine write its snapshot when it is closed inside."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(snapshot.Snapshot, "save", lambda *_: None)
+        patch.setattr(snapshot.SnapshotFile, "save", lambda *_: None)
         yield
 
 

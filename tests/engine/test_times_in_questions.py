@@ -115,7 +115,7 @@ def test_memories_out_of_the_time_are_weighed_by_their_own_date(
     records: list[dict[str, Any]], time: str, is_soft: bool | None
 ) -> None:
     """O22: a range in the question's words is soft, whatever they are."""
-    once = oneiros.scoring.profiles.get("omega").replace(retry=None)
+    once = oneiros.profiles.get("omega").replace(retry=None)
     query, options = asked_in(time, is_soft)
     with engine_of(records, once) as mind:
         response = mind.search(query, 20, explain=True, **options)
@@ -270,9 +270,7 @@ def test_a_time_brings_memories_that_no_word_does(profile: str) -> None:
         {"text": "bees", "created_at": at("2024-01-01"), "event_at": at("2025-05-12")},
         {"text": "elks", "created_at": at("2024-01-01")},
     ]
-    unheld = oneiros.scoring.profiles.get(profile).replace(
-        abstention=None, retry=None
-    )  # however far off
+    unheld = oneiros.profiles.get(profile).replace(abstention=None, retry=None)  # however far off
     with engine_of(records, unheld) as mind:
         assert mind.search("what happened in May 2025?", reinforce=False).ids == ["m0", "m1"]
         response = mind.search("pool in May 2025", explain=True)

@@ -44,7 +44,7 @@ def test_a_trace_is_printed_as_a_table_with_its_tokens() -> None:
 def test_a_search_of_every_profile_prints_each_of_its_stages() -> None:
     with oneiros.Engine(":memory:") as mind:
         mind.add("ant")
-        for profile in oneiros.scoring.profiles.names():
+        for profile in oneiros.profiles.names():
             trace = mind.search("ant", profile=profile).trace
             shown = str(trace).splitlines()
             assert [line.split()[0] for line in shown[1 : len(trace.stages) + 1]] == [

@@ -223,7 +223,7 @@ def test_what_was_stored_comes_back_bit_for_bit(tmp_path: Path, profile: str, wh
         before = memories(path), links(path), exported(mind, tmp_path)
         assert exported(other, tmp_path) == before[2]
         report = mind.dream(LATER, **called(profile, summarise=" and ".join))
-        changes = oneiros.scoring.profiles.get(profile).phases
+        changes = oneiros.profiles.get(profile).phases
         assert (exported(mind, tmp_path) != before[2]) == bool(changes)
         assert exported(other, tmp_path) == exported(mind, tmp_path)
         if where == "here":

@@ -11,7 +11,7 @@ from oneiros.scoring.factors import Thompson
 from tests.oracles import omega
 
 NOW = 1_750_000_000.0
-ALIKE = oneiros.scoring.profiles.get("omega").replace(duplicates=None)
+ALIKE = oneiros.profiles.get("omega").replace(duplicates=None)
 """All three memories say the same."""
 SEEDED = ALIKE.with_factors(Thompson(seed=7))
 
@@ -134,7 +134,7 @@ def test_draws_are_those_of_the_beta_distribution(good: int, bad: int) -> None:
 def test_a_seed_is_kept_with_its_profile() -> None:
     again = oneiros.Profile.from_toml(SEEDED.to_toml())
     assert again == SEEDED
-    assert again.hash != oneiros.scoring.profiles.get("omega").hash
+    assert again.hash != oneiros.profiles.get("omega").hash
 
 
 @pytest.mark.parametrize("seed", [-1, 2**53 + 1, 1.5, True, "x"])

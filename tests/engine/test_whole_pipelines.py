@@ -35,7 +35,7 @@ WRITTEN = (
     "access_count", "stability", "session_spread", "core", "tier", "strength", "feedback", "pinned"
 )  # fmt: skip
 
-SAYS = oneiros.scoring.profiles.get("omega").understanding
+SAYS = oneiros.profiles.get("omega").understanding
 assert SAYS is not None
 EVERY: dict[str, Recalling] = {
     **PIPELINES,

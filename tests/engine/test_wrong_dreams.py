@@ -39,7 +39,7 @@ CALLS: list[tuple[str, Callable[[Engine, Any], object], list[Any]]] = [
     ("k", lambda mind, it: planned(mind).impact(["ant"], it), [None, 0, 1.5, "5", True, 2**31]),
     ("schedule", lambda mind, it: mind.keep_dreaming(it), [5, "4h", oneiros.DreamSchedule]),
     ("profile", lambda mind, it: mind.keep_dreaming(profile=it), [5, "nobody's"]),
-    ("told", lambda mind, it: mind.keep_dreaming(told=it), [5, "x"]),
+    ("on_cycle", lambda mind, it: mind.keep_dreaming(on_cycle=it), [5, "x"]),
     ("reports", lambda _, it: oneiros.drift_over(it), [None, 5, "abc", [5]]),
 ]
 

@@ -120,4 +120,5 @@ def test_the_same_search_takes_the_same_bits() -> None:
         assert first.bits is not None
         assert np.unpackbits(first.bits, bitorder="little")[:3].tolist() == [1, 1, 0]
         mind.add("bob", project="a")
+        assert len(mind) == 4  # the projections have it, too
         assert rows.visible(asked, None).row_count == 3

@@ -1,4 +1,4 @@
-"""Each row kernel of oneiros.scoring.kernels with its oracle and what its arguments may be."""
+"""Each row kernel of oneiros.kernels with its oracle and what its arguments may be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures that docs/systems and its sources print, through ``oneiros.scoring.kernels``."""
+"""The figures that docs/systems and its sources print, through ``oneiros.kernels``."""
 
 from __future__ import annotations
 

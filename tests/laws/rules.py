@@ -61,7 +61,7 @@ _WHOLE = "engine/test_whole_pipelines.py::test_what_a_store_answers_and_keeps_is
 _CYCLE = "dream/test_reverie_phases.py::test_a_cycle_is_what_the_page_says"
 _ALONE = "dream/test_reverie_phases.py::test_each_phase_can_run_alone"
 _BESIDE = "engine/test_dreams_beside_changes.py"
-_FUSION = "ranking/test_fusion_against_oracles.py::test_{}"
+_FUSION = "scoring/test_fusion_against_oracles.py::test_{}"
 
 TESTS = {
     "A2": ("kernels/test_worked_examples.py::test_ciar_reproduces_the_published_scenarios",),
@@ -73,7 +73,7 @@ TESTS = {
     "A8": ("profiles/test_profiles.py::test_the_presets_of_ciar",),
     "A9": ("profiles/test_ciar_presets.py::test_the_sources_own_file",),
     "A10": (_PAGES.format("ciar"), _MODEL, _WHOLE),
-    "A11": ("batch/test_comparison.py::test_a_file_is_compared_as_its_table",),
+    "A11": ("rescoring/test_comparison.py::test_a_file_is_compared_as_its_table",),
     "A12": (_MODEL, _WHOLE),
     "A13": ("engine/test_strengthening.py::test_what_a_search_returns_is_strengthened", _WHOLE),
     "C3": (f"{_STORE}::test_a_memory_without_a_stability_starts_as_the_profile_says", _WHOLE),
@@ -230,7 +230,7 @@ TESTS = {
     "O24": (_EXPANSION, _WHOLE),
     "O25": (
         f"{_RERANK}::test_scores_multiply_by_their_ranks_where_the_profile_has_the_factor",
-        "rerank/test_judging.py::test_scores_do_what_the_pages_say",
+        "models/test_judging.py::test_scores_do_what_the_pages_say",
         _WHOLE,
     ),
     "O1": (

@@ -22,7 +22,7 @@ from tests.engine.test_profiles_against_oracles import engine_of
 from tests.laws.bounds import BOUNDS
 from tests.laws.rows import DAY, DEFAULTS, NOW, Table, random_table, repeated, rows_of
 
-NAMES = tuple(oneiros.scoring.profiles.names())
+NAMES = tuple(oneiros.profiles.names())
 FEW = settings(max_examples=1_000 if os.environ.get("ONEIROS_LONG") else 5, deadline=None)
 each = pytest.mark.parametrize("name", NAMES)
 seeds = st.integers(0, 2**32 - 1)
@@ -208,7 +208,7 @@ def test_an_explanation_evaluates_to_its_score(name: str, seed: int, asks: bool)
         assert told is not None
         assert math.isfinite(result.score)
         assert told.evaluate() == told.score == result.score  # bit for bit
-        factors, rule = list(BOUNDS[name]), oneiros.scoring.profiles.get(name).strong_signal
+        factors, rule = list(BOUNDS[name]), oneiros.profiles.get(name).strong_signal
         skipped = () if rule is None else rule.skips  # O5
         alone = [factor for factor in factors if factor not in skipped]
         assert [one.name for one in told.factors] in (factors, alone)
@@ -245,7 +245,7 @@ def test_rescoring_gives_the_factors_of_a_search(name: str, seed: int) -> None:
 
 @each
 def test_a_profile_comes_back_from_toml_the_same(name: str) -> None:
-    profile = oneiros.scoring.profiles.get(name)
+    profile = oneiros.profiles.get(name)
     again = Profile.from_toml(profile.to_toml())
     assert again == profile
     assert again.hash == profile.hash
@@ -253,12 +253,12 @@ def test_a_profile_comes_back_from_toml_the_same(name: str) -> None:
 
 
 def test_no_two_profiles_are_the_same() -> None:
-    assert len({oneiros.scoring.profiles.get(name).hash for name in NAMES}) == len(NAMES)
+    assert len({oneiros.profiles.get(name).hash for name in NAMES}) == len(NAMES)
     assert tuple(sorted(NAMES)) == NAMES or set(NAMES) == BOUNDS.keys()
 
 
 @pytest.mark.parametrize("preset", ["customer_service", "real_time_monitoring", "knowledge_base"])
 def test_a_preset_comes_back_from_toml_the_same(preset: str) -> None:
-    profile = oneiros.scoring.profiles.get("ciar", preset=preset)
+    profile = oneiros.profiles.get("ciar", preset=preset)
     assert Profile.from_toml(profile.to_toml()).hash == profile.hash
-    assert profile.hash != oneiros.scoring.profiles.get("ciar").hash
+    assert profile.hash != oneiros.profiles.get("ciar").hash

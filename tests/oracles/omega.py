@@ -109,7 +109,9 @@ def floored_decay(age_days: float, rate: float, floor: float) -> float:
     """Return max(floor, exp(-rate x days)); missing time: 1; a rate of 0 never decays. O14."""
     if has_nan(rate, floor):
         return math.nan
-    if math.isnan(age_days) or rate == 0:
+    if math.isnan(age_days):
+        return 1.0
+    if rate == 0:
         return max(1.0, floor)
     return larger(floor, exp(-rate * not_negative(age_days)))
 

@@ -33,6 +33,7 @@ def test_decay_gives_the_values_done_by_hand() -> None:
     assert omega.floored_decay(50, 0.02, 0.15) == pytest.approx(1 / math.e)
     assert omega.floored_decay(1e6, 0.02, 0.35) == 0.35
     assert omega.floored_decay(math.nan, 0.02, 0.35) == 1.0
+    assert omega.floored_decay(math.nan, 0.0, 2.0) == 1.0
     assert omega.floored_decay(-7, 0.02, 0.35) == 1.0
     assert omega.floored_decay(1e6, 0.0, 0.15) == 1.0
     assert omega.decision_rate(0.015, 0) == 0.015

@@ -22,7 +22,15 @@ WORDS = (
 BANNED = re.compile(rf"\b({'|'.join(WORDS)})\b|^\s*\"\"\"(What|Which|Of|How|Who)\s", re.MULTILINE)
 SCANNED = (
     *("python/oneiros/**/*.py", "python/oneiros/*.pyi", "cpp/**/*.h", "cpp/**/*.cpp"),
-    *("*.md", "docs/**/*.md", "bench/*.md", "bench/**/*.py", "noxfile.py", ".ci/run", "CMakeLists.txt"),
+    *(
+        "*.md",
+        "docs/**/*.md",
+        "bench/*.md",
+        "bench/**/*.py",
+        "noxfile.py",
+        ".ci/run",
+        "CMakeLists.txt",
+    ),
 )
 DATA = (
     "docs/systems",  # the published systems in their own words
@@ -34,9 +42,7 @@ DATA = (
 def files() -> list[Path]:
     """Return the files that are read, sorted."""
     found = {path for pattern in SCANNED for path in ROOT.glob(pattern) if path.is_file()}
-    return sorted(
-        path for path in found if not str(path.relative_to(ROOT)).startswith(DATA)
-    )
+    return sorted(path for path in found if not str(path.relative_to(ROOT)).startswith(DATA))
 
 
 def complaints(text: str) -> Iterator[tuple[int, str]]:

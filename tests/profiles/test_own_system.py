@@ -122,7 +122,7 @@ def test_a_name_makes_it_known_everywhere(seventh: Profile) -> None:
 def test_a_file_in_the_folder_is_all_it_takes(tmp_path: Path) -> None:
     (tmp_path / "seventh.py").write_text(SEVENTH, encoding="utf-8")
     code = (
-        "import sys, oneiros.scoring.profiles as profiles\n"
+        "import sys, oneiros.profiles as profiles\n"
         "profiles.__path__.append(sys.argv[1])\n"
         "print(profiles.names())\n"
         "print([factor.name for factor in profiles.get('seventh').factors])\n"

@@ -223,8 +223,8 @@ def test_omega_reads_like_its_page() -> None:
     kind, feedback, priority, decay, *_ = profile.factors
     assert isinstance(kind, KindWeight)
     assert dict(kind.table) == KIND_WEIGHT
-    assert oneiros.scoring.kernels.kind_weight("file_claimed") == 0.7
-    assert oneiros.scoring.kernels.kind_weight("file_claim") == 1.0  # no kind of O11
+    assert oneiros.kernels.kind_weight("file_claimed") == 0.7
+    assert oneiros.kernels.kind_weight("file_claim") == 1.0  # no kind of O11
     (overlap,) = (one for one in profile.factors if isinstance(one, Overlap))
     assert overlap == Overlap(gain=0.5, disliked=0.5, suffixes=SUFFIXES)  # O18
     assert feedback == Feedback(gain=0.15, most=10, loss=0.2, floor=0.2)
@@ -368,7 +368,7 @@ def test_every_name_gives_its_profile() -> None:
     for name in NAMES:
         assert profiles.get(name).name == name
         assert Profile.from_toml(profiles.get(name).to_toml()) == profiles.get(name)
-    assert oneiros.scoring.profiles is profiles
+    assert oneiros.profiles is profiles
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -179,7 +179,7 @@ def test_parts_and_files_change_nothing(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("oneiros.rescoring.comparison.PART", part)
         patch.setattr("oneiros.rescoring.comparison.PART", part)
-        patch.setattr("oneiros.rescoring.comparison._MOST_HELD", most_held)
+        patch.setattr("oneiros.rescoring.comparison._MOST_IN_MEMORY", most_held)
         found = compare_scores(left, right, top=(1, 3, 20))
     is_scored = ~(np.isnan(left.scores) | np.isnan(right.scores))
     pair = [side.scores[is_scored].tolist() for side in (left, right)]
@@ -215,7 +215,7 @@ def test_parts_and_files_change_nothing(
 
 def test_scores_beyond_what_is_held_go_to_files(monkeypatch: pytest.MonkeyPatch) -> None:
     column = ScratchColumn()
-    monkeypatch.setattr("oneiros.rescoring.comparison._MOST_HELD", 100)
+    monkeypatch.setattr("oneiros.rescoring.comparison._MOST_IN_MEMORY", 100)
     pieces = [np.arange(size, dtype=np.float32) for size in (3, 0, 40, 1, 7)]
     for piece in pieces:
         column.append(piece)

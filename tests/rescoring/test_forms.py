@@ -210,7 +210,7 @@ def test_importing_it_brings_no_library_of_frames() -> None:
     import subprocess  # noqa: PLC0415
 
     code = (
-        "import sys, numpy, oneiros.rescoring as b; b.rescore({'strength': numpy.ones(2)}, 'reverie', 1.0, missing='default')\n"
+        "import sys, numpy, oneiros; oneiros.rescore({'strength': numpy.ones(2)}, 'reverie', 1.0, missing='default')\n"
         "print(sorted({'pandas', 'polars', 'pyarrow'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from oneiros.explain.explanation import Explanation
 from oneiros.model.memory import Memory
-from oneiros.search.response import MadeAnswer, ResultMemories, SearchResponse, SearchResult
+from oneiros.search.response import BuiltParts, ResultMemories, SearchResponse, SearchResult
 from oneiros.search.trace import SearchTrace
 from oneiros.store.loading import OwnRow
 
@@ -66,5 +66,5 @@ def response(
         ids=ids,
         scores=[scores[2] for _, scores in found],
         memories=memories,
-        answer=MadeAnswer(results, trace),
+        answer=BuiltParts(results, trace),
     )

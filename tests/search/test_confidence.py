@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import oneiros
 from oneiros import profiles
 from oneiros.scoring.stages import AdaptiveRetry, Surfacing, WeakBest
-from oneiros.search.plan import eased_profile
+from oneiros.search.plan import relaxed_profile
 from oneiros.search.response import SearchResponse
 from tests.oracles import omega
 
@@ -80,7 +80,7 @@ def test_confidence_and_the_choice_are_the_pages(
     mind: oneiros.Engine, query: str, vector: list[float], k: int
 ) -> None:
     once = asked(mind, query, vector, k=k, profile=ONCE)
-    eased = asked(mind, query, vector, k=k, profile=eased_profile(OMEGA, AdaptiveRetry()))
+    eased = asked(mind, query, vector, k=k, profile=relaxed_profile(OMEGA, AdaptiveRetry()))
     response = asked(mind, query, vector, k=k)
     assert (once.confidence is None, response.confidence is None) == (True, k == 0)
     if response.confidence is None:

@@ -10,7 +10,7 @@ __all__ = ["CHECKPOINT", "course"]
 
 CHECKPOINT: dict[str, Any] = {
     "day": 30.0,
-    "told": 10,
+    "memories": 10,
     "active": 6,
     "set_aside": 3,
     "deleted": 1,

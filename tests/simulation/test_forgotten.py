@@ -48,7 +48,7 @@ def test_the_last_rule_that_moved_it_took_it_away() -> None:
 def test_every_memory_that_is_away_was_taken_by_a_rule(name: str) -> None:
     course = simulate(WORLD, name, dream_every_days=10.0)
     last = course.last
-    assert sum(one.told for one in course.forgotten) == last.told == 200
+    assert sum(one.memories for one in course.forgotten) == last.memories == 200
     taken = sum(sum(one.taken.values()) for one in course.forgotten)
     assert taken == last.set_aside + last.deleted > 0
     rules = {rule.partition(" ")[0] for one in course.forgotten for rule in one.taken}

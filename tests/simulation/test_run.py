@@ -56,9 +56,9 @@ def without_times(course: Course) -> list[dict[str, Any]]:
 
 def test_an_outdated_value_is_counted_once_another_was_told() -> None:
     first, last = simulate(world(), "ciar", dream_every_days=None).checkpoints
-    assert (first.day, first.told, first.active, first.questions) == (30.0, 3, 3, 2)
+    assert (first.day, first.memories, first.active, first.questions) == (30.0, 3, 3, 2)
     assert (first.found, first.misled, first.untrue) == (1.0, 0.0, 0.0)
-    assert (last.day, last.told, last.active, last.questions) == (60.0, 4, 4, 2)
+    assert (last.day, last.memories, last.active, last.questions) == (60.0, 4, 4, 2)
     assert (last.found, last.untrue) == (1.0, 0.5)  # one of two facts has a value that was
     assert (last.set_aside, last.deleted, last.added, last.taken_away) == (0, 0, 0, 0.0)
 
@@ -82,10 +82,10 @@ def test_every_memory_told_is_somewhere(name: str) -> None:
     course = simulate(SMALL.world(), name, dream_every_days=5.0)
     assert [one.day for one in course.checkpoints] == pytest.approx([30.0, 60.0, 90.0, 120.0])
     for one in course.checkpoints:
-        made = one.active + one.set_aside + one.deleted - one.told  # those not set aside
+        made = one.active + one.set_aside + one.deleted - one.memories  # those not set aside
         assert 0 <= made <= one.added
         assert one.untrue >= one.misled
-    assert course.last.told == 150
+    assert course.last.memories == 150
     # Away is what was told, and not what dreams made of it.
     by_rule = sum(sum(one.taken.values()) for one in course.forgotten)
     assert course.last.set_aside + course.last.deleted == by_rule

@@ -22,7 +22,7 @@ from oneiros.index.texts import (
     words_of,
 )
 from oneiros.scoring.understanding import QueryWords
-from oneiros.search.text_match import Sought
+from oneiros.search.text_match import TextMatcher
 from tests.oracles import mnemosyne
 from tests.oracles import texts as oracle
 
@@ -60,7 +60,7 @@ def overlaps(
     texts: MemoryTexts, query: str, rule: QueryWords, rows: npt.NDArray[np.uint32]
 ) -> list[float]:
     """The share of words found in each row's text and tags. O18."""
-    words, stems, count = Sought(texts, query, rule).overlap_words(())
+    words, stems, count = TextMatcher(texts, query, rule).overlap_words(())
     if not count:
         return [0.0] * len(rows)
     found = texts.column.count_canonical_words(rows=rows, words=words, stems=stems)
@@ -121,7 +121,7 @@ def test_a_text_normalised_by_letter_can_be_cut_before_or_after(text: str, chara
 def test_words_are_found_as_the_oracle_says(texts: list[str], query: str) -> None:
     rows = np.arange(len(texts) + 1, dtype=np.uint32)
     held = texts_of(texts).column
-    got = shares(held, rows, Sought(texts_of(texts), query, APART).words)
+    got = shares(held, rows, TextMatcher(texts_of(texts), query, APART).words)
     assert got == [oracle.word_ratio(query, text) for text in [*texts, ""]]
     got = shares(held, rows, words_of(query))
     words = oracle.words(query)
@@ -131,9 +131,9 @@ def test_words_are_found_as_the_oracle_says(texts: list[str], query: str) -> Non
 @settings(max_examples=100, deadline=None)
 @given(texts=st.lists(joined, max_size=4), query=joined)
 def test_joined_words_are_found_as_the_oracle_says(texts: list[str], query: str) -> None:
-    sought = Sought(texts_of(texts), query, JOINED)
-    assert sought.words == [oracle.normal(word) for word in mnemosyne.gate_words(query)]
-    got = shares(sought.column, np.arange(len(texts), dtype=np.uint32), sought.words)
+    matcher = TextMatcher(texts_of(texts), query, JOINED)
+    assert matcher.words == [oracle.normal(word) for word in mnemosyne.gate_words(query)]
+    got = shares(matcher.column, np.arange(len(texts), dtype=np.uint32), matcher.words)
     assert got == [mnemosyne.lexical_share(query, text) for text in texts]
 
 
@@ -209,7 +209,7 @@ def test_likenesses_are_as_the_oracle_says(
     cut = [one[:characters] if row in held.uneven else one for row, one in enumerate(texts)]
     got = column_of(cut).trigram_similarities(
         rows=list(range(len(texts))),
-        text=Sought(held, text).start(characters),
+        text=TextMatcher(held, text).start(characters),
         # Of those texts all counts: lower case may have made them longer.
         characters=characters if not held.uneven else 2 * characters + 2,
         least=least,
@@ -219,7 +219,7 @@ def test_likenesses_are_as_the_oracle_says(
             [
                 column_of([one]).trigram_similarities(
                     rows=[0],
-                    text=Sought(held, text).start(characters),
+                    text=TextMatcher(held, text).start(characters),
                     characters=100 if row in held.uneven else characters,
                     least=least,
                 )[0]
@@ -242,11 +242,11 @@ def test_beginnings_are_as_the_oracle_says(texts: list[str], text: str, characte
     for place, one in enumerate(texts):
         alike = [oracle.begins_alike(one, other, characters) for other in texts[:place]]
         assert first[place] == (alike.index(True) if True in alike else place)
-    sought = [text, *texts[::2]]
-    which = column.which_alike(rows=rows, texts=list(map(canonical, sought)), characters=characters)
+    others = [text, *texts[::2]]
+    which = column.which_alike(rows=rows, texts=list(map(canonical, others)), characters=characters)
     for place, one in enumerate(texts):
-        alike = [oracle.begins_alike(one, other, characters) for other in sought]
-        assert which[place] == (alike.index(True) if True in alike else len(sought))
+        alike = [oracle.begins_alike(one, other, characters) for other in others]
+        assert which[place] == (alike.index(True) if True in alike else len(others))
 
 
 def test_a_column_refuses_by_name() -> None:

@@ -250,3 +250,19 @@ def test_nothing_is_found_of_a_batch_that_is_rolled_back(tmp_path: Any) -> None:
         assert "oneiros-analysis" not in {thread.name for thread in threading.enumerate()}
         assert len(engine.add_many(records, now=NOW).ids) == 1_500
         assert engine.check() == []
+
+
+def test_vectors_are_brought_to_length_1_in_one_call() -> None:
+    rows = np.array([[3.0, 4.0], [0.0, -2.0]])
+    units = _core.unit_vectors(values=rows)
+    assert units is not None
+    assert units.dtype == np.float32
+    np.testing.assert_array_equal(units, np.array([[0.6, 0.8], [0.0, -1.0]], np.float32))
+    assert _core.unit_vectors(values=np.array([[1.0, 0.0], [0.0, 0.0]])) is None
+    assert _core.unit_vectors(values=np.array([[1.0, np.nan]], np.float32)) is None
+    with pytest.raises(TypeError, match="values: expected float32 or float64, got int64"):
+        _core.unit_vectors(values=np.ones((2, 2), np.int64))
+    with pytest.raises(ValueError, match=r"values: expected shape \(n, d\), got \(2,\)"):
+        _core.unit_vectors(values=np.ones(2))
+    with pytest.raises(ValueError, match="values: must be contiguous"):
+        _core.unit_vectors(values=np.ones((4, 4))[:, ::2])

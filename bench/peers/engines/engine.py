@@ -1,4 +1,4 @@
-"""What an engine offers. The text of id i is the i-th one; words are joined by one space."""
+"""The interface of an engine. The text of id i is the i-th one; words are joined by one space."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Engine(ABC):
     """An index of texts, ranked by BM25 with k1 = 1.2 and b = 0.75; queries join words by OR."""
 
     distributions: ClassVar[tuple[str, ...]]
-    """What it stands on, as the package index names it."""
+    """The packages that it uses, by their names in the package index."""
 
     kept_as: ClassVar[str | None] = None
     """Where a built index is kept for later runs, if it is: building some takes minutes."""
@@ -30,7 +30,7 @@ class Engine(ABC):
     """Whether a text can be added and deleted, be it by a rebuild."""
 
     changes: ClassVar[int] = 200
-    """How many changes are measured: fewer where each takes long."""
+    """The number of changes that are measured: fewer where each takes long."""
 
     @abstractmethod
     def build(self, texts: list[str], folder: Path) -> None:

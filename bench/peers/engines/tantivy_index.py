@@ -15,7 +15,7 @@ BUILD_BYTES, CHANGE_BYTES = 512_000_000, 64_000_000
 class Tantivy(Engine):
     """Its k1 and b are fixed, at this run's; it keeps a text's length in one byte.
 
-    Hits are not counted: the binding counts them unless told not to, and then cannot prune.
+    Hits are not counted: the binding counts them by default, and then cannot prune.
     """
 
     distributions: ClassVar[tuple[str, ...]] = ("tantivy",)

@@ -43,15 +43,24 @@ TEST_CASE("Sqlite: each function is taken from its place in SQLite's table") {
 #if __has_include(<sqlite3ext.h>)
 #define CHECK_PLACE(name) \
   CHECK(place_of(found->name) * sizeof(void*) == offsetof(sqlite3_api_routines, name))
+  CHECK_PLACE(bind_blob);
+  CHECK_PLACE(bind_double);
   CHECK_PLACE(bind_int64);
+  CHECK_PLACE(bind_null);
+  CHECK_PLACE(bind_text);
+  CHECK_PLACE(clear_bindings);
   CHECK_PLACE(column_count);
   CHECK_PLACE(column_value);
+  CHECK_PLACE(errmsg);
+  CHECK_PLACE(extended_errcode);
   CHECK_PLACE(finalize);
   CHECK_PLACE(get_autocommit);
   CHECK_PLACE(mutex_enter);
   CHECK_PLACE(mutex_leave);
   CHECK_PLACE(reset);
   CHECK_PLACE(step);
+  CHECK_PLACE(stmt_status);
+  CHECK_PLACE(total_changes);
   CHECK_PLACE(value_blob);
   CHECK_PLACE(value_bytes);
   CHECK_PLACE(value_double);

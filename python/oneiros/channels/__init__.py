@@ -1,4 +1,4 @@
-"""Channels: a query in, a ranked list of rows out. Fusion puts their lists together."""
+"""Retrieval channels: each returns a ranked list of rows for a query; fusion combines the lists."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 __all__ = ["Bits", "Kind", "RankedList", "Rows", "Scores"]
 
 Kind: TypeAlias = Literal["auto", "flat", "hnsw"]
-"""How vectors are searched: exactly, by a graph, or by what their number asks for."""
+"""Kind of vector search: exact, by an HNSW graph, or chosen by the number of vectors."""
 
 Rows: TypeAlias = "npt.NDArray[np.uint32]"
 Scores: TypeAlias = "npt.NDArray[np.float64]"
 
 Bits: TypeAlias = "npt.NDArray[np.uint8]"
-"""Rows that may be returned, bit-packed little-endian: bit r of byte r // 8 stands for row r."""
+"""Rows that may be returned as packed bits, little-endian: bit r % 8 of byte r // 8 is row r."""
 
 
 class RankedList(NamedTuple):
-    """What a channel found: best score first, equal scores by the smaller row."""
+    """Rows and scores from a channel: best score first, equal scores by the smaller row."""
 
     rows: Rows
     """Shape (n,), each row once."""
@@ -32,5 +32,5 @@ class RankedList(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.rows)

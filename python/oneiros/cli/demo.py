@@ -11,16 +11,25 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich import box
+from rich.padding import Padding
+from rich.table import Table
 
 from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError
+from oneiros.cli.search import response_document
 from oneiros.cli.stores import PROFILE_HELP, JsonOption, named_profile, opened
-from oneiros.cli.terminal import progress_bar, seconds_of
+from oneiros.cli.terminal import output, progress_bar, seconds_of, text
+from oneiros.demo import ASKED_IN, load
+from oneiros.display.escaping import snippet
+from oneiros.display.tables import day
+from oneiros.evaluation.tasks import BASELINES, demo_task, measure
+from oneiros.filters import Where
 from oneiros.runtime.dataclasses import dataclass
+from oneiros.scoring import profiles
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from oneiros.demo import DemoData, Question
     from oneiros.engine import Engine
@@ -69,8 +78,6 @@ def demo(
     nDCG and recall of the default profile over 143 judged questions, next to words alone, vectors
     alone and both by their ranks. Needs no model and leaves nothing behind.
     """
-    from oneiros.demo import load  # noqa: PLC0415
-
     measured = _measured_profiles(profile or [])
     started = time.perf_counter()
     data = load()
@@ -122,7 +129,6 @@ class DemoAnswer:
 
 
 def _answer(engine: Engine, data: DemoData, question: Question) -> DemoAnswer:
-    from oneiros.demo import ASKED_IN  # noqa: PLC0415
 
     project = ASKED_IN.get(question.id)
     memories = engine if project is None else engine.scope(project=project)
@@ -141,8 +147,6 @@ def _abstained(engine: Engine, data: DemoData) -> tuple[int, int]:
 
 def _options(data: DemoData, question: Question) -> dict[str, Any]:
     """Return how a question is asked; no search leaves a trace in the memories."""
-    from oneiros.filters import Where  # noqa: PLC0415
-
     return {
         "where": None if question.where is None else Where.from_json(question.where),
         "now": seconds_of("now", question.now),
@@ -153,9 +157,6 @@ def _options(data: DemoData, question: Question) -> dict[str, Any]:
 
 def _measured_profiles(written: list[str]) -> list[Profile]:
     """Return the default, what it is compared with, and what was named, each once."""
-    from oneiros.evaluation.tasks import BASELINES  # noqa: PLC0415
-    from oneiros.scoring import profiles  # noqa: PLC0415
-
     names = [one for name in written for one in (profiles.names() if name == ALL else [name])]
     named = [BASELINES.get(name) or named_profile("--profile", name) for name in names]
     chosen = [profiles.get(DEFAULT), *BASELINES.values(), *named]
@@ -163,7 +164,6 @@ def _measured_profiles(written: list[str]) -> list[Profile]:
 
 
 def _reports(chosen: list[Profile]) -> dict[str, Report]:
-    from oneiros.evaluation.tasks import demo_task, measure  # noqa: PLC0415
 
     task = demo_task()
     count = sum(1 for question in task.questions if question.answers)
@@ -178,7 +178,6 @@ def _document(
     reports: dict[str, Report],
     seconds: dict[str, float],
 ) -> dict[str, object]:
-    from oneiros.cli.search import response_document  # noqa: PLC0415
 
     return {
         "memory_count": len(data.memories),
@@ -209,7 +208,6 @@ def _show(
     seconds: dict[str, float],
     keep: Path | None,
 ) -> None:
-    from oneiros.cli.terminal import output, text  # noqa: PLC0415
 
     console = output()
     console.width = min(console.width, WIDTH)
@@ -234,7 +232,6 @@ def _show(
 
 
 def _show_memories(console: Console, data: DemoData) -> None:
-    from oneiros.cli.terminal import text  # noqa: PLC0415
 
     kinds = Counter(record["kind"] for record in data.memories).most_common(COMMON)
     named = ", ".join(f"{kind} {count}" for kind, count in kinds)
@@ -248,11 +245,6 @@ def _show_memories(console: Console, data: DemoData) -> None:
 
 
 def _show_answer(console: Console, one: DemoAnswer) -> None:
-    from rich.padding import Padding  # noqa: PLC0415
-
-    from oneiros.cli.terminal import text  # noqa: PLC0415
-    from oneiros.display.escaping import snippet  # noqa: PLC0415
-    from oneiros.display.tables import day  # noqa: PLC0415
 
     kind = one.question.type.replace("_", " ")
     asked = kind if one.project is None else f"{kind}, asked of the project {one.project}"
@@ -276,8 +268,6 @@ def _show_answer(console: Console, one: DemoAnswer) -> None:
 
 def _memory_lines() -> Table:
     """Return a table of one line a memory: a mark, its day, a word or a figure, its text cut."""
-    from rich.table import Table  # noqa: PLC0415
-
     table = Table.grid(padding=(0, 1, 0, 0), expand=True)
     table.add_column(width=1)
     table.add_column(no_wrap=True, style="dim")
@@ -288,9 +278,6 @@ def _memory_lines() -> Table:
 
 def _measured(reports: dict[str, Report]) -> Table:
     """Return nDCG@10 and recall@5 of each profile, over all and by type of question."""
-    from rich import box  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
     first = next(iter(reports.values()))
     table.add_column(f"{first.overall.count} questions", no_wrap=True)

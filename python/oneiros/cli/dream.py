@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from oneiros.cli import terminal
+from oneiros.cli.dream_tables import MOST_NAMED, show_removals, show_report, show_reports
 from oneiros.cli.failures import CommandError, interrupt_held, say
 from oneiros.cli.stores import (
     DEFAULT_STORE,
@@ -24,7 +25,13 @@ from oneiros.cli.stores import (
     named_profile,
     opened,
 )
-from oneiros.cli.terminal import confirm, require_writable, seconds_of
+from oneiros.cli.terminal import confirm, output, require_writable, seconds_of, text
+from oneiros.display.tables import moment
+from oneiros.dream.page import require_plots
+from oneiros.dream.report import DreamReport
+from oneiros.dream.schedule import DreamSchedule, duration_seconds
+from oneiros.errors import DreamBusy
+from oneiros.runtime.files import foreign_file, new_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -32,8 +39,6 @@ if TYPE_CHECKING:
 
     from oneiros.dream.impact import Impact
     from oneiros.dream.plan import DreamPlan
-    from oneiros.dream.report import DreamReport
-    from oneiros.dream.schedule import DreamSchedule
     from oneiros.engine import Engine
     from oneiros.scoring.profile import Profile
 
@@ -52,9 +57,6 @@ def page_file(path: Path, store: Path, read: Path | None) -> Path:
         CommandError: matplotlib is not installed, or the file cannot be written.
         ValueError: it is a folder, a symbolic link, a device or one of the store's own files.
     """
-    from oneiros.dream.page import require_plots  # noqa: PLC0415  (few draw)
-    from oneiros.runtime.files import foreign_file  # noqa: PLC0415
-
     try:
         require_plots()
     except ImportError as error:
@@ -75,9 +77,6 @@ def write_page(
         done: a plan, or what was done.
         impact: of the plan.
     """
-    from oneiros.dream.report import DreamReport  # noqa: PLC0415  (few draw)
-    from oneiros.runtime.files import new_file  # noqa: PLC0415
-
     earlier = engine.dreams()
     if isinstance(done, DreamReport):
         made = done.html(texts=removed_texts(engine, done), earlier=earlier)
@@ -119,13 +118,11 @@ def schedule_of(every: str | None, after_new: int | None) -> DreamSchedule:
         ValueError: that is no duration.
         CommandError: nothing would be a reason to dream.
     """
-    from oneiros.dream.schedule import DreamSchedule, duration_seconds  # noqa: PLC0415
-
     default = DreamSchedule()
     wanted = default.every if every is None else every
     wanted = None if wanted == _NEVER else wanted
     gap = duration_seconds("min_gap", default.min_gap)
-    if wanted is not None:  # who asks for less than the gap means it
+    if wanted is not None:  # a shorter time than the gap is meant
         gap = min(gap, duration_seconds("--every", wanted, above_zero=True))
     new = default.after_new if after_new is None else after_new or None
     if wanted is None and new is None:
@@ -164,7 +161,7 @@ def watch_dreams(
     events: SimpleQueue[Event] = SimpleQueue()
     with (
         _signals_to(events),
-        engine.keep_dreaming(schedule, profile=profile, told=events.put),
+        engine.keep_dreaming(schedule, profile=profile, on_cycle=events.put),
     ):
         typer.echo("watching; Ctrl-C ends it", err=True)
         while not isinstance(event := events.get(), signal.Signals):
@@ -206,8 +203,6 @@ def _left(events: SimpleQueue[Event]) -> Iterator[Event]:
 
 
 def _tell(event: Event, *, as_json: bool) -> None:
-    from oneiros.display.tables import moment  # noqa: PLC0415  (--help must not pay for it)
-    from oneiros.errors import DreamBusy  # noqa: PLC0415
 
     if isinstance(event, signal.Signals):
         return
@@ -333,8 +328,6 @@ def _confirmed(
     count = sum(plan.report.removed.values())
     if count:
         if not json:
-            from oneiros.cli.dream_tables import MOST_NAMED, show_removals  # noqa: PLC0415
-
             show_removals(plan.report, removed_texts(engine, plan.report, MOST_NAMED))
             typer.echo()
         memories = "1 memory" if count == 1 else f"{count} memories"
@@ -394,13 +387,10 @@ def _show(
         more = {} if impact is None else {"impact": impact.record()}
         terminal.write(report.record() | more)
         return
-    from oneiros.cli.dream_tables import MOST_NAMED, show_report  # noqa: PLC0415
 
     texts = None if is_confirmed else removed_texts(engine, report, MOST_NAMED)
     show_report(report, texts)
     if impact is not None:
-        from oneiros.cli.terminal import output, text  # noqa: PLC0415
-
         output().print()
         for line in str(impact).splitlines():
             output().print(text(line))
@@ -410,6 +400,5 @@ def _list(reports: list[DreamReport], *, json: bool) -> None:
     if json:
         terminal.write({"dreams": [report.record() for report in reports]})
         return
-    from oneiros.cli.dream_tables import show_reports  # noqa: PLC0415  (--json needs no rich)
 
     show_reports(reports)

@@ -13,6 +13,7 @@ from oneiros.cli import terminal
 from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, existing, opened
 from oneiros.cli.terminal import moment, output, show_table, text
 from oneiros.display.escaping import snippet
+from oneiros.display.tables import moment as to_the_second
 from oneiros.dream.report import RULE_WORDS, held_words
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _made_by(report: DreamReport) -> str:
 
 
 def _counts(report: DreamReport) -> tuple[str, str, str]:
-    """How much changed, and how many memories there were before and after; of some, only that."""
+    """The counts of changes and of memories before and after; of a damaged report only the damage."""
     if report.damage:
         return "", "", ""
     if report.undoes:
@@ -198,7 +199,7 @@ def _table(*groups: Iterable[str]) -> Table:
     return table
 
 
-_KINDS: Final = 4  # half-lives told on a terminal; --json tells all
+_KINDS: Final = 4  # half-lives on a terminal; --json has all
 _KIND: Final = 24  # characters of a kind
 _LEAST_DRIFT_WIDTH: Final = 100  # columns of a terminal for a table
 
@@ -235,11 +236,6 @@ def drift(
 
 
 def _show(found: Drift) -> None:
-    from rich import box  # noqa: PLC0415  (--json needs no rich)
-    from rich.table import Table  # noqa: PLC0415
-
-    from oneiros.cli.terminal import show_table, text  # noqa: PLC0415
-    from oneiros.display.tables import moment  # noqa: PLC0415
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in ("cycle", "when"):  # whole: people take ids over into "dream --undo"
@@ -251,7 +247,7 @@ def _show(found: Drift) -> None:
     for cycle in found.cycles:
         table.add_row(
             text(cycle.id),
-            text(moment(cycle.now)),
+            text(to_the_second(cycle.now)),
             text(cycle.profile + (", undone" if cycle.is_undone else "")),
             str(cycle.live),
             f"{cycle.stale_share:.1%}",
@@ -263,8 +259,7 @@ def _show(found: Drift) -> None:
 
 
 def _lives(cycle: CycleDrift) -> str:
-    from oneiros.display.escaping import snippet  # noqa: PLC0415
 
     known = [(kind, days) for kind, days in cycle.half_life_days.items() if days is not None]
-    told = ", ".join(f"{snippet(kind, _KIND)} {days:.4g}" for kind, days in known[:_KINDS])
-    return told + (", ..." if len(known) > _KINDS else "") or "-"
+    half_lives = ", ".join(f"{snippet(kind, _KIND)} {days:.4g}" for kind, days in known[:_KINDS])
+    return half_lives + (", ..." if len(known) > _KINDS else "") or "-"

@@ -11,21 +11,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich import box
+from rich.table import Table
 
 from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError
 from oneiros.cli.stores import PROFILE_HELP, JsonOption, named_profile
 from oneiros.cli.terminal import output, progress_bar, text
 from oneiros.display.escaping import one_line
+from oneiros.evaluation import collection, tuning
+from oneiros.evaluation.ablation import ablate, without_each_part
+from oneiros.evaluation.tasks import BASELINES, demo_task, measure, task_of
+from oneiros.evaluation.tuning import Parameter, value_at
+from oneiros.runtime.files import new_file
+from oneiros.scoring import profiles
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from oneiros.evaluation.ablation import Ablation
     from oneiros.evaluation.metrics import Gain
     from oneiros.evaluation.run import Report, Scores
     from oneiros.evaluation.tasks import Task
-    from oneiros.evaluation.tuning import Parameter, Tuning
+    from oneiros.evaluation.tuning import Tuning
     from oneiros.scoring.profile import Profile
 
 __all__ = [
@@ -191,8 +197,6 @@ def _bounds(figure: str, gain: Gain | None) -> Row:
 
 
 def _table(head: str, title: str) -> Table:
-    from rich import box  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
 
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title=title, title_justify="left"
@@ -226,9 +230,6 @@ def evaluate(
     Every question is asked for 20 results; none strengthens a memory. --without measures oneiros
     where no profile is named.
     """
-    from oneiros.evaluation import collection  # noqa: PLC0415
-    from oneiros.evaluation.tasks import demo_task, task_of  # noqa: PLC0415
-
     if csv and json:
         msg = "--csv, --json: only one of them"
         raise CommandError(msg)
@@ -262,8 +263,6 @@ def evaluate(
 
 
 def _chosen(names: list[str] | None, is_ablated: bool) -> list[Profile]:
-    from oneiros.evaluation.tasks import BASELINES  # noqa: PLC0415
-    from oneiros.scoring import profiles  # noqa: PLC0415
 
     if not names:
         names = ["oneiros"] if is_ablated else [*BASELINES, *profiles.names()]
@@ -275,7 +274,6 @@ def _chosen(names: list[str] | None, is_ablated: bool) -> list[Profile]:
 
 
 def _measured(tasks: list[Task], chosen: list[Profile]) -> Measured:
-    from oneiros.evaluation.tasks import measure  # noqa: PLC0415
 
     found: Measured = {one.name: {} for one in chosen}
     for task in tasks:
@@ -286,7 +284,6 @@ def _measured(tasks: list[Task], chosen: list[Profile]) -> Measured:
 
 
 def _ablated(tasks: list[Task], chosen: list[Profile]) -> Ablations:
-    from oneiros.evaluation.ablation import ablate, without_each_part  # noqa: PLC0415
 
     found: Ablations = {}
     for task in tasks:
@@ -323,13 +320,10 @@ def tune(
 ) -> None:
     """Find better numbers on some of the judged questions, and measure them on the others.
 
-    What is found is told as changes to the profile's TOML, and only where the gain in nDCG@10 is
+    The result is printed as changes to the profile's TOML, and only if the gain in nDCG@10 is
     beyond chance. A collection is a folder as for oneiros evaluate; k1 and b hold for a store that
     is made with the profile.
     """
-    from oneiros.evaluation import collection, tuning  # noqa: PLC0415
-    from oneiros.evaluation.tasks import demo_task, task_of  # noqa: PLC0415
-
     if write is not None:
         _require_file("--output", write)
     chosen = named_profile("--profile", profile)
@@ -350,8 +344,6 @@ def tune(
             msg = f"--over: {error}" if parameters else str(error)
             raise CommandError(msg) from error
     if write is not None and found.is_better:
-        from oneiros.runtime.files import new_file  # noqa: PLC0415
-
         with new_file(write) as file:
             file.write(found.tuned.to_toml().encode())
     if json:
@@ -374,7 +366,6 @@ def _require_file(option: str, path: Path) -> None:
 
 
 def _parameter(written: str) -> Parameter:
-    from oneiros.evaluation.tuning import Parameter  # noqa: PLC0415
 
     path, _, values = written.partition("=")
     try:
@@ -385,10 +376,6 @@ def _parameter(written: str) -> Parameter:
 
 
 def _changes_table(found: Tuning) -> Table:
-    from rich import box  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-
-    from oneiros.evaluation.tuning import value_at  # noqa: PLC0415
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("number")
@@ -409,11 +396,11 @@ def _changes_table(found: Tuning) -> Table:
 def _told(found: Tuning, write: Path | None) -> list[str]:
     """Return what came of it, in lines."""
     measured = f"{found.trial_count} profiles measured; on questions not tuned on, nDCG@10 gains"
-    told = [f"{measured} {found.gain} (95 %)"]
+    lines = [f"{measured} {found.gain} (95 %)"]
     if not found.is_better:
-        return [*told, "nothing is better beyond chance: the profile stays as it is"]
-    told += _difference(found)
-    return told if write is None else [*told, f"written: {write}"]
+        return [*lines, "nothing is better beyond chance: the profile stays as it is"]
+    lines += _difference(found)
+    return lines if write is None else [*lines, f"written: {write}"]
 
 
 def _difference(found: Tuning) -> list[str]:

@@ -1,4 +1,4 @@
-"""How a command fails: one line on stderr, and an exit code that says whose fault it was."""
+"""Failures of commands: one line on stderr, and an exit code that says whose fault it was."""
 
 from __future__ import annotations
 

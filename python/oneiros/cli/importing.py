@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneiros._lazy import np
-from oneiros.cli import terminal
+from oneiros.cli import sources, terminal
 from oneiros.cli.failures import FAILED, INTERRUPTED, CommandError, interrupt_held
 from oneiros.cli.stores import (
     DEFAULT_STORE,
@@ -28,6 +28,7 @@ from oneiros.cli.terminal import progress_bar
 from oneiros.clock import system_clock
 from oneiros.display.escaping import one_line
 from oneiros.errors import DuplicateId, OneirosError
+from oneiros.model.memory import Memory
 from oneiros.models.embedders import check, name_of
 from oneiros.runtime.dataclasses import asdict, dataclass, field
 
@@ -47,7 +48,7 @@ BATCH = 1000  # rows a transaction
 
 
 class OnError(StrEnum):
-    """What a row that cannot be stored does."""
+    """The effect of a row that cannot be stored."""
 
     RAISE = "raise"
     SKIP = "skip"
@@ -55,7 +56,7 @@ class OnError(StrEnum):
 
 
 class OnConflict(StrEnum):
-    """What an id that exists does."""
+    """The effect of an id that exists."""
 
     RAISE = "raise"
     UPDATE = "update"
@@ -63,7 +64,7 @@ class OnConflict(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """What an import has done so far; true at every moment, so also when it is interrupted."""
+    """The work of an import so far, true at every moment, so also when it is interrupted."""
 
     stored: int = 0
     unchanged: int = 0
@@ -78,7 +79,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """How rows are treated."""
+    """The treatment of rows."""
 
     on_error: OnError
     on_conflict: OnConflict
@@ -103,7 +104,8 @@ def import_memories(
         typer.Option("--extra-to-metadata", help="Keep columns that are no field in metadata."),
     ] = False,
     on_error: Annotated[
-        OnError, typer.Option(help="A bad row stops, is passed over, or is passed over and told.")
+        OnError,
+        typer.Option(help="A bad row stops the import, is skipped, or is skipped and reported."),
     ] = OnError.RAISE,
     on_conflict: Annotated[
         OnConflict, typer.Option(help="An id that exists is an error, or is updated.")
@@ -168,7 +170,6 @@ def _rows(file: Path | None, git: Path | None, *, extra_to_metadata: bool) -> It
 
         return git_history.rows(git)
     assert file is not None
-    from oneiros.cli import sources  # noqa: PLC0415
 
     return sources.open_file(file, extra_to_metadata=extra_to_metadata)
 
@@ -282,8 +283,6 @@ def _readable(batch: list[Row], rules: Rules, tally: Tally) -> list[Placed]:
 
 def _placed(rows: list[Placed], error: Exception) -> str:
     """Return the message with the place of the first record that breaks a rule by itself."""
-    from oneiros.model.memory import Memory  # noqa: PLC0415  (heavy)
-
     now = system_clock()
     for place, record in rows:
         try:

@@ -25,16 +25,26 @@ from oneiros.cli.stores import (
     named_profile,
     opened,
 )
-from oneiros.cli.terminal import moment, progress_bar, seconds_of, text
+from oneiros.cli.terminal import moment, output, progress_bar, seconds_of, text
+from oneiros.clock import system_clock
 from oneiros.display.escaping import one_line
+from oneiros.rescoring.files import (
+    FileReport,
+    ScoreColumn,
+    compare_file,
+    open_source,
+    require_target,
+    rescore_file,
+)
+from oneiros.rescoring.rescore import chosen_profiles
 from oneiros.runtime.dataclasses import asdict
+from oneiros.runtime.threads import checked_threads
+from oneiros.scoring.promotion import Promotion
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from oneiros.rescoring.comparison import Comparison, ScoreDistribution
-    from oneiros.rescoring.files import FileReport
-    from oneiros.rescoring.files.compare import ScoreColumn
     from oneiros.scoring.profile import Profile
 
 __all__ = ["comparison_tables", "promote", "rescore"]
@@ -131,7 +141,6 @@ def promote(
     if json:
         terminal.write(asdict(report))
         return
-    from oneiros.cli.terminal import output, text  # noqa: PLC0415
 
     console = output()
     for line in str(report).splitlines():
@@ -142,7 +151,7 @@ COLUMN = "column:"
 
 
 class Invalid(StrEnum):
-    """What a value out of its range does."""
+    """The effect of a value out of its range."""
 
     RAISE = "raise"
     NAN = "nan"
@@ -248,7 +257,6 @@ def _write(
     *,
     is_shown: bool,
 ) -> dict[str, object]:
-    from oneiros.rescoring.files import FileReport, open_source, rescore_file  # noqa: PLC0415
 
     report = FileReport()
     started = time.perf_counter()
@@ -296,8 +304,6 @@ def _compare(
     threshold: float | None,
     top: list[int] | None,
 ) -> Comparison:
-    from oneiros.clock import system_clock  # noqa: PLC0415
-    from oneiros.rescoring.files import compare_file, open_source  # noqa: PLC0415
 
     with open_source(source) as opened:
         total = opened.row_count
@@ -315,7 +321,6 @@ def _compare(
 
 
 def _least(threshold: float | None) -> float | None:
-    from oneiros.scoring.promotion import Promotion  # noqa: PLC0415
 
     try:
         return None if threshold is None else Promotion(threshold=threshold).threshold
@@ -325,7 +330,6 @@ def _least(threshold: float | None) -> float | None:
 
 
 def _thread_count(threads: int | None) -> int:
-    from oneiros.runtime.threads import checked_threads  # noqa: PLC0415
 
     try:
         return checked_threads(threads)
@@ -342,23 +346,19 @@ def _require_files(source: Path, target: Path | None) -> None:
     if target is None:
         return
     try:
-        from oneiros.rescoring.files import require_target  # noqa: PLC0415
-
         require_target(target)
     except ImportError:
-        return  # told when the source is opened
+        return  # reported when the source is opened
     except ValueError as error:
         raise CommandError(str(error)) from error
 
 
 def _profiles(written: list[str]) -> list[Profile]:
-    from oneiros.rescoring.rescore import chosen_profiles  # noqa: PLC0415
 
     return chosen_profiles([named_profile("--profile", one) for one in written])
 
 
 def _side(written: str) -> Profile | ScoreColumn:
-    from oneiros.rescoring.files import ScoreColumn  # noqa: PLC0415
 
     if written.startswith(COLUMN):
         return ScoreColumn(written.removeprefix(COLUMN))
@@ -406,7 +406,6 @@ def _report(report: FileReport, target: Path, seconds: float) -> None:
 
 
 def _show(found: Comparison) -> None:
-    from oneiros.cli.terminal import output  # noqa: PLC0415
 
     console = output()
     for table in comparison_tables(found):

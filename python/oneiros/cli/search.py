@@ -8,7 +8,13 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
+from rich import box
+from rich.table import Table
+from rich.table import Table as RichTable
+from rich.text import Text
+from rich.tree import Tree
 
+from oneiros import filters
 from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError
 from oneiros.cli.stores import (
@@ -20,7 +26,7 @@ from oneiros.cli.stores import (
     named_profile,
     opened,
 )
-from oneiros.cli.terminal import range_of, seconds_of, text
+from oneiros.cli.terminal import output, range_of, seconds_of, text
 from oneiros.display.escaping import snippet
 from oneiros.display.tables import columns_of, day
 
@@ -28,9 +34,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import JustifyMethod, RenderableType
-    from rich.table import Table as RichTable
-    from rich.text import Text
-    from rich.tree import Tree
 
     from oneiros.display.tables import Branch, DisplayTable
     from oneiros.explain.why_not import WhyNot
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SearchCommand",
     "asks",
+    "described",
     "get",
     "memory_document",
     "parts",
@@ -49,7 +53,6 @@ __all__ = [
     "rich_tree",
     "search",
     "summary",
-    "told",
     "why_not",
     "why_not_document",
     "why_not_parts",
@@ -72,9 +75,6 @@ def results_table(
             they stand below each text instead.
         right: ids known to answer the question, marked as such.
     """
-    from rich import box  # noqa: PLC0415  (--json needs no rich)
-    from rich.table import Table as RichTable  # noqa: PLC0415
-
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("#", no_wrap=True)
     table.add_column("memory", ratio=1, overflow="fold")
@@ -86,7 +86,7 @@ def results_table(
         table.add_column(text(name.replace("_", "\n")), justify="right", no_wrap=True)
     for rank, result in enumerate(response.results, start=1):
         figures = (*_ranks(result, channels), *_values(result, factors))
-        shown = told(result)
+        shown = described(result)
         if figures and not is_wide:
             pairs = zip((*channels, *factors), figures, strict=True)
             named = ", ".join(f"{name} {figure}" for name, figure in pairs)
@@ -96,10 +96,8 @@ def results_table(
     return table
 
 
-def told(result: SearchResult) -> Text:
-    """Return what a result is: the beginning of its text, then id, kind and day; it is read here."""
-    from rich.text import Text  # noqa: PLC0415
-
+def described(result: SearchResult) -> Text:
+    """Return the beginning of a result's text, then id, kind and day. Reads the memory."""
     memory = result.memory
     occurred = memory.created_at if memory.event_at is None else memory.event_at
     title = f"{snippet(memory.title, SNIPPET)}: " if memory.title else ""
@@ -135,7 +133,7 @@ def response_document(response: SearchResponse) -> dict[str, object]:
 
 
 def memory_document(memory: Memory) -> dict[str, object]:
-    """Return every field but the vector, of which only the width is told; times in ISO 8601."""
+    """Return every field but the vector, which only its width stands for; times in ISO 8601."""
     record = memory.to_record(iso=True)
     record.pop("embedding")
     width = None if memory.embedding is None else len(memory.embedding)
@@ -197,27 +195,25 @@ def parts(response: SearchResponse, width: int) -> Iterator[Tree | RichTable]:
         yield from _tables(response.table(), width)
 
 
-def why_not_parts(told: WhyNot) -> Iterator[Tree | RichTable | str]:
-    """Yield the tree of the answer, and its figures beside those of the last place returned."""
-    yield rich_tree(told.tree())
-    if told.kth is not None and told.channels and not told.is_returned:
+def why_not_parts(reasons: WhyNot) -> Iterator[Tree | RichTable | str]:
+    """Yield the tree of the reasons, and their figures next to those of the last result."""
+    yield rich_tree(reasons.tree())
+    if reasons.kth is not None and reasons.channels and not reasons.is_returned:
         yield ""
-        yield _rich_table(told.table())
+        yield _rich_table(reasons.table())
 
 
-def why_not_document(told: WhyNot) -> dict[str, object]:
+def why_not_document(reasons: WhyNot) -> dict[str, object]:
     """Return the whole answer as JSON values."""
     derived = ("is_returned", "score", "kth_score", "gap", "verdict", "lacked")
-    return dataclasses.asdict(told) | {name: getattr(told, name) for name in derived}
+    return dataclasses.asdict(reasons) | {name: getattr(reasons, name) for name in derived}
 
 
 def _result_trees(response: SearchResponse) -> Iterator[Tree]:
     """Yield each result's text over the tree of its score; memories are read here."""
-    from rich.text import Text  # noqa: PLC0415  (--json needs no rich)
-
     for rank, result in enumerate(response.results, start=1):
         if result.explanation is not None:
-            label = Text(f"{rank}  ").append_text(told(result))
+            label = Text(f"{rank}  ").append_text(described(result))
             tree = result.explanation.tree()
             yield rich_tree(tree._replace(label=""), label, first=tree.label)
 
@@ -230,8 +226,6 @@ def rich_tree(root: Branch, label: RenderableType | None = None, *, first: str =
         label: stands in place of the root's own.
         first: one more branch, before the others.
     """
-    from rich.tree import Tree  # noqa: PLC0415
-
     tree = Tree(text(root.label) if label is None else label, guide_style="dim")
     if first:
         tree.add(text(first, style="bold"))
@@ -242,9 +236,6 @@ def rich_tree(root: Branch, label: RenderableType | None = None, *, first: str =
 
 def _rich_table(table: DisplayTable, columns: Iterable[int] | None = None) -> RichTable:
     """Return a table of literal texts, of these columns; None: of all."""
-    from rich import box  # noqa: PLC0415
-    from rich.table import Table as RichTable  # noqa: PLC0415
-
     rows = table.shown()
     shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     chosen = list(range(len(table.columns)) if columns is None else columns)
@@ -300,7 +291,7 @@ class SearchCommand(NamedTuple):
     query: str
     store: Path
     options: dict[str, Any]
-    """What ``Engine.search`` and ``Engine.why_not`` take by these names."""
+    """The keywords of ``Engine.search`` and ``Engine.why_not``."""
 
 
 def _asked(
@@ -391,7 +382,6 @@ def _condition(where: str | None, **named: list[str] | None) -> Where | None:
     given = {name: values for name, values in named.items() if values}
     if where is None and not given:
         return None
-    from oneiros import filters  # noqa: PLC0415  (bitmaps)
 
     try:
         condition = filters.where(**given)
@@ -416,7 +406,6 @@ def search(
             asked.query, **asked.options, explain=explain, reinforce=False if no_reinforce else None
         )
         # Inside the block: the memories of results are read from the store when first touched.
-        from oneiros.cli.terminal import output, text  # noqa: PLC0415
 
         if json:
             terminal.write(response_document(response))
@@ -439,14 +428,13 @@ def why_not(
 ) -> None:
     """Tell why a search does not return a memory; the memory is left as it is."""
     with opened(existing(asked.store)) as engine:
-        told = engine.why_not(asked.query, id, **asked.options)
-    from oneiros.cli.terminal import output  # noqa: PLC0415
+        reasons = engine.why_not(asked.query, id, **asked.options)
 
     if json:
-        terminal.write(why_not_document(told))
+        terminal.write(why_not_document(reasons))
         return
     console = output()
-    for part in why_not_parts(told):
+    for part in why_not_parts(reasons):
         console.print(part)
 
 
@@ -467,9 +455,6 @@ def get(
 
 
 def _show(memory: Memory, document: dict[str, object]) -> None:
-    from rich.table import Table  # noqa: PLC0415
-
-    from oneiros.cli.terminal import output, text  # noqa: PLC0415
 
     table = Table.grid(padding=(0, 2))
     for name, value in document.items():

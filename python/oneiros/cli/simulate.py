@@ -6,17 +6,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from rich import box
+from rich.table import Table
 
 from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError
 from oneiros.cli.stores import PROFILE_HELP, JsonOption, named_profile
 from oneiros.cli.terminal import output, progress_bar, require_writable, show_table, text
+from oneiros.model.validation import require_number
 from oneiros.runtime.dataclasses import replace
+from oneiros.runtime.files import new_file
+from oneiros.simulation import figures, run, script
+from oneiros.simulation.figures import grouped
+from oneiros.simulation.plots import drawn, page, require_matplotlib
+from oneiros.simulation.run import SHORTEST_DAYS
+from oneiros.simulation.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from rich.table import Table
 
     from oneiros.scoring.profile import Profile
     from oneiros.simulation.figures import Course, Lives, Told
@@ -27,7 +34,7 @@ __all__ = ["simulate"]
 
 _ALL: Final = ("oneiros", "reverie", "cognitive", "mnemosyne", "omega", "ciar")
 _DEMO: Final = "demo"
-"""What --data calls the demo's own memories."""
+"""The name of the demo's memories for --data."""
 
 
 def simulate(
@@ -52,7 +59,7 @@ def simulate(
     data: Annotated[
         Path | None,
         typer.Option(
-            help="Tell these JSON lines instead: a memory each, with questions about it and the id"
+            help="Use these JSON lines instead: a memory each, with questions about it and the id"
             ' that it replaces; or "demo".'
         ),
     ] = None,
@@ -66,18 +73,16 @@ def simulate(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Let memories live for a year on a clock that nobody waits for, with dreams and without.
+    """Simulate a year of a memory on a virtual clock, with dreams and without.
 
-    Sessions tell memories and ask about earlier ones: by popularity, and about what was told lately.
-    Facts change; half of the time nobody says so. Measured each month, over the facts that are still
-    relevant (asked about in the last 30 or the next 90 days): how many are found among the first ten
-    results (recall@10), in how many answers an untrue memory of the fact stands above all that hold
-    (misled) or stands at all (untrue). Shown is how things are at the end, the shares as means over
-    the months, all as means over the seeds; then what dreams took away, by kind and rule. --json has
-    every month. oneiros is run where no profile is named.
+    Sessions add memories and query earlier ones, popular and recent ones more often. Facts change,
+    and half of the changes are not announced. Each month measures, over the facts that are queried
+    in the last 30 or the next 90 days: the share found among the first ten results (recall@10), and
+    the share of responses in which an outdated memory of the fact stands above all true ones
+    (misled) or stands at all (untrue). The tables show the figures at the end, shares as means over
+    the months, all as means over the seeds, then the memories that dreams removed by kind and rule.
+    --json has every month. The default profile is oneiros.
     """
-    from oneiros.simulation.figures import grouped  # noqa: PLC0415
-
     chosen = _chosen(profile)
     if data is not None and memories is not None:
         msg = "--memories, --data: only one of them; the data are as many as they are"
@@ -89,15 +94,15 @@ def simulate(
     worlds = _worlds(days, memories, seed or [0], None if data is None else _script(data))
     every = None if no_dream else _interval(dream_every)
     courses = list(_lived(worlds, chosen, every))
-    told = list(_told(worlds, grouped(courses)))
+    tables = list(_tables(worlds, grouped(courses)))
     if json:
         terminal.write(_document(worlds, every, courses))
     else:
-        for place, one in enumerate(told):
+        for place, one in enumerate(tables):
             if place:
                 output().print()
             show_table(_table(one))
-    _draw(plot, html, grouped(courses), told)  # last: should it fail, the figures are told
+    _draw(plot, html, grouped(courses), tables)  # last: if it fails, the figures are shown
 
 
 def _chosen(names: list[str] | None) -> list[Profile]:
@@ -115,9 +120,6 @@ def _interval(days: float | None) -> float:
     Raises:
         ValueError: they break their rule.
     """
-    from oneiros.model.validation import require_number  # noqa: PLC0415
-    from oneiros.simulation.run import SHORTEST_DAYS  # noqa: PLC0415
-
     return 1.0 if days is None else require_number("--dream-every", days, low=SHORTEST_DAYS)
 
 
@@ -128,7 +130,6 @@ def _check_pictures(plot: Path | None, html: Path | None, data: Path | None) -> 
         raise CommandError(msg)
     if plot is None and html is None:
         return
-    from oneiros.simulation.plots import require_matplotlib  # noqa: PLC0415
 
     option = "--plot" if plot is not None else "--html"
     try:
@@ -144,7 +145,6 @@ def _check_pictures(plot: Path | None, html: Path | None, data: Path | None) -> 
 
 
 def _script(data: Path) -> Script:
-    from oneiros.simulation import script  # noqa: PLC0415
 
     if str(data) == _DEMO:
         return script.demo_script()
@@ -158,7 +158,6 @@ def _script(data: Path) -> Script:
 def _worlds(
     days: float, memories: int | None, seeds: list[int], script: Script | None
 ) -> list[World]:
-    from oneiros.simulation.workload import Workload  # noqa: PLC0415
 
     if len(set(seeds)) < len(seeds):
         msg = f"--seed: each once, got {', '.join(map(str, seeds))}"
@@ -171,8 +170,6 @@ def _worlds(
 
 def _lived(worlds: list[World], chosen: list[Profile], every: float | None) -> Iterator[Course]:
     """Yield the lives of each profile without dreams, then with them, where it has any."""
-    from oneiros.simulation import run  # noqa: PLC0415
-
     lives = [
         (profile, interval, world)
         for profile in chosen
@@ -188,8 +185,7 @@ def _lived(worlds: list[World], chosen: list[Profile], every: float | None) -> I
             yield run.simulate(world, profile, dream_every_days=interval, advance=advance)
 
 
-def _told(worlds: list[World], lives: Sequence[Lives]) -> Iterator[Told]:
-    from oneiros.simulation import figures  # noqa: PLC0415
+def _tables(worlds: list[World], lives: Sequence[Lives]) -> Iterator[Told]:
 
     first = worlds[0]
     seeds = ", ".join(str(world.seed) for world in worlds)
@@ -200,40 +196,32 @@ def _told(worlds: list[World], lives: Sequence[Lives]) -> Iterator[Told]:
         yield forgotten
 
 
-def _draw(plot: Path | None, html: Path | None, lives: list[Lives], told: list[Told]) -> None:
+def _draw(plot: Path | None, html: Path | None, lives: list[Lives], tables: list[Told]) -> None:
     if plot is not None:
-        from oneiros.simulation.plots import drawn  # noqa: PLC0415
-
         _write(plot, drawn(lives, plot.suffix.removeprefix(".")))
     if html is not None:
-        from oneiros.simulation.plots import page  # noqa: PLC0415
-
-        _write(html, page(lives, told, "Simulated lives").encode())
+        _write(html, page(lives, tables, "Simulated lives").encode())
 
 
 def _write(path: Path, made: bytes) -> None:
     """Write a file, whole or not at all."""
-    from oneiros.runtime.files import new_file  # noqa: PLC0415
-
     with new_file(path) as file:
         file.write(made)
 
 
-def _table(told: Told) -> Table:
-    from rich import box  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
+def _table(tables: Told) -> Table:
 
     table = Table(
-        title=text(told.title),
+        title=text(tables.title),
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         show_edge=False,
     )
-    for place, head in enumerate(told.heads):
+    for place, head in enumerate(tables.heads):
         table.add_column(
-            text(head), justify="left" if place < told.names else "right", no_wrap=True
+            text(head), justify="left" if place < tables.names else "right", no_wrap=True
         )
-    for row in told.rows:
+    for row in tables.rows:
         table.add_row(*map(text, row))
     return table
 

@@ -9,9 +9,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import apsw
+import numpy as np
 import typer
+from rich import box
+from rich.table import Table
 
-from oneiros import __version__
+from oneiros import __version__, _core
 from oneiros.cli import terminal
 from oneiros.cli.failures import FAILED, CommandError, interrupt_held
 from oneiros.cli.stores import (
@@ -24,8 +28,10 @@ from oneiros.cli.stores import (
     opened,
     without_vector,
 )
-from oneiros.cli.terminal import confirm, moment, seconds_of
-from oneiros.display.escaping import one_line
+from oneiros.cli.terminal import confirm, moment, output, seconds_of, show_table, text
+from oneiros.clock import system_clock
+from oneiros.display.escaping import one_line, snippet
+from oneiros.model.validation import require_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,11 +93,6 @@ def machine() -> dict[str, str]:
 
     The path is the best that the machine has, or the one that the variable ONEIROS_SIMD names.
     """
-    import apsw  # noqa: PLC0415
-    import numpy as np  # noqa: PLC0415
-
-    from oneiros import _core  # noqa: PLC0415
-
     return {
         "oneiros": __version__,
         "python": platform.python_version(),
@@ -126,7 +127,6 @@ def _looked_at(path: Path, needle: str | None, *, deep: bool) -> tuple[list[str]
 
 
 def _tell(store: Path | None, problems: list[str]) -> None:
-    from oneiros.cli.terminal import output, text  # noqa: PLC0415
 
     console = output()
     for problem in problems:
@@ -139,8 +139,6 @@ def _tell(store: Path | None, problems: list[str]) -> None:
 
 def _tell_vectors(figures: Mapping[str, Any]) -> None:
     """Print a note on missing vectors, for a store that has an embedder."""
-    from oneiros.cli.terminal import output, text  # noqa: PLC0415
-
     if figures["embedder"] and figures["without_vector"]:
         output().print(text(f"note: {without_vector(figures['without_vector'])}"))
     if unfinished := figures["reembedding"]:
@@ -152,9 +150,6 @@ def _tell_vectors(figures: Mapping[str, Any]) -> None:
 
 
 def _show(figures: Mapping[str, object]) -> None:
-    from rich.table import Table  # noqa: PLC0415
-
-    from oneiros.cli.terminal import output, text  # noqa: PLC0415
 
     table = Table.grid(padding=(0, 2))
     for name, value in _flat(figures):
@@ -179,7 +174,7 @@ def restore(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Take one memory back that a dream cycle or anybody deleted or archived.
+    """Bring back a memory that was deleted or archived, by a dream cycle or otherwise.
 
     That counts as a use of it, so that the next cycle does not find it stale again.
     """
@@ -189,7 +184,6 @@ def restore(
     if json:
         terminal.write({"id": id, "restored": was_away})
         return
-    from oneiros.cli.terminal import output, text  # noqa: PLC0415  (--json needs no rich)
 
     output().print(text(f"{id}: restored" if was_away else f"{id}: it was not away"))
 
@@ -217,9 +211,6 @@ def purge(
 
     It shows which memories these are, and asks. Text, vector and links go; nothing brings them back.
     """
-    from oneiros.clock import system_clock  # noqa: PLC0415  (--help must not pay for it)
-    from oneiros.model.validation import require_number  # noqa: PLC0415
-
     require_number("--older-than", older_than, low=0.0)
     given = seconds_of("--now", now)
     clock = (
@@ -241,11 +232,6 @@ def purge(
 
 
 def _show_purged(first: Sequence[Memory | None], count: int, days: float) -> None:
-    from rich import box  # noqa: PLC0415  (--json needs no rich)
-    from rich.table import Table  # noqa: PLC0415
-
-    from oneiros.cli.terminal import output, show_table, text  # noqa: PLC0415
-    from oneiros.display.escaping import snippet  # noqa: PLC0415
 
     console = output()
     if not count:
@@ -302,7 +288,7 @@ def embed(
             count = engine.embed_missing(progress=is_shown)
         figures = engine.stats()
     if json:
-        told = {"store": str(store), "embedded": count, "embedder": figures["embedder"]}
-        terminal.write({**told, "without_vector": figures["without_vector"]})
+        outcome = {"store": str(store), "embedded": count, "embedder": figures["embedder"]}
+        terminal.write({**outcome, "without_vector": figures["without_vector"]})
     else:
         sys.stdout.write(f"{count} embedded: {one_line(str(store))}\n")

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from oneiros.cli.failures import CommandError
+from oneiros.engine import QuietEngine
+from oneiros.lexical import analyzers
+from oneiros.scoring import profiles
+from oneiros.scoring.profile import Profile
 
 if TYPE_CHECKING:
     from oneiros.engine import Engine
     from oneiros.models.embedders import Embedder
-    from oneiros.scoring.profile import Profile
 
 __all__ = [
     "DEFAULT_STORE",
@@ -41,8 +44,6 @@ def named_profile(option: str, written: str) -> Profile:
     Raises:
         CommandError: there is none; what the profile's own rules refuse, in their words.
     """
-    from oneiros.scoring import profiles  # noqa: PLC0415  (--help must not pay for it)
-
     name, _, preset = written.rpartition(":") if ":" in written else (written, "", "")
     try:
         if name.endswith(_FILES):
@@ -56,8 +57,6 @@ def named_profile(option: str, written: str) -> Profile:
 
 
 def _from_file(path: Path, preset: str) -> Profile:
-    from oneiros.scoring import profiles  # noqa: PLC0415
-    from oneiros.scoring.profile import Profile  # noqa: PLC0415
 
     if not preset:
         return Profile.from_toml(path.read_text(encoding="utf-8"))
@@ -177,17 +176,13 @@ def opened(
 
     Args:
         path: the store's file.
-        analyzer: how its words are told from now on; None: as before.
+        analyzer: for its words from now on; None: as before.
         embedder: for texts without a vector; None: none, without a warning.
 
     Raises:
         CommandError: no such analyzer, or its package is not installed.
     """
-    from oneiros.engine import QuietEngine  # noqa: PLC0415  (--help must not pay for it)
-
     if analyzer is not None:
-        from oneiros.lexical import analyzers  # noqa: PLC0415
-
         try:
             analyzers.make(analyzer)
         except (ValueError, ImportError) as error:

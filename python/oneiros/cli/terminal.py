@@ -13,15 +13,19 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
+from rich import progress
+from rich.console import Console
+from rich.text import Text
+
 from oneiros.cli.failures import FAILED, CommandError
 from oneiros.display.escaping import visible
+from oneiros.model.validation import moment as check
+from oneiros.runtime.files import require_replaceable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
 __all__ = [
     "confirm",
@@ -51,8 +55,6 @@ def require_writable(option: str, path: Path, others: Mapping[str, Path | None])
             names the same file.
         ValueError: it is a symbolic link, a folder or a device.
     """
-    from oneiros.runtime.files import require_replaceable  # noqa: PLC0415  (few write)
-
     folder = path.absolute().parent
     if not folder.is_dir():
         msg = f"{option}: {path.parent}: no such folder"
@@ -108,8 +110,6 @@ def seconds_of(name: str, written: str | None) -> float | None:
     Raises:
         ValueError: anything else, naming the option and the value.
     """
-    from oneiros.model.validation import moment as check  # noqa: PLC0415  (--help needs it not)
-
     if written is None:
         return None
     try:
@@ -174,8 +174,6 @@ def confirm(question: str, refusal: str) -> None:
 
 def text(stored: str, style: str = "") -> Text:
     """Return rich text that holds ``stored`` literally: no markup, no escapes."""
-    from rich.text import Text  # noqa: PLC0415  (--json needs no rich)
-
     return Text(visible(stored), style=style)
 
 
@@ -204,8 +202,8 @@ def show_table(table: Table, least: int | None = None) -> None:
     name = ""
     for first, *others in zip(*(column.cells for column in table.columns), strict=True):
         name = str(first) or name
-        told = (f"{head} {cell}" for head, cell in zip(heads, others, strict=True) if str(cell))
-        console.print(text(f"{name}: {'; '.join(told)}"))
+        cells = (f"{head} {cell}" for head, cell in zip(heads, others, strict=True) if str(cell))
+        console.print(text(f"{name}: {'; '.join(cells)}"))
 
 
 @contextmanager
@@ -222,7 +220,6 @@ def progress_bar(label: str, total: int | None) -> Iterator[Advance]:
     if not sys.stderr.isatty():
         yield _nothing
         return
-    from rich import progress  # noqa: PLC0415
 
     columns = (
         progress.TextColumn("{task.description}"),
@@ -240,7 +237,6 @@ def _nothing(_steps: int) -> None:
 
 
 def _console(stream: TextIO) -> Console:
-    from rich.console import Console  # noqa: PLC0415
 
     width = None if stream.isatty() else PLAIN_WIDTH
     return Console(file=stream, highlight=False, markup=False, emoji=False, width=width)

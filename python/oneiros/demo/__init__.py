@@ -1,9 +1,9 @@
-"""The demo's own data: a year in the life of a software team's assistant.
+"""Data of the demo: a year in the life of a software team's assistant.
 
-Written for Oneiros, under its licence. Files of this folder:
+Written for Oneiros, under its licence. Files in this folder:
 
-- ``memories.jsonl``: one record a line, fields of :class:`oneiros.Memory`
-- ``questions.jsonl``: one judged question a line, see :class:`Question`
+- ``memories.jsonl``: one record per line, with fields of :class:`oneiros.Memory`
+- ``questions.jsonl``: one judged question per line, see :class:`Question`
 - ``memories.f16.npy``, ``questions.f16.npy``: their vectors (all-MiniLM-L6-v2, 384 wide, unit
   length, float16), row i for line i of the file of that name
 """
@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from oneiros.evaluation.collection import read_vectors
 from oneiros.runtime.dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ QUESTION_TYPES = (
 
 SHOWN = ("q025", "q005", "q109", "q057", "q129", "q124")
 ASKED_IN = {"q124": "Undertow"}
-"""Shown question -> the project whose memories it is asked of."""
+"""Shown question -> the project to search."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,21 +51,21 @@ class Question:
     type: str
     """One of :data:`QUESTION_TYPES`."""
     answers: Mapping[str, float]
-    """Memory id -> grade, 2 the answer itself, 1 of help; empty when unanswerable."""
+    """Memory id -> grade, 2 for the answer itself, 1 for a helpful one; empty if unanswerable."""
     now: str
-    """When it is asked: ISO 8601 with offset."""
+    """Time of the search: ISO 8601 with offset."""
     where: Mapping[str, Any] | None
     """Filter in the JSON form of :func:`oneiros.where`, None for all memories."""
     note: str
-    """Why the judged answers are the right ones."""
+    """Reason for the judgements."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoData:
-    """All of the demo's data, in the files' order."""
+    """All data of the demo, in the order of the files."""
 
     memories: Sequence[dict[str, Any]]
-    """Records as :meth:`oneiros.Engine.add_many` takes them, without vectors."""
+    """Records for :meth:`oneiros.Engine.add_many`, without vectors."""
     questions: Sequence[Question]
     memory_vectors: npt.NDArray[np.float32]
     """Shape (memories, 384); unit length up to float16."""
@@ -81,20 +83,18 @@ class DemoData:
         return vector
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the memories, each with its vector under ``embedding``."""
+        """Return the memories, with vectors under ``embedding``."""
         pairs = zip(self.memories, self.memory_vectors, strict=True)
         return [{**record, "embedding": vector} for record, vector in pairs]
 
 
 def load() -> DemoData:
-    """Read the data that came with the package.
+    """Read the data shipped with the package.
 
     Raises:
         FileNotFoundError: the package was installed without its data.
-        ValueError: a file does not have the layout of the module's page.
+        ValueError: a file does not have the layout in the module's docstring.
     """
-    from importlib import resources  # noqa: PLC0415  (only the demo pays for it)
-
     home = resources.files(__name__)
     memories = [json.loads(line) for line in _lines(home / "memories.jsonl")]
     questions = [_question(json.loads(line)) for line in _lines(home / "questions.jsonl")]
@@ -124,9 +124,5 @@ def _question(line: Mapping[str, Any]) -> Question:
 
 
 def _vectors(file: Traversable, rows: int) -> npt.NDArray[np.float32]:
-    from importlib import resources  # noqa: PLC0415
-
-    from oneiros.evaluation.collection import read_vectors  # noqa: PLC0415
-
     with resources.as_file(file) as path:
         return read_vectors(path, rows=rows)

@@ -1,3 +1,3 @@
-"""Scores and stored text shown to people: tables, trees, HTML."""
+"""Display of scores and stored text: tables, trees, HTML."""
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Stored text where people read it: what it holds is shown, never obeyed.
+"""Escaping of control characters in stored text before it is displayed.
 
-Whoever writes a memory chooses its bytes; an escape sequence could move the cursor, retitle the
-window or fake a line of output, and a bidirectional override could show words in another order
-than they have.
+Memories are untrusted text. An escape sequence could move the cursor, change the window title or
+fake a line of output, and a bidirectional override could show words in another order.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import re
 
 __all__ = ["OBEYED", "one_line", "shortened", "snippet", "visible"]
 
-# C0 but \n and \t, DEL, C1, line and paragraph separators, bidirectional overrides and isolates,
+# C0 except \n and \t, DEL, C1, line and paragraph separators, bidirectional overrides and isolates,
 # lone surrogates (which no stream can encode)
 OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -19,16 +18,16 @@ OBEYED = re.compile(
 
 
 def visible(stored: str) -> str:
-    r"""Return the text with every character a terminal would obey made visible.
+    r"""Return the text with visible replacements for control characters.
 
-    C0 controls and DEL become their control pictures (ESC: ␛), the others their number (⟨U+202E⟩).
-    Newlines and tabs stay; everything else is left as it is.
+    C0 controls and DEL become control pictures (ESC: ␛), the others code points (⟨U+202E⟩).
+    Newlines, tabs and all other characters are unchanged.
     """
     return OBEYED.sub(_picture, stored)
 
 
 def one_line(stored: str) -> str:
-    """Return :func:`visible` text with newlines and tabs as pictures too."""
+    """Return :func:`visible` text with newlines and tabs also replaced by control pictures."""
     return visible(stored).replace("\n", "␊").replace("\t", "␉")
 
 
@@ -39,13 +38,13 @@ def shortened(stored: str, length: int) -> str:
 
 
 def snippet(stored: str, length: int) -> str:
-    """Return the beginning as one :func:`visible` line of at most ``length`` characters.
+    """Return the beginning of a text as one :func:`visible` line of at most ``length`` characters.
 
-    White space runs become single spaces; a cut is marked by an ellipsis.
+    Runs of white space become single spaces; an ellipsis marks a cut.
     """
-    looked_at = stored[: 8 * length]  # a text may have 16 MiB
-    shown = visible(" ".join(looked_at.split()))
-    if len(shown) <= length and len(looked_at) == len(stored):
+    beginning = stored[: 8 * length]  # a text may have 16 MiB
+    shown = visible(" ".join(beginning.split()))
+    if len(shown) <= length and len(beginning) == len(stored):
         return shown
     return shown[: length - 1] + "…"
 

@@ -1,4 +1,4 @@
-"""HTML from parts that escape text, and pages that need no other file."""
+"""HTML elements that escape text, and self-contained pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _VOID: Final = frozenset({"meta"})
 
 
 class Html(str):
-    """Text that is HTML already."""
+    """A string that is HTML and is not escaped again."""
 
     __slots__ = ()
 
@@ -26,10 +26,10 @@ def element(name: str, /, *children: str, **attributes: str) -> Html:
     """Return an element.
 
     Args:
-        name: of the element; never a stored text.
-        *children: HTML, or text, which is escaped; characters that are obeyed become visible.
-        **attributes: their values are escaped; an underscore at the end of a name is left out, any
-            other is a dash.
+        name: name of the element; must be trusted.
+        *children: HTML, or text, which is escaped and whose control characters become visible.
+        **attributes: values are escaped. In names, a trailing underscore is removed, and any other
+            becomes a dash.
     """
     given = "".join(
         f' {name.removesuffix("_").replace("_", "-")}="{_escaped(value)}"'
@@ -42,7 +42,7 @@ def element(name: str, /, *children: str, **attributes: str) -> Html:
 
 
 def stored(text: str) -> Html:
-    """Return a text of the store: escaped, and its direction kept from what stands beside it."""
+    """Return an element with stored text, escaped and isolated from the direction around it."""
     return element("bdi", text)
 
 
@@ -52,9 +52,9 @@ def cells(
     """Return a table.
 
     Args:
-        heads: of the columns.
-        rows: HTML or text, a cell a column.
-        numbers: the heads of the columns that hold numbers, which stand on the right.
+        heads: column headers.
+        rows: HTML or text, one cell per column.
+        numbers: headers of the columns of numbers, which are right-aligned.
     """
     sides = [{"class_": "number"} if head in numbers else {} for head in heads]
     top = element(
@@ -128,16 +128,16 @@ details { margin: .5rem 0; } summary { cursor: pointer; color: var(--faint); }
 """)
 
 
-# Nothing is loaded and nothing runs, whatever a stored text holds.
+# Nothing is loaded and no script runs, whatever a stored text contains.
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def document(title: str, *body: str) -> str:
-    """Return an HTML document in the page's style, which loads nothing.
+    """Return a self-contained HTML document with the style :data:`STYLE`.
 
     Args:
-        title: of the document, as text.
-        *body: what stands in it, HTML or text.
+        title: title of the document, as text.
+        *body: its content, HTML or text.
     """
     head = element(
         "head",

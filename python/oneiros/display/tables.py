@@ -1,6 +1,6 @@
-"""Scores shown to people: trees and tables, as text and as HTML for notebooks. Progress bars.
+"""Trees and tables of scores, as text and as HTML for notebooks; progress bars.
 
-Whatever names and ids hold is shown literally: no escape reaches a terminal, no markup a page.
+Names and ids are escaped: no control character reaches a terminal, no markup a page.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from html import escape
 from typing import NamedTuple
 
 from oneiros.display.escaping import one_line, shortened
@@ -28,11 +29,11 @@ __all__ = [
     "tree_text",
 ]
 
-CELL = 48  # columns of a text in a table
+CELL = 48  # maximum width of a text in a table, in columns
 
 
 class Branch(NamedTuple):
-    """A label and what hangs below it."""
+    """A label and the branches below it."""
 
     label: str
     branches: Sequence[Branch] = ()
@@ -42,20 +43,20 @@ class Branch(NamedTuple):
 class DisplayTable:
     """Named columns over rows of values.
 
-    ``str(table)`` lays it out as text, a notebook shows it as HTML, and
-    ``pandas.DataFrame(table.rows, columns=table.columns)`` takes it as it is.
+    ``str(table)`` is its text, a notebook shows it as HTML, and
+    ``pandas.DataFrame(table.rows, columns=table.columns)`` converts it.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
-    """One a result; None where it has no such value."""
+    """One per result; None for a missing value."""
 
     def shown(self) -> list[tuple[str, ...]]:
-        """Return the rows as they are shown: numbers to five digits, texts cut, None as a dash."""
+        """Return the rows as text: numbers to five digits, long texts cut, None as a dash."""
         return [tuple(map(_cell, row)) for row in self.rows]
 
     def is_figures(self, column: int) -> bool:
-        """Return whether a column holds no texts, so that it is set flush right."""
+        """Return whether a column contains no text, so that it is right-aligned."""
         return not any(isinstance(row[column], str) for row in self.rows)
 
     def __str__(self) -> str:
@@ -78,22 +79,22 @@ class DisplayTable:
 
 
 def columns_of(text: str) -> int:
-    """Return how many columns of a terminal one line of text takes: two for each wide character."""
+    """Return the width of a line of text in terminal columns: two for each wide character."""
     if text.isascii():
         return len(text)
-    from rich.cells import cell_len  # noqa: PLC0415 - for those who look
+    from rich.cells import cell_len  # noqa: PLC0415 - optional
 
     return cell_len(text)
 
 
 def padded(text: str, columns: int, is_right: bool = False) -> str:
-    """Return the text with blanks up to so many columns, before it if it is flush right."""
+    """Pad the text with blanks to a width in columns, on the left if ``is_right``."""
     blanks = " " * (columns - columns_of(text))
     return blanks + text if is_right else text + blanks
 
 
 def fitted(text: str, columns: int) -> str:
-    """Return the text cut to so many columns, >= 1; an ellipsis marks a cut."""
+    """Cut the text to a width in columns, >= 1; an ellipsis marks a cut."""
     if columns_of(text) <= columns:
         return text
     kept = text[: columns - 1]
@@ -108,7 +109,7 @@ def figure(value: float) -> str:
 
 
 def day(seconds: float) -> str:
-    """Return the UTC date, or the number itself outside the calendar's years."""
+    """Return the UTC date, or the number of seconds if it is out of range."""
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
     except (OverflowError, ValueError, OSError):
@@ -116,7 +117,7 @@ def day(seconds: float) -> str:
 
 
 def moment(seconds: float | None) -> str:
-    """Return a time in ISO 8601, UTC, to the second; outside the calendar's years, the number."""
+    """Return a time in ISO 8601, UTC, to the second, or the number if it is out of range."""
     if seconds is None:
         return "-"
     try:
@@ -126,13 +127,13 @@ def moment(seconds: float | None) -> str:
 
 
 def tree_text(root: Branch) -> str:
-    """Return a tree as lines of text, one a branch."""
+    """Return a tree as lines of text, one per branch."""
     return "\n".join((one_line(root.label), *_lines(root.branches, "")))
 
 
 def html_text(text: str) -> str:
-    """Return text for an HTML page: no tag, no entity, no control character of its own."""
-    return _escaped(one_line(text))
+    """Return text for an HTML page, with tags, entities and control characters escaped."""
+    return escape(one_line(text))
 
 
 def _lines(branches: Sequence[Branch], indent: str) -> Iterator[str]:
@@ -154,30 +155,24 @@ def _html_cells(tag: str, row: tuple[object, ...], right: Sequence[bool]) -> Ite
     for value, is_right in zip(row, right, strict=True):
         side = ' style="text-align: right"' if is_right else ' style="text-align: left"'
         exact = f' title="{value!r}"' if isinstance(value, float) else ""
-        yield f"<{tag}{side}{exact}>{_escaped(_cell(value))}</{tag}>"
-
-
-def _escaped(text: str) -> str:
-    import html  # noqa: PLC0415 - for notebooks only
-
-    return html.escape(text)
+        yield f"<{tag}{side}{exact}>{escape(_cell(value))}</{tag}>"
 
 
 @contextmanager
 def progress_bar(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar on the error stream while the block runs.
+    """Show a progress bar on stderr within the block.
 
     Args:
-        label: what is going on.
-        total: steps until done; None: show nothing.
+        label: description of the task.
+        total: number of steps; None: no bar.
 
     Yields:
-        A callable that takes the number of steps done.
+        A function to call with the number of steps done.
     """
     if total is None:
         yield _ignore
         return
-    from rich.console import Console  # noqa: PLC0415 - on use only
+    from rich.console import Console  # noqa: PLC0415 - optional
     from rich.progress import Progress  # noqa: PLC0415
 
     with Progress(console=Console(stderr=True), transient=True) as shown:
@@ -185,4 +180,4 @@ def progress_bar(label: str, total: int | None) -> Iterator[Callable[[int], None
 
 
 def _ignore(_steps: int) -> None:
-    """Advance no bar."""
+    """Do nothing; advances no bar."""

@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 __all__ = ["AsyncDreamPlan", "AsyncEngine", "AsyncMemories", "Workers", "noting_never_began"]
 
 
-Told = TypeVar("Told")
+Result = TypeVar("Result")
 
 _NEVER_BEGAN: Final = "oneiros: the call never began; nothing of it is stored"
 
 
 class Workers:
-    """A bounded number of threads, and no queue before them: who waits, waits in the loop."""
+    """A bounded number of threads without a queue: waiting calls wait in the event loop."""
 
     def __init__(self, count: int) -> None:
         self._executor = ThreadPoolExecutor(count, thread_name_prefix="oneiros-async")
@@ -62,12 +62,12 @@ class Workers:
         self._has_ended = False
         self.is_closed = False
 
-    async def run(self, call: Callable[[], Told], *, is_noted: bool = True) -> Told:
-        """Run a call on a thread. Cancelled while it waits for one, it never starts.
+    async def run(self, call: Callable[[], Result], *, is_noted: bool = True) -> Result:
+        """Run a call on a thread. A call cancelled while it waits for a thread never starts.
 
         Args:
-            call: on the thread.
-            is_noted: a ``CancelledError`` gets a note on what becomes of the call.
+            call: runs on the thread.
+            is_noted: add a note to a ``CancelledError`` that describes the outcome of the call.
         """
         with noting_never_began() if is_noted else nullcontext():
             await self._free.acquire()
@@ -78,19 +78,19 @@ class Workers:
         return await self._started(call, is_noted=is_noted)
 
     async def close(self, last: Callable[[], None]) -> None:
-        """Refuse what waits, let what runs end, then run the last call, once."""
+        """Refuse waiting calls, wait for running ones, then run ``last`` once."""
         self.is_closed = True
-        taken = 0
+        acquired = 0
         try:
             for _ in range(self._count):
                 await self._free.acquire()
-                taken += 1
+                acquired += 1
             if not self._has_ended:
                 self._has_ended = True
-                taken -= 1  # its thread gives that one back
+                acquired -= 1  # the last call releases one itself
                 await asyncio.shield(asyncio.ensure_future(self._ended(last)))
         finally:
-            for _ in range(taken):
+            for _ in range(acquired):
                 self._free.release()
 
     async def _ended(self, last: Callable[[], None]) -> None:
@@ -99,12 +99,12 @@ class Workers:
         finally:
             self._executor.shutdown(wait=False)
 
-    async def _started(self, call: Callable[[], Told], *, is_noted: bool) -> Told:
-        """Run a call. REQUIRES: one thread is free, and taken; it is given back when the call ends."""
+    async def _started(self, call: Callable[[], Result], *, is_noted: bool) -> Result:
+        """Run a call, then release its thread. REQUIRES: the caller acquired a free thread."""
         loop = asyncio.get_running_loop()
 
-        def ended(_: Future[Told]) -> None:
-            # A thread outlives an await that was cancelled, and may outlive the loop.
+        def ended(_: Future[Result]) -> None:
+            # The thread outlives a cancelled await, and may outlive the loop.
             if not loop.is_closed():
                 loop.call_soon_threadsafe(self._free.release)
 
@@ -124,7 +124,7 @@ class Workers:
 
 @contextmanager
 def noting_never_began() -> Iterator[None]:
-    """Note on a ``CancelledError`` out of the block that the call never began."""
+    """Add a note to a ``CancelledError`` of the block: the call never began."""
     try:
         yield
     except asyncio.CancelledError as error:
@@ -133,8 +133,8 @@ def noting_never_began() -> Iterator[None]:
 
 
 def _outcome(future: Future[Any]) -> str:
-    """Return what becomes of a call whose await was cancelled."""
-    if future.cancel():  # as it was already, or it waited for its thread
+    """Return the outcome of a call whose await was cancelled."""
+    if future.cancel():  # cancelled before, or still waiting for its thread
         return _NEVER_BEGAN
     if not future.done():
         return "oneiros: the call goes on in the background; what it writes is stored whole or not at all"
@@ -145,11 +145,11 @@ def _outcome(future: Future[Any]) -> str:
 
 
 class AsyncDreamPlan:
-    """A planned cycle: :class:`oneiros.dream.plan.DreamPlan` for ``asyncio``.
+    """A planned dream cycle: :class:`oneiros.dream.plan.DreamPlan` for ``asyncio``.
 
-    Made by ``AsyncEngine.dream(dry_run=True)``. Attributes and ``changes`` need no await; ``apply``,
-    ``impact`` and ``html`` run on a thread of the engine's. An await that is cancelled before its
-    call began leaves no trace; a running call is completed.
+    ``AsyncEngine.dream(dry_run=True)`` returns it. Attributes and ``changes`` need no await;
+    ``apply``, ``impact`` and ``html`` run on a thread of the engine. An await cancelled before its
+    call began has no effect; a running call is completed.
     """
 
     def __init__(self, plan: DreamPlan, workers: Workers) -> None:
@@ -158,12 +158,12 @@ class AsyncDreamPlan:
 
     @property
     def report(self) -> DreamReport:
-        """What the cycle would do."""
+        """The report of the changes the cycle would make."""
         return self._plan.report
 
     @property
     def revision(self) -> int:
-        """Of the store, that it was planned on."""
+        """The revision of the store for which the cycle was planned."""
         return self._plan.revision
 
     @property
@@ -173,16 +173,16 @@ class AsyncDreamPlan:
 
     @property
     def id(self) -> str:
-        """By which the cycle can be undone, once it is applied."""
+        """The id with which to undo the cycle once it is applied."""
         return self._plan.id
 
     @property
     def now(self) -> float:
-        """The cycle's clock, seconds UTC."""
+        """The time of the cycle, seconds UTC."""
         return self._plan.now
 
     def __len__(self) -> int:
-        """Return how many changes of single fields it holds."""
+        """Return the number of changes of single fields."""
         return len(self._plan)
 
     def __repr__(self) -> str:
@@ -194,112 +194,108 @@ class AsyncDreamPlan:
     def changes(self, fields: Collection[str] | None = None) -> Iterator[FieldChange]:
         """Yield every change of a field, as :meth:`oneiros.dream.plan.DreamPlan.changes` does.
 
-        Each is made when it is asked for; the store is not read.
+        Changes are made lazily, without reading the store.
 
         Args:
-            fields: only of these; default: of all.
+            fields: yield only changes of these fields. Default: all.
 
         Raises:
-            TypeError, ValueError: no collection of str, or no such field.
+            TypeError, ValueError: not a collection of str, or an unknown field.
         """
         return self._plan.changes(fields)
 
     def named(self, most: int) -> tuple[FieldChange, ...]:
-        """Return the first changes to tell by name: those that take away or move a memory first.
+        """Return the first changes to show by name: those that remove or move a memory come first.
 
         Args:
-            most: how many.
+            most: the number of changes.
         """
         return self._plan.named(most)
 
     async def apply(self) -> DreamReport:
-        """Apply it, as :meth:`oneiros.dream.plan.DreamPlan.apply` does, and with its errors."""
+        """Apply the plan; see :meth:`oneiros.dream.plan.DreamPlan.apply`, also for the errors."""
         return await self._workers.run(self._plan.apply)
 
     async def impact(self, queries: Sequence[str], k: int = 10) -> Impact:
-        """Rank questions before and after, as :meth:`oneiros.dream.plan.DreamPlan.impact` does.
+        """Rank queries before and after the cycle; see :meth:`oneiros.dream.plan.DreamPlan.impact`.
 
         Args:
-            queries: the questions.
-            k: how many results count as answers, at least 1.
-
-        Raises:
-            As there.
+            queries: the query texts.
+            k: the number of results that count, at least 1.
         """
         return await self._workers.run(partial(self._plan.impact, queries, k))
 
     async def html(
         self, *, impact: Impact | None = None, earlier: Sequence[DreamReport] = ()
     ) -> str:
-        """Return it as a page, as :meth:`oneiros.dream.plan.DreamPlan.html` does.
+        """Return the plan as an HTML page; see :meth:`oneiros.dream.plan.DreamPlan.html`.
 
         Args:
-            impact: what :meth:`impact` returned, for a section of its own.
-            earlier: reports of cycles before it, the newest first.
-
-        Raises:
-            As there.
+            impact: the return value of :meth:`impact`, for a section about it.
+            earlier: reports of earlier cycles, newest first.
         """
         return await self._workers.run(partial(self._plan.html, impact=impact, earlier=earlier))
 
 
-Given = ParamSpec("Given")
-Mind = TypeVar("Mind", bound=Memories)
+Params = ParamSpec("Params")
+Target = TypeVar("Target", bound=Memories)
 
 _MOST_WORKERS = 1_024
 
 
 def _awaited(
-    method: Callable[Concatenate[Any, Given], Told],
-) -> Callable[Concatenate[AsyncMemories[Any], Given], Coroutine[Any, Any, Told]]:
-    """Return a method of the engine as one that is awaited; it has its signature and docstring."""
+    method: Callable[Concatenate[Any, Params], Result],
+) -> Callable[Concatenate[AsyncMemories[Any], Params], Coroutine[Any, Any, Result]]:
+    """Return the awaitable form of an engine method, with its signature and docstring."""
     method = plain_function(method)
 
-    async def call(self: AsyncMemories[Any], /, *args: Given.args, **kwargs: Given.kwargs) -> Told:
+    async def call(
+        self: AsyncMemories[Any], /, *args: Params.args, **kwargs: Params.kwargs
+    ) -> Result:
         place = caller() or self._place
         with noting_never_began():
-            mind = await self._opened()
-        return await self._workers.run(partial(_loaded, place, method, mind, *args, **kwargs))
+            target = await self._opened()
+        return await self._workers.run(partial(_loaded, place, method, target, *args, **kwargs))
 
     wrapped = update_wrapper(call, method)
     return cast(
-        "Callable[Concatenate[AsyncMemories[Any], Given], Coroutine[Any, Any, Told]]", wrapped
+        "Callable[Concatenate[AsyncMemories[Any], Params], Coroutine[Any, Any, Result]]", wrapped
     )
 
 
 def _loaded(
     place: CallSite | None,
-    method: Callable[Concatenate[Any, Given], Told],
-    mind: Memories,
-    *args: Given.args,
-    **kwargs: Given.kwargs,
-) -> Told:
-    """Call it, and read what its results would read when they are touched: the loop must not.
+    method: Callable[Concatenate[Any, Params], Result],
+    target: Memories,
+    *args: Params.args,
+    **kwargs: Params.kwargs,
+) -> Result:
+    """Call a method, and load the memories of its responses, so that the event loop never reads.
 
-    Warnings point at the place.
+    Warnings point at ``place``.
     """
     with pointing_at(place):
-        told = method(mind, *args, **kwargs)
-    for response in told if isinstance(told, list) else (told,):
+        result = method(target, *args, **kwargs)
+    for response in result if isinstance(result, list) else (result,):
         if isinstance(response, SearchResponse):
             response.load()
-    return told
+    return result
 
 
 @named_calls("AsyncScope")
-class AsyncMemories(Generic[Mind]):
-    """What :class:`oneiros.engine.memories.Memories` does, awaited: all of a store, or one scope of it."""
+class AsyncMemories(Generic[Target]):
+    """:class:`oneiros.engine.memories.Memories` for ``asyncio``: a store or a scope of it."""
 
     def __init__(
         self,
-        open_one: Callable[[], Awaitable[Mind]],
+        opened: Callable[[], Awaitable[Target]],
         workers: Workers,
         place: CallSite | None,
         shown: str = "",
     ) -> None:
-        self._opened = open_one
+        self._opened = opened
         self._workers = workers
-        self._place = place  # where it was made
+        self._place = place  # of the constructor call
         self._shown = shown
 
     add = _awaited(Memories.add)
@@ -330,10 +326,10 @@ class AsyncMemories(Generic[Mind]):
     promote = _awaited(Memories.promote)
 
     async def scope(self, **bounds: str) -> AsyncMemories[Memories]:
-        """Return the memories within bounds, as :meth:`oneiros.Engine.scope` does."""
+        """Return a view of the memories of a scope; see :meth:`oneiros.Engine.scope`."""
         place = caller() or self._place
-        mind = await self._opened()
-        scoped = mind.scope(**bounds)
+        target = await self._opened()
+        scoped = target.scope(**bounds)
 
         async def opened() -> Memories:
             return scoped
@@ -348,33 +344,36 @@ class AsyncMemories(Generic[Mind]):
 class AsyncEngine(AsyncMemories[Engine]):
     """:class:`oneiros.Engine` for ``asyncio``: the same methods with the same arguments, awaited.
 
-    ::
-
-        async with oneiros.AsyncEngine("agent.db") as mind:
-            await mind.add("Ada likes her coffee black")
-            response = await mind.search("coffee")
-
-    Each call runs on one of a bounded number of threads; the others wait in the loop. An await that
-    is cancelled before its call began leaves no trace; a call that runs is let end, as a whole, and
-    keeps its thread until then. A note on the ``CancelledError`` reports which: the call never began
-    and nothing is stored, it had ended, or it goes on and a write is stored whole. The memories of a search's results
-    come with it. One object belongs to one event loop.
+    Each call runs on one of a bounded number of threads; further calls wait in the event loop. An
+    await cancelled before its call began has no effect. A running call is completed and keeps its
+    thread until then. A note on the ``CancelledError`` says which: the call never began and stored
+    nothing, it had ended, or it goes on and a write is stored whole. The memories of search results
+    are loaded with them. An engine belongs to one event loop.
 
     Args:
-        path: of the store; opened by ``async with``, or by the first call.
-        workers: calls at work at once, 1 to 1,024; by default 4.
-        **options: as :class:`oneiros.Engine` takes them.
+        path: the store's file, opened by ``async with`` or by the first call.
+        workers: the number of calls that run at once, 1 to 1,024.
+        **options: as :class:`oneiros.Engine`.
 
     Raises:
-        As :class:`oneiros.Engine`, from the first await.
+        OneirosError, ValueError, TypeError: as :class:`oneiros.Engine`, at the first await.
+
+    Examples:
+        >>> import asyncio, oneiros
+        >>> async def main():
+        ...     async with oneiros.AsyncEngine(":memory:") as engine:
+        ...         await engine.add("Ada likes her coffee black", id="coffee")
+        ...         return (await engine.search("coffee")).ids
+        >>> asyncio.run(main())
+        ['coffee']
     """
 
     def __init__(self, path: str | os.PathLike[str], *, workers: int = 4, **options: Any) -> None:
         require_int("workers", workers, low=1, high=_MOST_WORKERS)
         super().__init__(self._open, Workers(workers), caller())
         self._make = partial(Engine, path, **options)
-        self._opening = asyncio.Lock()
-        self._making = threading.Lock()
+        self._open_lock = asyncio.Lock()
+        self._make_lock = threading.Lock()
         self._engine: Engine | None = None
 
     flush = _awaited(Engine.flush)
@@ -434,30 +433,30 @@ class AsyncEngine(AsyncMemories[Engine]):
         summarise: Summarise | None = None,
         judge: Judge | None = None,
     ) -> DreamReport | AsyncDreamPlan:
-        """Run one dream cycle, as :meth:`oneiros.Engine.dream` does, with the same arguments.
+        """Run one dream cycle; see :meth:`oneiros.Engine.dream` for the arguments and errors.
 
-        ``summarise`` and ``judge`` are plain callables, which are called on the cycle's thread.
+        ``summarise`` and ``judge`` are plain callables, called on the thread of the cycle.
 
         Returns:
-            :class:`oneiros.dream.report.DreamReport`, or with ``dry_run`` a
-            :class:`oneiros.engine.async_engine.AsyncDreamPlan`, to be applied and tried by awaiting.
-
-        Raises:
-            As :meth:`oneiros.Engine.dream`.
+            :class:`oneiros.dream.report.DreamReport`, or with ``dry_run`` an
+            :class:`oneiros.engine.async_engine.AsyncDreamPlan`.
         """
-        from oneiros.dream.plan import DreamPlan  # noqa: PLC0415
-
         with noting_never_began():
-            mind = await self._open()
-        told = await self._workers.run(
-            lambda: mind.dream(
+            engine = await self._open()
+        result = await self._workers.run(
+            lambda: engine.dream(
                 now, dry_run=dry_run, profile=profile, summarise=summarise, judge=judge
             )
         )
-        return AsyncDreamPlan(told, self._workers) if isinstance(told, DreamPlan) else told
+        if dry_run:
+            return AsyncDreamPlan(cast("DreamPlan", result), self._workers)
+        return cast("DreamReport", result)
 
     async def close(self) -> None:
-        """Let running calls end, write what waits, and let the file go. Closing twice is once."""
+        """Wait for running calls, write pending changes and close the store.
+
+        A second call does nothing.
+        """
         await self._workers.close(self._close)
 
     async def __aenter__(self) -> Self:
@@ -473,20 +472,20 @@ class AsyncEngine(AsyncMemories[Engine]):
         await self.close()
 
     def __repr__(self) -> str:
-        held = "closed" if self._workers.is_closed else "not open yet"
-        return f"<AsyncEngine: {self._engine or held!r}>"
+        state = "closed" if self._workers.is_closed else "not open yet"
+        return f"<AsyncEngine: {self._engine or state!r}>"
 
     async def _open(self) -> Engine:
         if self._engine is None:
-            async with self._opening:
+            async with self._open_lock:
                 if self._engine is None:
-                    await self._workers.run(self._keep, is_noted=False)
+                    await self._workers.run(self._make_engine, is_noted=False)
         assert self._engine is not None
         return self._engine
 
-    def _keep(self) -> None:
-        # Kept by the thread: whoever waited for it may be cancelled, and others ask again.
-        with self._making:
+    def _make_engine(self) -> None:
+        # The thread stores the engine: the waiting call may be cancelled, and others call again.
+        with self._make_lock:
             if self._engine is None:
                 with pointing_at(self._place):
                     self._engine = self._make()

@@ -1,4 +1,4 @@
-"""The engine: one store of memories, opened."""
+"""The engine: an open store of memories."""
 
 from __future__ import annotations
 
@@ -56,46 +56,58 @@ __all__ = ["Engine", "QuietEngine"]
 
 @named_calls("Engine")
 class Engine(Memories):
-    """Memories in one file: added, found, ranked by how alive they are, strengthened by use.
+    """A store of memories in one file: add, search, rank, maintain.
 
-    Safe to use from many threads; many processes may open one file, each follows the others.
+    Threads can share an engine. Several processes can open the same file; each follows the commits
+    of the others. Use it as a context manager, or call :meth:`close`.
 
     Args:
-        path: the store's file, made when it does not exist; ":memory:" for none.
-        profile: how to rank, by name or as a ``Profile``; default: the house's own.
-        embedder: callable ``list[str] -> array (n, dim)`` with a ``name``; None: memories and
-            searches are found by meaning only where ``embedding=`` is given.
-        reranker: judges the first results of a search again: a callable (query, texts) -> scores, or
-            an object with ``predict(pairs)``; None: nobody. See :mod:`oneiros.models.rerankers`.
-        query_expander: says a conceptual question in other words, which are searched, too, where the
-            profile reads questions and fuses ranks (OMEGA): a callable query -> texts, or ->
-            :class:`oneiros.search.query.expansion.Rephrased` to count tokens; None: nobody.
-        analyzer: a name of :data:`oneiros.lexical.analyzers.NAMES` ("english", "german", "simple", "code",
-            "cjk", ...); None: what the store was last opened with, at first "english". So too ``variant`` ("lucene"), ``k1`` and ``b`` (at first the profile's).
-        variant: BM25 as "lucene", "robertson", "atire", "bm25plus" or "bm25l".
-        k1: BM25's term saturation, >= 0.
-        b: BM25's length normalisation, in [0, 1].
-        title_weight: how much a word of the title counts beside one of the text (BM25F), a multiple
-            of 0.25 from 0.25 to 8; None: as recorded, at first 2.
-        tags_weight: the same of a word of the tags; at first 1.5.
-        vector_index: "auto" (exact up to a size, HNSW above), "flat" or "hnsw". The graph of a store
-            that is opened again is read in the background, from the second query by a vector on;
-            until it is there, a fraction of a second later, answers are exact.
+        path: the store's file, created if it does not exist; ":memory:" keeps the store in memory.
+        profile: the ranking, by name or as a ``Profile``. Default: "oneiros".
+        embedder: a callable ``list[str] -> array (n, dim)`` with a ``name``. Default: none, and
+            only memories and searches with ``embedding=`` use vectors.
+        reranker: scores the first results of a search again: a callable (query, texts) -> scores or
+            an object with ``predict(pairs)``. Default: none. See :mod:`oneiros.models.rerankers`.
+        query_expander: a callable query -> texts, or ->
+            :class:`oneiros.search.query.expansion.Rephrased` to count tokens, that rephrases
+            conceptual questions. The rephrasings are searched, too, where the profile reads
+            questions and fuses ranks (OMEGA). Default: none.
+        analyzer: a name of :data:`oneiros.lexical.analyzers.NAMES` ("english", "german", "simple",
+            "code", "cjk", ...). None, for this and the next five arguments, keeps the setting with
+            which the store was last opened. A new store uses "english".
+        variant: the BM25 variant: "lucene" (in a new store), "robertson", "atire", "bm25plus" or
+            "bm25l".
+        k1: BM25's term saturation, >= 0; in a new store the profile's.
+        b: BM25's length normalisation, in [0, 1]; in a new store the profile's.
+        title_weight: weight of a word in the title relative to one in the text (BM25F), a multiple
+            of 0.25 from 0.25 to 8; in a new store 2.
+        tags_weight: the same for a word in the tags; in a new store 1.5.
+        vector_index: "auto" (exact up to 5,000 vectors, HNSW above), "flat" (exact) or "hnsw". The
+            HNSW graph of an existing store loads in the background from the second vector search
+            on; until then, for a fraction of a second, searches are exact.
         durability: "full" survives a power cut, "normal" a crash of the process.
-        busy_timeout_seconds: how long a write waits for another process's.
-        clock: returns seconds since the Unix epoch; the only clock there is.
-        auto_refresh: follow other processes' commits before each search.
-        watch: who is there while a search runs, such as
-            :class:`oneiros.integrations.tracing.Spans`; None: nobody, at no cost.
+        busy_timeout_seconds: seconds that a write waits for the write of another process.
+        clock: a callable that returns seconds since the Unix epoch, the only clock the engine
+            reads.
+        auto_refresh: follow the commits of other processes before each search.
+        watch: an observer of searches, such as :class:`oneiros.integrations.tracing.Spans`.
+            Default: none, at no cost.
 
     Warns:
-        MissingEmbedderWarning: the store's vectors come from an embedder, and none is given.
+        MissingEmbedderWarning: an embedder made the store's vectors, and none is given.
 
     Raises:
         StoreCorrupt: the file is damaged or is not a store.
-        StoreVersionError: a newer version wrote it.
-        EmbedderMismatch: its vectors come from another embedder.
+        StoreVersionError: a newer version wrote the file.
+        EmbedderMismatch: another embedder made the store's vectors.
         ValueError, TypeError: an argument breaks its rule.
+
+    Examples:
+        >>> import oneiros
+        >>> with oneiros.Engine(":memory:") as engine:
+        ...     id = engine.add("Ada likes her coffee black", id="coffee")
+        ...     engine.search("coffee").ids
+        ['coffee']
     """
 
     _is_quiet = False
@@ -122,7 +134,7 @@ class Engine(Memories):
         watch: Watch | None = None,
     ) -> None:
         chosen = resolved(profile)
-        asked = checked_options(
+        given_options = checked_options(
             analyzer=analyzer,
             variant=variant,
             k1=k1,
@@ -147,14 +159,13 @@ class Engine(Memories):
             decode_embedding=decoded_later,
         )
         try:
-            options = recorded_options(store, asked, chosen)
+            options = recorded_options(store, given_options, chosen)
             projections = Projections(options, vector_index=vector_index)
             remember = Remember(store, projections, embedder)
         except BaseException:
             store.close()
             raise
-        has_others = store.path != MEMORY
-        follows = auto_refresh and has_others
+
         services = EngineServices(
             store=store,
             projections=projections,
@@ -162,7 +173,7 @@ class Engine(Memories):
             sync=remember.sync,
             clock=clock,
             profile=chosen,
-            auto_refresh=follows,
+            auto_refresh=auto_refresh and store.path != MEMORY,
             trials=_trials,
             watch=watch,
             reranker=reranker,
@@ -174,141 +185,209 @@ class Engine(Memories):
         self._dreamer: Dreamer | None = None
         if not services.cycles.is_clean:
             dream.history.log_interrupted(services)
-        made_by = remember.sync.vectors.recorded_name
-        if embedder is None and made_by is not None:
+        recorded_embedder = remember.sync.vectors.recorded_name
+        if embedder is None and recorded_embedder is not None:
             try:
-                self._warn_without_embedder(made_by)
-            except Warning:  # where warnings are errors
+                self._warn_without_embedder(recorded_embedder)
+            except Warning:  # a filter turns warnings into errors
                 self.close()
                 raise
 
     @property
     def _parts(self) -> EngineServices:
-        """The services, by the name under which programs that measure engines reach them."""
+        """The services. External benchmarks use this name."""
         return self._scope.services
 
     def flush(self) -> None:
-        """Write the waiting reinforcement to the store now.
+        """Write pending reinforcement to the store now.
 
         Raises:
-            What an earlier write in the background failed with, if it did.
+            Exception: the error of an earlier background write that failed.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("tea")
+            >>> response = engine.search("tea")
+            >>> engine.flush()
         """
         self._scope.services.sync.write_events()
 
     def refresh(self) -> None:
-        """Follow the commits of other processes now."""
+        """Apply the commits of other processes now.
+
+        Needed only with ``auto_refresh=False``; otherwise each search does it.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:", auto_refresh=False)
+            >>> engine.refresh()
+        """
         self._scope.services.sync.follow()
 
     # -- maintenance -------------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
-        """Return counts and sizes of the store and what is projected from it.
+        """Return counts and sizes of the store and its read model.
 
-        ``without_vector`` counts the live memories that lack a vector which their text could have;
-        :meth:`oneiros.Engine.embed_missing` makes these vectors. ``reembedding`` is None, or the
-        embedder of an unfinished :meth:`oneiros.Engine.reembed` and the number of memories ``done``.
-        ``damaged`` counts the memories that were found damaged; they are in no other count.
+        ``without_vector`` counts live memories with an embeddable text and no vector;
+        :meth:`embed_missing` embeds them. ``reembedding`` is None, or the embedder of an unfinished
+        :meth:`reembed` and the number of memories ``done``. ``damaged`` counts the memories found
+        damaged; no other count includes them.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("tea")
+            >>> engine.stats()["memories"]
+            1
         """
         return engine.maintenance.stats(self._scope, self._options)
 
     def check(self, *, deep: bool = False) -> list[str]:
-        """Return what is wrong with the store's file, its cycles and the read model; empty: nothing.
+        """Return the problems of the store's file, its dream cycles and the read model.
 
-        A read model that does not hold what the store holds is rebuilt from it. The store is the
-        truth: nothing is lost by that, and searches go on meanwhile. An index of the store that does
-        not hold what its table holds is rebuilt from the table, unless rows there are damaged or
-        lost: the index may know more of these, and ``oneiros.store.salvage.salvage`` takes over what
-        can be read.
+        A read model that differs from the store is rebuilt from it; nothing is lost, and searches
+        go on meanwhile. A damaged index of the store is rebuilt from its table, unless rows of the
+        table are damaged or lost: the index may then know more of them, and
+        ``oneiros.store.salvage.salvage`` recovers what is readable.
 
         Args:
-            deep: also verify the checksum of every row, and every value of the read model. That
-                reads the whole store; without it, damage inside a row is found when the row is read.
+            deep: also verify the checksum of every row and every value of the read model, which
+                reads the whole store. Without it, damage inside a row is found when the row is
+                read.
+
+        Returns:
+            One sentence per problem; empty if there is none.
 
         Raises:
             TypeError: ``deep`` is neither True nor False.
+
+        Examples:
+            >>> import oneiros
+            >>> oneiros.Engine(":memory:").check(deep=True)
+            []
         """
         return engine.maintenance.check(self._scope, deep=deep)
 
     def backup(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
-        """Copy the store to a new file, consistent, while it is in use.
+        """Copy the store to a new file while it is in use.
 
-        The copy appears whole or not at all, readable by its owner only; links are not followed.
+        The copy is consistent, appears complete or not at all, and only its owner can read it.
+        Symbolic links are not followed.
 
         Args:
-            path: of the copy.
-            replace: whether a file of that name may be replaced.
+            path: the file to write.
+            replace: whether to replace an existing file.
 
         Raises:
-            ValueError, TypeError: no path for a file, the store's own, or that of a file that
-                exists and is not to be replaced.
+            ValueError, TypeError: ``path`` does not name a file, names one of the store's own, or
+                exists and ``replace`` is False.
             OSError: the copy cannot be written.
+
+        Examples:
+            >>> import oneiros, tempfile
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("tea", id="tea")
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     engine.backup(f"{folder}/copy.db")
+            ...     with oneiros.Engine(f"{folder}/copy.db") as copy:
+            ...         copy.get("tea").text
+            'tea'
         """
         engine.maintenance.backup(self._scope, path, replace=replace)
 
     def embed_missing(self, *, progress: bool = False) -> int:
-        """Embed the live memories that lack a vector, such as those added without an embedder.
+        """Embed the live memories without a vector, such as those added without an embedder.
 
-        The embedder gets 256 texts a call, and each batch is committed by itself: call it again
-        after an error or an interrupt, and it continues with the rest. Other writers do not wait for
-        the embedder. Memories with a blank text, stubs, and texts for which the embedder gives a
-        zero vector have none and are not counted as missing. :meth:`stats` has the number of the
-        missing ones under ``without_vector``.
+        The embedder gets 256 texts per call, and each batch is committed separately. After an error
+        or an interrupt, call it again to continue. Other writers do not wait for the embedder.
+        Blank texts, stubs, and texts for which the embedder returns a zero vector get no vector and
+        do not count as missing. ``stats()["without_vector"]`` is the number of missing ones.
 
         Args:
-            progress: show a bar on the error stream.
+            progress: show a progress bar on stderr.
 
         Returns:
-            How many memories got a vector.
+            The number of memories that got a vector.
 
         Raises:
             ValueError: the engine has no embedder.
-            TypeError, ValueError: the embedder returned something that is no array of vectors, or
-                vectors of another width than the store's.
-            EmbedderMismatch: the store's vectors were replaced by another embedder's meanwhile.
+            TypeError, ValueError: the embedder did not return an array of vectors, or vectors of
+                another width than the store's.
+            EmbedderMismatch: another embedder's vectors replaced the store's meanwhile.
+
+        Examples:
+            >>> import oneiros
+            >>> def lengths(texts):
+            ...     return [[float(len(text)), 1.0] for text in texts]
+            >>> lengths.name = "lengths"
+            >>> engine = oneiros.Engine(":memory:", embedder=lengths)
+            >>> engine.embed_missing()
+            0
         """
         return engine.maintenance.embed_missing(self._scope, progress=progress)
 
     def reembed(self, embedder: Embedder, *, resume: bool = True, progress: bool = False) -> int:
-        """Replace every vector by this embedder's, and use it for searches from then on.
+        """Replace all vectors with those of another embedder, which searches then use.
 
-        The new vectors are stored apart, 256 a commit, and replace all old ones in one transaction
-        once they are complete. A damaged memory gets none, and loses the old one; :meth:`stats`
-        counts them. Until then searches use the old vectors, in every process and after
-        a reopen, and other writers do not wait for the embedder. After an error, an interrupt or a
-        crash call it again with the same embedder: it continues where it stopped.
+        New vectors are stored separately, 256 per commit, and replace the old ones in one
+        transaction once they are complete. Until then searches use the old vectors, in every
+        process and after a reopen, and other writers do not wait for the embedder. After an error,
+        an interrupt or a crash, call it again with the same embedder to continue. A damaged memory
+        loses its vector and gets none; :meth:`stats` counts those.
 
         Args:
-            embedder: as the engine takes it.
-            resume: keep the vectors that an unfinished call for an embedder of this name made; False:
-                make all again.
-            progress: show a bar on the error stream.
+            embedder: as in the constructor.
+            resume: keep the vectors that an unfinished call made for an embedder of this name.
+                False makes all of them again.
+            progress: show a progress bar on stderr.
 
         Returns:
-            How many memories were embedded, soft-deleted ones too.
+            The number of embedded memories, including soft-deleted ones.
 
         Raises:
-            TypeError, ValueError: the argument is no embedder, or it returned no array of vectors.
-                The old vectors stay.
-            EmbedderMismatch: another call began to replace the vectors by another embedder's.
+            TypeError, ValueError: the argument is not an embedder, or did not return an array of
+                vectors. The old vectors stay.
+            EmbedderMismatch: another call started to replace the vectors with another embedder's.
+
+        Examples:
+            >>> import oneiros
+            >>> def lengths(texts):
+            ...     return [[float(len(text)), 1.0] for text in texts]
+            >>> lengths.name = "lengths"
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("tea")
+            >>> engine.reembed(lengths)
+            1
         """
         return engine.maintenance.reembed(self._scope, embedder, resume=resume, progress=progress)
 
     def purge(self, older_than_days: float = 30.0, *, now: Time | None = None) -> int:
-        """Erase for good what was soft-deleted long enough ago, by cycles or by anybody.
+        """Erase for good the memories that were soft-deleted long enough ago.
 
-        Until then ``restore`` brings it back. Erased is what :meth:`forget` erases: text, vector,
-        links, log and snapshot.
+        It erases what :meth:`forget` erases: text, vector, links, log and snapshot. Until then
+        :meth:`restore` brings a memory back, whether a dream cycle or a caller deleted it.
 
         Args:
-            older_than_days: the deletion is more than so many days ago, >= 0.
-            now: the clock, as in :meth:`add`.
+            older_than_days: the least age of the deletion in days, >= 0.
+            now: the current time, as in :meth:`add`.
 
         Returns:
-            How many memories were erased.
+            The number of erased memories.
 
         Raises:
-            ValueError, TypeError: an argument is out of its range, or no number.
-            StoreBusy: as :meth:`forget`.
+            ValueError, TypeError: an argument is out of its range or not a number.
+            StoreBusy: as in :meth:`forget`.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("tea", now="2025-01-01T00:00:00Z")
+            >>> engine.delete(id, now="2025-02-01T00:00:00Z")
+            1
+            >>> engine.purge(30, now="2025-06-01T00:00:00Z")
+            1
         """
         return engine.maintenance.purge(self._scope, older_than_days, now)
 
@@ -316,30 +395,59 @@ class Engine(Memories):
         """Return the ids of the memories that :meth:`purge` would erase, in order of insertion.
 
         Args:
-            older_than_days: the deletion is more than so many days ago, >= 0.
-            now: the clock, as in :meth:`add`.
+            older_than_days: the least age of the deletion in days, >= 0.
+            now: the current time, as in :meth:`add`.
 
         Raises:
-            ValueError, TypeError: an argument is out of its range, or no number.
+            ValueError, TypeError: an argument is out of its range or not a number.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("tea", id="tea", now="2025-01-01T00:00:00Z")
+            >>> engine.delete(id, now="2025-02-01T00:00:00Z")
+            1
+            >>> engine.purgeable(30, now="2025-06-01T00:00:00Z")
+            ['tea']
         """
         return engine.maintenance.purgeable(self._scope, older_than_days, now)
 
     def get_deleted(self, ids: Sequence[str]) -> list[Memory | None]:
-        """Return what was soft-deleted, in the order of the ids; None where there is no such memory.
+        """Return soft-deleted memories in the order of the ids, None where there is none.
+
+        Args:
+            ids: ids of memories.
 
         Raises:
-            TypeError, ValueError: an id is no text.
+            TypeError, ValueError: an id is not a text.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("tea", id="tea")
+            >>> engine.delete(id)
+            1
+            >>> engine.get_deleted(["tea", "milk"])
+            [<Memory 'tea' (note, deleted): 'tea'>, None]
         """
         return engine.maintenance.get_deleted(self._scope, ids)
 
     def verify_erased(self, text: str) -> bool:
-        """Return whether the bytes of this text stand nowhere in the store's files any more.
+        """Return whether the bytes of a text are gone from the store's files.
 
         Args:
-            text: at least one character; of one over 128 bytes the beginning alone counts as found.
+            text: at least one character. Of a text over 128 bytes, the beginning alone counts as
+                found.
 
         Raises:
-            TypeError, ValueError: no text, or an empty one.
+            TypeError, ValueError: not a text, or an empty one.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("The passphrase is xyzzy")
+            >>> engine.verify_erased("xyzzy")
+            False
         """
         return engine.maintenance.verify_erased(self._scope, text)
 
@@ -384,22 +492,22 @@ class Engine(Memories):
         summarise: Summarise | None = None,
         judge: Judge | None = None,
     ) -> DreamReport | DreamPlan:
-        """Run one dream cycle: the phases of a profile, in one transaction.
+        """Run one dream cycle: the phases of a profile, applied in one transaction.
 
-        It is planned first, while searches and writes go on, then applied all at once. A memory that
-        somebody changes, links or unlinks meanwhile stays as it is. What searches left to be written
-        is written first.
+        The cycle first writes pending reinforcement, then plans its changes while searches and
+        writes go on, then applies them all at once. A memory that is changed, linked or unlinked
+        meanwhile stays as it is.
 
         Args:
-            now: the cycle's clock, as in :meth:`add`.
-            dry_run: only plan it; the plan lists every change, and can be applied.
-            profile: whose phases and rails, by name or as a ``Profile``; default: the engine's. A
-                profile without phases changes nothing.
-            summarise: writes one text of several similar ones, for the phase ``Summarising``;
-                default: the most central text stands for all.
-            judge: returns the relation of two texts, the older first, for the phase ``Conflicts``:
-                "contradiction", "update", "duplicate" or "distinct"; default: none, and no memory is
-                retired for being similar.
+            now: the time of the cycle, as in :meth:`add`.
+            dry_run: only plan it. The plan lists every change and can be applied.
+            profile: the profile whose phases and rails apply, by name or as a ``Profile``. Default:
+                the engine's. A profile without phases changes nothing.
+            summarise: a callable from several similar texts to one, for the phase ``Summarising``.
+                Default: the most central text stands for all.
+            judge: a callable from two texts, the older first, to their relation, for the phase
+                ``Conflicts``: "contradiction", "update", "duplicate" or "distinct". Default: none,
+                and no memory is retired for being similar.
 
         Returns:
             :class:`oneiros.dream.report.DreamReport`, or with ``dry_run`` a
@@ -407,13 +515,21 @@ class Engine(Memories):
 
         Raises:
             DreamBusy: another cycle runs on this store, in this process or another.
-            StoreBusy: another process kept the store locked for too long; nothing was changed.
-            OSError: the lock beside the store cannot be written.
-            StoreCorrupt: a memory turns out to be damaged; nothing was changed, and the next cycle
-                leaves it out.
-            ValueError, TypeError: an argument breaks its rule, or a callable its promise; or
-                ``summarise`` or ``judge`` is given, and the profile has no phase that calls it. What
-                a callable raises comes through, with a note that names it.
+            StoreBusy: another process locked the store for too long. Nothing was changed.
+            OSError: the lock file next to the store cannot be written.
+            StoreCorrupt: a memory is damaged. Nothing was changed; the next cycle skips the memory.
+            ValueError, TypeError: an argument breaks its rule, a callable returns something else,
+                or ``summarise`` or ``judge`` is given and no phase of the profile calls it. An
+                exception of a callable is raised with a note that names the callable.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("tea")
+            >>> plan = engine.dream(dry_run=True)
+            >>> report = engine.dream()
+            >>> len(plan) == report.change_count
+            True
 
         Source: docs/systems/reverie.md R10 to R19; docs/systems/cognitive.md C19 to C22;
         docs/systems/omega.md O31.
@@ -423,61 +539,84 @@ class Engine(Memories):
         )
 
     def undo_dream(self, id: str, *, now: Time | None = None) -> DreamReport:
-        """Restore every field that a cycle changed, but for those that changed again since.
+        """Undo a dream cycle: restore the fields it changed, except those changed again since.
 
-        What the cycle added is erased; or soft-deleted, where it was used or changed. The last 30
-        cycles can be undone, in any order, each once.
+        Memories that the cycle added are erased, or soft-deleted if they were used or changed. The
+        last 30 cycles can be undone, in any order, each once.
 
         Args:
-            id: of the cycle, ``report.id``.
-            now: the clock, as in :meth:`add`.
+            id: the id of the cycle, ``report.id``.
+            now: the current time, as in :meth:`add`.
 
         Returns:
-            The report of the undoing: ``change_count`` fields restored, and in ``not_restored``
-            those that had changed again.
+            The :class:`oneiros.dream.report.DreamReport` of the undo: ``change_count`` is the
+            number of restored fields, ``not_restored`` holds those changed again.
 
         Raises:
-            ValueError, TypeError: there is no such cycle, it cannot be undone, or an argument breaks
-                its rule.
-            DreamBusy, StoreBusy, OSError: as :meth:`dream`.
+            ValueError, TypeError: there is no such cycle, it cannot be undone, or an argument
+                breaks its rule.
+            DreamBusy, StoreBusy, OSError: as in :meth:`dream`.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("tea")
+            >>> report = engine.dream()
+            >>> engine.undo_dream(report.id).change_count == report.change_count
+            True
 
         Source: docs/systems/reverie.md R19.
         """
         return dream.cycles.undo(self._scope, id, now)
 
     def dreams(self, limit: int = 20) -> list[DreamReport]:
-        """Return the reports of the last cycles, the newest first, undoings among them.
+        """Return the reports of the last dream cycles and undos, newest first.
 
-        What memories said is not in them. Those of cycles that can no longer be undone count what
-        changed, and name nothing.
+        Reports contain no texts of memories. Once a cycle can no longer be undone, its report has
+        counts only and names no memory.
 
         Args:
-            limit: at most so many, >= 0.
+            limit: most reports to return, >= 0.
 
         Returns:
-            Of a cycle whose report is damaged, what else is known of it, and ``damage`` says what is
-            wrong; it can be undone all the same.
+            A list of :class:`oneiros.dream.report.DreamReport`. If a stored report is damaged,
+            ``damage`` describes the problem and the rest is what is still known; its cycle can
+            still be undone.
 
         Raises:
-            ValueError, TypeError: ``limit`` is out of its range, or no int.
+            ValueError, TypeError: ``limit`` is out of its range or not an int.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.dream()
+            >>> [dream.id == report.id for dream in engine.dreams()]
+            [True]
         """
         return list(dream.history.reports(self._scope, count("limit", limit, low=0)))
 
     def drift(self, limit: int = 20) -> Drift:
-        """Return how the store drifts: figures of the last cycles, side by side.
+        """Return figures of the last dream cycles side by side, to see how the store drifts.
 
-        The share that is as stale as what is pruned, the half-life of each kind, how concentrated
-        accesses are, how much the memories recalled most changed.
+        Per cycle: the share of memories as stale as pruned ones, the half-life of each kind, the
+        concentration of accesses, and the change among the most recalled memories.
 
         Args:
-            limit: of at most so many reports, undoings among them, >= 0.
+            limit: most reports to read, undos included, >= 0.
 
         Returns:
-            :class:`oneiros.dream.drift.Drift`, the oldest cycle first; without those whose
-            report is damaged.
+            :class:`oneiros.dream.drift.Drift`, oldest cycle first, without cycles whose report is
+            damaged.
 
         Raises:
-            ValueError, TypeError: as :meth:`dreams`.
+            ValueError, TypeError: as in :meth:`dreams`.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.dream()
+            >>> len(engine.drift().cycles)
+            1
 
         Source: docs/systems/reverie.md R19.
         """
@@ -485,9 +624,14 @@ class Engine(Memories):
         return dream.drift.drift_over(reports)
 
     def interrupted_dream(self) -> Begun | None:
-        """Return the cycle that a crash ended before it was applied; None where there is none.
+        """Return the cycle that a crash interrupted before it was applied, or None.
 
-        Nothing of it is in the store. The next cycle takes its place.
+        Nothing of it is in the store. The next cycle replaces the record.
+
+        Examples:
+            >>> import oneiros
+            >>> print(oneiros.Engine(":memory:").interrupted_dream())
+            None
         """
         return dream.history.interrupted(self._scope.services)
 
@@ -496,43 +640,59 @@ class Engine(Memories):
         schedule: DreamSchedule | None = None,
         *,
         profile: Profile | str | None = None,
-        told: Told | None = None,
+        on_cycle: Told | None = None,
     ) -> Dreamer:
-        """Run cycles in the background until stopped, at the latest when the engine is closed.
+        """Run dream cycles in the background until stopped, at the latest by :meth:`close`.
 
-        Time is the engine's clock. Memories that others added count, and so do cycles that others
-        run: one that runs is waited for. A schedule that runs already is stopped first.
+        Times are those of the engine's clock. Memories added and cycles run by other processes
+        count, too; a cycle that is already running is waited for. A running schedule is stopped
+        first.
 
         Args:
-            schedule: when; default: ``DreamSchedule()``.
-            profile: whose phases and rails; default: the engine's.
-            told: is called with the report of every cycle, with what a cycle failed of, and once a
-                wait with ``DreamBusy``, by the thread that dreams; default: failures are logged.
+            schedule: when to run cycles. Default: ``DreamSchedule()``.
+            profile: the profile whose phases and rails apply. Default: the engine's.
+            on_cycle: a callback on the background thread. It gets the report of each cycle, the
+                exception of a failed cycle, and one ``DreamBusy`` per wait. Default: failures are
+                logged.
 
         Returns:
-            :class:`oneiros.dream.scheduler.Dreamer`, to be stopped, or used as a context manager.
+            :class:`oneiros.dream.scheduler.Dreamer`: call ``stop()``, or use it as a context
+            manager.
 
         Raises:
             EngineClosed: the engine is closed.
-            TypeError, ValueError: that is no schedule, no profile or nothing to call.
+            TypeError, ValueError: an argument is not a schedule, a profile or a callable.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> with engine.keep_dreaming(oneiros.DreamSchedule(every="1h")) as dreamer:
+            ...     dreamer.is_running
+            True
 
         Source: docs/systems/reverie.md R18.
         """
         chosen = dream.schedule.DreamSchedule() if schedule is None else schedule
         require_instance("schedule", chosen, (dream.schedule.DreamSchedule,), "a DreamSchedule")
-        if told is not None:
-            require_callable("told", told, "a callable on reports and errors")
-        dreams_by = None if profile is None else self._scope.profile(profile)
+        if on_cycle is not None:
+            require_callable("on_cycle", on_cycle, "a callable on reports and errors")
+        cycle_profile = None if profile is None else self._scope.profile(profile)
         clock = self._scope.services.clock
         self._stop_dreaming()
         counts = dream.scheduler.CycleCounts(self._scope)
         self._dreamer = dream.scheduler.Dreamer(
-            self, chosen, clock, counts, profile=dreams_by, told=told
+            self, chosen, clock, counts, profile=cycle_profile, told=on_cycle
         )
         return self._dreamer
 
     def end_session(self) -> None:
-        """Say that a session ended: a reason to dream, where a schedule runs that has it as one.
+        """Report the end of a session, which may start a dream cycle of the running schedule.
+
+        Does nothing unless :meth:`keep_dreaming` runs a schedule with ``on_session_end``.
+
+        Examples:
+            >>> import oneiros
+            >>> oneiros.Engine(":memory:").end_session()
 
         Source: docs/systems/reverie.md R18.
         """
@@ -555,7 +715,13 @@ class Engine(Memories):
         warn(msg, MissingEmbedderWarning)
 
     def close(self) -> None:
-        """Write what waits, and let the file go. Closing twice is once."""
+        """Write pending changes and close the store. A second call does nothing.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> engine.close()
+        """
         self._stop_dreaming()
         self._scope.shared.sync.close()
 
@@ -584,5 +750,5 @@ class QuietEngine(Engine):
 
 
 def _trials(services: EngineServices, now: float) -> AbstractContextManager[StoreCopies]:
-    """Return copies of an engine's store for a block, their clock standing still."""
+    """Return a context manager over copies of the store, with the clock fixed at ``now``."""
     return dream.trials.StoreTrials(QuietEngine, services, now)

@@ -1,4 +1,4 @@
-"""A store looked after: counted, checked, copied, its vectors made, its deleted memories erased."""
+"""Maintenance of a store: counts, checks, copies, missing vectors, erasure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from oneiros.display.tables import progress_bar
 from oneiros.dream.history import problems_of_cycles
+from oneiros.engine.scope import checked_ids
 from oneiros.errors import DamagedMemoriesWarning, StoreCorrupt
 from oneiros.index.comparison import SUMMED
-from oneiros.model.validation import file_name, require_flag, require_number, require_utf8, texts
+from oneiros.model.validation import file_name, require_flag, require_number, require_utf8
 from oneiros.models.embedders import name_of
 from oneiros.runtime.dataclasses import asdict
 from oneiros.runtime.files import foreign_file, write_jsonl
@@ -45,16 +46,17 @@ __all__ = [
 _DAY = 86_400.0
 _LOAD_BATCH = 1_000
 _MOST_NAMED = 20  # damaged memories, in a warning
-_OF_AN_INDEX = "wrong # of entries in index "  # SQLite's words
+_INDEX_PROBLEM = "wrong # of entries in index "  # SQLite's wording
 
 
 def stats(scope: Scope, options: LexicalOptions) -> dict[str, Any]:
     """Return counts and sizes; see :meth:`oneiros.Engine.stats`."""
-    parts = scope.services
-    projections = parts.projections
-    vectors = projections.indexes.vectors
-    with parts.store.read() as reading:
-        without_vector = reading.count_without_vector(without=list(parts.sync.damaged))
+    services = scope.services
+    services.sync.apply_own()
+    projections, sync = services.projections, services.sync
+    lexical, vectors = projections.indexes.lexical, projections.indexes.vectors
+    with services.store.read() as reading:
+        without_vector = reading.count_without_vector(without=list(sync.damaged))
         name = reading.reembedding()
         reembedding = None
         if name is not None:
@@ -62,40 +64,37 @@ def stats(scope: Scope, options: LexicalOptions) -> dict[str, Any]:
     return {
         "memories": projections.live_count,
         "deleted": len(projections.lifecycle.row_of) - projections.live_count,
-        "damaged": len(parts.sync.damaged),
+        "damaged": len(sync.damaged),
         "kinds": projections.kind_counts(),
-        "links": parts.store.link_count(),
-        "revision": parts.sync.revision,
-        "embedder": parts.sync.vectors.recorded_name,
-        "embedding_dimension": parts.sync.vectors.dimension,
+        "links": services.store.link_count(),
+        "revision": sync.revision,
+        "embedder": sync.vectors.recorded_name,
+        "embedding_dimension": sync.vectors.dimension,
         "vectors": 0 if vectors is None else len(vectors),
         "without_vector": without_vector,
         "reembedding": reembedding,
         "lexical": {
             **asdict(options),
-            "documents": projections.indexes.lexical.document_count,
-            "segments": projections.indexes.lexical.segment_count,
-            "resident_bytes": projections.indexes.lexical.resident_bytes,
-            "merge_error": projections.indexes.lexical.merge_error or None,
+            "documents": lexical.document_count,
+            "segments": lexical.segment_count,
+            "resident_bytes": lexical.resident_bytes,
+            "merge_error": lexical.merge_error or None,
         },
-        "profile": parts.profile.name,
+        "profile": services.profile.name,
     }
 
 
 def check(scope: Scope, *, deep: bool) -> list[str]:
-    """Return what is wrong with the store, and rebuild what can be; see :meth:`oneiros.Engine.check`."""
+    """Return the problems of the store, and mend what can be; see :meth:`oneiros.Engine.check`."""
     require_flag("deep", deep)
-    parts = scope.services
+    services = scope.services
     problems = _check_indexes(scope)
-    found = parts.store.deep_check() if deep else parts.store.quick_check()
+    found = services.store.deep_check() if deep else services.store.quick_check()
     problems += [problem for problem in found if problem not in problems]
     known = set(problems)
-    problems += [
-        found
-        for found in parts.sync.writer.run(partial(_check_read_model, scope, deep=deep))
-        if found not in known
-    ]
-    with parts.store.read() as reading:
+    found = services.sync.writer.run(partial(_check_read_model, scope, deep=deep))
+    problems += [problem for problem in found if problem not in known]
+    with services.store.read() as reading:
         problems += [
             f"memory {id!r}: superseded by {successor!r}, which "
             f"{'was forgotten' if was_erased else 'is not in this store'}; searches return it"
@@ -107,27 +106,27 @@ def check(scope: Scope, *, deep: bool) -> list[str]:
 def _check_indexes(scope: Scope) -> list[str]:
     sync = scope.services.sync
     found = scope.services.store.quick_check()
-    if not all(problem.startswith(_OF_AN_INDEX) for problem in found):
-        return []  # pages are damaged: writing might make it worse
+    if not all(problem.startswith(_INDEX_PROBLEM) for problem in found):
+        return []  # pages are damaged: a write could do more harm
     problems: list[str] = sync.writer.run(sync.mend_indexes)
     return problems
 
 
 def _check_read_model(scope: Scope, *, deep: bool) -> list[str]:
-
-    parts = scope.services
-    parts.sync.follow()
-    damaged = dict(parts.sync.damaged)
-    with parts.store.read() as reading:
+    services = scope.services
+    sync = services.sync
+    sync.follow()
+    damaged = dict(sync.damaged)
+    with services.store.read() as reading:
         sums = reading.live_sums(SUMMED, without=damaged)
-        problems = parts.projections.problems(reading.live_count(without=damaged), sums)
+        problems = services.projections.problems(reading.live_count(without=damaged), sums)
     if deep:
-        problems += parts.sync.differences()
-        damaged = dict(parts.sync.damaged)
+        problems += sync.differences()
+        damaged = dict(sync.damaged)
     if problems:
-        parts.projections = parts.sync.rebuild()
+        services.projections = sync.rebuild()
         problems = [f"{problem}; rebuilt from the store" for problem in problems]
-    return [str(one.error()) for one in damaged.values()] + problems
+    return [str(memory.error()) for memory in damaged.values()] + problems
 
 
 def verify_erased(scope: Scope, text: str) -> bool:
@@ -140,7 +139,7 @@ def verify_erased(scope: Scope, text: str) -> bool:
 
 
 def purge(scope: Scope, older_than_days: float, now: Time | None) -> int:
-    """Erase what was soft-deleted long ago; see :meth:`oneiros.Engine.purge`."""
+    """Erase memories soft-deleted long ago; see :meth:`oneiros.Engine.purge`."""
     return scope.services.remember.cycles.purge(_before(scope, older_than_days, now))
 
 
@@ -155,12 +154,9 @@ def purgeable(scope: Scope, older_than_days: float, now: Time | None) -> list[st
 
 def get_deleted(scope: Scope, ids: Sequence[str]) -> list[Memory | None]:
     """Return soft-deleted memories; see :meth:`oneiros.Engine.get_deleted`."""
-    wanted = texts("ids", ids)
-    for place, id in enumerate(wanted):
-        require_utf8(f"ids[{place}]", id)
     return [
         memory if memory is not None and memory.deleted_at is not None else None
-        for memory in scope.loader(wanted)
+        for memory in scope.loader(checked_ids(ids))
     ]
 
 
@@ -190,17 +186,17 @@ def export(scope: Scope, path: str | os.PathLike[str], *, embeddings: bool) -> i
     left_out: list[str] = []
     count = write_jsonl(target, _pages(scope, ids, left_out), embeddings=embeddings)
     if not scope.bounds:
-        left_out += [one.id for one in services.sync.damaged.values()]
+        left_out += [memory.id for memory in services.sync.damaged.values()]
     _warn_of_damage(list(dict.fromkeys(left_out)))
     return count
 
 
 def _pages(scope: Scope, ids: Sequence[str], left_out: list[str]) -> Iterator[Memory]:
-    """Yield memories; the ids of damaged ones go to ``left_out``."""
+    """Yield memories, and append the ids of damaged ones to ``left_out``."""
     for start in range(0, len(ids), _LOAD_BATCH):
-        part = ids[start : start + _LOAD_BATCH]
-        found = load_each(scope.load_live, part)
-        for id, memory in zip(part, found, strict=True):
+        batch = ids[start : start + _LOAD_BATCH]
+        memories = load_each(scope.load_live, batch)
+        for id, memory in zip(batch, memories, strict=True):
             if isinstance(memory, StoreCorrupt):
                 left_out.append(id)
             elif memory is not None:
@@ -218,7 +214,7 @@ def _warn_of_damage(ids: Sequence[str]) -> None:
 
 
 def embed_missing(scope: Scope, *, progress: bool) -> int:
-    """Embed what lacks a vector; see :meth:`oneiros.Engine.embed_missing`."""
+    """Embed memories without a vector; see :meth:`oneiros.Engine.embed_missing`."""
     require_flag("progress", progress)
     total = _count(scope, Reading.count_without_vector) if progress else None
     with progress_bar("embedding", total) as advance:
@@ -226,7 +222,7 @@ def embed_missing(scope: Scope, *, progress: bool) -> int:
 
 
 def reembed(scope: Scope, embedder: Embedder, *, resume: bool, progress: bool) -> int:
-    """Replace every vector; see :meth:`oneiros.Engine.reembed`."""
+    """Replace all vectors; see :meth:`oneiros.Engine.reembed`."""
     name_of(embedder)
     require_flag("resume", resume)
     require_flag("progress", progress)
@@ -236,7 +232,7 @@ def reembed(scope: Scope, embedder: Embedder, *, resume: bool, progress: bool) -
 
 
 def foreign_path(scope: Scope, path: str | os.PathLike[str]) -> Path:
-    """Return a path that names none of the store's own files."""
+    """Return a path that is none of the store's own files."""
     return foreign_file("path", file_name("path", path), scope.services.store.path)
 
 

@@ -1,4 +1,4 @@
-"""What can be done with memories, within bounds: all of a store, or one scope of it."""
+"""Operations on memories, shared by the engine and its scopes."""
 
 from __future__ import annotations
 
@@ -8,23 +8,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from oneiros import engine, explain, rescoring
-from oneiros.engine.scope import Scope
-from oneiros.errors import (
-    MissingEmbedderWarning,
-    UnknownMemory,
-)
+from oneiros.display.escaping import shortened
+from oneiros.engine.scope import Scope, checked_ids
+from oneiros.errors import MissingEmbedderWarning, UnknownMemory
 from oneiros.graph import linking
 from oneiros.model.calls import named_calls
 from oneiros.model.fields import FIELDS, VERDICTS
 from oneiros.model.memory import Memory
-from oneiros.model.validation import count, require_choice, require_flag, require_utf8, texts
+from oneiros.model.validation import count, require_choice, require_flag, require_utf8
 from oneiros.runtime.dataclasses import replace
 from oneiros.runtime.warnings import warn
 from oneiros.search import near_duplicates, searcher
 from oneiros.search.options import BatchKeywords, SearchKeywords, WhyNotKeywords, taking
 from oneiros.search.response import readable
 from oneiros.write import Bounds, unknown
-from oneiros.write.batch import records_of
+from oneiros.write.batch import OnFirstLook, records_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from oneiros.search.response import SearchResponse
     from oneiros.write import AddReport
 
-    # The class has a method called list, which hides the type from the hints in it.
+    # The method `list` hides the type in the annotations of its class.
     Links = list[Link]
     LinksOfAll = list[tuple[str, Link]]
     MaybeMemories = list[Memory | None]
@@ -52,21 +50,21 @@ if TYPE_CHECKING:
 __all__ = ["Memories"]
 
 _SCOPE_FIELDS = ("project", "session", "topic")
-_BOUND = 60  # characters of a bound that are shown
+_BOUND = 60  # most characters of a bound in a repr
 
 
 @named_calls("Scope")
 class Memories:
-    """Memories that can be added, changed and found.
+    """Memories that can be added, changed and searched.
 
-    An :class:`Engine` holds all of a store; its :meth:`scope` is the same face over a part of it,
-    and can see nothing else.
+    :class:`Engine` covers a whole store. :meth:`scope` returns the same methods over a part of it,
+    through which the rest of the store is invisible.
     """
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
-    # -- remember ----------------------------------------------------------------------------------
+    # -- write -------------------------------------------------------------------------------------
 
     def add(
         self,
@@ -77,29 +75,48 @@ class Memories:
         now: Time | None = None,
         **fields: object,
     ) -> str:
-        """Add one memory. It is durable, and found by searches, when this returns.
+        """Add one memory.
+
+        When the call returns, the memory is committed and searches find it.
 
         Args:
             text: up to 16 MiB of UTF-8; may be empty.
-            on_conflict: "raise", or "update" to update a memory that has the id already. A deleted
-                memory is not updated: it is erased, and the new one starts with its own fields.
-            now: the clock, for ``created_at`` and a new id; seconds UTC, an aware ``datetime`` or
-                an ISO 8601 text with offset; default: the engine's clock.
-            **fields: any field of docs/systems/fields.md (``id``, ``kind``, ``session``, ...);
-                ``embedding`` is made by the engine's embedder when not given. A blank text has
-                none.
+            on_conflict: "raise", or "update" to update the live memory that has the id. A deleted
+                memory with the id is erased, and the new one starts from its own fields.
+            now: the current time, for ``created_at`` and a generated id: seconds since the Unix
+                epoch (UTC), an aware ``datetime`` or an ISO 8601 text with offset. Default: the
+                engine's clock.
+            **fields: any field of docs/systems/fields.md, such as ``id``, ``kind``, ``session``,
+                ``tags`` or ``metadata``. Without ``embedding``, the engine's embedder makes the
+                vector; a blank text gets none.
 
         Returns:
-            The memory's id; :meth:`similar` tells what was there already.
+            The memory's id. Duplicates are stored; :meth:`similar` finds them.
 
         Raises:
-            ValueError, TypeError: a field breaks its rule (the message names field and value).
+            ValueError, TypeError: a field breaks its rule; the message names the field and the
+                value.
             DuplicateId: the id exists.
             StoreBusy: another process held the store's lock for too long.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> engine.add("Ada likes her coffee black", id="coffee", kind="user_preference")
+            'coffee'
         """
         require_choice("on_conflict", on_conflict, ("raise", "update"))
-        record = {"text": text, **fields}
-        return self._add(iter((record,)), on_conflict=on_conflict, now=now).ids[0]
+        services = self._scope.services
+        id = services.remember.adding.add_one(
+            {"text": text, **fields},
+            now=self._scope.now(now),
+            on_conflict=on_conflict,
+            bounds=self._bounds(),
+            initial_stability=services.profile.initial_stability,
+            ingest=services.profile.ingest,
+        )
+        self._warn_of_dropped_vectors()
+        return id
 
     def add_many(
         self,
@@ -111,37 +128,51 @@ class Memories:
         progress: bool = False,
         links: bool | None = None,
     ) -> AddReport:
-        """Add a batch in one transaction: it is stored whole or not at all.
+        """Add a batch of memories in one transaction: all of them or none.
 
         Args:
-            records: dicts or ``Memory``, in any iterable; an Arrow table; a pandas or polars frame.
+            records: an iterable of dicts or :class:`Memory`, an Arrow table, or a pandas or polars
+                frame.
             on_conflict: "raise" (:class:`DuplicateId` for an id that exists or comes twice), or
-                "update": an id that exists is updated with the fields given, of one that comes
-                twice the last wins. A deleted memory of the id is erased and replaced.
-            on_error: "raise" at the first record that breaks a rule; "skip" it; or "collect" it
-                in the report's ``failures``.
+                "update": an existing memory is updated with the given fields, and of records with
+                the same id the last wins. A deleted memory with the id is erased and replaced.
+            on_error: "raise" at the first invalid record, "skip" invalid records, or "collect"
+                their errors in the report's ``failures``.
             now: as in :meth:`add`.
-            progress: show a bar on the error stream.
-            links: whether similar memories are linked, and raise the stability of those that were
-                there (docs/systems/cognitive.md C17, C18); default: in batches of up to 1,000
-                records. Under an engine's profile without ``ingest`` nothing is linked, even if True.
+            progress: show a progress bar on stderr.
+            links: whether to link similar memories and to raise the stability of existing similar
+                ones (docs/systems/cognitive.md C17, C18). Default: in batches of up to 1,000
+                records. If the engine's profile has no ``ingest``, nothing is linked, even with
+                True.
 
         Returns:
-            :class:`AddReport`: ids in the order of the records, what was updated, repeated,
-            refused; and, looked for when they are asked for, ``near_duplicates``.
+            An :class:`AddReport`: ``ids`` in the order of the records, then the ids ``updated`` and
+            ``repeated``, the records ``skipped``, and ``near_duplicates``, computed on first
+            access.
 
         Raises:
-            As :meth:`add`; the error's note tells the record's place.
-        """
-        from oneiros.write.batch import OnFirstLook  # noqa: PLC0415 - many processes only search
+            ValueError, TypeError, DuplicateId, StoreBusy: as :meth:`add`. A note on the error gives
+                the position of the record.
 
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"id": "tea", "text": "Green tea"}, {"text": "No milk"}])
+            >>> report.ids[0], len(report.ids)
+            ('tea', 2)
+        """
         require_choice("on_conflict", on_conflict, ("raise", "update"))
         require_choice("on_error", on_error, ("raise", "skip", "collect"))
         require_flag("progress", progress)
         if links is not None:
             require_flag("links", links)
-        given = records_of(records, progress=progress)
-        report = self._add(given, on_conflict=on_conflict, on_error=on_error, now=now, links=links)
+        report = self._add(
+            records_of(records, progress=progress),
+            on_conflict=on_conflict,
+            on_error=on_error,
+            now=now,
+            links=links,
+        )
         return replace(
             report,
             look=OnFirstLook(partial(near_duplicates.repeats_among, self._scope, report.ids)),
@@ -156,33 +187,51 @@ class Memories:
         now: Time | None = None,
         links: bool | None = None,
     ) -> AddReport:
-        parts = self._scope.services
-        report = parts.remember.adding.add(
+        services = self._scope.services
+        report = services.remember.adding.add(
             records,
             now=self._scope.now(now),
             on_conflict=on_conflict,
             on_error=on_error,
-            bounds=Bounds(self._scope.bounds, self._inside, self._scope.contains),
-            initial_stability=parts.profile.initial_stability,
-            ingest=parts.profile.ingest,
+            bounds=self._bounds(),
+            initial_stability=services.profile.initial_stability,
+            ingest=services.profile.ingest,
             links=links,
         )
         self._warn_of_dropped_vectors()
         return report
 
-    def update(self, id: str, /, *, now: Time | None = None, **changes: object) -> None:
-        """Change fields of one memory; ``revision_count`` goes up by one, ``updated_at`` is now.
+    def _bounds(self) -> Bounds:
+        return Bounds(self._scope.bounds, self._inside, self._scope.contains)
 
-        A changed text or title is embedded by the engine's embedder. Without an embedder the old
-        vector is dropped, unless a new ``embedding`` is given too.
+    def update(self, id: str, /, *, now: Time | None = None, **changes: object) -> None:
+        """Change fields of one memory.
+
+        ``revision_count`` rises by one, and ``updated_at`` becomes the current time. The engine's
+        embedder embeds a changed text or title. Without an embedder the old vector is dropped,
+        unless you pass a new ``embedding``.
+
+        Args:
+            id: the memory's id.
+            now: as in :meth:`add`.
+            **changes: new values by field name.
 
         Warns:
-            MissingEmbedderWarning: a vector was dropped; once an engine.
+            MissingEmbedderWarning: a vector was dropped. Issued once per engine.
 
         Raises:
             UnknownMemory: no live memory has this id.
-            StoreBusy: others kept changing the text while it was embedded, or held the lock.
-            ValueError, TypeError: a field breaks its rule, or is ``id``.
+            StoreBusy: others kept changing the text while it was embedded, or held the lock for too
+                long.
+            ValueError, TypeError: a field breaks its rule, is ``id`` or is fixed by the scope.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("Deploys happen on Tuesdays")
+            >>> engine.update(id, text="Deploys happen on Mondays", importance=0.9)
+            >>> engine.get(id).text
+            'Deploys happen on Mondays'
         """
         for name in self._scope.bounds:
             if name in changes:
@@ -195,16 +244,24 @@ class Memories:
         self._warn_of_dropped_vectors()
 
     def feedback(self, id: str, verdict: str, *, now: Time | None = None) -> None:
-        """Record what someone says of a memory: its ``feedback`` is the sum of such verdicts.
+        """Add a verdict to a memory's ``feedback``, which is the sum of its verdicts.
 
         Args:
-            id: of the memory.
+            id: the memory's id.
             verdict: "helpful" (+1), "unhelpful" (-1) or "outdated" (-2).
-            now: when, as in :meth:`add`.
+            now: the time of the verdict, as in :meth:`add`.
 
         Raises:
             UnknownMemory: no live memory has this id.
             ValueError: another verdict.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("Deploys happen on Tuesdays")
+            >>> engine.feedback(id, "outdated")
+            >>> engine.get(id).feedback
+            -2
 
         Source: docs/systems/fields.md; docs/systems/omega.md O12, O15.
         """
@@ -217,44 +274,66 @@ class Memories:
     def delete(
         self, id: str | None = None, *, where: Where | None = None, now: Time | None = None
     ) -> int:
-        """Soft-delete one memory or all that match; :meth:`restore` takes it back.
+        """Soft-delete one memory, or all that match a filter.
+
+        :meth:`restore` undoes it, and :meth:`forget` erases a memory for good.
+
+        Args:
+            id: the id of the memory to delete.
+            where: a filter (:func:`oneiros.where`): delete all live memories that match.
+            now: the time of the deletion, as in :meth:`add`.
 
         Returns:
-            How many were deleted.
+            The number of deleted memories.
 
         Raises:
             UnknownMemory: no live memory has this id.
-            ValueError: neither or both of ``id`` and ``where`` given.
+            ValueError: neither or both of ``id`` and ``where`` are given.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"text": "tea", "tags": ["draft"]}, {"text": "milk"}])
+            >>> engine.delete(where=oneiros.where(tags="draft"))
+            1
         """
         if (id is None) == (where is None):
             msg = "delete: give an id or where=, one of the two"
             raise ValueError(msg)
-        parts = self._scope.services
+        remember = self._scope.services.remember
         if id is None:
-            return parts.remember.delete_matching(
-                self._scope.within(where), now=self._scope.now(now)
-            )
+            return remember.delete_matching(self._scope.within(where), now=self._scope.now(now))
         require_utf8("id", id)
-        parts.remember.delete(id, now=self._scope.now(now), seen=self._scope.contains)
+        remember.delete(id, now=self._scope.now(now), seen=self._scope.contains)
         return 1
 
     def restore(self, id: str, *, now: Time | None = None) -> bool:
-        """Take a soft delete back, and an archiving, so that the memory can be found again.
+        """Undo the soft deletion or the archiving of a memory.
 
-        What was archived is consolidated then; otherwise its status stays. That is a use of it:
-        ``last_accessed_at`` is now, and it is as stale as if it had just been recalled. What repeats
-        another, is superseded or is disliked is taken away by the next cycle all the same, unless
-        :meth:`pin` keeps it. Of a memory that is not away nothing changes.
+        An archived memory becomes consolidated; any other status stays. Restoring counts as a use:
+        ``last_accessed_at`` becomes the current time, so the memory is no more stale than one just
+        recalled. The next dream cycle may still remove it as a duplicate, as superseded or for
+        negative feedback, unless :meth:`pin` protects it. A memory that is neither deleted nor
+        archived does not change.
 
         Args:
-            id: of the memory.
-            now: the clock, as in :meth:`add`.
+            id: the memory's id.
+            now: the current time, as in :meth:`add`.
 
         Returns:
-            Whether it was away.
+            Whether the memory was deleted or archived.
 
         Raises:
-            UnknownMemory: there is no such memory, deleted or not.
+            UnknownMemory: no memory has this id, deleted or not.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("Ada likes her coffee black")
+            >>> engine.delete(id)
+            1
+            >>> engine.restore(id)
+            True
 
         Source: docs/systems/reverie.md R13, R19.
         """
@@ -264,91 +343,114 @@ class Memories:
         )
 
     def forget(self, id: str) -> None:
-        """Erase a memory for good, soft-deleted or not: text, vector, log, what cycles changed of it.
+        """Erase a memory for good, soft-deleted or not: text, vector, links, log and undo records.
 
-        A summary that a cycle made of it, named by its ``superseded_by``, says what it said and is a
-        memory of its own, to be forgotten as well. Memories that it superseded are superseded by its
-        own successor, or found again if it has none.
+        If a dream cycle made a summary of it, named by its ``superseded_by``, that summary repeats
+        its content and is a separate memory: forget it as well. Memories that this one superseded
+        are then superseded by its successor; if it has none, searches find them again.
+
+        Args:
+            id: the memory's id.
 
         Raises:
-            UnknownMemory: there is no such memory.
-            StoreCorrupt: it is damaged, and this is a scope; an engine forgets damaged memories.
-            StoreBusy: other processes' readers kept the log from being emptied; the memory is
-                gone, its old bytes may still stand in the log until the next ``forget``.
+            UnknownMemory: no memory has this id, deleted or not.
+            StoreCorrupt: the memory is damaged and this is a scope. An engine forgets damaged
+                memories.
+            StoreBusy: readers in other processes kept the write-ahead log from being emptied. The
+                memory is gone; its bytes may stay in the log until the next ``forget``.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("The passphrase is xyzzy")
+            >>> engine.forget(id)
+            >>> engine.verify_erased("xyzzy")
+            True
         """
         require_utf8("id", id)
         self._scope.services.remember.forget(
             id, seen=self._scope.contains, is_bounded=bool(self._scope.bounds)
         )
 
-    # -- find --------------------------------------------------------------------------------------
+    # -- search ------------------------------------------------------------------------------------
 
     @taking(SearchKeywords, embedding=None)
     def search(self, query: str, k: int = 10, **options: Unpack[SearchKeywords]) -> SearchResponse:
-        """Find the memories that answer a question, best first.
+        """Find the memories that match a query, best first.
 
         Args:
-            query: any text; taken literally unless ``syntax`` says otherwise.
-            k: at most so many results, >= 0; of each channel no more than its depth are looked at
-                (100 by most profiles), and the trace says so where ``k`` is beyond.
-            where: a filter, applied inside every channel.
-            session: of the caller; reinforcement adds it to the sessions of what is found, and
-                nothing else reads it.
-            now: the clock of this search, as in :meth:`add`.
-            embedding: the question's vector, shape (dimension,); default: the engine's embedder's.
-                A profile without a vector channel does not read it.
-            profile: how to rank, by name or as a ``Profile``; default: the engine's.
-            reinforce: whether what is returned counts as accessed; default: as the profile says,
-                and never with ``explain``. True is refused under a profile without reinforcement.
-            explain: give each result its explanation.
-            include_expired: return also what is past its ``valid_until`` or ``ttl``
-                (docs/systems/cognitive.md C7); what is not valid yet stays hidden. Which kinds expire
-                is a field of the profile's selection.
-            deep_recall: return also superseded memories, their scores multiplied by the profile's
-                ``deep_recall_penalty``; such results are ``via_deep_recall``
+            query: any text; taken literally unless ``syntax="query"``.
+            k: most results to return, >= 0. Each channel returns at most its depth (100 in most
+                profiles); the trace notes a larger ``k``.
+            where: a filter (:func:`oneiros.where`), applied inside every channel.
+            session: the caller's session. Reinforcement adds it to the sessions of the returned
+                memories; nothing else reads it.
+            now: the time of this search, as in :meth:`add`.
+            embedding: the query's vector, shape (dimension,). Default: from the engine's embedder.
+                Profiles without a vector channel ignore it.
+            profile: the ranking, by name or as a ``Profile``. Default: the engine's.
+            reinforce: whether returned memories count as accessed. Default: as the profile says,
+                but False with ``explain``. True is refused under a profile without reinforcement.
+            explain: attach an explanation to each result.
+            include_expired: also return memories past their ``valid_until`` or ``ttl``
+                (docs/systems/cognitive.md C7). Memories that are not valid yet stay hidden. The
+                profile's selection says which kinds expire.
+            deep_recall: also return superseded memories, with their scores multiplied by the
+                profile's ``deep_recall_penalty``. Such results have ``via_deep_recall`` set
                 (docs/systems/cognitive.md C4, C6).
-            include_expired_in_deep_recall: with ``deep_recall``, return also expired memories, with
-                the same penalty. With ``include_expired`` there is none for them. Refused without
+            include_expired_in_deep_recall: with ``deep_recall``, also return expired memories, with
+                the same penalty; ``include_expired`` waives the penalty for them. Refused without
                 ``deep_recall``.
-            valid_at: only what was valid then, whatever the profile hides; a time as ``now`` is
-                given. Kinds that do not expire in the profile have no end. Scores, and what is due to
-                be strengthened, go by ``now`` all the same.
-            status: only memories of these statuses ("archived" ones are hidden otherwise).
-            syntax: "plain", or "query": then ``+must -not "a phrase" pre* title:word`` are
-                understood, as docs/query_syntax.md tells. What must or must not be holds for every
-                channel; meaning is sought by the words without what must not be.
-            hint: which of the profile's hints weighs (docs/systems/omega.md O8), a kind or a sort of
-                question; default: the single kind that ``where`` asks for. What the profile does not
-                list weighs as no hint.
-            date_range: when it was, a pair of times as ``now`` is given, None for an open end; in
-                place of the time that the query names, if it does ("last week", "in March 2024";
+            valid_at: return only memories valid at this time, whatever the profile hides; a time as
+                ``now``. Kinds that do not expire in the profile have no end. Scores and
+                reinforcement still use ``now``.
+            status: return only memories with one of these statuses. Default: all but "archived".
+            syntax: "plain", or "query" to understand ``+must -not "a phrase" pre* title:word``
+                (docs/query_syntax.md). Must and must-not hold for every channel; the vector channel
+                searches for the words without the must-not ones.
+            hint: a kind or a type of question, to select one of the profile's hints
+                (docs/systems/omega.md O8). Default: the single kind that ``where`` asks for. A hint
+                that the profile does not list has no effect.
+            date_range: when the events happened, a pair of times as ``now``, None for an open end.
+                Replaces a time named in the query ("last week", "in March 2024";
                 docs/systems/omega.md O4).
-            soft_range: whether ``date_range`` is a hint rather than a limit: OMEGA and the default
-                profile then lower what lies outside of it as little as for a time that is only
-                roughly meant (docs/systems/omega.md O22, docs/systems/house.md H10).
-            context: what the caller is doing, an :class:`oneiros.Context`: favours memories that
-                belong to it, where the profile asks for that (docs/systems/omega.md O16, O20).
-            reranker: judges the first results again, where the profile's ``rerank`` says, or where
-                :class:`oneiros.scoring.stages.Reranking` does of itself; default: the engine's.
-            deadline: seconds from now, > 0, after which a reranker is waited for no longer: its
-                place in the trace then says so, and the order is that without it. Default: as long
-                as the profile's ``rerank`` says; infinity: however long it takes. It ends the wait
-                for the engine's ``query_expander``, too. Where neither is called, it has no effect.
+            soft_range: treat ``date_range`` as a hint rather than a limit. OMEGA and the default
+                profile then penalise memories outside it as little as for a vague time
+                (docs/systems/omega.md O22, docs/systems/house.md H10).
+            context: the caller's situation, an :class:`oneiros.Context`. Profiles that read it
+                favour memories that belong to it (docs/systems/omega.md O16, O20).
+            reranker: a reranker for the first results, at the place where the profile's ``rerank``
+                puts it, or that of :class:`oneiros.scoring.stages.Reranking` by default. Default:
+                the engine's.
+            deadline: seconds from now, > 0, to wait for the reranker and the engine's
+                ``query_expander``. After a timeout the order is that without the reranker, and the
+                trace says so. Default: the limit of the profile's ``rerank``; infinity waits
+                without limit. No effect where neither is called.
 
-        ``hint``, ``context``, ``date_range`` and ``soft_range`` are for profiles that read them:
-        ``omega`` reads all four, ``omega-bounded`` all but the last, ``oneiros`` the last two. Other
-        profiles refuse them. To restrict a search to a period under any profile, filter:
-        ``where=oneiros.where(occurred_at=(start, end))``.
+        ``hint``, ``context``, ``date_range`` and ``soft_range`` need a profile that reads them:
+        ``omega`` reads all four, ``omega-bounded`` all but ``soft_range``, ``oneiros`` the two
+        ranges. Other profiles refuse them. To restrict a search to a period under any profile, use
+        a filter: ``where=oneiros.where(occurred_at=(start, end))``.
 
-        A profile with a ``cache`` gives the same question the same answer for a while, until a memory
-        is written; the trace says so. With ``now`` or ``explain``, it is asked again.
+        If the profile has a ``cache``, a repeated query gets the cached response until it expires
+        or a memory is written, and the trace says so. ``now`` and ``explain`` bypass the cache.
 
         Returns:
-            :class:`SearchResponse`, always with its trace.
+            A :class:`SearchResponse` with the results and the trace.
 
         Raises:
             ValueError, TypeError: an argument breaks its rule.
-            QueryTooLarge: the query is over 64 KiB or 1,024 distinct terms.
+            QueryTooLarge: the query is over 64 KiB or has over 1,024 distinct terms.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("Ada likes her coffee black", id="coffee")
+            >>> response = engine.search("how does Ada take her coffee?")
+            >>> response.ids
+            ['coffee']
+            >>> response.results[0].memory.text
+            'Ada likes her coffee black'
         """
         return searcher.search(self._scope, query, k, options, self.search)
 
@@ -356,78 +458,99 @@ class Memories:
     def search_many(
         self, queries: Sequence[str], k: int = 10, **options: Unpack[BatchKeywords]
     ) -> Responses:
-        """Answer a batch of questions, in parallel in the core.
+        """Search for many queries at once, in parallel in the core.
 
-        The answers are those of :meth:`search`, each as if asked alone and anew before any of them
-        reinforced anything; reinforcement follows in their order.
+        The responses are those of :meth:`search` for each query alone, before any of them
+        reinforced a memory and without the profile's ``cache``. Reinforcement follows in the order
+        of the queries.
 
         Args:
-            queries: the questions.
-            k: at most so many results a question.
-            where: a filter, for all questions.
-            session: who asks.
-            now: the clock of all these searches.
-            embeddings: the questions' vectors, one a query; default: the embedder's.
-            profile: how to rank.
-            reinforce: whether what is returned counts as accessed, as :meth:`search` says.
-            explain: give each result its explanation.
-            include_expired: as for :meth:`search`.
-            deep_recall: as for :meth:`search`.
-            include_expired_in_deep_recall: as for :meth:`search`.
-            valid_at: as for :meth:`search`.
-            status: only memories of these statuses.
-            syntax: how all queries are read, as for :meth:`search`.
-            hint: as for :meth:`search`, for all questions.
-            date_range: as for :meth:`search`, for all questions.
-            soft_range: as for :meth:`search`, for all questions.
-            context: as for :meth:`search`, for all questions.
-            reranker: as for :meth:`search`; it is asked once a question.
-            deadline: as for :meth:`search`, of all questions together.
-            threads: for the channels, 1 to 256; default: one a core.
+            queries: the query texts.
+            k: most results per query, >= 0.
+            where: as in :meth:`search`, like all that follow; each applies to every query.
+            session: the caller's session.
+            now: the time of all these searches.
+            embeddings: the vectors of the queries, one each, where None stands for the embedder's.
+                Default: the embedder's.
+            profile: the ranking.
+            reinforce: whether returned memories count as accessed.
+            explain: attach an explanation to each result.
+            include_expired: also return expired memories.
+            deep_recall: also return superseded memories.
+            include_expired_in_deep_recall: with ``deep_recall``, also return expired memories.
+            valid_at: return only memories valid at this time.
+            status: return only memories with one of these statuses.
+            syntax: the syntax of all queries, "plain" or "query".
+            hint: a kind or a type of question.
+            date_range: when the events happened.
+            soft_range: treat ``date_range`` as a hint.
+            context: the caller's situation.
+            reranker: a reranker, called once per query.
+            deadline: seconds from now for all queries together.
+            threads: threads of the channels, 1 to 256. Default: one per core.
 
         Returns:
-            One response a query, in their order.
+            One :class:`SearchResponse` per query, in their order.
 
         Raises:
-            As :meth:`search`.
+            ValueError, TypeError, QueryTooLarge: as :meth:`search`.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"id": "a", "text": "milk"}, {"id": "b", "text": "tea"}])
+            >>> [response.ids for response in engine.search_many(["tea", "milk"])]
+            [['b'], ['a']]
         """
         return searcher.search_many(self._scope, queries, k, options, self.search_many)
 
     @taking(WhyNotKeywords, k=10, embedding=None, explain=True)
     def why_not(self, query: str, id: str, **options: Unpack[WhyNotKeywords]) -> WhyNot:
-        """Tell why a search does not return a memory; never counts as an access.
+        """Explain why a search does or does not return a memory.
+
+        Never counts as an access.
 
         Args:
-            query: the search's.
-            id: of the memory that is missed.
-            k: the search's, like all that follow, so that they can be given as they were.
-            where: the search's filter.
-            session: taken, and of no effect here.
-            now: the search's clock.
-            embedding: the search's.
-            profile: the search's.
-            reinforce: taken, and of no effect here.
-            explain: taken, and of no effect here.
-            include_expired: the search's.
-            deep_recall: the search's.
-            include_expired_in_deep_recall: the search's.
-            valid_at: the search's.
-            status: the search's.
-            syntax: the search's.
-            hint: the search's.
-            date_range: the search's.
-            soft_range: the search's.
-            context: the search's.
-            reranker: the search's; it is asked again.
-            deadline: the search's.
+            query: the query of the search.
+            id: the id of the missing memory.
+            k: the ``k`` of the search. This and the arguments below are those of :meth:`search`;
+                pass them as you passed them there.
+            where: the filter of the search.
+            session: accepted, no effect.
+            now: the time of the search.
+            embedding: the query's vector.
+            profile: the ranking.
+            reinforce: accepted, no effect.
+            explain: accepted, no effect.
+            include_expired: as in the search.
+            deep_recall: as in the search.
+            include_expired_in_deep_recall: as in the search.
+            valid_at: as in the search.
+            status: as in the search.
+            syntax: as in the search.
+            hint: as in the search.
+            date_range: as in the search.
+            soft_range: as in the search.
+            context: as in the search.
+            reranker: as in the search; it is called again.
+            deadline: as in the search.
 
         Returns:
-            :class:`WhyNot`: what hides the memory, how each channel and factor sees it, its place
-            and what it lacks of the last place returned. A scope says of a memory outside what it
-            says of an id that does not exist.
+            A :class:`WhyNot`: what hides the memory, how each channel and factor scores it, its
+            rank, and the score it lacks to the last returned result. A scope reports a memory
+            outside it as an id that does not exist.
 
         Raises:
-            As :meth:`search`.
+            ValueError, TypeError, QueryTooLarge: as :meth:`search`.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("Ada likes her coffee black", id="coffee", status="archived")
+            >>> engine.search("coffee").ids
+            []
+            >>> engine.why_not("coffee", "coffee").verdict
+            'hidden: archived'
         """
         return explain.absence.why_not(self._scope, query, id, options, self.why_not)
 
@@ -440,26 +563,37 @@ class Memories:
         embedding: npt.ArrayLike | None = None,
         profile: Profile | str | None = None,
     ) -> Similars:
-        """Return what is most like a memory, or a text that is no memory yet; never an access.
+        """Return the memories most similar to a memory, or to a text that is not stored.
 
-        First those whose texts begin alike, as they were added, then the nearest by cosine. Which of
-        them are near-duplicates, the ``duplicates`` of the profile says: by default the same first
-        150 characters, whatever their markdown, white space and capitals, or a cosine of 0.92. All
-        live memories within the scope are looked at, also those that a search would hide. Their
-        texts are read when they are first asked for; after that a call costs one pass over the
-        beginnings and one search by vector, which beyond 5,000 memories is approximate.
+        Memories whose texts begin alike come first, in order of insertion, then the nearest by
+        cosine. The profile's ``duplicates`` decides which are near-duplicates: by default those
+        with the same first 150 characters, ignoring markdown, white space and case, or with a
+        cosine of at least 0.92. All live memories of the scope are compared, also those that a
+        search would hide. The first call reads their texts; after that a call costs one pass over
+        the beginnings and one vector search, approximate above 5,000 memories. Never counts as an
+        access.
 
         Args:
-            id_or_text: the id of a live memory within the scope; all else is taken for a text.
-            k: most to return, >= 0.
-            where: a filter.
-            embedding: the vector to go by; default: the memory's own, of a text the engine's
-                embedder's. Without any, only what begins alike is found.
-            profile: whose ``duplicates`` is the rule; default: the engine's. One that has none
-                goes by the published numbers.
+            id_or_text: the id of a live memory in the scope; anything else is taken as a text.
+            k: most memories to return, >= 0.
+            where: a filter (:func:`oneiros.where`).
+            embedding: the vector to compare with. Default: the memory's own, or for a text that of
+                the engine's embedder. Without any vector only texts that begin alike are found.
+            profile: the profile whose ``duplicates`` applies. Default: the engine's. A profile
+                without the rule uses the published thresholds.
+
+        Returns:
+            A list of ``Similar`` with ``id``, ``cosine``, ``begins_alike`` and ``is_duplicate``.
 
         Raises:
             ValueError, TypeError: an argument breaks its rule.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("Ada likes her coffee black", id="coffee")
+            >>> [similar.id for similar in engine.similar("ada likes her **coffee** black")]
+            ['coffee']
 
         Source: docs/systems/omega.md O26.
         """
@@ -474,36 +608,55 @@ class Memories:
         where: Where | None = None,
         profile: Profile | str | None = None,
     ) -> NearDuplicates:
-        """Return what the given memories are near-duplicates of; never an access.
+        """Return the memories of which the given ones are near-duplicates.
 
-        By the rule of :meth:`similar`, of each memory the 10 others that are most alike are looked
-        at. Costs one pass over the beginnings of all texts, and a search by vector for each id:
-        beyond 5,000 memories by the graph, once it is built.
+        Applies the rule of :meth:`similar` to the 10 most similar memories of each id. Costs one
+        pass over the beginnings of all texts and one vector search per id, which uses the HNSW
+        graph above 5,000 memories once it is built. Never counts as an access.
 
         Args:
-            ids: of live memories within the scope.
-            where: a filter, which the others pass.
-            profile: as for :meth:`similar`.
+            ids: ids of live memories in the scope.
+            where: a filter that the other memories pass.
+            profile: as in :meth:`similar`.
 
         Returns:
-            In the order of the ids; a pair of which both are among them is told once, of the later.
+            A list of ``NearDuplicate`` in the order of the ids. A pair with both ids among the
+            given ones is listed once, at the later one.
 
         Raises:
             UnknownMemory: no live memory has the id.
             ValueError, TypeError: an argument breaks its rule.
 
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("Ada likes her coffee black", id="coffee")
+            >>> id = engine.add("Ada likes her coffee **black**", id="again")
+            >>> [(pair.id, pair.of) for pair in engine.near_duplicates(["again"])]
+            [('again', 'coffee')]
+
         Source: docs/systems/omega.md O26.
         """
         return near_duplicates.among(self._scope, ids, where=where, profile=profile)
 
-    # -- look --------------------------------------------------------------------------------------
+    # -- read --------------------------------------------------------------------------------------
 
     def get(self, id: str) -> Memory:
         """Return one memory. Never counts as an access.
 
+        Args:
+            id: the memory's id.
+
         Raises:
             UnknownMemory: no live memory has this id.
-            StoreCorrupt: its row in the store is damaged.
+            StoreCorrupt: the memory's row in the store is damaged.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("Ada likes her coffee black", id="coffee")
+            >>> engine.get("coffee")
+            <Memory 'coffee' (note): 'Ada likes her coffee black'>
         """
         require_utf8("id", id)
         found = self.get_many([id])[0]
@@ -512,21 +665,42 @@ class Memories:
         return found
 
     def get_many(self, ids: Sequence[str]) -> MaybeMemories:
-        """Return memories in the order of the ids; None where there is no live one.
+        """Return memories in the order of the ids, None for an id without a live memory.
+
+        Never counts as an access.
+
+        Args:
+            ids: ids of memories.
 
         Raises:
-            StoreCorrupt: one of them is damaged; it is named, and the others can be read alone.
+            StoreCorrupt: a memory is damaged. The error names it; the others can be read without
+                it.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("tea", id="tea")
+            >>> engine.get_many(["milk", "tea"])
+            [None, <Memory 'tea' (note): 'tea'>]
         """
-        ids = texts("ids", ids)
-        for place, id in enumerate(ids):
-            require_utf8(f"ids[{place}]", id)
-        return self._scope.load_live(ids)
+        return self._scope.load_live(checked_ids(ids))
 
     def __len__(self) -> int:
         return self.count()
 
     def count(self, where: Where | None = None) -> int:
-        """Return how many live memories match (all of them without ``where``)."""
+        """Return the number of live memories that match a filter.
+
+        Args:
+            where: a filter (:func:`oneiros.where`). Default: all.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("tea", tags=["drink"])
+            >>> engine.count(oneiros.where(tags="drink"))
+            1
+        """
         self._scope.follow_others()
         if where is None and not self._scope.bounds:
             return self._scope.services.projections.live_count
@@ -535,15 +709,22 @@ class Memories:
     def list(
         self, where: Where | None = None, *, after: str | None = None, limit: int = 100
     ) -> Page:
-        """Return live memories in order of insertion, a page at a time.
+        """Return live memories in order of insertion, one page at a time.
 
         Args:
-            where: a filter.
-            after: the last id of the page before.
-            limit: at most so many, >= 0.
+            where: a filter (:func:`oneiros.where`).
+            after: the last id of the previous page.
+            limit: most memories to return, >= 0.
 
         Raises:
             UnknownMemory: ``after`` names no memory.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"id": "a", "text": "tea"}, {"id": "b", "text": "milk"}])
+            >>> [memory.id for memory in engine.list(after="a")]
+            ['b']
         """
         self._scope.follow_others()
         limit = count("limit", limit)
@@ -559,35 +740,43 @@ class Memories:
         start = rows.rank(first - 1) if first else 0
         found: Page = []
         while len(found) < limit and start < len(rows):
-            some = rows[start : start + limit - len(found)]
-            start += len(some)
-            read = readable(self._scope.load_live, [lifecycle.ids[row] for row in some])
-            found += [memory for memory in read if memory is not None]
+            page_rows = rows[start : start + limit - len(found)]
+            start += len(page_rows)
+            memories = readable(self._scope.load_live, [lifecycle.ids[row] for row in page_rows])
+            found += [memory for memory in memories if memory is not None]
         return found
 
     # -- mark and link -----------------------------------------------------------------------------
 
     def supersede(self, old: str, new: str, reason: str = "", *, now: Time | None = None) -> None:
-        """Let one memory take the place of another, which searches then hide.
+        """Replace one memory by another. Searches then hide the old one.
 
-        The older keeps all it holds, its links too, and can still be had by its id. Its
-        ``superseded_by`` is the newer, its ``metadata`` gets "superseded_at", in seconds, and
-        "superseded_reason" where a reason is given. Superseded again, it says what was said last;
-        ``update(old, superseded_by=None)`` lets it be found again, and so does ``forget(new)``, unless
-        ``new`` has a successor. Its tier stays what it is until
-        the dream cycle looks (docs/systems/cognitive.md C19).
+        The old memory keeps its content and links, and :meth:`get` still returns it. Its
+        ``superseded_by`` becomes ``new``, and its ``metadata`` gets "superseded_at" in seconds and,
+        if given, "superseded_reason". A later call overwrites both. To undo it, call ``update(old,
+        superseded_by=None)``; ``forget(new)`` does the same if ``new`` has no successor. The tier
+        changes only with the next dream cycle (docs/systems/cognitive.md C19).
 
         Args:
-            old: the id of the one that no longer holds.
-            new: the id of the one that does; it may itself be superseded, but not by ``old``.
-            reason: why, for people; empty: none is kept.
-            now: when, as in :meth:`add`.
+            old: the id of the memory that no longer holds.
+            new: the id of its replacement. It may itself be superseded, but not by ``old``.
+            reason: an explanation for people. Default: none is stored.
+            now: the time of the change, as in :meth:`add`.
 
         Raises:
             UnknownMemory: no live memory has the id.
-            ValueError: both are the same, or ``old`` supersedes ``new`` already, be it through
-                others; with the reason ``metadata`` would be too long.
-            TypeError: an id or the reason is no text.
+            ValueError: both ids are the same, ``old`` supersedes ``new`` already, directly or
+                through others, or the reason makes ``metadata`` too long.
+            TypeError: an id or the reason is not a text.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("Deploys happen on Tuesdays", id="old")
+            >>> id = engine.add("Deploys happen on Mondays", id="new")
+            >>> engine.supersede("old", "new", reason="moved in June")
+            >>> engine.search("deploys").ids
+            ['new']
 
         Source: docs/systems/fields.md; docs/systems/cognitive.md C4; docs/systems/omega.md O23.
         """
@@ -602,18 +791,26 @@ class Memories:
         )
 
     def pin(self, id: str, pinned: bool = True) -> None:
-        """Pin a memory, or let it go again.
+        """Pin or unpin a memory.
 
-        A pinned memory does not age under the profile ``oneiros``: its recency is 1; the others
-        rank it as any. ``oneiros.where(pinned=True)`` finds what is pinned.
+        Under the default profile a pinned memory does not age: its recency is 1. Other profiles
+        ignore the pin. ``oneiros.where(pinned=True)`` finds pinned memories.
 
         Args:
-            id: of the memory.
-            pinned: whether it is to be.
+            id: the memory's id.
+            pinned: True to pin, False to unpin.
 
         Raises:
             UnknownMemory: no live memory has this id.
             TypeError: ``pinned`` is neither True nor False.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("Ada is allergic to nuts")
+            >>> engine.pin(id)
+            >>> engine.count(oneiros.where(pinned=True))
+            1
 
         Source: docs/systems/fields.md; docs/systems/house.md H6.
         """
@@ -630,18 +827,29 @@ class Memories:
         kind: str = "explicit",
         now: Time | None = None,
     ) -> None:
-        """Link two memories; one that is there is replaced, but keeps when it was made.
+        """Link two memories.
+
+        A link between the two is replaced, but keeps its creation time.
 
         Args:
-            a: the id of one.
-            b: the id of the other; which is which makes no difference.
-            weight: in (0, 1]. It fades from when the two are first found together.
+            a: the id of one memory.
+            b: the id of the other. Links have no direction.
+            weight: in (0, 1]. It fades from the first time the two are found together.
             kind: "co_retrieval", "ingest", "explicit", "summary" or "relation".
             now: as in :meth:`add`.
 
         Raises:
             UnknownMemory: no live memory has the id.
-            ValueError, TypeError: both are the same, the weight is out of range, another kind.
+            ValueError, TypeError: both ids are the same, the weight is out of range or the kind
+                unknown.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"id": "a", "text": "tea"}, {"id": "b", "text": "milk"}])
+            >>> engine.link("a", "b", 0.8)
+            >>> [(link.id, link.weight) for link in engine.neighbours("a")]
+            [('b', 0.8)]
 
         Source: docs/systems/cognitive.md C16, C17.
         """
@@ -656,58 +864,93 @@ class Memories:
         """Link many pairs of memories in one transaction: all of them or none.
 
         Args:
-            links: (a, b), (a, b, weight) or (a, b, weight, kind) each, as :meth:`link` takes them;
-                of a pair given twice the last counts.
+            links: tuples (a, b), (a, b, weight) or (a, b, weight, kind), as in :meth:`link`. If a
+                pair comes twice, the last one counts.
             now: as in :meth:`add`.
 
         Returns:
-            How many pairs.
+            The number of distinct pairs.
 
         Raises:
-            As :meth:`link`; the message names the place.
+            UnknownMemory, ValueError, TypeError: as :meth:`link`. For an invalid tuple the message
+                gives its position.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"id": id, "text": id} for id in ("tea", "milk", "mint")])
+            >>> engine.link_many([("tea", "milk"), ("tea", "mint", 0.8, "relation")])
+            2
         """
         return linking.link_many(self._scope, links, now=now)
 
     def links(self, where: Where | None = None, *, now: Time | None = None) -> LinksOfAll:
-        """Return all links whose two memories are live, within the scope and match.
+        """Return all links between two live memories of the scope that match a filter.
 
         Args:
-            where: a filter that both memories pass; default: all.
-            now: for what is left of the weights, as in :meth:`add`.
+            where: a filter that both memories pass. Default: all.
+            now: the time for which weights are decayed, as in :meth:`add`.
 
         Returns:
-            The id of one memory, the earlier added, and the link to the other: in order of
-            insertion of the first, then of the second.
+            Pairs of the id of the memory added first and the :class:`Link` to the other, in order
+            of insertion of the first, then of the second.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"id": "a", "text": "tea"}, {"id": "b", "text": "milk"}])
+            >>> engine.link("b", "a")
+            >>> [(id, link.id, link.kind) for id, link in engine.links()]
+            [('a', 'b', 'explicit')]
 
         Source: docs/systems/cognitive.md C16.
         """
         return linking.links(self._scope, where, now=now)
 
     def unlink(self, a: str, b: str) -> bool:
-        """Take the link of two memories away.
+        """Remove the link between two memories.
+
+        Args:
+            a: the id of one memory.
+            b: the id of the other.
 
         Returns:
-            Whether there was one.
+            Whether there was a link.
 
         Raises:
             UnknownMemory: no live memory has the id.
-            ValueError, TypeError: both are the same, or no text.
+            ValueError, TypeError: both ids are the same, or one is not a text.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"id": "a", "text": "tea"}, {"id": "b", "text": "milk"}])
+            >>> engine.unlink("a", "b")
+            False
         """
         return linking.unlink(self._scope, a, b)
 
     def neighbours(self, id: str, *, limit: int = 100, now: Time | None = None) -> Links:
-        """Return the links of a memory to others that are live and within the scope.
+        """Return the links of a memory to other live memories of the scope.
 
         Args:
-            id: of the memory.
-            limit: at most so many, >= 0.
-            now: for what is left of the weights, as in :meth:`add`.
+            id: the memory's id.
+            limit: most links to return, >= 0.
+            now: the time for which weights are decayed, as in :meth:`add`.
 
         Returns:
-            The heaviest first, then in order of insertion.
+            A list of :class:`Link`, heaviest first, then in order of insertion.
 
         Raises:
             UnknownMemory: no live memory has the id.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"id": "a", "text": "tea"}, {"id": "b", "text": "milk"}])
+            >>> engine.link("a", "b")
+            >>> engine.neighbours("b")[0].id
+            'a'
 
         Source: docs/systems/cognitive.md C16.
         """
@@ -723,22 +966,29 @@ class Memories:
         where: Where | None = None,
         threads: int | None = None,
     ) -> Rescored:
-        """Score every live memory, as a search would where all were equally relevant.
+        """Score every live memory as a search would if all were equally relevant.
 
-        Never counts as an access. The scores are those of one moment: writes and searches that
-        strengthen wait meanwhile (a few nanoseconds a memory).
+        Never counts as an access. All scores are taken at one moment: writes and reinforcing
+        searches wait meanwhile, a few nanoseconds per memory.
 
         Args:
-            profile: by name or as a ``Profile``; default: the engine's.
-            now: the clock, as in :meth:`add`; times after it are age 0, and counted.
-            where: a filter.
-            threads: 1 to 256; default: one a core.
+            profile: by name or as a ``Profile``. Default: the engine's.
+            now: the current time, as in :meth:`add`. Later times have age 0 and are counted.
+            where: a filter (:func:`oneiros.where`).
+            threads: 1 to 256. Default: one per core.
 
         Returns:
-            :class:`Rescored`: ids in order of insertion and float64 scores.
+            :class:`Rescored`: ``ids`` in order of insertion and their float64 ``scores``.
 
         Raises:
             ValueError, TypeError: an argument breaks its rule.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"id": "a", "text": "tea"}, {"id": "b", "text": "milk"}])
+            >>> engine.rescore().ids
+            ['a', 'b']
 
         Source: docs/systems/README.md, "Scoring without a query"; docs/systems/ciar.md A11.
         """
@@ -754,25 +1004,32 @@ class Memories:
         dry_run: bool = False,
         threads: int | None = None,
     ) -> PromotionReport:
-        """Consolidate the staged memories that score high enough, all in one transaction.
+        """Consolidate the staged memories that score at least a threshold, in one transaction.
 
         Never counts as an access.
 
         Args:
             profile: by name or as a ``Profile``.
-            threshold: in (0, 1]; default: the profile's.
-            now: the clock, as in :meth:`add`; times after it are age 0.
-            where: a filter: others stay as they are.
-            dry_run: only tell what would be done.
-            threads: 1 to 256; default: one a core.
+            threshold: in (0, 1]. Default: the profile's.
+            now: the current time, as in :meth:`add`. Later times have age 0.
+            where: a filter (:func:`oneiros.where`); memories that do not match stay as they are.
+            dry_run: only report what would be promoted.
+            threads: 1 to 256. Default: one per core.
 
         Returns:
-            :class:`PromotionReport`: who was promoted, and the factors that earned it.
+            :class:`PromotionReport`: the promoted memories, with the factors that qualified them.
 
         Raises:
-            ValueError, TypeError: an argument breaks its rule; the profile has no threshold, and
-                none is given.
+            ValueError, TypeError: an argument breaks its rule, or neither the profile nor the call
+                has a threshold.
             StoreBusy: another process held the store's lock for too long.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("The build runs on two cores", id="build")
+            >>> engine.promote(threshold=0.4).ids
+            ['build']
 
         Source: docs/systems/ciar.md A4.
         """
@@ -780,37 +1037,64 @@ class Memories:
             self._scope, profile, threshold, now, where=where, dry_run=dry_run, threads=threads
         )
 
-    # -- out ---------------------------------------------------------------------------------------
+    # -- export and scopes -------------------------------------------------------------------------
 
     def export(self, path: str | os.PathLike[str], *, embeddings: bool = True) -> int:
-        """Write the live memories as JSON lines, which ``add_many`` and ``oneiros import`` read.
+        """Write the live memories to a file as JSON lines.
 
-        The file appears whole or not at all, readable by its owner only; links are not followed. A
-        file of that name is replaced.
+        :meth:`add_many` and ``oneiros import`` read the format. The file appears complete or not at
+        all, and only its owner can read it. An existing file is replaced; symbolic links are not
+        followed.
+
+        Args:
+            path: the file to write.
+            embeddings: whether to write the vectors.
 
         Returns:
-            How many memories were written.
+            The number of memories written.
 
         Warns:
-            DamagedMemoriesWarning: memories are damaged and were left out; they are named. A scope
-                names those that are known to lie within.
+            DamagedMemoriesWarning: damaged memories were left out; the warning names them. A scope
+                names those that are known to lie within it.
 
         Raises:
-            ValueError, TypeError: no path for a file, or the store's own.
+            ValueError, TypeError: ``path`` does not name a file, or names one of the store's own.
             OSError: the file cannot be written.
+
+        Examples:
+            >>> import oneiros, tempfile
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("tea")
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     engine.export(f"{folder}/memories.jsonl")
+            1
         """
         return engine.maintenance.export(self._scope, path, embeddings=embeddings)
 
     def scope(self, **bounds: str) -> Memories:
-        """Return a view of the memories of one project, session or topic that can see nothing else.
+        """Return a view of the memories of one project, session or topic.
 
-        What is added through it carries the scope's fields. Scopes nest.
+        The view sees no other memory, and what you add through it gets the scope's fields. Scopes
+        nest.
 
         Args:
             **bounds: ``project``, ``session`` or ``topic``, each a str.
 
+        Returns:
+            :class:`Memories`: the methods of this class over the part.
+
         Raises:
-            ValueError: another field, or one this view already fixes to another value.
+            ValueError: another field, or a field that this view already fixes to another value.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> apollo = engine.scope(project="apollo")
+            >>> id = apollo.add("The launch is in July")
+            >>> engine.get(id).project
+            'apollo'
+            >>> engine.scope(project="gemini").count()
+            0
         """
         for name, value in bounds.items():
             if name not in _SCOPE_FIELDS:
@@ -823,7 +1107,6 @@ class Memories:
         return Memories(Scope(self._scope.services, {**self._scope.bounds, **bounds}))
 
     def __repr__(self) -> str:
-        from oneiros.display.escaping import shortened  # noqa: PLC0415 - for those who look
 
         bounds = "".join(
             f" {name}={shortened(value, _BOUND)!r}" for name, value in self._scope.bounds.items()
@@ -831,21 +1114,21 @@ class Memories:
         return f"<Scope{bounds} of {str(self._scope.shared.store.path)!r}, {self._state()}>"
 
     def _state(self) -> str:
-        """Return how many memories there are, for a line that names this object."""
+        """Return the number of memories as words, for ``repr``; "closed" for a closed engine."""
         return f"{len(self)} memories" if self._scope.shared.sync.is_open_here else "closed"
 
-    # -- inside ------------------------------------------------------------------------------------
+    # -- private -----------------------------------------------------------------------------------
 
     def _inside(self, record: Any) -> Any:
-        """Give a record the scope's fields; one that says otherwise is refused."""
+        """Return a record with the scope's fields; refuse one with other values."""
         if not self._scope.bounds:
             return record
         is_memory = isinstance(record, Memory)
         if not is_memory and not isinstance(record, Mapping):
-            return record  # refused where all records are checked
+            return record  # the check of all records refuses it
         for name, value in self._scope.bounds.items():
-            said = getattr(record, name) if is_memory else record.get(name)
-            if said not in (None, value):
+            given = getattr(record, name) if is_memory else record.get(name)
+            if given not in (None, value):
                 msg = f"{name}: the scope fixes it, got another value"
                 raise ValueError(msg)
         if isinstance(record, Memory):

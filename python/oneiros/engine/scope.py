@@ -1,4 +1,4 @@
-"""A scope: an engine's services, and the memories that a caller may see and change."""
+"""A scope: the services of an engine and bounds on the visible memories."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from oneiros.dream.lock import CycleLock
 from oneiros.errors import EngineClosed, StoreCorrupt
 from oneiros.filters import require_where
 from oneiros.model.validation import moment as moment_check
+from oneiros.model.validation import require_utf8, texts
 from oneiros.runtime.dataclasses import dataclass, field
 from oneiros.scoring.profiles import resolved
 from oneiros.search.cache import RecentAnswers
@@ -36,32 +37,48 @@ if TYPE_CHECKING:
     from oneiros.write import Remember
     from oneiros.write.sync import Sync
 
-__all__ = ["EngineServices", "Scope", "ScopeLoader", "Watch", "require_watch"]
+__all__ = [
+    "EngineServices",
+    "Scope",
+    "ScopeLoader",
+    "Watch",
+    "checked_ids",
+    "require_watch",
+]
 
 
 class Watch(Protocol):
-    """One who is there while a search runs, and is told what it answers."""
+    """An observer of searches."""
 
     def searching(
         self, method: str
     ) -> AbstractContextManager[Callable[[Sequence[SearchResponse]], None]]:
-        """Enter before the search of this method begins; what it gives is called with its answers.
+        """Return a context manager, entered before the search that the named method runs.
 
-        An exception of the search passes through it.
+        Its ``__enter__`` returns a callable that receives the responses. Exceptions of the search
+        pass through its ``__exit__``.
         """
         ...
 
 
 def require_watch(name: str, watch: object) -> None:
-    """Refuse what cannot watch; None is nobody, and fine.
-
-    Raises:
-        TypeError: naming the argument.
-    """
+    """Raise a TypeError unless ``watch`` is None or has ``searching(method)``."""
     searching = None if isinstance(watch, type) else getattr(watch, "searching", None)
     if watch is not None and not callable(searching):
         msg = f"{name}: expected an object with searching(method), got {watch!r}"
         raise TypeError(msg)
+
+
+def checked_ids(ids: Sequence[str]) -> Sequence[str]:
+    """Return ids of memories as a sequence of UTF-8 texts.
+
+    Raises:
+        TypeError, ValueError: naming the first item that is not.
+    """
+    checked = texts("ids", ids)
+    for place, id in enumerate(checked):
+        require_utf8(f"ids[{place}]", id)
+    return checked
 
 
 Read = TypeVar("Read", "Memory", "OwnRow")
@@ -72,7 +89,7 @@ _check_now = moment_check("now")
 
 @dataclass(slots=True)
 class EngineServices:
-    """The parts of an engine, which its scopes share."""
+    """The parts of an engine, shared by its scopes."""
 
     store: Store
     projections: Projections
@@ -82,12 +99,12 @@ class EngineServices:
     profile: Profile
     auto_refresh: bool
     trials: Callable[[EngineServices, float], AbstractContextManager[StoreCopies]]
-    """Copies the store for the trials of a block, their clock standing still at a moment."""
+    """Returns a context manager over copies of the store, with their clocks fixed at a time."""
     watch: Watch | None = None
     reranker: Reranker | None = None
     expander: Expander | None = None
     is_quiet: bool = False
-    """Whether nobody is warned that the embedder is missing."""
+    """Whether to skip warnings about a missing embedder."""
     recent: RecentAnswers = field(default_factory=RecentAnswers)
     cycles: CycleLock = field(init=False)
 
@@ -96,10 +113,10 @@ class EngineServices:
 
 
 class Scope:
-    """The memories whose fields have the values that bounds name.
+    """The memories whose fields have given values.
 
     Args:
-        services: the engine's, which all its scopes share.
+        services: the engine's, shared by all its scopes.
         bounds: field to value; empty for all memories.
     """
 
@@ -107,7 +124,7 @@ class Scope:
 
     def __init__(self, services: EngineServices, bounds: Mapping[str, str]) -> None:
         self.shared = services
-        """The services, whether the engine is open or not."""
+        """The services, also of a closed engine."""
         self.bounds = dict(bounds)
 
     @property
@@ -123,9 +140,9 @@ class Scope:
         return self.shared
 
     def follow_others(self) -> None:
-        """Apply what other processes committed, where the engine does so before a search."""
-        parts = self.services
-        parts.sync.follow_others(is_asked=parts.auto_refresh)
+        """Apply the commits of other processes, if the engine does so before searches."""
+        services = self.services
+        services.sync.follow_others(is_asked=services.auto_refresh)
 
     def now(self, now: Time | None) -> float:
         """Return a time as seconds since the epoch; None: the engine's clock."""
@@ -136,25 +153,25 @@ class Scope:
         return seconds
 
     def profile(self, profile: Profile | str | None) -> Profile:
-        """Return the profile that is given, or has the name; None: the engine's."""
+        """Return a profile given by value or by name; None: the engine's."""
         return self.services.profile if profile is None else resolved(profile)
 
     def verdicts(self, profile: Profile) -> Verdicts:
-        """Return the verdicts on memories within the bounds, by kind; empty where the profile reads none."""
+        """Return the verdicts on memories of the scope by kind; {} if the profile reads none."""
         if not any(getattr(factor, "reads_verdicts", False) for factor in profile.factors):
             return {}
         sync = self.services.sync
         return sync.verdicts.within(self.bounds, sync.revision)
 
     def contains(self, memory: StoredMemory | Memory | OwnRow) -> bool:
-        """Whether a memory lies within the bounds."""
+        """Return whether a memory lies in the scope."""
         return all(getattr(memory, name) == value for name, value in self.bounds.items())
 
     def contained(self, found: list[Read | None]) -> list[Read | None]:
-        """Return what was read of memories, None in place of what lies beyond the bounds."""
+        """Return a list of memories with None for those outside the scope."""
         if not self.bounds:
             return found
-        return [one if one is not None and self.contains(one) else None for one in found]
+        return [row if row is not None and self.contains(row) else None for row in found]
 
     def condition(self) -> Where | None:
         """Return the bounds as a filter; None: all memories."""
@@ -163,54 +180,56 @@ class Scope:
         return filters.where(**self.bounds)
 
     def within(self, condition: Where | None) -> Where | None:
-        """Return a filter and the bounds as one filter; None: all memories.
+        """Return a filter combined with the bounds; None: all memories.
 
         Raises:
-            TypeError: it is no filter.
+            TypeError: ``condition`` is not a filter.
         """
         require_where(condition)
-        scope = self.condition()
-        if scope is None or condition is None:
-            return condition if scope is None else scope
-        return scope & condition
+        bounds = self.condition()
+        if bounds is None or condition is None:
+            return condition if bounds is None else bounds
+        return bounds & condition
 
     def matching(self, condition: Where | None) -> BitMap:
-        """Return the rows of live memories within the bounds that pass a filter."""
+        """Return the rows of the live memories of the scope that pass a filter."""
         return self.services.projections.row_sets.matching(self.within(condition))
 
     def load(self, ids: Sequence[str]) -> list[Memory | None]:
-        """Return memories, soft-deleted ones and those out of bounds too; None where there is none."""
-        parts = self.services
-        parts.sync.settle()
-        reinforcing = parts.sync.reinforcing
-        owed = reinforcing.owing_of(ids)
-        found = parts.store.load_each(ids, parts.sync.numbers_of(ids))
-        read = self._undamaged(ids, found)
-        reinforcing.bring_up_to_date([one for one in read if one is not None], owed)
-        return read
+        """Return memories, also soft-deleted ones and those outside the scope; None: no such id."""
+        services = self.services
+        services.sync.settle()
+        reinforcing = services.sync.reinforcing
+        pending = reinforcing.owing_of(ids)
+        found = services.store.load_each(ids, services.sync.numbers_of(ids))
+        memories = self._undamaged(ids, found)
+        present = [memory for memory in memories if memory is not None]
+        reinforcing.bring_up_to_date(present, pending)
+        return memories
 
     def own_rows(self, ids: Sequence[str]) -> list[OwnRow | None]:
-        """Return of memories within the bounds what neither use nor a dream cycle changes."""
-        parts = self.services
-        found = self._undamaged(ids, parts.store.own_rows(ids, parts.sync.numbers_of(ids)))
-        return self.contained(found)
+        """Return the fields of memories in the scope that neither use nor dream cycles change."""
+        services = self.services
+        found = services.store.own_rows(ids, services.sync.numbers_of(ids))
+        return self.contained(self._undamaged(ids, found))
 
     def _undamaged(
         self, ids: Sequence[str], found: Sequence[Read | StoreCorrupt | None]
     ) -> list[Read | None]:
-        """Return what was read of memories; note those that are damaged.
+        """Return what was read, None for damaged memories, which are recorded.
 
         Raises:
-            StoreCorrupt: one is damaged. Through a scope, only of one that is known to lie within.
+            StoreCorrupt: a memory is damaged. A scope raises it only for one known to lie within
+                it.
         """
-        read: list[Read | None] = []
-        for id, one in zip(ids, found, strict=True):
-            if isinstance(one, StoreCorrupt):
-                self._note_damage(id, one)
-                read.append(None)
+        undamaged: list[Read | None] = []
+        for id, row in zip(ids, found, strict=True):
+            if isinstance(row, StoreCorrupt):
+                self._note_damage(id, row)
+                undamaged.append(None)
             else:
-                read.append(one)
-        return read
+                undamaged.append(row)
+        return undamaged
 
     def _note_damage(self, id: str, damage: StoreCorrupt) -> None:
         row = self.services.projections.lifecycle.row_of.get(id)
@@ -220,14 +239,14 @@ class Scope:
             raise damage
 
     def load_live(self, ids: Sequence[str]) -> list[Memory | None]:
-        """Return the live memories within the bounds; None in place of others."""
+        """Return the live memories of the scope; None for other ids."""
         return [
             memory if memory is not None and memory.deleted_at is None else None
             for memory in self.loader(ids)
         ]
 
     def live_rows(self, ids: Sequence[str]) -> list[int | None]:
-        """Return the rows of live memories within the bounds; None in place of others."""
+        """Return the rows of the live memories of the scope; None for other ids."""
         row_of = self.services.projections.lifecycle.row_of
         live = self.matching(None)
         found = [row_of.get(id) for id in ids]
@@ -235,12 +254,12 @@ class Scope:
 
     @property
     def loader(self) -> ScopeLoader:
-        """Loads the memories within the bounds, soft-deleted or not."""
+        """A loader of the memories of the scope, including soft-deleted ones."""
         return ScopeLoader(self)
 
 
 class ScopeLoader:
-    """Loads the memories of results: those that still lie within a scope, soft-deleted or not."""
+    """Loads the memories of results that still lie in a scope, including soft-deleted ones."""
 
     __slots__ = ("_scope",)
 
@@ -248,13 +267,13 @@ class ScopeLoader:
         self._scope = scope
 
     def __call__(self, ids: Sequence[str]) -> list[Memory | None]:
-        """Return memories; None in place of one that is not there."""
+        """Return memories; None for an id that is not in the scope."""
         return self._scope.contained(self._scope.load(ids))
 
     def texts(self, ids: Sequence[str]) -> list[str | None]:
-        """Return the texts of memories, of which nothing else is made."""
+        """Return only the texts of memories, without building the memories."""
         return [None if row is None else row.text for row in self.own_rows(ids)]
 
     def own_rows(self, ids: Sequence[str]) -> list[OwnRow | None]:
-        """Return of memories what no search and no dream cycle changes."""
+        """Return the fields of memories that neither searches nor dream cycles change."""
         return self._scope.own_rows(ids)

@@ -1,6 +1,6 @@
-"""What each part of a profile is worth: the profile without it, measured beside the whole.
+"""The contribution of each part of a profile: measurements with and without it.
 
-Which parts there are is read from the profile's own data, so that this fits any profile.
+The parts are read from the profile's data, so this works for any profile.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 __all__ = ["Ablation", "Without", "ablate", "without_each_part"]
 
 NOT_IN_A_SEARCH: Final = ("reinforcement", "promotion")
-"""Parts that change nothing that one search finds where nothing is reinforced."""
+"""Parts without an effect on the results of a search that reinforces nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Without:
-    """A profile measured without one of its parts. A gain is a part that costs."""
+    """A profile measured without one of its parts. A gain means that the part does harm."""
 
     part: str
-    """As ``factors.recency``."""
+    """Such as ``factors.recency``."""
     report: Report
     ndcg: Gain
-    """Of leaving it out, over the questions."""
+    """Gain in nDCG from removing the part, over the questions."""
     recall: Gain
-    """The same, at the deepest of the report's depths."""
+    """Gain in recall, at the deepest of the report's depths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ablation:
-    """A profile, and the same without each of its parts."""
+    """A profile, and measurements without each of its parts."""
 
     profile: Profile
     whole: Report
@@ -48,10 +48,10 @@ class Ablation:
 
 
 def without_each_part(profile: Profile) -> Iterator[tuple[str, Profile]]:
-    """Yield the profile without each of its parts, with the part's name.
+    """Yield the name of each part, with the profile without it.
 
-    A channel leaves where another stays, with what the fusion has for it; a fusion cannot leave,
-    so it becomes reciprocal ranks, without an expansion that needs scores.
+    A channel is removed, with the fusion's entries for it, only if another remains. A fusion is
+    replaced by reciprocal ranks, and an expansion that needs scores is removed with it.
     """
     for index, channel in enumerate(profile.channels):
         if len(profile.channels) > 1:
@@ -75,13 +75,13 @@ def without_each_part(profile: Profile) -> Iterator[tuple[str, Profile]]:
 def ablate(
     task: Task, profile: Profile, advance: Callable[[int], None] | None = None, *, seed: int = 0
 ) -> Ablation:
-    """Measure a profile, and again without each of its parts.
+    """Measure a profile with all its parts and without each of them.
 
     Args:
         task: memories and questions.
-        profile: the whole.
+        profile: the complete profile.
         advance: called with 1 after each question.
-        seed: of the bootstrap.
+        seed: for the bootstrap.
     """
     whole = measure(task, profile, advance)
     without = tuple(
@@ -95,15 +95,15 @@ def _compared(part: str, whole: Report, report: Report, seed: int) -> Without:
     names = list(whole.by_question)
     before = [whole.by_question[name] for name in names]
     after = [report.by_question[name] for name in names]
-    ndcg = paired_gain([one.ndcg for one in before], [one.ndcg for one in after], seed=seed)
+    ndcg = paired_gain([each.ndcg for each in before], [each.ndcg for each in after], seed=seed)
     recall = paired_gain(
-        [one.recalls[-1] for one in before], [one.recalls[-1] for one in after], seed=seed
+        [each.recalls[-1] for each in before], [each.recalls[-1] for each in after], seed=seed
     )
     return Without(part=part, report=report, ndcg=ndcg, recall=recall)
 
 
 def _without_channel(profile: Profile, index: int) -> dict[str, Any]:
-    """Return what changes where a channel leaves: what the fusion has one a channel leaves too."""
+    """Return the profile fields that change when a channel is removed."""
     fusion: Any = profile.fusion
     count = len(profile.channels)
     lists = {

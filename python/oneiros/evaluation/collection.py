@@ -1,6 +1,6 @@
 """Reader of judged collections, for tests and benchmarks.
 
-One folder a collection:
+A collection is a folder:
 
 - ``corpus.jsonl`` or ``corpus.jsonl.gz``: ``{"_id", "title"?, "text", "timestamp"?, "metadata"?}``
 - ``queries.jsonl`` (or ``.gz``): ``{"_id", "text", "timestamp"?, "metadata"?}``
@@ -20,10 +20,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneiros._lazy import np
 from oneiros.runtime.dataclasses import dataclass
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
 __all__ = ["Collection", "Document", "Query", "read", "read_vectors"]
@@ -40,7 +40,7 @@ class Document:
     title: str
     text: str
     timestamp: str | None
-    """As the file has it: ISO 8601, UTC when it names no offset."""
+    """As in the file: ISO 8601, UTC if it has no offset."""
     metadata: Mapping[str, Any]
 
     @property
@@ -58,11 +58,11 @@ class Query:
     timestamp: str | None
     metadata: Mapping[str, Any]
     answers: Mapping[str, float]
-    """Document id -> grade; empty when the query was not judged."""
+    """Document id -> grade; empty for a query without judgements."""
 
     @property
     def type(self) -> str:
-        """The metadata's category, "all" without one."""
+        """The metadata's category, or "all"."""
         return str(self.metadata.get("category", "all"))
 
 
@@ -74,24 +74,24 @@ class Collection:
     documents: Sequence[Document]
     queries: Sequence[Query]
     document_vectors: npt.NDArray[np.float32] | None
-    """Shape (documents, dimension); None where the folder has none."""
+    """Shape (documents, dimension); None if the folder has none."""
     query_vectors: npt.NDArray[np.float32] | None
-    """Shape (queries, dimension); None where the folder has none."""
+    """Shape (queries, dimension); None if the folder has none."""
 
 
 def read(folder: str | Path, *, vectors: str | None = VECTORS) -> Collection:
     """Read a collection.
 
     Args:
-        folder: see the module's page for its files.
-        vectors: name of the vector files; None leaves them out (and NumPy unimported).
+        folder: with the files listed in the module's docstring.
+        vectors: name of the vector files; None skips them (and the import of NumPy).
 
     Returns:
-        All of it, in the files' order.
+        The collection, in the order of the files.
 
     Raises:
         FileNotFoundError: a file other than the vectors is missing.
-        ValueError: a line or a vector file breaks the layout, named by file and line.
+        ValueError: a line or a vector file is invalid; the message names file and line.
     """
     home = Path(folder)
     answers = _read_judgements(home / "qrels.tsv")
@@ -111,13 +111,11 @@ def read_vectors(path: Path, *, rows: int) -> npt.NDArray[np.float32]:
 
     Args:
         path: a ``.npy`` file, float16 of shape (``rows``, dimension).
-        rows: how many there must be.
+        rows: the required number of rows.
 
     Raises:
         ValueError: another dtype or shape, or a value that is not finite.
     """
-    import numpy as np  # noqa: PLC0415  (readers of text alone need none)
-
     try:
         stored = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:

@@ -1,4 +1,4 @@
-"""Metrics of one ranking, as trec_eval defines them (linear gains), and the paired bootstrap over queries."""
+"""Ranking metrics as in trec_eval (linear gains), and the paired bootstrap over queries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ndcg_at(ranking: Sequence[Id], judgements: Mapping[Id, float], k: int) -> fl
         k: depth, >= 1.
 
     Returns:
-        A value in [0, 1]; 0 when nothing is relevant.
+        A value in [0, 1]; 0 if nothing is relevant.
 
     Raises:
         ValueError: ``k`` < 1, or a grade that is not finite.
@@ -50,11 +50,11 @@ def recall_at(ranking: Sequence[Id], judgements: Mapping[Id, float], k: int) -> 
 
     Args:
         ranking: ids, best first.
-        judgements: id -> grade; relevant when above 0.
+        judgements: id -> grade; relevant if above 0.
         k: depth, >= 1.
 
     Returns:
-        A value in [0, 1]; 0 when nothing is relevant.
+        A value in [0, 1]; 0 if nothing is relevant.
 
     Raises:
         ValueError: ``k`` < 1.
@@ -67,14 +67,14 @@ def recall_at(ranking: Sequence[Id], judgements: Mapping[Id, float], k: int) -> 
 def reciprocal_rank(ranking: Sequence[Id], judgements: Mapping[Id, float]) -> float:
     """Return ``1 / rank`` of the first relevant id, ranks from 1.
 
-    Averaged over queries this is the MRR.
+    The mean over queries is the MRR.
 
     Args:
         ranking: ids, best first; its length is the depth (MRR@10: pass ten).
-        judgements: id -> grade; relevant when above 0.
+        judgements: id -> grade; relevant if above 0.
 
     Returns:
-        A value in (0, 1]; 0 when the ranking holds nothing relevant.
+        A value in (0, 1]; 0 if nothing in the ranking is relevant.
     """
     for rank, id in enumerate(dict.fromkeys(ranking), start=1):
         if judgements.get(id, 0) > 0:
@@ -83,16 +83,16 @@ def reciprocal_rank(ranking: Sequence[Id], judgements: Mapping[Id, float]) -> fl
 
 
 def mean(values: Iterable[float]) -> float:
-    """Return the average over queries, summed exactly, so that their order does not matter.
+    """Return the mean, summed exactly so that the order of values does not matter.
 
     Raises:
-        ValueError: no values (an average over nothing is not 0).
+        ValueError: no values.
     """
-    held = list(values)
-    if not held:
+    numbers = list(values)
+    if not numbers:
         msg = "values: must not be empty"
         raise ValueError(msg)
-    return math.fsum(held) / len(held)
+    return math.fsum(numbers) / len(numbers)
 
 
 def _discounted(gains: Sequence[float]) -> float:
@@ -119,22 +119,22 @@ def _finite(grade: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gain:
-    """A mean difference, and between which bounds it lies."""
+    """A mean difference with its confidence interval."""
 
     mean: float
     low: float
     high: float
     confidence: float
-    """How often such bounds hold the true difference."""
+    """Probability that the interval covers the true difference."""
 
     @property
     def is_significant(self) -> bool:
-        """Whether it is above 0 beyond chance."""
+        """Whether the whole interval is above 0."""
         return self.low > 0.0
 
     @property
     def is_loss(self) -> bool:
-        """Whether it is below 0 beyond chance."""
+        """Whether the whole interval is below 0."""
         return self.high < 0.0
 
     def __str__(self) -> str:
@@ -149,20 +149,20 @@ def paired_gain(
     draws: int = 2_000,
     seed: int = 0,
 ) -> Gain:
-    """Return what ``after`` has beyond ``before``, question by question.
+    """Return the mean difference ``after - before`` per question, with a bootstrap interval.
 
-    Questions are drawn anew with replacement, ``draws`` times; the bounds are the percentiles of the
-    mean difference of those draws that leave out ``(1 - confidence) / 2`` on either side.
+    Questions are resampled with replacement ``draws`` times. The bounds are the percentiles of the
+    resampled means that leave ``(1 - confidence) / 2`` on either side.
 
     Args:
-        before: a figure a question, at least one, finite.
-        after: the same of the same questions, in the same order.
-        confidence: above 0 and below 1.
-        draws: how many, >= 1.
+        before: a figure per question, at least one, finite.
+        after: the figures of the same questions, in the same order.
+        confidence: in (0, 1).
+        draws: number of resamples, >= 1.
         seed: the same seed gives the same bounds.
 
     Raises:
-        ValueError: no questions, two counts of them, or a value out of its range.
+        ValueError: no questions, different lengths, or a value out of range.
     """
     require_number("confidence", confidence, low=0.0, high=1.0, above_low=True, below_high=True)
     if count("draws", draws) < 1:
@@ -175,7 +175,7 @@ def paired_gain(
     if not np.isfinite(differences).all():
         msg = "before, after: every figure must be finite"
         raise ValueError(msg)
-    # A draw is how often each question comes: its mean is one product.
+    # A draw is a count per question, so that its mean is one dot product.
     size = len(differences)
     generator = np.random.default_rng(seed)
     means = [

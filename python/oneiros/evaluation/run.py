@@ -12,7 +12,7 @@ __all__ = ["JudgedQuestion", "Report", "Scores", "evaluate"]
 
 
 class JudgedQuestion(Protocol):
-    """What :func:`evaluate` reads of a question."""
+    """The attributes of a question that :func:`evaluate` reads."""
 
     @property
     def id(self) -> str:
@@ -37,16 +37,16 @@ class Scores:
     count: int
     ndcg: float
     recalls: tuple[float, ...]
-    """One a depth of the report."""
+    """One per recall depth of the report."""
     mrr: float
 
     @property
     def recall(self) -> float:
-        """At the first depth."""
+        """Recall at the first depth."""
         return self.recalls[0]
 
     def to_document(self, recall_depths: Sequence[int]) -> dict[str, object]:
-        """Return the figures as plain JSON values; recall is that at the first depth."""
+        """Return the figures as plain JSON values; "recall" is at the first depth."""
         by_depth = {str(k): value for k, value in zip(recall_depths, self.recalls, strict=True)}
         return {
             "count": self.count,
@@ -59,25 +59,25 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What :func:`evaluate` measured."""
+    """The result of :func:`evaluate`."""
 
     ndcg_depth: int
     recall_depths: tuple[int, ...]
     overall: Scores
     by_type: Mapping[str, Scores]
-    """In the order in which the types first appeared."""
+    """In order of first appearance."""
     by_question: Mapping[str, Scores]
-    """Question id -> its own figures (``count`` 1)."""
+    """Question id -> figures of that question (``count`` 1)."""
     unanswerable_count: int
-    """Questions without a relevant memory; not asked, since no ranking is right for them."""
+    """Questions without a relevant memory. They are skipped, since no ranking is right for them."""
 
     @property
     def recall_depth(self) -> int:
-        """The first of the depths."""
+        """The first recall depth."""
         return self.recall_depths[0]
 
     def to_document(self) -> dict[str, object]:
-        """Return the averages (not the single questions) as plain JSON values."""
+        """Return the averages, without single questions, as plain JSON values."""
         return {
             "ndcg_depth": self.ndcg_depth,
             "recall_depth": self.recall_depth,
@@ -97,20 +97,20 @@ def evaluate(
     ndcg_depth: int = 10,
     recall_depths: Sequence[int] = (5,),
 ) -> Report:
-    """Ask every answerable question once and average the figures of merit.
+    """Search for every answerable question once and average the metrics.
 
     Args:
-        search: question -> ids, best first. The reciprocal rank looks at all it returns, so the
-            length it returns is the depth of the MRR.
+        search: question -> ids, best first. The reciprocal rank uses all of them, so their number
+            is the depth of the MRR.
         questions: see :class:`JudgedQuestion`; unique ids.
         ndcg_depth: k of nDCG@k, >= 1.
         recall_depths: each k of recall@k, >= 1; at least one.
 
     Returns:
-        The report; every question weighs the same, so a type weighs by its number of questions.
+        The report; all questions have equal weight, so a type weighs by its number of questions.
 
     Raises:
-        ValueError: two questions of one id, no answerable question, no depth, or one below 1.
+        ValueError: duplicate ids, no answerable question, no recall depth, or a depth below 1.
     """
     depths = tuple(recall_depths)
     if not depths:
@@ -159,7 +159,7 @@ def _scores(
 def _average(group: Sequence[Scores]) -> Scores:
     return Scores(
         count=len(group),
-        ndcg=mean(one.ndcg for one in group),
-        recalls=tuple(mean(column) for column in zip(*(one.recalls for one in group), strict=True)),
-        mrr=mean(one.mrr for one in group),
+        ndcg=mean(each.ndcg for each in group),
+        recalls=tuple(mean(depth) for depth in zip(*(each.recalls for each in group), strict=True)),
+        mrr=mean(each.mrr for each in group),
     )

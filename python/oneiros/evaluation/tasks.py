@@ -1,4 +1,4 @@
-"""Profiles measured through the engine: a task's memories are added, its queries searched."""
+"""Measurement of profiles through the engine: add a task's memories, then search its queries."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.demo import load
 from oneiros.engine import Engine
 from oneiros.evaluation.run import Report, evaluate
 from oneiros.filters import Where, where
@@ -40,21 +41,21 @@ BASELINES: Final = {
     "dense": Profile(name="dense", channels=(VectorChannel(),), fusion=_RANKS),
     "rrf": Profile(name="rrf", channels=(_WORDS, VectorChannel()), fusion=_RANKS),
 }
-"""By name. A channel alone keeps its own order; no lifecycle, no other part."""
+"""By name. Each is channels and fusion only; a single channel keeps its order."""
 
 
 DEPTH: Final = 20
-"""Results asked for: the depth of the MRR."""
+"""Number of results per search: the depth of the MRR."""
 
 RECALL_DEPTHS: Final = (5, 10, 20)
 
 STANDSTILL: Final = 1_700_000_000.0
-"""The clock of a collection without times: all of its memories are as old as the question."""
+"""Clock of a collection without timestamps: every memory and query has this time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedQuery:
-    """One question as the engine gets it, with its judgements."""
+    """A question as passed to the engine, with its judgements."""
 
     id: str
     type: str
@@ -63,9 +64,9 @@ class JudgedQuery:
     """Memory id -> grade; above 0 is relevant."""
     embedding: npt.NDArray[np.float32] | None
     now: float | str
-    """When it is asked."""
+    """Time of the search."""
     where: Where | None
-    """Which memories it is asked of; None: all."""
+    """Memories to search; None: all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,28 +75,28 @@ class Task:
 
     name: str
     records: Sequence[Mapping[str, Any]]
-    """As :meth:`oneiros.Engine.add_many` takes them."""
+    """Records for :meth:`oneiros.Engine.add_many`."""
     questions: Sequence[JudgedQuery]
 
 
 def measure(task: Task, profile: Profile, advance: Callable[[int], None] | None = None) -> Report:
-    """Ask every question of the task under one profile, in an engine of its own.
+    """Search for every question of a task under one profile, in a new engine in memory.
 
-    No question reinforces a memory, so the order of the questions does not matter.
+    Searches do not reinforce memories, so the order of questions does not matter.
 
     Args:
         task: memories and questions.
-        profile: how to rank; an index's k1 and b are those it names.
+        profile: determines the ranking; the index uses its k1 and b.
         advance: called with 1 after each question.
 
     Returns:
         nDCG@10, recall@5, @10 and @20, and MRR@20, overall and by type of question.
     """
-    with Engine(":memory:", profile=profile, vector_index="flat") as mind:
-        mind.add_many(task.records)
+    with Engine(":memory:", profile=profile, vector_index="flat") as engine:
+        engine.add_many(task.records)
 
         def search(question: JudgedQuery) -> list[str]:
-            response = mind.search(
+            response = engine.search(
                 question.text,
                 DEPTH,
                 now=question.now,
@@ -112,8 +113,6 @@ def measure(task: Task, profile: Profile, advance: Callable[[int], None] | None 
 
 def demo_task() -> Task:
     """Return the demo's memories and questions."""
-    from oneiros.demo import load  # noqa: PLC0415
-
     data = load()
     pairs = zip(data.questions, data.question_vectors, strict=True)
     questions = [
@@ -132,11 +131,11 @@ def demo_task() -> Task:
 
 
 def task_of(collection: Collection) -> Task:
-    """Return a judged collection as memories and questions.
+    """Convert a judged collection to memories and questions.
 
-    A document's ``timestamp`` is when it was made, its metadata's ``group`` the project and
-    ``session`` (within its group) the session; a query with a ``group`` is asked of that project
-    alone, at its ``timestamp``. Without timestamps everything is made and asked at one moment.
+    A document's ``timestamp`` becomes its creation time, its metadata's ``group`` the project, and
+    ``session`` (within the group) the session. A query with a ``group`` searches only that project,
+    at its ``timestamp``. Without timestamps every document and query has the same time.
     """
     documents = zip(collection.documents, _rows(collection.document_vectors), strict=False)
     queries = zip(collection.queries, _rows(collection.query_vectors), strict=False)

@@ -1,4 +1,4 @@
-"""Better numbers for a profile, found on judged queries and confirmed on others."""
+"""Search for better parameters of a profile on judged queries, cross-validated on others."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _ALL: Final = "*"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A number of a profile, and the values to be tried for it."""
+    """A number of a profile, and the values to try for it."""
 
     path: str
     values: tuple[float, ...]
@@ -64,16 +64,16 @@ PARAMETERS: Final = (
     Parameter("statements.damping", (0.0, 0.25, 0.5, 0.75)),
     Parameter("factors.*.damping", (0.0, 0.05, 0.1, 0.15, 0.25, 0.4)),
 )
-"""What is tuned unless other parameters are named: those of these that a profile has."""
+"""Parameters tuned by default, as far as the profile has them."""
 
 
 def fitting(profile: Profile) -> tuple[Parameter, ...]:
-    """Return those of :data:`PARAMETERS` that the profile has."""
-    return tuple(one for one in PARAMETERS if _places(profile, one.path))
+    """Return the parameters of :data:`PARAMETERS` that the profile has."""
+    return tuple(parameter for parameter in PARAMETERS if _places(profile, parameter.path))
 
 
 def value_at(profile: Profile, path: str) -> float:
-    """Return the number at a path, of several the first.
+    """Return the number at a path; the first if the path matches several.
 
     Raises:
         ValueError: the profile has no such number.
@@ -82,7 +82,7 @@ def value_at(profile: Profile, path: str) -> float:
 
 
 def values_at(profile: Profile, path: str) -> tuple[float, ...]:
-    """Return the numbers at all places that a path names.
+    """Return the numbers at all places that a path matches.
 
     Raises:
         ValueError: the profile has no such number.
@@ -92,7 +92,7 @@ def values_at(profile: Profile, path: str) -> tuple[float, ...]:
 
 
 def with_value(profile: Profile, path: str, value: float) -> Profile:
-    """Return the profile with another number at a path, at all places it names.
+    """Return the profile with another number at all places that a path matches.
 
     Raises:
         ValueError: the profile has no such number, or the number is out of its range.
@@ -101,7 +101,7 @@ def with_value(profile: Profile, path: str, value: float) -> Profile:
 
 
 def with_values_of(profile: Profile, path: str, other: Profile) -> Profile:
-    """Return the profile with the numbers that another has there, whose parts are the same ones.
+    """Return the profile with the numbers at a path taken from another profile of the same parts.
 
     Raises:
         ValueError: the profile has no such number.
@@ -111,19 +111,19 @@ def with_values_of(profile: Profile, path: str, other: Profile) -> Profile:
 
 def _with_values(profile: Profile, path: str, values: Sequence[float]) -> Profile:
     key, field = path.partition(".")[0], path.rpartition(".")[2]
-    held = getattr(profile, key)
+    existing = getattr(profile, key)
     changed = {
-        index: replace(part, **{field: _as_held(part, field, value)})
+        index: replace(part, **{field: _in_type_of(part, field, value)})
         for (index, part), value in zip(_required(profile, path), values, strict=True)
     }
-    if isinstance(held, tuple):
-        parts = tuple(changed.get(index, part) for index, part in enumerate(held))
+    if isinstance(existing, tuple):
+        parts = tuple(changed.get(index, part) for index, part in enumerate(existing))
         return profile.replace(**{key: parts})
     return profile.replace(**{key: changed[0]})
 
 
-def _as_held(part: Any, field: str, value: float) -> float:
-    """Return a whole number as such where the part holds one."""
+def _in_type_of(part: Any, field: str, value: float) -> float:
+    """Return a whole number as int if the field is an int, else unchanged."""
     is_whole = isinstance(getattr(part, field), int) and float(value).is_integer()
     return int(value) if is_whole else value
 
@@ -131,24 +131,24 @@ def _as_held(part: Any, field: str, value: float) -> float:
 def _required(profile: Profile, path: str) -> Sequence[tuple[int, Any]]:
     places = _places(profile, path)
     if not places:
-        known = ", ".join(one.path for one in fitting(profile))
+        known = ", ".join(parameter.path for parameter in fitting(profile))
         msg = f"{path}: profile {profile.name} has no such number; it has {known}, for example"
         raise ValueError(msg)
     return places
 
 
 def _places(profile: Profile, path: str) -> Sequence[tuple[int, Any]]:
-    """Return the parts that a path names, each with its place in its list."""
+    """Return the parts that a path matches, each with its index."""
     key, *names, field = path.split(".") if "." in path else (path, "")
-    held = getattr(profile, key, None) if key in profile.record() else None
-    if isinstance(held, tuple) and len(names) == 1:
+    value = getattr(profile, key, None) if key in profile.record() else None
+    if isinstance(value, tuple) and len(names) == 1:
         return [
             (index, part)
-            for index, part in enumerate(held)
+            for index, part in enumerate(value)
             if names[0] in (_ALL, part.name) and _is_number(part, field)
         ]
-    if held is not None and not names and _is_number(held, field):
-        return [(0, held)]
+    if value is not None and not names and _is_number(value, field):
+        return [(0, value)]
     return []
 
 
@@ -159,32 +159,16 @@ def _is_number(part: Any, field: str) -> bool:
 
 
 NDCG_DEPTH: Final = 10
-_MOST_HELD: Final = 4
-"""Engines held open."""
-
-
-class _Engine(Engine):
-    """An engine that is asked by the questions of a task."""
-
-    def searched(self, asked: JudgedQuery, profile: Profile) -> list[str]:
-        """Return what a search returns."""
-        return self.search(
-            asked.text,
-            DEPTH,
-            now=asked.now,
-            where=asked.where,
-            embedding=asked.embedding,
-            profile=profile,
-            reinforce=False,
-        ).ids
+_MOST_OPEN: Final = 4
+"""Maximum number of stores, as lists of engines, that are open at once."""
 
 
 class ProfileTrials:
-    """Measures profiles on the answerable questions of some tasks. Links are not followed.
+    """Measures profiles on the answerable questions of tasks, without following links.
 
     Args:
         tasks: memories and questions.
-        advance: called with 1 after each profile that was measured.
+        advance: called with 1 after each profile measured.
     """
 
     def __init__(self, tasks: Sequence[Task], advance: Callable[[int], None] | None = None) -> None:
@@ -196,9 +180,9 @@ class ProfileTrials:
             for question in task.questions
             if any(grade > 0 for grade in question.answers.values())
         )
-        """Each with the number of its task."""
+        """Each with the index of its task."""
         self._figures: dict[Profile, tuple[float, ...]] = {}
-        self._minds: OrderedDict[tuple[Any, ...], list[_Engine]] = OrderedDict()
+        self._engines: OrderedDict[tuple[Any, ...], list[Engine]] = OrderedDict()
 
     def __enter__(self) -> Self:
         return self
@@ -213,74 +197,85 @@ class ProfileTrials:
 
     @property
     def count(self) -> int:
-        """How many profiles were measured."""
+        """The number of profiles measured."""
         return len(self._figures)
 
     def close(self) -> None:
         """Close every engine."""
-        for minds in self._minds.values():
-            _close(minds)
-        self._minds.clear()
+        for engines in self._engines.values():
+            _close(engines)
+        self._engines.clear()
 
     def figures(self, profile: Profile) -> tuple[float, ...]:
-        """Return nDCG@10 of each question, in their order; a profile is measured once."""
-        held = self._figures.get(profile)
-        if held is None:
-            held = self._figures[profile] = self._measured(profile)
+        """Return nDCG@10 of each question, in order; a profile is measured once."""
+        figures = self._figures.get(profile)
+        if figures is None:
+            figures = self._figures[profile] = self._measured(profile)
             if self._advance is not None:
                 self._advance(1)
-        return held
+        return figures
 
     def _measured(self, profile: Profile) -> tuple[float, ...]:
-        minds = self._minds_of(profile)
-        rankings = [minds[number].searched(asked, profile) for number, asked in self.questions]
+        engines = self._engines_of(profile)
         return tuple(
-            ndcg_at(ranking, asked.answers, NDCG_DEPTH)
-            for (_, asked), ranking in zip(self.questions, rankings, strict=True)
+            ndcg_at(_ids(engines[number], query, profile), query.answers, NDCG_DEPTH)
+            for number, query in self.questions
         )
 
-    def _minds_of(self, profile: Profile) -> list[_Engine]:
-        """Return an engine a task that stores and indexes as the profile has it."""
+    def _engines_of(self, profile: Profile) -> list[Engine]:
+        """Return an engine per task that stores and indexes as the profile requires."""
         key = _stored_by(profile)
-        if key not in self._minds:
-            while len(self._minds) >= _MOST_HELD:
-                _, minds = self._minds.popitem(last=False)
-                _close(minds)
-            minds = self._minds[key] = []
+        if key not in self._engines:
+            while len(self._engines) >= _MOST_OPEN:
+                _, oldest = self._engines.popitem(last=False)
+                _close(oldest)
+            engines = self._engines[key] = []
             for task in self._tasks:
-                mind = _Engine(":memory:", profile=profile, vector_index="flat")
-                minds.append(mind)
-                mind.add_many(task.records)
-        self._minds.move_to_end(key)
-        return self._minds[key]
+                engine = Engine(":memory:", profile=profile, vector_index="flat")
+                engines.append(engine)
+                engine.add_many(task.records)
+        self._engines.move_to_end(key)
+        return self._engines[key]
+
+
+def _ids(engine: Engine, query: JudgedQuery, profile: Profile) -> list[str]:
+    return engine.search(
+        query.text,
+        DEPTH,
+        now=query.now,
+        where=query.where,
+        embedding=query.embedding,
+        profile=profile,
+        reinforce=False,
+    ).ids
 
 
 def _stored_by(profile: Profile) -> tuple[Any, ...]:
-    """Return what of a profile makes a difference to a store that is made with it."""
-    words = [one.bm25 for one in profile.channels if one.bm25 is not None]
+    """Return the settings of a profile that affect what a store contains."""
+    words = [channel.bm25 for channel in profile.channels if channel.bm25 is not None]
     return (*words, profile.initial_stability, profile.ingest)
 
 
-def _close(minds: Sequence[_Engine]) -> None:
-    for mind in minds:
-        mind.close()
+def _close(engines: Sequence[Engine]) -> None:
+    for engine in engines:
+        engine.close()
 
 
 Method = Literal["ascent", "grid"]
 
 _MOST_SWEEPS: Final = 5
 _PATIENCE: Final = 2
-"""Steps in one direction that may help nothing before it is given up."""
+"""Steps without an improvement after which a direction is abandoned."""
 _LARGEST_GRID: Final = 5_000
 _MOST_FOLDS: Final = 20
 
 Figures = Callable[["Profile"], Sequence[float]]
-"""A profile's figure of each question tuned on."""
+"""Returns a profile's figure for each tuned question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One number of a profile, before and after; of several at its path the first that differs."""
+    """A changed number of a profile; if its path matches several, the first that differs."""
 
     path: str
     before: float
@@ -289,51 +284,51 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fold:
-    """What was found without some of the questions, and measured on them."""
+    """Parameters found without some of the questions, and measured on those."""
 
     profile: Profile
     question_count: int
-    """Of those it was measured on."""
+    """Number of questions measured."""
     before: float
-    """Mean nDCG@10 of these."""
+    """Mean nDCG@10 of these questions."""
     after: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """What :func:`tune` found."""
+    """The result of :func:`tune`."""
 
     profile: Profile
-    """As it was."""
+    """The original profile."""
     found: Profile
-    """What all questions together speak for."""
+    """The best profile on all questions together."""
     gain: Gain
-    """In nDCG@10, each question by what was found without it."""
+    """Gain in nDCG@10; each question is measured with parameters found without it."""
     folds: tuple[Fold, ...]
     parameters: tuple[Parameter, ...]
     trial_count: int
-    """Profiles measured."""
+    """Number of profiles measured."""
 
     @property
     def is_better(self) -> bool:
-        """Whether there are changes, and their gain is beyond chance."""
+        """Whether there are changes and their gain is significant."""
         return self.found != self.profile and self.gain.is_significant
 
     @property
     def tuned(self) -> Profile:
-        """The profile to use: what was found where that is better, else what was there."""
+        """The profile to use: ``found`` if it is better, else ``profile``."""
         return self.found if self.is_better else self.profile
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """What differs in what was found."""
+        """Differences between ``profile`` and ``found``."""
         changes = []
-        for one in self.parameters:
-            both = (values_at(profile, one.path) for profile in (self.profile, self.found))
+        for parameter in self.parameters:
+            both = (values_at(profile, parameter.path) for profile in (self.profile, self.found))
             differing = [pair for pair in zip(*both, strict=True) if pair[0] != pair[1]]
             if differing:
                 before, after = differing[0]
-                changes.append(Change(path=one.path, before=before, after=after))
+                changes.append(Change(path=parameter.path, before=before, after=after))
         return tuple(changes)
 
 
@@ -347,27 +342,27 @@ def tune(
     seed: int = 0,
     advance: Callable[[int], None] | None = None,
 ) -> Tuning:
-    """Look for numbers that answer judged questions better.
+    """Search for parameters that improve nDCG@10 on judged questions.
 
-    The questions are dealt into folds, each kind of question evenly. For each fold numbers are found
-    on the others and measured on it; the gain is over all questions, each by numbers that were found
-    without it. A number that is changed without a gain beyond chance, where it was found, is put
-    back. What is found on all questions is worth using only where the gain is beyond chance, too:
-    see :attr:`Tuning.tuned`. No question reinforces a memory.
+    The questions are split into folds, stratified by type. For each fold, parameters are found on
+    the others and measured on it; the gain is over all questions, each measured with parameters
+    found without it. A change without a significant gain on the questions it was found on is
+    reverted. Use the result on all questions only if the gain is significant: see
+    :attr:`Tuning.tuned`. Searches do not reinforce memories.
 
     Args:
-        tasks: memories and questions, at least one; every question weighs the same.
-        profile: where to begin.
-        parameters: which numbers, and the values to try; default: the usual ones that it has.
+        tasks: memories and questions, at least one; all questions have equal weight.
+        profile: the starting point.
+        parameters: the numbers to tune, with values to try; default: the usual ones it has.
         method: "ascent" improves one number after the other, in rounds, until none helps; "grid"
             tries every combination.
         folds: 2 to 20.
-        seed: of the dealing and of the bounds.
-        advance: called with 1 after each profile that was measured.
+        seed: for the split and the bootstrap.
+        advance: called with 1 after each profile measured.
 
     Raises:
-        ValueError: no task, too few questions for the folds, a number that the profile has not or
-            that is out of its range, a grid of over 5,000 combinations, or an argument out of range.
+        ValueError: no task, too few questions for the folds, a number that the profile lacks or
+            that is out of range, a grid of over 5,000 combinations, or an argument out of range.
     """
     require_choice("method", method, ("ascent", "grid"))
     if not 2 <= count("folds", folds) <= _MOST_FOLDS:
@@ -380,8 +375,8 @@ def tune(
         parts = _dealt([question.type for _, question in trials.questions], folds, seed)
 
         def best_on(places: Sequence[int]) -> Profile:
-            def figures(one: Profile) -> list[float]:
-                every = trials.figures(one)
+            def figures(tried: Profile) -> list[float]:
+                every = trials.figures(tried)
                 return [every[place] for place in places]
 
             return _with_what_helps(
@@ -392,8 +387,8 @@ def tune(
         after = list(before)
         done: list[Fold] = []
         for part in parts:
-            held = set(part)
-            found = best_on([place for place in range(len(before)) if place not in held])
+            measured = set(part)
+            found = best_on([place for place in range(len(before)) if place not in measured])
             every = trials.figures(found)
             for place in part:
                 after[place] = every[place]
@@ -416,55 +411,55 @@ def tune(
 
 
 def _require_tunable(profile: Profile, parameters: Sequence[Parameter], method: Method) -> None:
-    """Refuse what cannot be tried, before anything is measured."""
+    """Raise for parameters that cannot be tried, before anything is measured."""
     if not parameters:
         msg = f"parameters: profile {profile.name} has none of the usual ones; name some"
         raise ValueError(msg)
-    for one in parameters:
-        value_at(profile, one.path)
-        for value in one.values:
-            with_value(profile, one.path, value)
-    size = math.prod(len(one.values) for one in parameters)
+    for parameter in parameters:
+        value_at(profile, parameter.path)
+        for value in parameter.values:
+            with_value(profile, parameter.path, value)
+    size = math.prod(len(parameter.values) for parameter in parameters)
     if method == "grid" and size > _LARGEST_GRID:
         msg = f"parameters: a grid of {size} combinations; at most {_LARGEST_GRID}"
         raise ValueError(msg)
 
 
 def _dealt(types: Sequence[str], folds: int, seed: int) -> list[list[int]]:
-    """Deal the places of questions into folds, those of each type evenly."""
+    """Split question indices into folds, stratified by type."""
     if len(types) < folds:
         msg = f"folds: {folds} need as many questions, got {len(types)}"
         raise ValueError(msg)
     places = list(range(len(types)))
     random.Random(seed).shuffle(places)
-    places.sort(key=lambda place: types[place])  # keeps the order within a type
+    places.sort(key=lambda place: types[place])  # stable: keeps the shuffled order within a type
     return [sorted(places[first::folds]) for first in range(folds)]
 
 
 def _by_ascent(start: Profile, parameters: Sequence[Parameter], figures: Figures) -> Profile:
-    """Return the profile that no step of one number betters, or the best after some rounds."""
+    """Change one number at a time until no step improves the mean, or after some rounds."""
     best, score = start, mean(figures(start))
     for _ in range(_MOST_SWEEPS):
         before = best
-        for one in parameters:
+        for parameter in parameters:
             for up in (False, True):
-                climbed, figure = _climbed(best, score, one, figures, up=up)
+                climbed, figure = _climbed(best, score, parameter, figures, up=up)
                 if figure > score:
                     best, score = climbed, figure
-                    break  # the other way lies what was left behind
+                    break  # values in the other direction were already passed
         if best == before:
             break
     return best
 
 
 def _climbed(
-    best: Profile, score: float, one: Parameter, figures: Figures, *, up: bool
+    best: Profile, score: float, parameter: Parameter, figures: Figures, *, up: bool
 ) -> tuple[Profile, float]:
-    """Step one number from value to value until some in a row help no more."""
-    start, at, idle = best, value_at(best, one.path), 0
-    rest = sorted(value for value in one.values if (value > at if up else value < at))
+    """Step one number through its values until several in a row bring no improvement."""
+    start, at, idle = best, value_at(best, parameter.path), 0
+    rest = sorted(value for value in parameter.values if (value > at if up else value < at))
     for value in rest if up else reversed(rest):
-        tried = with_value(start, one.path, value)
+        tried = with_value(start, parameter.path, value)
         if (figure := mean(figures(tried))) > score:
             best, score, idle = tried, figure, 0
         elif (idle := idle + 1) == _PATIENCE:
@@ -473,12 +468,12 @@ def _climbed(
 
 
 def _by_grid(start: Profile, parameters: Sequence[Parameter], figures: Figures) -> Profile:
-    """Return the best of all combinations; where none is better, what was there."""
+    """Return the best of all combinations, or ``start`` if none is better."""
     best, score = start, mean(figures(start))
-    for values in itertools.product(*(one.values for one in parameters)):
+    for values in itertools.product(*(parameter.values for parameter in parameters)):
         tried = start
-        for one, value in zip(parameters, values, strict=True):
-            tried = with_value(tried, one.path, value)
+        for parameter, value in zip(parameters, values, strict=True):
+            tried = with_value(tried, parameter.path, value)
         if (figure := mean(figures(tried))) > score:
             best, score = tried, figure
     return best
@@ -491,17 +486,19 @@ def _with_what_helps(
     figures: Figures,
     seed: int,
 ) -> Profile:
-    """Put back each number whose change gains nothing beyond chance, the least helpful first."""
+    """Revert changes without a significant gain, one by one, the least helpful first."""
     while True:
         changed = [
-            one for one in parameters if values_at(found, one.path) != values_at(start, one.path)
+            parameter
+            for parameter in parameters
+            if values_at(found, parameter.path) != values_at(start, parameter.path)
         ]
         gains = []
-        for one in changed:
-            without = with_values_of(found, one.path, start)
+        for parameter in changed:
+            without = with_values_of(found, parameter.path, start)
             gain = paired_gain(figures(without), figures(found), seed=seed)
             gains.append((gain.mean, gain.is_significant, without))
         unsure = [(amount, without) for amount, is_sure, without in gains if not is_sure]
         if not unsure:
             return found
-        found = min(unsure, key=lambda one: one[0])[1]
+        found = min(unsure, key=lambda pair: pair[0])[1]

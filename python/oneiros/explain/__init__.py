@@ -1,4 +1,4 @@
-"""How results came to their scores, and why a memory is not among them."""
+"""Explanations of scores, and of why a search does not return a memory."""
 
 from __future__ import annotations
 

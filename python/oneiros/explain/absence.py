@@ -1,4 +1,4 @@
-"""A search asked about one memory: what hides it, where each channel and factor places it."""
+"""The search behind ``why_not``: exclusions of a memory, its place, channels and factors."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Final
 from oneiros.display.escaping import shortened
 from oneiros.display.tables import moment
 from oneiros.explain.explanation import Explanation, Explanations, ExplanationsOfSearch, FactorValue
-from oneiros.explain.why_not import ChannelStanding, Hiding, WhyNot
+from oneiros.explain.why_not import ChannelStanding, Exclusion, WhyNot
 from oneiros.filters.conditions import AllTags, And, AnyOf, Measured, MetadataIs, Where, Within
 from oneiros.index.row_sets import of_status
 from oneiros.model.validation import require_utf8
 from oneiros.runtime.dataclasses import replace
 from oneiros.scoring.stages import Surfacing
 from oneiros.search.call import SearchCall
-from oneiros.search.notes import NO_TIME, far_words
+from oneiros.search.notes import NO_TIME, shortfall_words
 from oneiros.search.options import SearchOptions
-from oneiros.search.pipeline import FoundRows, Search, abstention_of, walked
+from oneiros.search.pipeline import FoundRows, Search, abstention_of, walk_graph
 
 if TYPE_CHECKING:
     from oneiros.engine.scope import Scope
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from oneiros.search.request import SearchRequest
     from oneiros.search.response import LoadMemories
 
-__all__ = ["hidings", "why_not"]
+__all__ = ["exclusions", "why_not"]
 
 _WORDS: Final = 200  # characters of a condition that are shown
 
@@ -41,7 +41,7 @@ _DECIDED: Final = {
     1: "not looked at: the fast path answered",
     2: "not looked at: what the words found decides alone",
 }
-"""By short cut: why other channels have no say."""
+"""By short circuit: why other channels were not used."""
 
 
 def why_not(
@@ -51,34 +51,34 @@ def why_not(
     keywords: WhyNotKeywords,
     method: Callable[..., object],
 ) -> WhyNot:
-    """Tell why a search does not return a memory; see :meth:`oneiros.Engine.why_not`."""
+    """Explain why a search does not return a memory; see :meth:`oneiros.Engine.why_not`."""
     require_utf8("id", id)
     k, embedding = keywords.pop("k", 10), keywords.pop("embedding", None)
     call = SearchCall(scope, SearchOptions.checked(keywords, method), k, is_explained=True)
-    question, visible, load = call.question(query, embedding), call.visible(), scope.loader
+    request, visible, load = call.request(query, embedding), call.visible(), scope.loader
     projections = call.services.projections
-    placing = Placing(question, projections, visible, load)
-    answered = placing.answer(id)
+    search = WhyNotSearch(request, projections, visible, load)
+    report = search.report(id)
     memory = load([id])[0]
     row = projections.lifecycle.row_of.get(id)
     if memory is None or row is None:
-        return answered
-    hidden = hidings(memory, row, projections.row_sets, call.limits)
-    answered = replace(answered, exists=True, hidden=hidden)
+        return report
+    hidden = exclusions(memory, row, projections.row_sets, call.limits)
+    report = replace(report, exists=True, hidden=hidden)
     if row not in projections.row_sets.live:
-        return answered
+        return report
     if hidden:
-        placing = Placing(question, projections, visible.letting_in(row), load)
-    return placing.placed(answered, row)
+        search = WhyNotSearch(request, projections, visible.letting_in(row), load)
+    return search.complete(report, row)
 
 
-class Placing:
-    """One search, run to its end.
+class WhyNotSearch:
+    """One search, run to its end for all candidates.
 
     Args:
-        request: the checked search, explained.
-        projections: what searches read.
-        visible: the rows that it may return.
+        request: the checked request, with explanations.
+        projections: the read model.
+        visible: the rows that may be returned.
         load: the store's loader.
     """
 
@@ -90,7 +90,7 @@ class Placing:
         load: LoadMemories,
     ) -> None:
         self._projections, self._request = projections, request
-        walk = walked(request, projections, visible)
+        walk = walk_graph(request, projections, visible)
         search = Search(request, projections, visible, load, walk, is_whole=True)
         self._run = search.run
         self._outcome = outcome = search.run.run()
@@ -101,13 +101,13 @@ class Placing:
         uncut = search.run.uncut()
         ranked = set(search.run.ranked(linked=False).rows.tolist())
         self._standing = [row for row, *_ in uncut if row in ranked]
-        """Of all that channels found and no stage left out, in order."""
+        """Rows that channels found and no stage left out, best first."""
         self._is_reordered = any(
             (-better[3], better[0]) > (-other[3], other[0]) for better, other in pairwise(uncut)
         )
 
-    def answer(self, id: str) -> WhyNot:
-        """Return what is said of an id that does not exist: the search alone."""
+    def report(self, id: str) -> WhyNot:
+        """Return the report on an id that does not exist: only the search itself."""
         request, rows = self._request, self._rows
         is_full = 0 < request.k == len(rows)
         return WhyNot(
@@ -125,27 +125,28 @@ class Placing:
         )
 
     def _linked_place(self, id: str) -> int | None:
-        """The place of a memory among the results, where links brought it there."""
+        """Return the memory's place among the results, from 1, if links found it."""
         row = self._projections.lifecycle.row_of.get(id)
         if row is None or row not in self._explained.linked or row not in self._rows:
             return None
         return self._rows.index(row) + 1
 
-    def placed(self, answered: WhyNot, row: int) -> WhyNot:
-        """Return the answer with all that the search makes of a row."""
-        hidden = answered.hidden
+    def complete(self, report: WhyNot, row: int) -> WhyNot:
+        """Return the report with everything the search computes for a row."""
+        hidden = report.hidden
         found = self._run.place_of(row=row, plan=None)
-        told = None if found is None else Explanations(self._ranking.compiled, found[0], [0])[0]
-        if told is not None:
-            told = self._explained.finished(row, told, is_linked=False)
-        place = None if found is None else found[1]
-        if told is not None and place is None:
-            hidden = (*hidden, *self._leaving(row, told))
-        elif place is not None:
-            place, left_out = self._place_of_returned(row)
-            hidden = (*hidden, *left_out)
+        explanation = place = None
+        if found is not None:
+            ranked, place = found
+            explanation = Explanations(self._ranking.compiled, ranked, [0])[0]
+            explanation = self._explained.finished(row, explanation, is_linked=False)
+            if place is None:
+                hidden = (*hidden, *self._failed_rules(row, explanation))
+            else:
+                place, left_out = self._place_of_ranked(row)
+                hidden = (*hidden, *left_out)
         return replace(
-            answered,
+            report,
             hidden=hidden,
             place=place,
             is_displaced=not hidden
@@ -154,53 +155,53 @@ class Placing:
             and row not in self._rows,
             is_reordered=self._is_reordered,
             candidate_count=len(self._standing),
-            explanation=told,
-            channels=tuple(self._standings(row, told)),
-            factors=self._factors(row) if told is None else told.factors,
+            explanation=explanation,
+            channels=tuple(self._standings(row, explanation)),
+            factors=self._factors(row) if explanation is None else explanation.factors,
         )
 
-    def _place_of_returned(self, row: int) -> tuple[int | None, tuple[Hiding, ...]]:
-        """The place of a ranked row from 1, and what leaves it out if it has none."""
+    def _place_of_ranked(self, row: int) -> tuple[int | None, tuple[Exclusion, ...]]:
+        """Return the place of a ranked row, from 1, or None and the reason."""
         if row in self._standing:
             return self._standing.index(row) + 1, ()
-        for one, better in self._outcome.duplicates:
-            if one == row:
+        for duplicate, better in self._outcome.duplicates:
+            if duplicate == row:
                 id = self._projections.lifecycle.ids[better]
-                return None, (Hiding("duplicate", f"it is like {id!r}, which stands better"),)
-        far = self._run.far().get(row)
+                return None, (Exclusion("duplicate", f"it is like {id!r}, which stands better"),)
+        shortfall = self._run.far().get(row)
         rule = abstention_of(self._request, is_relaxed=self._outcome.is_relaxed)
-        why = self._found.reason()
-        if far is not None and isinstance(rule, Surfacing):
-            why = f"not near enough: {far_words(far, rule)}"
-        return None, (Hiding("abstention", why),)
+        reason = self._found.reason()
+        if shortfall is not None and isinstance(rule, Surfacing):
+            reason = f"not near enough: {shortfall_words(shortfall, rule)}"
+        return None, (Exclusion("abstention", reason),)
 
-    def _leaving(self, row: int, told: Explanation) -> Iterator[Hiding]:
-        """Yield why a candidate has no place: its score, or the rules, each asked on its own."""
-        if math.isnan(told.score):
-            yield Hiding("rule", "its score is no number")
+    def _failed_rules(self, row: int, explanation: Explanation) -> Iterator[Exclusion]:
+        """Yield why a candidate has no place: its score, or each rule that alone leaves it out."""
+        if math.isnan(explanation.score):
+            yield Exclusion("rule", "its score is no number")
             return
         profile = self._ranking.profile
         for rule in profile.keep:
             alone = self._projections.compiled(profile.replace(keep=(rule,)), self._request.added)
             found = self._run.place_of(row=row, plan=alone.plan)
             if found is not None and found[1] is None:
-                yield Hiding("rule", f"left out by the profile's rule {rule.name!r}")
+                yield Exclusion("rule", f"left out by the profile's rule {rule.name!r}")
 
-    def _standings(self, row: int, told: Explanation | None) -> Iterator[ChannelStanding]:
+    def _standings(self, row: int, explanation: Explanation | None) -> Iterator[ChannelStanding]:
         for number, channel in enumerate(self._request.profile.channels):
-            rank = None if told is None else told.channels[number].rank
-            score = None if told is None else told.channels[number].score
+            rank = None if explanation is None else explanation.channels[number].rank
+            score = None if explanation is None else explanation.channels[number].score
             if rank is None and score is None:
                 raw = self._run.score_of(channel=number, row=row)
                 score = None if math.isnan(raw) else raw
             if rank is None and score == 0.0 and channel.needs == "words":
-                score = None  # not one word
-            detail = "" if rank is not None else self._missed(channel, score)
+                score = None  # no word matches
+            detail = "" if rank is not None else self._no_rank_reason(channel, score)
             depth = channel.depth_for(self._request.k)
             yield ChannelStanding(channel.name, rank, score, depth, detail)
 
-    def _missed(self, channel: ChannelDeclaration, score: float | None) -> str:
-        """Why a channel gives a memory no rank."""
+    def _no_rank_reason(self, channel: ChannelDeclaration, score: float | None) -> str:
+        """Return why a channel gives a memory no rank."""
         request = self._request
         if self._outcome.short_cut:
             return _DECIDED[self._outcome.short_cut]
@@ -223,30 +224,32 @@ class Placing:
         return "no word of the query is in it" if is_plain else "it does not match the query"
 
     def _minimum(self) -> float | None:
-        """The least cosine that the vector channel finds, as the search was answered."""
+        """Return the least cosine of the vector channel in the plan that ranked."""
         channels = self._ranking.profile.channels
-        return next((one.least for one in channels if one.least is not None), None)
+        return next((channel.least for channel in channels if channel.least is not None), None)
 
     def _factors(self, row: int) -> tuple[FactorValue, ...]:
-        """What the factors give a memory that is no candidate: as the only one there is."""
+        """Return the factors of a memory that is no candidate, as if it were the only one."""
         found = self._run.alone(row=row)
         if found is None:
             return ()
         return Explanations(self._ranking.compiled, found[0], [0])[0].factors
 
 
-def hidings(memory: Memory, row: int, row_sets: RowSets, limits: Limits) -> tuple[Hiding, ...]:
-    """Return all that hides a memory; nothing for one that the search may return.
+def exclusions(
+    memory: Memory, row: int, row_sets: RowSets, limits: Limits
+) -> tuple[Exclusion, ...]:
+    """Return everything that hides a memory; empty if the search may return it.
 
     Args:
-        memory: as the store holds it.
+        memory: the memory from the store.
         row: its row.
-        row_sets: decide what is hidden, as they do for the search itself.
-        limits: the search's.
+        row_sets: the row sets of the search.
+        limits: the limits of the search.
     """
     if row not in row_sets.live:
         when = "" if memory.deleted_at is None else f" at {moment(memory.deleted_at)}"
-        return (Hiding("deleted", f"deleted{when}"),)
+        return (Exclusion("deleted", f"deleted{when}"),)
     words = {
         "superseded": f"superseded by {memory.superseded_by!r}",
         "cold": "it is not of the hot tier",
@@ -256,19 +259,20 @@ def hidings(memory: Memory, row: int, row_sets: RowSets, limits: Limits) -> tupl
         "not_yet_valid": f"valid from {moment(memory.valid_from)}, {_clock(limits)}",
     }
     sets = row_sets.hidden(limits)
-    found = [Hiding(reason, words[reason]) for reason, rows in sets.items() if row in rows]
+    found = [Exclusion(reason, words[reason]) for reason, rows in sets.items() if row in rows]
     if limits.status is not None and row not in row_sets.matching(of_status(limits.status)):
-        asked = " or ".join(limits.status) or "none"
-        found.append(Hiding("status", f"its status is {memory.status}, asked is {asked}"))
+        wanted = " or ".join(limits.status) or "none"
+        found.append(Exclusion("status", f"its status is {memory.status}, asked is {wanted}"))
     if limits.where is not None:
         found += (
-            Hiding("filter", _unmet(part, memory)) for part in _failing(limits.where, row, row_sets)
+            Exclusion("filter", _unmet(part, memory))
+            for part in _failing(limits.where, row, row_sets)
         )
     return tuple(found)
 
 
 def _failing(condition: Where, row: int, row_sets: RowSets) -> Iterator[Where]:
-    """Yield the conditions that do not hold of the row, the smallest of those joined by "and"."""
+    """Yield the conditions that fail for the row; of those joined by "and", each on its own."""
     if row in row_sets.matching(condition):
         return
     if isinstance(condition, And):
@@ -279,19 +283,19 @@ def _failing(condition: Where, row: int, row_sets: RowSets) -> Iterator[Where]:
 
 
 def _unmet(condition: Where, memory: Memory) -> str:
-    asked = _json(condition.to_json())
+    wanted = _json(condition.to_json())
     match condition:
         case AnyOf(name=name) | Measured(name=name) | Within(name=name):
             if name == "occurred_at":
                 name = "created_at" if memory.event_at is None else "event_at"
-            held = getattr(memory, name)
+            value = getattr(memory, name)
         case AllTags():
-            name, held = "tags", memory.tags
+            name, value = "tags", memory.tags
         case MetadataIs(key=key):
-            name, held = f"metadata {_json(key)}", memory.metadata.get(key)
+            name, value = f"metadata {_json(key)}", memory.metadata.get(key)
         case _:
-            return f"outside the filter {asked}"
-    return f"outside the filter {asked}: its {name} is {_json(held)}"
+            return f"outside the filter {wanted}"
+    return f"outside the filter {wanted}: its {name} is {_json(value)}"
 
 
 def _json(value: object) -> str:
@@ -302,7 +306,7 @@ def _expiry(memory: Memory, limits: Limits) -> str:
     if memory.valid_until is not None and limits.moment > memory.valid_until:
         return f"valid until {moment(memory.valid_until)}, {_clock(limits)}"
     if memory.ttl is None:
-        return "expired"  # until another process changed it, a moment ago
+        return "expired"  # another process has just changed it
     ended = moment(memory.created_at + memory.ttl)
     return f"its {memory.ttl:g} seconds ended at {ended}, {_clock(limits)}"
 

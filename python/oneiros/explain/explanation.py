@@ -1,4 +1,4 @@
-"""How each result came to its score: ranks and raw scores, relevance, factors, evaluated again."""
+"""Explanations of scores: ranks and raw scores of channels, relevance and factors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class _Channel(Protocol):
-    """A channel's figures, told by ``str()``."""
+    """A channel's name and score, shown by ``str()``."""
 
     @property
     def name(self) -> str: ...
@@ -46,10 +46,10 @@ _SIGNS = {"multiply": "×", "add": "+"}
 
 @dataclass(frozen=True, slots=True)
 class ChannelScore:
-    """Where one channel ranked a memory, from 1, and its raw score there.
+    """A memory's rank in one channel, from 1, and its raw score.
 
-    Either is None where the channel gave none: a memory that another channel found may have the
-    score alone.
+    Each is None if the channel gave none. A memory that only another channel found may have a score
+    without a rank.
     """
 
     name: str
@@ -67,20 +67,20 @@ class ChannelScore:
 
 @dataclass(frozen=True, slots=True)
 class RelevancePart:
-    """What a channel, or a field of the memory, adds to the relevance."""
+    """A summand of the relevance: from a channel, or from a field of the memory."""
 
     name: str
     value: float
 
     @property
     def heading(self) -> str:
-        """The name over a column of its values."""
+        """The heading of its column in a table."""
         return f"{self.name} part"
 
 
 @dataclass(frozen=True, slots=True)
 class FactorValue:
-    """What one factor did to the score."""
+    """The value of one factor, and how it was applied to the score."""
 
     name: str
     value: float
@@ -88,7 +88,7 @@ class FactorValue:
 
     @property
     def heading(self) -> str:
-        """The name over a column of its values: with a "+" in front where they are added."""
+        """The heading of its column in a table, with "+" in front if values are added."""
         return f"+ {self.name}" if self.operation == "add" else self.name
 
     def applied_to(self, score: float) -> float:
@@ -100,7 +100,7 @@ class FactorValue:
 
 
 def combined(relevance: float, factors: Iterable[FactorValue]) -> float:
-    """Return relevance with each factor applied in order, the way the core did it, to the bit."""
+    """Return relevance with each factor applied in order, bit for bit as in the core."""
     score = relevance
     for factor in factors:
         score = factor.applied_to(score)
@@ -109,54 +109,60 @@ def combined(relevance: float, factors: Iterable[FactorValue]) -> float:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """How a score came about: ``relevance`` with each factor applied in order is ``score``.
+    """The computation of a score: ``relevance`` with each factor applied in order is ``score``.
 
-    Where scores are divided by the best of the results at the end, so is what the factors make.
+    If ``divided_by`` is set, the score is divided by it at the end. If the fusion is a sum,
+    ``relevance`` is the sum of ``parts`` in order.
 
-    Where the fusion is a sum, so is ``relevance`` that of ``parts``, in order.
+    ``str()`` shows a tree, a notebook a table.
 
-    ``str()`` shows it as a tree, a notebook as a table.
+    >>> import oneiros
+    >>> with oneiros.Engine(":memory:") as engine:
+    ...     id = engine.add("Ada likes coffee")
+    ...     result = engine.search("coffee", explain=True).results[0]
+    ...     result.explanation.evaluate() == result.score
+    True
     """
 
     channels: tuple[ChannelScore, ...]
     """In the profile's order."""
     relevance: float
-    """What fusion made of the channels."""
+    """The fused score of the channels."""
     factors: tuple[FactorValue, ...]
-    """In the profile's order, which is that of their application."""
+    """In the profile's order, in which they are applied."""
     score: float
     parts: tuple[RelevancePart, ...] = ()
-    """What the relevance is the sum of: the channels in the profile's order, then the memory's own
-    fields (Mnemosyne's importance). Empty where the fusion is no plain sum."""
+    """Summands of the relevance: channels in the profile's order, then fields of the memory
+    (Mnemosyne's importance). Empty if the fusion is no plain sum."""
     divided_by: float | None = None
-    """The best of the results, of which ``score`` is the share; None: it is no share."""
+    """The best score of the results if ``score`` is a share of it; else None."""
 
     def evaluate(self) -> float:
-        """Combine parts, or relevance, and factors again; the result is ``score`` to the bit."""
+        """Compute the score again from parts or relevance and factors: ``score`` to the bit."""
         relevance = self.relevance
         if self.parts:
             relevance = 0.0
-            for part in self.parts:  # in order, and not sum(), which may round less
+            for part in self.parts:  # in order, not by sum(), which may round less
                 relevance += part.value
         score = combined(relevance, self.factors)
         return score if self.divided_by is None else score / self.divided_by
 
     def with_factor(self, factor: FactorValue) -> Explanation:
-        """Return it with one more factor applied; one of that name that left all as it was goes."""
+        """Return a copy with one more factor, which replaces a neutral factor of the same name."""
         factors = tuple(
-            one
-            for one in self.factors
-            if not (one.name == factor.name and one.operation == "multiply" and one.value == 1.0)
+            each
+            for each in self.factors
+            if not (each.name == factor.name and each.operation == "multiply" and each.value == 1.0)
         )
         score = factor.applied_to(self.score)
         return replace(self, factors=(*factors, factor), score=score)
 
     def as_share_of(self, best: float) -> Explanation:
-        """Return it with its score divided by the best of the results."""
+        """Return a copy with its score divided by the best score of the results."""
         return replace(self, score=self.score / best, divided_by=best)
 
     def tree(self) -> Branch:
-        """Return the score over what it was made of, with the score so far beside each factor."""
+        """Return a tree with the score at the root, and the running score next to each factor."""
         branches = [Branch(f"relevance {figure(self.relevance)}", self.sources(self.channels))]
         score = self.relevance
         for factor in self.factors:
@@ -168,10 +174,10 @@ class Explanation:
         return Branch(f"score {figure(self.score)}", branches)
 
     def sources(self, channels: Iterable[_Channel]) -> list[Branch]:
-        """Return what the relevance was made of, a branch each.
+        """Return a branch for each channel and each other part of the relevance.
 
         Args:
-            channels: each as it is to be told, with its name.
+            channels: the channels, each shown by ``str()``.
         """
         gives = {part.name: f"gives {figure(part.value)}" for part in self.parts}
         branches = []
@@ -182,7 +188,7 @@ class Explanation:
         return branches + [Branch(f"{name} {given}") for name, given in gives.items()]
 
     def table(self) -> DisplayTable:
-        """Return one row a part: channels, what each adds, relevance, factors, score."""
+        """Return a table of channels, parts, relevance, factors and score, one row each."""
         rows: list[tuple[object, ...]] = [
             (channel.name, channel.rank, channel.score, None) for channel in self.channels
         ]
@@ -213,7 +219,7 @@ class Explanation:
 
 
 class _Arrays(NamedTuple):
-    """What the core says of a response's results; the last four have a row a thing, a column a result."""
+    """The core's figures of all results. Two-dimensional arrays have one column per result."""
 
     relevance: npt.NDArray[np.float64]
     scores: npt.NDArray[np.float64]
@@ -224,12 +230,12 @@ class _Arrays(NamedTuple):
 
 
 class Explanations(Sequence[Explanation]):
-    """The explanations of one response, each made when it is first touched.
+    """The explanations of one response, each made on first access.
 
     Args:
         compiled: the profile that ranked.
-        ranked: the core's answer, explained.
-        places: of ``ranked``, those that became results, in their order.
+        ranked: the core's ranking, made with explanations.
+        places: places in ``ranked`` of the results, in order.
     """
 
     __slots__ = ("_arrays", "_compiled", "_made", "_places", "_ranked")
@@ -263,23 +269,23 @@ class Explanations(Sequence[Explanation]):
         return made
 
     def _explanation(self, place: int) -> Explanation:
-        told, compiled = self._told(), self._compiled
-        values = told.factors[:, place].tolist()
+        arrays, compiled = self._figures(), self._compiled
+        values = arrays.factors[:, place].tolist()
         factors = zip(compiled.names, values, compiled.operations, strict=True)
-        parts = zip(compiled.parts, told.parts[:, place].tolist(), strict=True)
+        parts = zip(compiled.parts, arrays.parts[:, place].tolist(), strict=True)
         return Explanation(
             tuple(self._channels(place)),
-            float(told.relevance[place]),
+            float(arrays.relevance[place]),
             tuple(FactorValue(*factor) for factor in factors),
-            float(told.scores[place]),
+            float(arrays.scores[place]),
             tuple(RelevancePart(*part) for part in parts),
         )
 
-    def _told(self) -> _Arrays:
-        """The core's figures of all results, made when the first is explained."""
+    def _figures(self) -> _Arrays:
+        """Return the core's figures of all results, made with the first explanation."""
         if self._arrays is None:
             ranked = self._ranked
-            assert ranked.factors is not None  # explain=True was asked
+            assert ranked.factors is not None  # ranked with explanations
             assert ranked.parts is not None
             assert ranked.ranks is not None
             assert ranked.channel_scores is not None
@@ -294,9 +300,9 @@ class Explanations(Sequence[Explanation]):
         return self._arrays
 
     def _channels(self, place: int) -> Iterable[ChannelScore]:
-        told = self._told()
-        ranks = told.ranks[:, place].tolist()
-        scores = told.channel_scores[:, place].tolist()
+        arrays = self._figures()
+        ranks = arrays.ranks[:, place].tolist()
+        scores = arrays.channel_scores[:, place].tolist()
         channels = self._compiled.profile.channels
         for channel, rank, score in zip(channels, ranks, scores, strict=True):
             yield ChannelScore(channel.name, rank or None, None if math.isnan(score) else score)
@@ -306,8 +312,8 @@ class ExplanationsOfSearch:
     """The explanations of one search.
 
     Args:
-        search: has run, explained.
-        outcome: of its run.
+        search: a search that has run with explanations.
+        outcome: the outcome of that run.
         ranking: the plan that ranked.
     """
 
@@ -317,35 +323,36 @@ class ExplanationsOfSearch:
         self._ranking = ranking
 
     def of(self, rows: Sequence[int]) -> Sequence[Explanation]:
-        """Return how each of these rows of the results came to its score."""
-        return _OfRows(self, rows)
+        """Return the explanations of these rows of the results, each made on access."""
+        return _RowExplanations(self, rows)
 
     def explanation(self, row: int) -> Explanation:
-        """Return how a row of the results came to its score."""
+        """Return the explanation of a row of the results."""
         linked = self.linked.get(row)
         if linked is not None:
             return self.finished(row, linked(), is_linked=True)
-        told = self._ranked_explanations[self._place_of[row]]
-        return self.finished(row, told, is_linked=False)
+        explanation = self._ranked_explanations[self._place_of[row]]
+        return self.finished(row, explanation, is_linked=False)
 
-    def finished(self, row: int, told: Explanation, *, is_linked: bool) -> Explanation:
-        """Return an explanation with what stages did to the row since.
+    def finished(self, row: int, explanation: Explanation, *, is_linked: bool) -> Explanation:
+        """Return an explanation with the changes of later stages.
 
         Args:
-            row: whose.
-            told: how channels and factors, or links, came to a score.
-            is_linked: whether that is the score by links; stages went on with the one that it has.
+            row: the row.
+            explanation: the score from channels and factors, or from links.
+            is_linked: whether it is the score from links. Later stages changed that score if links
+                found the row, else the other one.
         """
         if is_linked == (row in self.linked):
-            for one, value in self._search.run.reranked:
-                if one == row:
-                    told = told.with_factor(FactorValue("rerank", value))
+            for reranked_row, value in self._search.run.reranked:
+                if reranked_row == row:
+                    explanation = explanation.with_factor(FactorValue("rerank", value))
         best = self._outcome.best
-        return told if best is None else told.as_share_of(best)
+        return explanation if best is None else explanation.as_share_of(best)
 
     @cached_property
     def linked(self) -> dict[int, Callable[[], Explanation]]:
-        """By row that links brought: what explains its score."""
+        """By row found by links: a function that explains its score."""
         return {
             row: partial(self._linked, path, place, seed, score)
             for row, path, _, place, seed, score in self._outcome.linked()
@@ -357,9 +364,11 @@ class ExplanationsOfSearch:
         if isinstance(rule, GraphExpansion):
             return self._in_graph(rule, path, seed, score)
         assert ranking.linked is not None
-        told = Explanations(ranking.linked, self._search.run.ranked(linked=True), [place])[0]
+        ranked = self._search.run.ranked(linked=True)
+        explanation = Explanations(ranking.linked, ranked, [place])[0]
         # No channel ranked it.
-        return replace(told, channels=tuple(replace(one, rank=None) for one in told.channels))
+        channels = tuple(replace(channel, rank=None) for channel in explanation.channels)
+        return replace(explanation, channels=channels)
 
     def _in_graph(
         self, rule: GraphExpansion, path: tuple[int, ...], seed: float, score: float
@@ -369,10 +378,10 @@ class ExplanationsOfSearch:
         factors = [FactorValue("graph", rule.weight)]
         for weight in reach.associations.weights_along(path, now=now):
             factors += FactorValue("hop", rule.per_hop), FactorValue("link", weight)
-        told = Explanation((), seed, tuple(factors), score)
-        if told.evaluate() == score:
-            return told
-        return Explanation((), score, (), score)  # a link on the way has changed since
+        explanation = Explanation((), seed, tuple(factors), score)
+        if explanation.evaluate() == score:
+            return explanation
+        return Explanation((), score, (), score)  # a link on the path has changed since
 
     @cached_property
     def _ranked(self) -> _core.Ranked:
@@ -387,8 +396,8 @@ class ExplanationsOfSearch:
         return {row: place for place, row in enumerate(self._ranked.rows.tolist())}
 
 
-class _OfRows(Sequence[Explanation]):
-    """The explanations of some rows, each made when it is touched."""
+class _RowExplanations(Sequence[Explanation]):
+    """The explanations of some rows, each made on access."""
 
     def __init__(self, explained: ExplanationsOfSearch, rows: Sequence[int]) -> None:
         self._explained = explained

@@ -1,4 +1,4 @@
-"""The explanations of a whole response, a row a result."""
+"""Explanations of a whole response as a table."""
 
 from __future__ import annotations
 
@@ -15,26 +15,25 @@ __all__ = ["explanations_table"]
 
 
 def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) -> DisplayTable:
-    """Return one row a result, best first.
+    """Return a table with one row per result, best first.
 
     Columns: rank, id, each channel's rank and score, the parts of the relevance, relevance, each
-    factor, what scores were divided by if they were, score. A factor that is added and not multiplied
-    has a "+" before its name.
+    factor, the divisor of scores if there is one, score. Names of added factors begin with "+".
     """
-    channels = list(dict.fromkeys(c.name for told in explanations for c in told.channels))
-    parts = list(dict.fromkeys(p.heading for told in explanations for p in told.parts))
-    factors = list(dict.fromkeys(f.heading for told in explanations for f in told.factors))
-    shares = any(told.divided_by is not None for told in explanations)
+    channels = list(dict.fromkeys(c.name for each in explanations for c in each.channels))
+    parts = list(dict.fromkeys(p.heading for each in explanations for p in each.parts))
+    factors = list(dict.fromkeys(f.heading for each in explanations for f in each.factors))
+    has_divisor = any(each.divided_by is not None for each in explanations)
     rows = []
-    for rank, (id, told) in enumerate(zip(ids, explanations, strict=True), start=1):
-        held = {channel.name: (channel.rank, channel.score) for channel in told.channels}
-        values = {factor.heading: factor.value for factor in told.factors}
-        figures = [value for name in channels for value in held.get(name, (None, None))]
-        given = {part.heading: part.value for part in told.parts}
-        added = (given.get(name) for name in parts)
-        applied = (values.get(name) for name in factors)
-        divisor = (told.divided_by,) if shares else ()
-        rows.append((rank, id, *figures, *added, told.relevance, *applied, *divisor, told.score))
-    pairs = (f"{name} {what}" for name in channels for what in ("rank", "score"))
-    ends = (*factors, "÷ the best", "score") if shares else (*factors, "score")
+    for rank, (id, explanation) in enumerate(zip(ids, explanations, strict=True), start=1):
+        found = {channel.name: (channel.rank, channel.score) for channel in explanation.channels}
+        part_of = {part.heading: part.value for part in explanation.parts}
+        factor_of = {factor.heading: factor.value for factor in explanation.factors}
+        row: list[object] = [rank, id]
+        row += [value for name in channels for value in found.get(name, (None, None))]
+        row += [*map(part_of.get, parts), explanation.relevance, *map(factor_of.get, factors)]
+        row += [explanation.divided_by, explanation.score] if has_divisor else [explanation.score]
+        rows.append(tuple(row))
+    pairs = (f"{name} {figure}" for name in channels for figure in ("rank", "score"))
+    ends = (*factors, "÷ the best", "score") if has_divisor else (*factors, "score")
     return DisplayTable(("rank", "id", *pairs, *parts, "relevance", *ends), tuple(rows))

@@ -1,4 +1,4 @@
-"""Why a search does not return a memory: the answer, in numbers and in words."""
+"""The report of ``why_not``: why a search returns a memory or not, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -9,35 +9,36 @@ from oneiros.display.tables import Branch, DisplayTable, figure, html_text, tree
 from oneiros.explain.explanation import ChannelScore, Explanation, FactorValue, combined
 from oneiros.runtime.dataclasses import dataclass
 
-__all__ = ["ChannelStanding", "Hiding", "WhyNot"]
+__all__ = ["ChannelStanding", "Exclusion", "WhyNot"]
 
-_QUERY = 80  # characters of a query that are shown
+_QUERY = 80  # characters of a query in headlines
 
 
 @dataclass(frozen=True, slots=True)
-class Hiding:
-    """One thing that hides a memory from a search."""
+class Exclusion:
+    """One reason that excludes a memory from the results."""
 
     reason: str
-    """deleted, archived, superseded, expired, not_yet_valid, status, filter, cold; or how the profile
-    leaves candidates out: rule, duplicate (of a better one), abstention (not near enough)."""
+    """deleted, archived, superseded, expired, not_yet_valid, status, filter, cold, kind; or a rule
+    of the profile that leaves candidates out: rule, duplicate (of a better result), abstention
+    (not close enough)."""
     detail: str
-    """The same in words, with what the memory has and what was asked."""
+    """The reason in words, with the values of the memory and the search."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelStanding:
-    """How a memory stands with one channel of the profile."""
+    """A memory's rank and score in one channel of the profile."""
 
     name: str
     rank: int | None
-    """From 1, among what the search may return; None: not within the first ``depth``."""
+    """From 1, among the memories that the search may return; None: not in the first ``depth``."""
     score: float | None
-    """The channel's raw score, exact beyond its depth too; None: it has none."""
+    """The channel's raw score, exact beyond its depth too; None: there is none."""
     depth: int
-    """So many memories were asked of the channel."""
+    """Number of memories that the channel retrieves."""
     detail: str = ""
-    """Why there is no rank; empty where there is one."""
+    """Why there is no rank; empty if there is one."""
 
     def __str__(self) -> str:
         if self.rank is not None or not self.detail:
@@ -48,46 +49,54 @@ class ChannelStanding:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WhyNot:
-    """Why a search returns a memory or does not. Nothing was counted as an access for it.
+    """Why a search returns a memory or not. The search counts as no access.
 
-    ``str()`` tells it in a few lines, a notebook shows it beside the last memory that is returned.
-    Of a hidden memory, ranks, score and place are those it would have if it alone were not hidden.
+    ``str()`` shows a tree, a notebook a table next to the figures of the last result. Ranks, score
+    and place of a hidden memory are those it would have if it alone were not hidden.
+
+    >>> import oneiros
+    >>> with oneiros.Engine(":memory:") as engine:
+    ...     id = engine.add("Ada likes coffee")
+    ...     print(engine.why_not("coffee", id).verdict)
+    ...     print(engine.why_not("tea", id).verdict)
+    returned, in place 1
+    no channel finds it
     """
 
     query: str
     id: str
     k: int
     now: float
-    """The clock of the search, seconds UTC."""
+    """Time of the search, seconds UTC."""
     profile: str
     profile_hash: str
     exists: bool
-    """Whether there is such a memory here, soft-deleted ones included."""
-    hidden: tuple[Hiding, ...] = ()
-    """All that hides it; empty: nothing does."""
+    """Whether the memory exists in this scope, even if soft-deleted."""
+    hidden: tuple[Exclusion, ...] = ()
+    """Everything that hides the memory; empty if nothing does."""
     channels: tuple[ChannelStanding, ...] = ()
     factors: tuple[FactorValue, ...] = ()
-    """What each factor of the profile gives it, whether it was found or not."""
+    """Values of the profile's factors for the memory, even if no channel found it."""
     explanation: Explanation | None = None
-    """How it comes to its score; None where no channel found it."""
+    """Explanation of the score; None if no channel found the memory."""
     place: int | None = None
-    """From 1, among all candidates; None where no channel found it, or a rule leaves it out."""
+    """From 1, among all candidates; None if no channel found it or a rule leaves it out."""
     candidate_count: int = 0
-    """Candidates that have a place."""
+    """Number of candidates that have a place."""
     linked_place: int | None = None
-    """From 1, among the results; None unless links of other results brought it there."""
+    """From 1, among the results; None unless links of other results found it."""
     is_displaced: bool = False
-    """What links brought has its place among the results."""
+    """Whether a memory found by links took its place among the results."""
     is_reordered: bool = False
-    """Results stand in the order of a reranker, and not in that of their scores."""
+    """Whether results are in the order of a reranker instead of their scores."""
     kth_id: str | None = None
-    """The last memory returned; None where fewer than ``k`` are, so that none had to be beaten."""
+    """Id of the last result; None if there are fewer than ``k``."""
     kth: Explanation | None = None
-    """How that one came to its score."""
+    """Explanation of the last result's score, if there are ``k``."""
 
     @property
     def is_returned(self) -> bool:
-        """Whether the search returns it."""
+        """Whether the search returns the memory."""
         if self.linked_place is not None:
             return True
         is_within = self.place is not None and self.place <= self.k
@@ -95,30 +104,30 @@ class WhyNot:
 
     @property
     def score(self) -> float | None:
-        """Its score; None where no channel found it."""
+        """The memory's score; None if no channel found it."""
         return None if self.explanation is None else self.explanation.score
 
     @property
     def kth_score(self) -> float | None:
-        """The score of the last memory returned, where ``k`` are."""
+        """Score of the last result; None if there are fewer than ``k``."""
         return None if self.kth is None else self.kth.score
 
     @property
     def gap(self) -> float | None:
-        """What it lacks of that score; below 0 where it has more."""
+        """Difference from the memory's score to ``kth_score``; below 0 if the memory has more."""
         if self.score is None or self.kth_score is None:
             return None
         return self.kth_score - self.score
 
     @property
     def verdict(self) -> str:
-        """The answer in one line."""
+        """The result in one line."""
         if not self.exists:
             return "no memory has this id"
         if self.linked_place is not None:
             return f"returned, in place {self.linked_place}, by links of other results"
         if self.hidden:
-            reasons = dict.fromkeys(one.reason.replace("_", " ") for one in self.hidden)
+            reasons = dict.fromkeys(each.reason.replace("_", " ") for each in self.hidden)
             return f"hidden: {', '.join(reasons)}"
         if self.place is None:
             return "no channel finds it"
@@ -130,11 +139,11 @@ class WhyNot:
 
     @property
     def lacked(self) -> str:
-        """What it lacked, in words; empty for what is returned or does not exist."""
+        """The reasons in words; empty if the memory is returned or does not exist."""
         return "; ".join(self._reasons())
 
     def tree(self) -> Branch:
-        """Return the answer over what led to it."""
+        """Return a tree with the verdict at the root, and reasons and scores below."""
         branches = [Branch(reason) for reason in self._reasons()]
         if self.explanation is None:
             branches += [Branch(str(factor)) for factor in self.factors]
@@ -146,17 +155,18 @@ class WhyNot:
         return Branch(self._headline(), branches)
 
     def table(self) -> DisplayTable:
-        """Return its figures beside those of the last memory returned, one row a part.
+        """Return a table of the figures of the memory and of the last result, one row per part.
 
-        Of a memory that is deleted or does not exist there are none.
+        The table is empty for a memory that is deleted or does not exist.
         """
         if not self.channels:
             return DisplayTable(("part", "this memory"), ())
-        own = _figures(self.channels, self.explanation, self.factors, self.kth)
+        figures = _figures(self.channels, self.explanation, self.factors, self.kth)
         if self.kth is None:
-            return DisplayTable(("part", "this memory"), tuple(own))
+            return DisplayTable(("part", "this memory"), tuple(figures))
         kth = _figures(self.kth.channels, self.kth, self.kth.factors)
-        return DisplayTable(("part", "this memory", f"place {self.k}"), tuple(_beside(own, kth)))
+        rows = tuple(_side_by_side(figures, kth))
+        return DisplayTable(("part", "this memory", f"place {self.k}"), rows)
 
     def __str__(self) -> str:
         return tree_text(self.tree())
@@ -173,10 +183,10 @@ class WhyNot:
         return f"{self.id!r} for {shortened(repr(self.query), _QUERY)}: {self.verdict}"
 
     def _reasons(self) -> list[str]:
-        """All that keeps it out, one a text: what hides it, and what it lacks besides."""
-        reasons = [one.detail for one in self.hidden]
-        is_known = bool(self.channels)  # of what is deleted, nothing more is
-        if is_known and self.explanation is None:
+        """Return all reasons against the memory: its exclusions and the shortfall of its score."""
+        reasons = [exclusion.detail for exclusion in self.hidden]
+        # A deleted memory has no channels, and nothing more to report.
+        if self.channels and self.explanation is None:
             reasons.append("; ".join(map(str, self.channels)))
         if self.place is not None and self.hidden:
             reasons.append(f"otherwise in place {self.place} of {self.candidate_count}")
@@ -185,7 +195,7 @@ class WhyNot:
         return reasons
 
     def _shortfall(self) -> str:
-        """What it lacks of the last place that is returned."""
+        """Return in words why the memory is behind the last result."""
         if self.explanation is None or self.kth is None:
             return f"k is {self.k}"
         if self.is_reordered:
@@ -194,66 +204,66 @@ class WhyNot:
         if gap == 0:
             return f"ties with place {self.k}, which was added earlier"
         needs = f"needs +{figure(gap)} to the {figure(self.kth.score)} of place {self.k}"
-        costly = _costliest(self.explanation, self.kth)
-        return needs if costly is None else f"{needs}: its {costly} costs most"
+        part = _costliest_part(self.explanation, self.kth)
+        return needs if part is None else f"{needs}: its {part} costs most"
 
 
-def _costliest(own: Explanation, kth: Explanation) -> str | None:
-    """Name the part whose value, were it that of the k-th, would raise the score most."""
+def _costliest_part(this: Explanation, kth: Explanation) -> str | None:
+    """Return the part that would raise the score most if it had the value of the k-th result."""
     parts = [
         (
-            combined(kth.relevance, own.factors),
-            f"relevance {figure(own.relevance)} (there {figure(kth.relevance)})",
+            combined(kth.relevance, this.factors),
+            f"relevance {figure(this.relevance)} (there {figure(kth.relevance)})",
         )
     ]
-    if [one.name for one in own.factors] != [one.name for one in kth.factors]:
-        return None  # one of them has its score by links: no part is that of another
-    for place, (mine, theirs) in enumerate(zip(own.factors, kth.factors, strict=True)):
-        swapped = (*own.factors[:place], theirs, *own.factors[place + 1 :])
-        told = f"{mine.name} factor {figure(mine.value)} (there {figure(theirs.value)})"
-        parts.append((combined(own.relevance, swapped), told))
-    score, told = max(parts, key=lambda part: part[0])
-    return told if score > combined(own.relevance, own.factors) else None
+    if [factor.name for factor in this.factors] != [factor.name for factor in kth.factors]:
+        return None  # one of the two was scored by links, so their parts cannot be compared
+    for place, (factor, kth_factor) in enumerate(zip(this.factors, kth.factors, strict=True)):
+        swapped = (*this.factors[:place], kth_factor, *this.factors[place + 1 :])
+        values = f"{figure(factor.value)} (there {figure(kth_factor.value)})"
+        parts.append((combined(this.relevance, swapped), f"{factor.name} factor {values}"))
+    score, text = max(parts, key=lambda part: part[0])
+    return text if score > combined(this.relevance, this.factors) else None
 
 
-def _beside(
-    own: list[tuple[str, object]], others: list[tuple[str, object]]
+def _side_by_side(
+    figures: list[tuple[str, object]], others: list[tuple[str, object]]
 ) -> Iterator[tuple[str, object, object]]:
-    """Yield each part with both figures; None where one has no such part, as what links scored.
+    """Yield each part with both figures; None for a part that only one of the two has.
 
     The last figure of both, the score, stays last.
     """
     left = others[:-1]
-    for part, mine in own[:-1]:
+    for part, value in figures[:-1]:
         place = next((n for n, (name, _) in enumerate(left) if name == part), None)
-        yield part, mine, None if place is None else left.pop(place)[1]
-    for part, theirs in left:
-        yield part, None, theirs
-    yield own[-1][0], own[-1][1], others[-1][1]
+        yield part, value, None if place is None else left.pop(place)[1]
+    for part, other in left:
+        yield part, None, other
+    yield *figures[-1], others[-1][1]
 
 
 def _figures(
     channels: Iterable[ChannelStanding | ChannelScore],
-    told: Explanation | None,
+    explanation: Explanation | None,
     factors: Iterable[FactorValue],
-    beside: Explanation | None = None,
+    template: Explanation | None = None,
 ) -> list[tuple[str, object]]:
     """Return every figure with its part, in the order of a table's rows.
 
     Args:
-        channels: of the memory, each with its rank and score.
-        told: how it came to its score; None where it has none.
-        factors: what each gives it.
-        beside: the explanation it stands beside, whose parts it then has too, without a value.
+        channels: rank and score of the memory in each channel.
+        explanation: explanation of the memory's score; None if it has none.
+        factors: the memory's factors.
+        template: if ``explanation`` is None, its parts are listed without values.
     """
     figures: list[tuple[str, object]] = []
     for channel in channels:
         figures += (f"{channel.name} rank", channel.rank), (f"{channel.name} score", channel.score)
-    if told is not None:
-        figures += ((part.heading, part.value) for part in told.parts)
-    elif beside is not None:
-        figures += ((part.heading, None) for part in beside.parts)
-    figures.append(("relevance", None if told is None else told.relevance))
+    if explanation is not None:
+        figures += ((part.heading, part.value) for part in explanation.parts)
+    elif template is not None:
+        figures += ((part.heading, None) for part in template.parts)
+    figures.append(("relevance", None if explanation is None else explanation.relevance))
     figures += ((factor.heading, factor.value) for factor in factors)
-    figures.append(("score", None if told is None else told.score))
+    figures.append(("score", None if explanation is None else explanation.score))
     return figures

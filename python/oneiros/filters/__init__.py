@@ -1,4 +1,4 @@
-"""Filters: typed conditions, and the bitmaps of attributes they are compiled against."""
+"""Filters: typed conditions, and the attribute bitmaps they are compiled against."""
 
 from __future__ import annotations
 
@@ -27,13 +27,9 @@ __all__ = [
 
 
 def require_where(condition: object) -> None:
-    """Refuse what is no filter; None is fine.
-
-    Raises:
-        TypeError: it is neither.
-    """
+    """Raise TypeError unless ``condition`` is a filter or None."""
     if condition is not None:
-        from oneiros.filters.conditions import Where  # noqa: PLC0415 - only who filters makes it
+        from oneiros.filters.conditions import Where  # noqa: PLC0415 - loaded with the first filter
 
         require_instance("where", condition, (Where, type(None)), "oneiros.where(...)")
 
@@ -42,7 +38,7 @@ def __getattr__(name: str) -> object:
     if name not in ("Where", "where"):
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    from oneiros.filters import conditions  # noqa: PLC0415 - only who filters makes its classes
+    from oneiros.filters import conditions  # noqa: PLC0415 - loaded with the first filter
 
     value: object = getattr(conditions, name)
     globals()[name] = value

@@ -36,18 +36,18 @@ Column: TypeAlias = "npt.NDArray[Any]"
 def in_time(
     name: str, start: float | None, end: float | None, column_of: Callable[[str], Column]
 ) -> npt.NDArray[np.bool_]:
-    """Tell which rows have the time of this name in [start, end); no time is in no range."""
+    """Return a mask of the rows whose time lies in [start, end); no time is in no range."""
     if name != "occurred_at":
         return _within(column_of(name), start, end)
     event, created = column_of("event_at"), column_of("created_at")
     count = min(len(event), len(created))  # rows may be appended between the two
     event, created = event[:count], created[:count]
-    # Not np.where over the times: that branches a row, at six times the cost.
+    # Not np.where over the times: it branches per row, at six times the cost.
     return _within(event, start, end) | (np.isnan(event) & _within(created, start, end))
 
 
 def _within(seconds: Column, start: float | None, end: float | None) -> npt.NDArray[np.bool_]:
-    """NaN, the missing time, compares false with both ends, and with none it must be told."""
+    """Return a mask of the times in [start, end); NaN, a missing time, is not."""
     if start is None and end is None:
         return ~np.isnan(seconds)
     inside = np.ones(len(seconds), np.bool_) if start is None else seconds >= start
@@ -57,12 +57,12 @@ def _within(seconds: Column, start: float | None, end: float | None) -> npt.NDAr
 
 
 def measured(values: Column, low: float | None, high: float | None) -> npt.NDArray[np.bool_]:
-    """Tell which values lie in [low, high]; NaN does not.
+    """Return a mask of the values in [low, high]; NaN is not.
 
-    Both ends count, rounded to the column's own dtype: 0.8 matches a stored float32 of 0.8.
+    Both ends count, rounded to the column's dtype: 0.8 matches a stored float32 of 0.8.
     """
     inside = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), np.bool_)
-    with np.errstate(over="ignore"):  # a bound beyond float32 is as good as an infinite one
+    with np.errstate(over="ignore"):  # a bound beyond float32 acts as an infinite one
         if low is not None:
             inside &= values >= low
         if high is not None:
@@ -73,7 +73,7 @@ def measured(values: Column, low: float | None, high: float | None) -> npt.NDArr
 def by_key(
     pairs: Iterable[tuple[Mapping[str, object] | None, int]],
 ) -> dict[str, list[tuple[object, int]]]:
-    """Return the scalars of metadata and whose they are, by key."""
+    """Return the scalars of metadata with their rows, by key."""
     found: dict[str, list[tuple[object, int]]] = {}
     for mapping, row in pairs:
         if mapping:
@@ -89,7 +89,7 @@ def add_grouped(sets: RowsByValue, pairs: Iterable[tuple[object, int]]) -> None:
 
 
 def discard_grouped(sets: RowsByValue, pairs: Iterable[tuple[object, int]]) -> None:
-    """Take rows out of the sets of their values; None is no value."""
+    """Remove rows from the sets of their values; None is no value."""
     for value, rows in _grouped(pairs).items():
         sets.discard_all(value, rows)
 
@@ -108,18 +108,17 @@ def _grouped(pairs: Iterable[tuple[object, int]]) -> dict[object, list[int]]:
 
 _LONGEST_WAIT_SECONDS: Final = 0.1
 _MOST_TRIES: Final = 4
-"""Beside a writer that never rests, before a reader has it wait."""
+"""Tries next to a busy writer before a reader makes it wait."""
 
 
 class AttributeIndex:
     """Row sets per attribute value: kind, project, session, topic, tags, metadata, id.
 
-    Enumerations, times and numbers are not held here: they are read from the columns when a filter
-    is compiled. One thread at a time may write; readers need not wait for it.
+    Enumerations, times and numbers are read from the columns when a filter is compiled. One thread
+    at a time may write; readers need not wait for it.
 
     Args:
-        row_of: id -> row or None, where the caller has that map already; without it the index
-            keeps one of its own.
+        row_of: id -> row or None, if the caller has such a map. Default: the index keeps its own.
     """
 
     def __init__(self, row_of: Callable[[str], int | None] | None = None) -> None:
@@ -129,7 +128,7 @@ class AttributeIndex:
         self._sets: dict[Place, RowsByValue] = {}
         self._unread: dict[Place, Callable[[], RowsByValue]] = {}
         self._replacing = fork_safe_lock()
-        self._replaced = 0  # odd while a row is given other values
+        self._replaced = 0  # odd while the attributes of a row are being replaced
 
     def __len__(self) -> int:
         return len(self._known)
@@ -139,11 +138,11 @@ class AttributeIndex:
 
     @property
     def rows(self) -> BitMap:
-        """The rows known, in a set of the caller's own."""
+        """A new set of the known rows."""
         return BitMap(self._known)
 
     def take_over(self, known: BitMap, places: Mapping[Place, Callable[[], RowsByValue]]) -> None:
-        """Hold these rows, the sets of a place being read when somebody first asks for one.
+        """Take over rows. The sets of a place are read on first use.
 
         REQUIRES: nothing was added.
         """
@@ -151,7 +150,7 @@ class AttributeIndex:
         self._known = known
 
     def places(self) -> dict[Place, RowsByValue]:
-        """Return every place with its sets, which are not the caller's own."""
+        """Return every place with its sets, not copied."""
         return {place: self._at(place) for place in (*self._unread, *self._sets)}
 
     def add(self, row: int, record: Attributed) -> None:
@@ -167,15 +166,15 @@ class AttributeIndex:
             self._at(place).add(value, row)
         if self._own_ids is not None:
             self._own_ids[record.id] = row
-        self._known.add(row)  # last: no reader takes the row for one without attributes
+        self._known.add(row)  # last: no reader sees the row without attributes
 
     def remove(self, row: int, record: Attributed) -> None:
-        """Take a row out, given the attributes it was added with. An unknown row: nothing."""
+        """Remove a row, given the attributes it was added with. An unknown row changes nothing."""
         if row in self._known:
             self.purge(row, record)
 
     def purge(self, row: int, record: Attributed) -> None:
-        """Take out what of these attributes a row has, be it known, half added or neither."""
+        """Remove a row from the sets of these attributes, be it known, half added or neither."""
         self._known.discard(row)
         if self._own_ids is not None:
             self._own_ids.pop(record.id, None)
@@ -183,9 +182,9 @@ class AttributeIndex:
             self._at(place).discard(value, row)
 
     def replace(self, row: int, old: Attributed, new: Attributed) -> None:
-        """Give a row new attributes in place of those it was added with.
+        """Replace the attributes of a row.
 
-        A reader beside it sees the row all the time, by its old or its new values.
+        Concurrent readers always see the row, with its old or its new values.
 
         Raises:
             ValueError: the row is not known.
@@ -196,8 +195,9 @@ class AttributeIndex:
         before, after = set(values_of(old)), set(values_of(new))
         gained = [(self._at(place), value) for place, value in after - before]
         lost = [(self._at(place), value) for place, value in before - after]
-        # A reader that has it wait may itself be held up by a signal handler, which waits for this one.
-        is_held = self._replacing.acquire(timeout=_LONGEST_WAIT_SECONDS)
+        # Bounded: a signal handler may have interrupted the reader that holds the lock, and wait
+        # for this writer.
+        is_locked = self._replacing.acquire(timeout=_LONGEST_WAIT_SECONDS)
         self._replaced += 1
         try:
             for sets, value in gained:
@@ -206,23 +206,23 @@ class AttributeIndex:
                 sets.discard(value, row)
         finally:
             self._replaced += 1
-            if is_held:
+            if is_locked:
                 self._replacing.release()
         if self._own_ids is not None and old.id != new.id:
             self._own_ids.pop(old.id, None)
             self._own_ids[new.id] = row
 
     def _at(self, place: Place) -> RowsByValue:
-        sets = self._held(place)
+        sets = self._existing(place)
         if sets is None:
             sets = self._sets[place] = RowsByValue()
         return sets
 
-    def _held(self, place: Place) -> RowsByValue | None:
+    def _existing(self, place: Place) -> RowsByValue | None:
         """Return the sets of a place, if there are any."""
         sets = self._sets.get(place)
         if sets is None and place in self._unread:
-            # A search and a writer may ask at once: whichever has read them first is right.
+            # A search and a writer may read them at once: the first result is kept.
             sets = self._sets.setdefault(place, self._unread[place]())
         return sets
 
@@ -238,12 +238,13 @@ class AttributeIndex:
         tags: Sequence[Iterable[str]] | None = None,
         metadata: Sequence[Mapping[str, object] | None] | None = None,
     ) -> None:
-        """Add many rows at once, one list a field; a field left out is absent in all of them.
+        """Add many rows at once, one list per field; a field left out is absent in all of them.
 
-        Grouped by value first, and so many times as fast as :meth:`add` one by one.
+        Groups the rows by value, and so is many times as fast as :meth:`add` row by row.
 
         Raises:
-            ValueError: a list of another length than ``rows``, a row known already or given twice.
+            ValueError: a list has another length than ``rows``, or a row is known already or given
+                twice.
         """
         numbers: list[int] = list(rows) if isinstance(rows, list) else np.asarray(rows).tolist()
         single = {"kind": kind, "project": project, "session": session, "topic": topic}
@@ -283,16 +284,16 @@ class AttributeIndex:
         metadata: Sequence[Mapping[str, object]],
         **single: Sequence[str | None],
     ) -> None:
-        """Take out many rows at once, one list of the attributes they have a field.
+        """Remove many rows at once, given one list per field of the attributes they have.
 
-        Whoever is interrupted before the end finds the rows known, and does it again. REQUIRES: ids
-        are the caller's.
+        After an interrupt the rows are still known, and a second call finishes the first. REQUIRES:
+        ids are mapped by the caller.
 
         Args:
-            rows: which; each once.
-            tags: a row's.
-            metadata: a row's.
-            single: by field, what else they have: kind, project, session, topic.
+            rows: the rows, each once.
+            tags: per row.
+            metadata: per row.
+            single: by field (kind, project, session, topic), per row.
         """
         for name, values in single.items():
             discard_grouped(self._at((name,)), zip(values, rows, strict=True))
@@ -303,32 +304,26 @@ class AttributeIndex:
         self._known -= set_of(rows)
 
     def compile(self, condition: Where, column_of: Callable[[str], Column]) -> BitMap:
-        """Return the rows that match, of those the index knows.
+        """Return a new set of the known rows that match.
 
         Args:
-            condition: the filter.
-            column_of: column name -> its values, shape (n,), every known row below n.
-
-        Returns:
-            A set of the caller's own; negation is relative to the known rows.
+            condition: the filter; negation is relative to the known rows.
+            column_of: column name -> its values, shape (n,), with every known row below n.
         """
         return self._consistent(lambda: self._match(condition, column_of))
 
     def rows_of_values(self, name: str, matches: Callable[[str], bool]) -> BitMap:
-        """Return the rows whose kind, project, session or topic matches.
+        """Return a new set of the rows whose kind, project, session or topic matches.
 
         Args:
             name: one of the four.
-            matches: called with each different value.
-
-        Returns:
-            A set of the caller's own.
+            matches: called with each distinct value.
         """
-        held = self._held((name,))
-        if held is None:
+        sets = self._existing((name,))
+        if sets is None:
             return BitMap()
         return self._consistent(
-            lambda: held.rows_of_any([one for one in held.values() if matches(str(one))])
+            lambda: sets.rows_of_any([value for value in sets.values() if matches(str(value))])
         )
 
     def _consistent(self, read: Callable[[], BitMap]) -> BitMap:
@@ -343,16 +338,16 @@ class AttributeIndex:
             return matched
 
     def _matched(self, read: Callable[[], BitMap]) -> BitMap | None:
-        """Return the known rows that ``read`` finds; None where a row was replaced meanwhile."""
+        """Return the known rows that ``read`` finds; None if a row was replaced meanwhile."""
         replaced = self._replaced
         if replaced % 2:
             return None
         matched = read() & self._known
-        # Else one set may have been read before a row came into it, the other after it went.
+        # Else the new set may have been read before the row came, and the old one after it went.
         return matched if self._replaced == replaced else None
 
     def _match(self, condition: Where, column_of: Callable[[str], Column]) -> BitMap:
-        from oneiros.filters import conditions  # noqa: PLC0415 - only who filters makes its classes
+        from oneiros.filters import conditions  # noqa: PLC0415 - loaded with the first filter
 
         match condition:
             case conditions.Everything():
@@ -370,8 +365,8 @@ class AttributeIndex:
                     return BitMap(self._known)
                 return BitMap.intersection(*(self._at(TAGS).rows(value) for value in values))
             case conditions.MetadataIs(key=key, canonical=canonical):
-                held = self._held(("metadata", key))  # _at would keep what a query made up
-                return BitMap() if held is None else held.rows(canonical)
+                sets = self._existing(("metadata", key))  # _at would store keys that queries invent
+                return BitMap() if sets is None else sets.rows(canonical)
             case conditions.Within(name=name, start=low, end=high):
                 return rows_where(in_time(name, low, high, column_of))
             case conditions.Measured(name=name, low=low, high=high):
@@ -389,7 +384,7 @@ class AttributeIndex:
         if name in ENUMS:
             codes = column_of(name)
             is_in = np.zeros(len(codes), np.bool_)
-            for value in values:  # few; one comparison each is 20 times as fast as a table
+            for value in values:  # few: one comparison each is 20 times as fast as a table
                 is_in |= codes == ENUMS[name].index(value)
             return rows_where(is_in)
         return self._at((name,)).rows_of_any(values)

@@ -1,4 +1,4 @@
-"""Filters: typed conditions on memories, joined by ``&``, ``|`` and ``~``."""
+"""Filters: typed conditions on memories, combined with ``&``, ``|`` and ``~``."""
 
 from __future__ import annotations
 
@@ -46,16 +46,22 @@ _KNOWN: Final = (*NAMED, "tags_all", "metadata", *ENUMS, *TIMES, *MEASURES)
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A condition on memories. Make one with :func:`where`; join with ``&``, ``|``, ``~``.
+    """A condition on memories. Make one with :func:`where`; combine with ``&``, ``|``, ``~``.
 
-    Equal conditions are equal objects with equal hashes. A filter may be 32 levels deep and hold
-    100,000 values; more is :class:`oneiros.QueryTooLarge`.
+    Equal conditions are equal objects with equal hashes. A filter is at most 32 levels deep with at
+    most 100,000 values; more raises :class:`oneiros.QueryTooLarge`.
+
+    Examples:
+        >>> import oneiros
+        >>> drinks = oneiros.where(tags="drink") & ~oneiros.where(topic="work")
+        >>> drinks.to_json()
+        {'tags': 'drink', 'not': {'topic': 'work'}}
     """
 
     depth: int = field(init=False, compare=False, repr=False, default=1)
     """Levels of nesting, this one included."""
     size: int = field(init=False, compare=False, repr=False, default=1)
-    """Values and conditions in it."""
+    """Number of values and conditions."""
 
     def __and__(self, other: Where) -> Where:
         if not isinstance(other, Where):
@@ -71,25 +77,32 @@ class Where:
         return self.part if isinstance(self, Not) else Not(self)
 
     def __bool__(self) -> bool:
-        # `a and b` would silently drop a: a scope must never widen by a slip of the pen.
+        # `a and b` would silently drop a, and a typing mistake must never widen a scope.
         msg = "a filter has no truth value; join filters with &, | and ~"
         raise TypeError(msg)
 
     def to_json(self) -> dict[str, object]:
-        """Return the condition as plain JSON values; :meth:`from_json` reads it back."""
+        """Return the condition as plain JSON values, which :meth:`from_json` reads."""
         return to_json(self)
 
     @staticmethod
     def from_json(value: str | Mapping[str, object]) -> Where:
-        """Return the condition that JSON describes, as text or already parsed.
+        """Return the condition described by JSON, as text or parsed.
 
-        ``{"project": "x", "occurred_at": ["2025-03-01T00:00:00Z", null]}`` reads like the keywords
-        of :func:`where`; ``{"all": [...]}``, ``{"any": [...]}`` and ``{"not": {...}}`` join.
+        ``{"project": "x", "occurred_at": ["2025-03-01T00:00:00Z", null]}`` has the form of the
+        keywords of :func:`where`; ``{"all": [...]}``, ``{"any": [...]}`` and ``{"not": {...}}``
+        combine conditions.
 
         Raises:
-            ValueError: no JSON object, or as :func:`where`.
+            ValueError: not a JSON object, or as :func:`where`.
             TypeError: as :func:`where`.
             QueryTooLarge: too deep or too many values.
+
+        Examples:
+            >>> import oneiros
+            >>> from oneiros.filters import Where
+            >>> Where.from_json('{"not": {"project": "x"}}') == ~oneiros.where(project="x")
+            True
         """
         return from_json(value)
 
@@ -112,7 +125,7 @@ class Everything(Where):
 
 @dataclass(frozen=True, slots=True)
 class AnyOf(Where):
-    """The field's value (for ``tags``: one of them) is among ``values``; none of none."""
+    """The field's value (for ``tags``: one of them) is among ``values``; without values, never."""
 
     name: str
     values: tuple[str, ...]
@@ -123,7 +136,7 @@ class AnyOf(Where):
 
 @dataclass(frozen=True, slots=True)
 class AllTags(Where):
-    """The memory carries every one of ``values`` as a tag."""
+    """The memory has all of ``values`` as tags."""
 
     values: tuple[str, ...]
 
@@ -133,7 +146,7 @@ class AllTags(Where):
 
 @dataclass(frozen=True, slots=True)
 class Within(Where):
-    """A time lies in [start, end), seconds since the epoch; None is open; no time never matches."""
+    """A time lies in [start, end), in seconds; None is open. A missing time never matches."""
 
     name: str
     start: float | None
@@ -142,7 +155,7 @@ class Within(Where):
 
 @dataclass(frozen=True, slots=True)
 class Measured(Where):
-    """A numeric column lies in [low, high], both ends included; None is open."""
+    """A numeric column lies in [low, high], both ends included. None is open."""
 
     name: str
     low: float | None
@@ -163,7 +176,7 @@ class MetadataIs(Where):
 
 @dataclass(frozen=True, slots=True)
 class And(Where):
-    """Every part holds."""
+    """All parts hold."""
 
     parts: tuple[Where, ...]
 
@@ -197,9 +210,9 @@ def _measure_parts(node: Where, parts: tuple[Where, ...]) -> None:
 
 
 def joined(join: type[And | Or], sides: Iterable[Where]) -> Where:
-    """Return all sides joined, flat where they already are such a join, without idle parts.
+    """Return the sides combined: nested combinations flattened, redundant parts left out.
 
-    No side at all: everything for :class:`And`, nothing for :class:`Or`, as in logic.
+    Without sides, as in logic, everything for :class:`And` and nothing for :class:`Or`.
     """
     parts: list[Where] = []
     for side in sides:
@@ -215,31 +228,40 @@ def joined(join: type[And | Or], sides: Iterable[Where]) -> Where:
 
 
 def where(**conditions: object) -> Where:
-    """Return the filter of all given conditions together; none given matches every memory.
+    """Return a filter for memories that meet all given conditions; without one, all memories.
 
     Args:
         **conditions: by field name.
 
             - ``id``, ``kind``, ``project``, ``session``, ``topic``, ``category``, ``status``,
               ``veracity``, ``tier``, ``importance_tag``, ``canonical_layer``: a text, or a list of
-              which one must be it. ``tags``: one of them must be there; ``tags_all``: all must.
+              texts of which one must match. ``tags``: the same for any of the memory's tags;
+              ``tags_all``: the memory must have all of them.
             - ``created_at``, ``updated_at``, ``last_accessed_at``, ``event_at``, ``occurred_at``
-              (``event_at``, else ``created_at``), ``valid_from``, ``valid_until``: a pair
-              (start, end), half open, so that days tile: [start, end). Each a number of seconds,
-              an aware ``datetime``, an ISO 8601 text with offset, or None for an open end.
+              (``event_at``, else ``created_at``), ``valid_from``, ``valid_until``: a half-open
+              range (start, end), so that consecutive days do not overlap. Each end is a number of
+              seconds since the epoch, an aware ``datetime``, an ISO 8601 text with offset, or None
+              for an open end.
             - ``importance``, ``strength``, ``depth``, ``priority``, ``pinned`` and the other
-              numeric fields: a number, or a pair (low, high), both ends included, so that
-              ``importance=(0.8, 1.0)`` holds 1.0.
-            - ``metadata``: a dict of key to text, number, truth value or None; each must be equal.
+              numeric fields: a number, or a range (low, high) that includes both ends, so
+              ``importance=(0.8, 1.0)`` matches 1.0.
+            - ``metadata``: a dict of key to text, number, bool or None; all must be equal.
 
     Returns:
         A :class:`Where`.
 
     Raises:
-        ValueError: an unknown field (the message names the known ones) or a value out of rule.
-        TypeError: a value of the wrong type; None too, since a scope that silently matches all is
-            a leak.
+        ValueError: an unknown field (the message lists the known ones) or an invalid value.
+        TypeError: a value of the wrong type, or None: a scope that silently matches everything
+            would leak.
         QueryTooLarge: more than 100,000 values.
+
+    Examples:
+        >>> import oneiros
+        >>> engine = oneiros.Engine(":memory:")
+        >>> id = engine.add("Deploys happen on Tuesdays", kind="fact", importance=0.9)
+        >>> engine.count(oneiros.where(kind=["fact", "plan"], importance=(0.5, None)))
+        1
     """
     return joined(And, [part for item in conditions.items() for part in _conditions(*item)])
 
@@ -262,11 +284,11 @@ def _conditions(name: str, value: object) -> Iterable[Where]:
     raise ValueError(msg)
 
 
-MAX_BYTES: Final = 16 * 1024 * 1024  # of a filter given as text: 100,000 ids fit
+MAX_BYTES: Final = 16 * 1024 * 1024  # of a filter as text, enough for 100,000 ids
 
 
 def to_json(condition: Where) -> dict[str, object]:
-    """Return ``condition`` as JSON values; times are seconds since the epoch."""
+    """Return a condition as JSON values; times are seconds since the epoch."""
     match condition:
         case And(parts=parts):
             return _conjunction([to_json(part) for part in parts])
@@ -290,7 +312,7 @@ def to_json(condition: Where) -> dict[str, object]:
 
 
 def _conjunction(parts: list[dict[str, object]]) -> dict[str, object]:
-    """Return parts side by side in one object, as the keywords of `where` are, if no name recurs."""
+    """Return the parts merged into one object, as keywords of ``where``, unless a name recurs."""
     flat = {name: value for part in parts for name, value in part.items()}
     if len(flat) == sum(len(part) for part in parts):
         return flat
@@ -298,7 +320,7 @@ def _conjunction(parts: list[dict[str, object]]) -> dict[str, object]:
 
 
 def from_json(value: str | Mapping[str, object]) -> Where:
-    """Return the condition that ``value`` describes (see :meth:`oneiros.filters.conditions.Where.from_json`)."""
+    """Return the condition that JSON describes; see :meth:`Where.from_json`."""
     if isinstance(value, str):
         if len(value) > MAX_BYTES:
             msg = f"where: at most {MAX_BYTES} characters of JSON, got {len(value)}"

@@ -1,4 +1,4 @@
-"""The fields that a filter may name, and the values that a memory is found by."""
+"""The fields that a filter may name, and the values by which memories are found."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ __all__ = [
 
 
 Scalar = str | int | float | bool | None
-"""What a metadata value may be to be filtered on; lists and objects are not compared."""
+"""A metadata value that filters can compare; lists and objects are not compared."""
 
-# Free words, held as row sets, one a value.
+# Fields of free words, with a row set per value.
 NAMED: Final = ("id", "kind", "project", "session", "topic", "tags")
 
-# What is deleted is nobody's to find. occurred_at is event_at, else created_at: no field of its own.
+# Not deleted_at, as no filter finds deleted memories. occurred_at, event_at or else created_at, is
+# not a field.
 TIMES: Final = (
     *(name for name, field in FIELDS.items() if field.kind == "time" and name != "deleted_at"),
     "occurred_at",
@@ -68,7 +69,7 @@ def _number(field: str, value: object) -> float:
 def read_bounds(field: str, value: object) -> tuple[float | None, float | None]:
     """Return the (start, end) of a range; an end of None is open.
 
-    A measure may also be one number (or truth value), which is the range from it to itself.
+    For a measure, a single number or bool means the range from it to itself.
 
     Raises:
         TypeError: neither a pair nor, for a measure, a number.
@@ -89,11 +90,11 @@ def read_bounds(field: str, value: object) -> tuple[float | None, float | None]:
 
 
 def read_words(field: str, value: object) -> tuple[str, ...]:
-    """Return the words of a condition, sorted and unique, from one text or an iterable of them.
+    """Return the distinct words of a condition, sorted, from one text or an iterable of texts.
 
     Raises:
-        TypeError: something else than text (None too: leave a condition out to match all).
-        ValueError: a word that the field, being an enumeration, does not have.
+        TypeError: not a text, or None: leave a condition out to match all.
+        ValueError: the field is an enumeration without this word.
     """
     if isinstance(value, str):
         words: list[object] = [value]
@@ -121,8 +122,8 @@ def read_scalar(key: object, value: object) -> Scalar:
     """Return a metadata value to compare with.
 
     Raises:
-        TypeError: the key is no text, or the value is a list, an object or no JSON at all.
-        ValueError: NaN or infinity, which JSON does not have.
+        TypeError: the key is not a text, or the value is a list, an object or not JSON.
+        ValueError: NaN or infinity, which JSON lacks.
     """
     if not isinstance(key, str):
         msg = f"metadata: keys are text, got {key!r}"
@@ -137,18 +138,18 @@ def read_scalar(key: object, value: object) -> Scalar:
 
 
 def scalar_key(value: Scalar) -> object:
-    """Return what stands for a scalar in a dict: 1 equals 1.0 there, and True does not equal 1."""
+    """Return a dict key for a scalar: 1 equals 1.0, but True does not equal 1."""
     return (value,) if value is None or isinstance(value, bool) else value
 
 
 Place = tuple[str, ...]
-"""Where a value stands: a field, or "metadata" and a key."""
+"""The place of a value: a field, or "metadata" and a key."""
 
 TAGS: Final = ("tags",)
 
 
 class Attributed(Protocol):
-    """What the index reads of a memory; :class:`oneiros.Memory` has it."""
+    """The attributes that the index reads; :class:`oneiros.Memory` has them."""
 
     @property
     def id(self) -> str: ...
@@ -167,7 +168,7 @@ class Attributed(Protocol):
 
 
 def values_of(record: Attributed) -> Iterable[tuple[Place, object]]:
-    """Yield the values a record is found by, each once or more."""
+    """Yield the values by which a record is found, each once or more."""
     yield ("kind",), record.kind
     if record.project is not None:
         yield ("project",), record.project
@@ -182,7 +183,7 @@ def values_of(record: Attributed) -> Iterable[tuple[Place, object]]:
 
 
 def scalars_of(metadata: Mapping[str, object]) -> Iterable[tuple[str, object]]:
-    """Yield what of the metadata can be filtered on; lists and objects cannot."""
+    """Yield the keys and values of metadata that filters can compare: no lists, no objects."""
     for key, value in metadata.items():
         if value is None or isinstance(value, str | bool | int | float):
             yield key, scalar_key(value)

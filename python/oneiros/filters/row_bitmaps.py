@@ -34,16 +34,16 @@ Bits: TypeAlias = "npt.NDArray[np.uint8]"
 
 _PLAIN: Final = 12346  # cookie of a bitmap without run containers
 _WITH_RUNS: Final = 12347
-_OFFSETS_FROM: Final = 4  # containers; with runs and fewer than these, no table of offsets
-_SPAN: Final = 65_536  # rows a container
-_ARRAY_LIMIT: Final = 4_096  # rows up to which a container is an array of uint16
+_OFFSETS_FROM: Final = 4  # with runs and fewer containers, there is no table of offsets
+_SPAN: Final = 65_536  # rows per container
+_ARRAY_LIMIT: Final = 4_096  # the most rows of a container that is an array of uint16
 
 
 def set_of(rows: Rows | Iterable[int]) -> BitMap:
     """Return the set of these rows (0 to 2^32 - 1).
 
-    Of an array.array, pyroaring reads the memory at once; of a NumPy array it would take one
-    Python number after the other, at ten times the cost.
+    pyroaring copies the memory of an ``array.array``, but reads a NumPy array one Python number at
+    a time, at ten times the cost.
     """
     if not isinstance(rows, list | range) and isinstance(rows, np.ndarray):
         return BitMap(array.array("I", np.ascontiguousarray(rows, np.uint32).tobytes()))
@@ -70,11 +70,13 @@ def rows_where(mask: npt.NDArray[np.bool_]) -> BitMap:
 
 
 def rows_of_bits(bits: memoryview, row_count: int) -> BitMap:
-    """Return the set of rows whose bits are set, without NumPy: what opening a store needs.
+    """Return the set of rows whose bits are set, without NumPy.
+
+    Opening a store must not load NumPy.
 
     Args:
-        bits: of bytes: bit r of byte r // 8 says row r is in it.
-        row_count: rows there are; bits from there on are left out.
+        bits: bit r of byte r // 8 is set if row r is in the set.
+        row_count: the number of rows; later bits are ignored.
     """
     if row_count % 8:
         last = bits[row_count // 8] & ((1 << row_count % 8) - 1)
@@ -93,7 +95,7 @@ def rows_of_bits(bits: memoryview, row_count: int) -> BitMap:
 
 
 def _places(bits: bytes) -> bytes:
-    """The numbers of the bits that are set, as uint16; few are."""
+    """Return the numbers of the set bits as uint16; few are set."""
     places = (
         8 * found.start() + bit
         for found in re.finditer(rb"[^\0]", bits)
@@ -104,7 +106,7 @@ def _places(bits: bytes) -> bytes:
 
 
 def _joined(containers: Iterable[tuple[int, int, bytes]]) -> BitMap:
-    """Return the set of (key, how many rows, rows as an array or as bits) in order of their keys."""
+    """Return the set made of containers (key, row count, array or bits), in order of keys."""
     heads: list[bytes] = []
     bodies: list[bytes] = []
     for key, count, body in containers:
@@ -118,83 +120,83 @@ def _joined(containers: Iterable[tuple[int, int, bytes]]) -> BitMap:
 
 
 class RowsByValue:
-    """Value -> rows. One row is kept as a plain number: most sessions, topics and urls have few."""
+    """Value -> rows. A single row is an int, since most sessions, topics and urls have few."""
 
     def __init__(self) -> None:
         self._sets: dict[object, int | BitMap] = {}
 
     def add(self, value: object, row: int) -> None:
-        held = self._sets.get(value)
-        if held is None:
+        rows = self._sets.get(value)
+        if rows is None:
             self._sets[value] = row
-        elif isinstance(held, int):
-            self._sets[value] = BitMap((held, row))
+        elif isinstance(rows, int):
+            self._sets[value] = BitMap((rows, row))
         else:
-            held.add(row)
+            rows.add(row)
 
     def add_all(self, value: object, rows: list[int]) -> None:
         if len(rows) == 1:
             self.add(value, rows[0])
             return
-        held = self._sets.get(value)
+        existing = self._sets.get(value)
         added = set_of(rows)
-        if isinstance(held, int):
-            added.add(held)
-        elif held is not None:
-            added |= held
+        if isinstance(existing, int):
+            added.add(existing)
+        elif existing is not None:
+            added |= existing
         self._sets[value] = added
 
     def discard(self, value: object, row: int) -> None:
-        held = self._sets.get(value)
-        if held == row:
+        rows = self._sets.get(value)
+        if rows == row:
             del self._sets[value]
-        elif isinstance(held, BitMap):
-            held.discard(row)
-            if not held:
+        elif isinstance(rows, BitMap):
+            rows.discard(row)
+            if not rows:
                 del self._sets[value]
 
     def discard_all(self, value: object, rows: list[int]) -> None:
-        held = self._sets.get(value)
-        if len(rows) == 1 or not isinstance(held, BitMap):
+        existing = self._sets.get(value)
+        if len(rows) == 1 or not isinstance(existing, BitMap):
             for row in rows:
                 self.discard(value, row)
             return
-        held -= set_of(rows)
-        if not held:
+        existing -= set_of(rows)
+        if not existing:
             del self._sets[value]
 
     def items(self) -> Iterable[tuple[object, int | BitMap]]:
-        """Return each value with its row or its set, not the caller's own."""
+        """Return each value with its row or its set, not copied."""
         return self._sets.items()
 
     def values(self) -> list[object]:
-        """Return every value, in a list of the caller's own."""
+        """Return a new list of the values."""
         return list(self._sets)
 
     def put(self, value: object, rows: int | BitMap) -> None:
-        """Give a value its rows, in place of any it has."""
+        """Replace the rows of a value."""
         self._sets[value] = rows
 
     def rows(self, value: object) -> BitMap:
-        """Return a set of the caller's own."""
-        held = self._sets.get(value)
-        if held is None:
+        """Return a new set of the rows of a value."""
+        rows = self._sets.get(value)
+        if rows is None:
             return BitMap()
-        return BitMap((held,)) if isinstance(held, int) else BitMap(held)
+        return BitMap((rows,)) if isinstance(rows, int) else BitMap(rows)
 
     def rows_of_any(self, values: Iterable[object]) -> BitMap:
-        found = [held for value in values if (held := self._sets.get(value)) is not None]
-        sets = [held for held in found if isinstance(held, BitMap)]
-        rows = set_of([held for held in found if isinstance(held, int)])
-        return BitMap.union(rows, *sets) if sets else rows
+        found = [rows for value in values if (rows := self._sets.get(value)) is not None]
+        sets = [rows for rows in found if isinstance(rows, BitMap)]
+        single = set_of([row for row in found if isinstance(row, int)])
+        return BitMap.union(single, *sets) if sets else single
 
 
 def allowed_bits(rows: BitMap, row_count: int) -> Bits:
-    """Return the rows of a set as packed bits: bit r of byte r // 8 says row r is in it.
+    """Return the rows of a set as packed bits: bit r of byte r // 8 is set if row r is in the set.
 
     Args:
         rows: the set; rows from ``row_count`` on are left out.
-        row_count: rows there are, >= 0.
+        row_count: the number of rows, >= 0.
 
     Returns:
         Shape (ceil(row_count / 8),), bit-packed little-endian.
@@ -226,9 +228,8 @@ def _fill(mask: npt.NDArray[np.bool_], kind: str, body: npt.NDArray[np.uint16]) 
     if kind == "array":
         mask[body] = True
         return
-    for start, more in body.reshape(
-        -1, 2
-    ).tolist():  # runs: few, or it would not be a run container
+    runs = body.reshape(-1, 2).tolist()  # few, or it would not be a run container
+    for start, more in runs:
         mask[start : start + more + 1] = True
 
 
@@ -263,13 +264,16 @@ def _containers(data: bytes) -> Iterator[tuple[int, str, memoryview]]:
 def values_and_rows(
     sets: RowsByValue,
 ) -> tuple[list[object], npt.NDArray[np.uint32], Rows]:
-    """Return the values (None, True and False as lists of one), how many rows each has, and these."""
+    """Return the values, the row count of each, and all rows.
+
+    The values None, True and False are lists of one item.
+    """
     values: list[object] = []
     sizes: list[int] = []
     pieces: list[bytes] = []
-    for value, held in sets.items():
+    for value, existing in sets.items():
         values.append(list(value) if isinstance(value, tuple) else value)
-        rows = BitMap((held,)) if isinstance(held, int) else held
+        rows = BitMap((existing,)) if isinstance(existing, int) else existing
         sizes.append(len(rows))
         pieces.append(rows.to_array().tobytes())
     return values, np.array(sizes, np.uint32), np.frombuffer(b"".join(pieces), np.uint32)
@@ -278,16 +282,16 @@ def values_and_rows(
 def sets_of_arrays(
     values: list[object], sizes: npt.NDArray[np.uint32], rows: Rows, row_end: int
 ) -> RowsByValue:
-    """Return what :func:`values_and_rows` was given.
+    """Return the sets from the output of :func:`values_and_rows`.
 
     Args:
-        values: one a set.
-        sizes: rows of each set.
-        rows: those of all sets, one set's after the other's.
-        row_end: all rows must be below.
+        values: one per set.
+        sizes: the number of rows of each set.
+        rows: the rows of all sets, one set after the other.
+        row_end: all rows must be below it.
 
     Raises:
-        ValueError: they do not fit each other, or no such values can be.
+        ValueError: the arguments do not fit each other, or a value is invalid.
     """
     ends = np.cumsum(sizes, dtype=np.uint64).tolist()
     if (
@@ -301,8 +305,8 @@ def sets_of_arrays(
     sets = RowsByValue()
     start = 0
     for value, end in zip(values, ends, strict=True):
-        held = int(rows[start]) if end == start + 1 else set_of(rows[start:end])
-        sets.put(_key_of(value), held)
+        one_or_many = int(rows[start]) if end == start + 1 else set_of(rows[start:end])
+        sets.put(_key_of(value), one_or_many)
         start = end
     return sets
 

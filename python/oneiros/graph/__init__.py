@@ -1,4 +1,4 @@
-"""What memories have to do with each other: links that fade, and where they lead."""
+"""Links between memories, and where they lead."""
 
 from __future__ import annotations
 

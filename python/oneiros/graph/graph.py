@@ -1,4 +1,4 @@
-"""The links of a store's memories, in the core's graph by rows."""
+"""The links of a store's memories, in the core's graph of rows."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ TAU_DAYS: Final = 90.0  # docs/systems/cognitive.md C16
 
 
 def set_links(graph: _core.AssociationGraph, links: Sequence[tuple[int, int, StoredLink]]) -> None:
-    """Set links in a graph, each with the numbers of its ends there."""
+    """Set links in a graph, each with the numbers of its ends."""
     graph.set(
-        a=[one for one, _, _ in links],
-        b=[other for _, other, _ in links],
+        a=[a for a, _, _ in links],
+        b=[b for _, b, _ in links],
         weight=[link.weight for _, _, link in links],
         kind=[link.kind for _, _, link in links],
         created_seconds=[link.created_at for _, _, link in links],
@@ -42,58 +42,61 @@ def set_links(graph: _core.AssociationGraph, links: Sequence[tuple[int, int, Sto
 def links_found(
     graph: _core.AssociationGraph, pairs: Sequence[tuple[int, int]], ends: Ends
 ) -> list[StoredLink | None]:
-    """Return the links of pairs as a store holds them; None where there is none.
+    """Return the links of pairs in the form of the store; None where there is none.
 
     Args:
-        graph: that holds them.
-        pairs: by their numbers there.
-        ends: the same pairs by the ids of their memories.
+        graph: the graph.
+        pairs: the numbers of the ends.
+        ends: the same pairs as ids of memories.
     """
-    found = graph.find(a=[one for one, _ in pairs], b=[other for _, other in pairs])
+    found = graph.find(a=[a for a, _ in pairs], b=[b for _, b in pairs])
     links: list[StoredLink | None] = []
-    for (one, other), link in zip(ends, found, strict=True):
+    for (a, b), link in zip(ends, found, strict=True):
         if link is None:
             links.append(None)
             continue
         weight, kind, created, last = link
-        when = None if math.isnan(last) else last
-        links.append(StoredLink(one, other, kind, weight, created, when))
+        links.append(StoredLink(a, b, kind, weight, created, _time_or_none(last)))
     return links
+
+
+def _time_or_none(seconds: float) -> float | None:
+    return None if math.isnan(seconds) else seconds
 
 
 def strengthened(
     ends: Ends, before: Sequence[StoredLink | None], *, now: float, gain: float
 ) -> list[StoredLink]:
-    """Return what the links of pairs of memories would be after a gain: tried on a graph aside.
+    """Return the links of pairs of memories after a gain, computed on a temporary graph.
 
     Args:
         ends: ids of different memories, each pair once.
         before: the link of each pair; None where there is none.
-        now: when they were found together.
+        now: the time at which they were found together.
         gain: as in ``Associations.strengthen``.
     """
     number: dict[str, int] = {}
     for id in itertools.chain.from_iterable(ends):
         number.setdefault(id, len(number))
-    pairs = [(number[one], number[other]) for one, other in ends]
-    aside = _core.AssociationGraph()
-    aside.grow(row_count=len(number))
-    there = [(*pair, link) for pair, link in zip(pairs, before, strict=True) if link is not None]
-    if there:
-        set_links(aside, there)
-    aside.strengthen(
-        a=[one for one, _ in pairs],
-        b=[other for _, other in pairs],
+    pairs = [(number[a], number[b]) for a, b in ends]
+    graph = _core.AssociationGraph()
+    graph.grow(row_count=len(number))
+    existing = [(*pair, link) for pair, link in zip(pairs, before, strict=True) if link is not None]
+    if existing:
+        set_links(graph, existing)
+    graph.strengthen(
+        a=[a for a, _ in pairs],
+        b=[b for _, b in pairs],
         now_seconds=now,
         gain=gain,
         rest_days=0.0,
         tau_days=TAU_DAYS,
     )
-    return [link for link in links_found(aside, pairs, ends) if link is not None]
+    return [link for link in links_found(graph, pairs, ends) if link is not None]
 
 
 class Associations:
-    """A projection of the store's links, read from it when they are first asked for.
+    """A projection of the store's links, read on first use.
 
     One writer at a time (the engine's lock); many readers.
 
@@ -107,26 +110,26 @@ class Associations:
 
     @property
     def are_read(self) -> bool:
-        """Whether the store's links are here."""
+        """Whether the store's links were read."""
         return self.graph is not None
 
     def __len__(self) -> int:
-        """Return how many links are here."""
+        """Return the number of links."""
         return 0 if self.graph is None else len(self.graph)
 
     def read(self, batches: Iterable[Sequence[StoredLink]]) -> None:
-        """Take all links of the store. REQUIRES: its memories have their rows."""
+        """Read all links of the store. REQUIRES: its memories have rows."""
         graph = _core.AssociationGraph()
         for batch in batches:
             self._put(graph, batch)
         self.graph = graph
 
     def drop(self) -> None:
-        """Have no links, until they are read anew."""
+        """Drop all links until they are read again."""
         self.graph = None
 
     def apply(self, batch: Sequence[StoredLink]) -> None:
-        """Bring links to what the store says. REQUIRES: they were read, and the memories before."""
+        """Bring links into line with the store. REQUIRES: they were read, after the memories."""
         assert self.graph is not None
         self._put(self.graph, batch)
 
@@ -136,9 +139,9 @@ class Associations:
             self.graph.remove_rows(rows=[row])
 
     def neighbours(self, row: int, *, visible: BitMap, now: float, limit: int) -> list[Link]:
-        """Return the links of a memory to others that are visible, the heaviest first."""
+        """Return the links of a memory to visible memories, the heaviest first."""
         graph = self.graph
-        if graph is None or row >= graph.row_count:  # None: dropped meanwhile
+        if graph is None or row >= graph.row_count:  # None: another thread dropped it
             return []
         ids = self._lifecycle.ids
         found: list[Link] = []
@@ -148,41 +151,45 @@ class Associations:
             if len(found) == limit:
                 break
             if other in visible and (id := ids[other]):  # "": forgotten meanwhile
-                when = None if math.isnan(last) else last
-                found.append(Link(id, weight, KINDS[kind], created, when))
+                found.append(Link(id, weight, KINDS[kind], created, _time_or_none(last)))
         return found
 
     def all(self, *, visible: BitMap, now: float) -> list[tuple[str, Link]]:
-        """Return every link of two visible memories, from its smaller row, in order of rows."""
-        from oneiros.scoring.kernels import association_decay  # noqa: PLC0415 - searches need it not
+        """Return every link of two visible memories, at its smaller row, in order of rows."""
+        from oneiros.scoring.kernels import association_decay  # noqa: PLC0415 - not for searches
 
         if self.graph is None:
             return []
         a, b, weight, kind, created, last = self.graph.links()
-        left = association_decay(weight, (now - last) / 86_400.0, tau_days=TAU_DAYS)
+        decayed = association_decay(weight, (now - last) / 86_400.0, tau_days=TAU_DAYS)
         ids = self._lifecycle.ids
-        first, second = np.minimum(a, b), np.maximum(a, b)
+        smaller, larger = np.minimum(a, b), np.maximum(a, b)
         found = []
-        for n in np.lexsort((second, first)).tolist():
-            one, other = int(first[n]), int(second[n])
-            if one in visible and other in visible and ids[one] and ids[other]:
-                when = None if math.isnan(last[n]) else float(last[n])
-                link = Link(ids[other], float(left[n]), KINDS[kind[n]], float(created[n]), when)
-                found.append((ids[one], link))
+        for n in np.lexsort((larger, smaller)).tolist():
+            row, other = int(smaller[n]), int(larger[n])
+            if row in visible and other in visible and ids[row] and ids[other]:
+                link = Link(
+                    ids[other],
+                    float(decayed[n]),
+                    KINDS[kind[n]],
+                    float(created[n]),
+                    _time_or_none(float(last[n])),
+                )
+                found.append((ids[row], link))
         return found
 
     def of_pairs(self, pairs: Sequence[tuple[int, int]]) -> list[StoredLink | None]:
-        """Return the link of each pair of rows, as a store holds it; None where there is none."""
+        """Return the link of each pair of rows as stored; None where there is none."""
         graph = self.graph
         if graph is None or not pairs:
             return [None] * len(pairs)
         graph.grow(row_count=len(self._lifecycle.ids))
         ids = self._lifecycle.ids
         id_of = {row: ids[row] for row in {*itertools.chain.from_iterable(pairs)}}
-        return links_found(graph, pairs, [(id_of[one], id_of[other]) for one, other in pairs])
+        return links_found(graph, pairs, [(id_of[a], id_of[b]) for a, b in pairs])
 
     def linked(self, row: int) -> list[int]:
-        """Return the rows that a row is linked with, whatever is left of the links."""
+        """Return the rows linked with a row, whatever the weights."""
         graph = self.graph
         if graph is None or row >= graph.row_count:
             return []
@@ -190,7 +197,7 @@ class Associations:
         return [other for other, *_ in found]
 
     def weights_along(self, path: Sequence[int], *, now: float) -> list[float]:
-        """Return what is left of each link of a path; 0 where there is none any more."""
+        """Return the decayed weight of each link of a path; 0 for a missing link."""
         graph = self.graph
         if graph is None:
             return [0.0] * (len(path) - 1)
@@ -203,16 +210,16 @@ class Associations:
     def _put(self, graph: _core.AssociationGraph, batch: Sequence[StoredLink]) -> None:
         row_of = self._lifecycle.row_of
         ends = [(row_of.get(link.one), row_of.get(link.other)) for link in batch]
-        # A memory may have gone since the link was written; its links go with it.
+        # A memory may have been erased since its link was written; its links go with it.
         known = [
-            (one, other, link)
-            for (one, other), link in zip(ends, batch, strict=True)
-            if one is not None and other is not None
+            (a, b, link)
+            for (a, b), link in zip(ends, batch, strict=True)
+            if a is not None and b is not None
         ]
-        there = [one for one in known if one[2].weight > 0]
-        gone = [one for one in known if one[2].weight == 0]
+        present = [(a, b, link) for a, b, link in known if link.weight > 0]
+        removed = [(a, b) for a, b, link in known if link.weight == 0]
         graph.grow(row_count=len(self._lifecycle.ids))
-        if there:
-            set_links(graph, there)
-        if gone:
-            graph.remove(a=[one for one, _, _ in gone], b=[other for _, other, _ in gone])
+        if present:
+            set_links(graph, present)
+        if removed:
+            graph.remove(a=[a for a, _ in removed], b=[b for _, b in removed])

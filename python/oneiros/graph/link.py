@@ -1,4 +1,4 @@
-"""A link as seen from one of its two memories, and the links that led to a result."""
+"""A link as seen from one of its memories, and the links that led to a result."""
 
 from __future__ import annotations
 
@@ -9,31 +9,40 @@ __all__ = ["Link", "LinkEvidence"]
 
 @dataclass(frozen=True, slots=True)
 class LinkEvidence:
-    """What links have to do with a result."""
+    """The links that led to a result."""
 
     path: tuple[str, ...] = ()
-    """Ids from a direct result to this one; empty where it is a direct result itself."""
+    """Ids from a direct result to this one; empty for a direct result."""
     weight: float | None = None
-    """What the way leaves of a score; None for a direct result."""
+    """The share of a score that the path leaves; None for a direct result."""
     bridge: tuple[str, ...] = ()
-    """Ids of a path on which it lies between two of the first results that share no link."""
+    """Ids of a path through this result between two of the first results that share no link."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What a memory has to do with another."""
+    """A link of a memory to another memory.
+
+    Examples:
+        >>> import oneiros
+        >>> engine = oneiros.Engine(":memory:")
+        >>> report = engine.add_many([{"id": "a", "text": "tea"}, {"id": "b", "text": "milk"}])
+        >>> engine.link("a", "b", 0.8, now="2025-06-01T00:00:00Z")
+        >>> engine.neighbours("a")[0].kind
+        'explicit'
+    """
 
     id: str
-    """Of the other memory."""
+    """The id of the other memory."""
 
     weight: float
-    """In (0, 1]: what is left of it now. Source: docs/systems/cognitive.md C16."""
+    """The decayed weight, in (0, 1]. Source: docs/systems/cognitive.md C16."""
 
     kind: str
-    """What made it: "co_retrieval", "ingest", "explicit", "summary" or "relation"."""
+    """The origin: "co_retrieval", "ingest", "explicit", "summary" or "relation"."""
 
     created_at: float
     """Seconds since the Unix epoch, UTC."""
 
     co_retrieved_at: float | None
-    """When the two were last found together, seconds; None: never, and then it does not fade."""
+    """When both were last found together, seconds; None: never, and the weight stays."""

@@ -1,4 +1,4 @@
-"""Links between memories: made, removed and listed."""
+"""Make, remove and list links between memories."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def link(
     now: Time | None = None,
 ) -> None:
     """Link two memories; see :meth:`oneiros.Engine.link`."""
-    made = _checked_link(scope.now(now), a, b, weight, kind)
-    scope.services.remember.link([made], seen=scope.contains)
+    checked = _checked_link(scope.now(now), a, b, weight, kind)
+    scope.services.remember.link([checked], seen=scope.contains)
 
 
 def link_many(
@@ -45,7 +45,7 @@ def link_many(
     if isinstance(links, str) or not isinstance(links, Iterable):
         msg = f"links: expected tuples of a, b, weight and kind, got {type(links).__name__}"
         raise TypeError(msg)
-    made: dict[tuple[str, str], StoredLink] = {}
+    checked: dict[tuple[str, str], StoredLink] = {}
     for place, given in enumerate(links):
         if not isinstance(given, tuple) or not 2 <= len(given) <= 4:
             msg = f"links[{place}]: expected a tuple of a, b, weight and kind, got {given!r}"
@@ -56,10 +56,10 @@ def link_many(
             msg = f"links[{place}]: {error}"
             raise type(error)(msg) from error
         pair = min(link.one, link.other), max(link.one, link.other)
-        made[pair] = link
-    if made:
-        scope.services.remember.link(list(made.values()), seen=scope.contains)
-    return len(made)
+        checked[pair] = link
+    if checked:
+        scope.services.remember.link(list(checked.values()), seen=scope.contains)
+    return len(checked)
 
 
 def links(
@@ -85,10 +85,10 @@ def neighbours(scope: Scope, id: str, *, limit: int = 100, now: Time | None = No
     most = count("limit", limit)
     when = scope.now(now)
     scope.follow_others()
-    parts = scope.services
-    associations = parts.sync.associations()
+    services = scope.services
+    associations = services.sync.associations()
     visible = scope.matching(None)
-    row = parts.projections.lifecycle.row_of.get(id)
+    row = services.projections.lifecycle.row_of.get(id)
     if row is None or row not in visible:
         raise UnknownMemory(unknown(id))
     return associations.neighbours(row, visible=visible, now=when, limit=most)

@@ -1,4 +1,4 @@
-"""The read model: what searches read of a store. Columns, row sets, lexical index, vectors, texts, links."""
+"""The read model of searches: columns, row sets, lexical index, vectors, texts and links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts analyzed on another thread while the store writes them; indexed after the commit."""
+"""Analysis of texts on another thread while the store writes them; indexed after the commit."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ _MOST_CHARACTERS: Final = 2**26
 def lexical_fields(
     memories: StoredColumns,
 ) -> tuple[list[str], list[str] | None, list[str] | None]:
-    """Return texts, titles and tags as the lexical index takes them; None where no memory has any."""
+    """Return texts, titles and tags for the lexical index; None: no memory has a title, or tags."""
     titles = None if memories.is_all("title", "") else list(memories["title"])
     tags = None
     if not memories.is_all("tags_json", None):
-        tags = ["\n".join(held or ()) for held in memories.parsed("tags")]
+        tags = ["\n".join(many or ()) for many in memories.parsed("tags")]
     return list(memories["text"]), titles, tags
 
 
 class AnalysisAhead:
-    """Analyzes the texts of new memories, part after part.
+    """Analyzes the texts of new memories, batch after batch.
 
-    Nothing is found of a text before it is added: a write that is rolled back leaves nothing but words
-    in the vocabulary.
+    An analyzed text is not searchable before it is added. A write that is rolled back leaves only
+    words in the vocabulary.
 
     Args:
         lexical: the index to which the texts are added later.
-        memories: that are about to be inserted.
-        size: of the parts in which they will be added.
+        memories: the memories to be inserted.
+        size: the size of the batches in which they are added.
     """
 
     def __init__(self, lexical: _core.LexicalIndex, memories: StoredColumns, size: int) -> None:
         self._lexical = lexical
-        self._waiting: dict[str, StoredColumns] = {}  # by the first id of a part
+        self._waiting: dict[str, StoredColumns] = {}  # by the first id of a batch
         self._analyzed: dict[str, tuple[StoredColumns, _core.AnalyzedTexts]] = {}
-        self._analyzing = threading.Lock()  # held while a part is analyzed
+        self._analyzing = threading.Lock()  # held while a batch is analyzed
         characters = 0
         for part in memories.parts(size):
             characters += sum(map(len, part["text"]))
             if characters > _MOST_CHARACTERS:
-                break  # the rest is analyzed when it is added: what is made of texts takes room
+                break  # to bound memory; the rest is analyzed when it is added
             self._waiting[part["id"][0]] = part
         self._thread = threading.Thread(target=self._run, name="oneiros-analysis", daemon=True)
         self._thread.start()
 
     def take(self, memories: StoredColumns) -> _core.AnalyzedTexts | None:
-        """Return the analyzed texts of a part; None: analyze them now."""
+        """Return the analyzed texts of a batch; None: analyze them now."""
         first = memories["id"][0]
         with self._analyzing:
             self._waiting.pop(first, None)
@@ -60,7 +60,7 @@ class AnalysisAhead:
         return analyzed if part is not None and _are_same(part, memories) else None
 
     def end(self) -> None:
-        """Stop, after the part that is being analyzed."""
+        """Stop after the batch that is being analyzed."""
         with self._analyzing:
             self._waiting.clear()
         self._thread.join()
@@ -75,13 +75,13 @@ class AnalysisAhead:
                 try:
                     texts, titles, tags = lexical_fields(part)
                     analyzed = self._lexical.analyze_many(texts=texts, titles=titles, tags=tags)
-                except Exception:  # noqa: BLE001 - raised again where they are added
+                except Exception:  # noqa: BLE001 - raised again when they are added
                     return
                 self._analyzed[first] = part, analyzed
 
 
 def _are_same(part: StoredColumns, memories: StoredColumns) -> bool:
-    """Return whether the store holds what was analyzed: somebody may have changed it since."""
+    """Return whether the stored memories are the analyzed ones; a write may have changed them."""
     return len(part) == len(memories) and all(
         list(part[name]) == list(memories[name]) for name in ("id", "text", "title", "tags_json")
     )

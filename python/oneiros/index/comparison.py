@@ -1,4 +1,4 @@
-"""The read model compared with the store, memory by memory."""
+"""Comparison of the read model with the store, memory by memory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
+from oneiros.index.columns import PLAIN_COLUMNS
+from oneiros.index.stored_rows import CODE_COLUMNS
 from oneiros.index.texts import asking_share
-from oneiros.model.fields import ENUMS, FIELDS
+from oneiros.model.fields import ENUMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -17,29 +19,21 @@ if TYPE_CHECKING:
 
 __all__ = ["SUMMED", "StoreComparison"]
 
-_PLAIN: Final = tuple(
-    name for name, field in FIELDS.items() if field.column is not None and name != "kind"
-)
-_CODED: Final = {
-    "kind": "kind",
-    "topic": "topic_code",
-    "project": "project_code",
-    "session": "session_code",
-}
+
 _ARCHIVED: Final = ENUMS["status"].index("archived")
 _HOT: Final = ENUMS["tier"].index("hot")
 SUMMED: Final = (
     *("category", "priority", "veracity", "pinned", "revision_count", "feedback"),
     *("duplicate_count", "depth", "importance_tag", "status", "canonical_layer"),
 )
-"""Whole numbers of which a store and its read model have the same sums; no search changes them."""
+"""Integer fields with equal sums in a store and its read model. No search changes them."""
 
 
 class StoreComparison:
-    """Collects in what the read model differs.
+    """Collects the differences between a read model and its store.
 
     Args:
-        projections: hold what the memories are read from; nothing changes them meanwhile.
+        projections: the read model of the memories; it does not change meanwhile.
         without: fields that are not compared.
     """
 
@@ -47,12 +41,12 @@ class StoreComparison:
         self._projections = projections
         self._without = frozenset(without)
         self._seen = 0
-        self._found: dict[str, list[str]] = {}
+        self._differing: dict[str, list[str]] = {}  # ids by the name of the part
         lifecycle = projections.lifecycle
         self._words = {name: ("", *words) for name, words in lifecycle.words().items()}
 
     def add(self, batch: Sequence[StoredMemory]) -> None:
-        """Compare memories as the store holds them."""
+        """Compare memories as stored."""
         row_of = self._projections.lifecycle.row_of
         pairs = [(row_of.get(memory.id), memory) for memory in batch]
         self._note("memories", (memory for row, memory in pairs if row is None))
@@ -63,28 +57,28 @@ class StoreComparison:
             self._compare(rows, memories)
 
     def problems(self) -> list[str]:
-        """Return in what the read model differs, one sentence each."""
+        """Return the differences, one sentence each."""
         found = [
             f"{name}: {len(ids)} memories differ from the store, such as {ids[0]!r}"
-            for name, ids in self._found.items()
+            for name, ids in self._differing.items()
         ]
-        held = len(self._projections.lifecycle.row_of)
-        if held != self._seen:
-            found.append(f"read model: {held} memories, expected {self._seen}")
+        count = len(self._projections.lifecycle.row_of)
+        if count != self._seen:
+            found.append(f"read model: {count} memories, expected {self._seen}")
         return found
 
     def _note(self, name: str, memories: Iterable[StoredMemory]) -> None:
         ids = [memory.id for memory in memories]
         if ids:
-            self._found.setdefault(name, []).extend(ids)
+            self._differing.setdefault(name, []).extend(ids)
 
     def _compare(self, rows: list[int], memories: list[StoredMemory]) -> None:
         lifecycle = self._projections.lifecycle
-        for name in ("sequence", *_PLAIN):
+        for name in ("sequence", *PLAIN_COLUMNS):
             self._column(name, rows, memories, attrgetter(name))
         self._column("superseded", rows, memories, lambda memory: memory.is_superseded)
         self._column("asks", rows, memories, lambda memory: asking_share(memory.text))
-        for name, column in _CODED.items():
+        for name, column in CODE_COLUMNS.items():
             words = self._words[name]
             codes = lifecycle.column(column)[rows].tolist()
             self._each(
@@ -94,8 +88,8 @@ class StoreComparison:
                 [getattr(memory, name) or "" for memory in memories],
             )
         if "sessions" not in self._without:
-            held = list(map(lifecycle.sessions_of, rows))
-            self._each("sessions", memories, held, [memory.sessions for memory in memories])
+            sessions = list(map(lifecycle.sessions_of, rows))
+            self._each("sessions", memories, sessions, [memory.sessions for memory in memories])
         self._states(rows, memories)
         indexes = self._projections.indexes
         is_live = [memory.deleted_at is None for memory in memories]
@@ -115,23 +109,23 @@ class StoreComparison:
     ) -> None:
         if name in self._without:
             return
-        held = self._projections.lifecycle.column(name)[rows]
-        wanted = np.array(
-            [np.nan if (one := value(memory)) is None else one for memory in memories], np.float64
-        ).astype(held.dtype)
-        differs = (held != wanted) & ~(np.isnan(held) & np.isnan(wanted))
+        found = self._projections.lifecycle.column(name)[rows]
+        cells = [value(memory) for memory in memories]
+        stored = np.array([np.nan if cell is None else cell for cell in cells], np.float64)
+        expected = stored.astype(found.dtype)
+        differs = (found != expected) & ~(np.isnan(found) & np.isnan(expected))
         self._note(f"column {name}", (memories[place] for place in np.flatnonzero(differs)))
 
     def _each(
-        self, name: str, memories: list[StoredMemory], held: Sequence[Any], wanted: Sequence[Any]
+        self, name: str, memories: list[StoredMemory], found: Sequence[Any], expected: Sequence[Any]
     ) -> None:
-        triples = zip(memories, held, wanted, strict=True)
-        self._note(name, (memory for memory, one, other in triples if one != other))
+        triples = zip(memories, found, expected, strict=True)
+        self._note(name, (memory for memory, value, other in triples if value != other))
 
     def _states(self, rows: list[int], memories: list[StoredMemory]) -> None:
         row_sets = self._projections.row_sets
         sets = row_sets.states()
-        wanted: dict[str, Callable[[StoredMemory], bool]] = {
+        states: dict[str, Callable[[StoredMemory], bool]] = {
             "live": lambda memory: memory.deleted_at is None,
             "superseded": lambda memory: bool(memory.is_superseded),
             "perishable": lambda memory: any(
@@ -139,12 +133,12 @@ class StoreComparison:
             ),
             "archived": lambda memory: memory.status == _ARCHIVED,
         }
-        for name, holds in wanted.items():
-            held = [row in sets[name] for row in rows]
-            self._each(f"{name} memories", memories, held, list(map(holds, memories)))
-        if "tier" not in self._without:  # the set may hold more, which searches look at again
+        for name, is_in in states.items():
+            found = [row in sets[name] for row in rows]
+            self._each(f"{name} memories", memories, found, list(map(is_in, memories)))
+        if "tier" not in self._without:  # the set may hold more rows; searches check them again
             pairs = zip(rows, memories, strict=True)
             lost = (m for row, m in pairs if m.tier != _HOT and row not in sets["cold"])
             self._note("cold memories", lost)
-        held = row_sets.attributes.hold(rows, memories)
-        self._each("attributes", memories, held, [True] * len(rows))
+        found = row_sets.attributes.hold(rows, memories)
+        self._each("attributes", memories, found, [True] * len(rows))

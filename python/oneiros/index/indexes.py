@@ -1,4 +1,4 @@
-"""The lexical index and the vectors, and the channels that search them."""
+"""The lexical index and the vector index of the read model."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from oneiros import _core
 from oneiros._lazy import np
 from oneiros.index.analysis_ahead import AnalysisAhead, lexical_fields
+from oneiros.index.columns import is_given, is_missing
 from oneiros.lexical.options import FIELD_WEIGHTS, PUBLISHED_DELTA, MadeWith
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.runtime.locks import fork_safe_lock
@@ -29,7 +30,7 @@ __all__ = ["Indexes", "LexicalOptions"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalOptions:
-    """What a lexical index is made with; the store records it."""
+    """The options of a lexical index, recorded in the store."""
 
     analyzer: str = "english"
     variant: str = "lucene"
@@ -40,26 +41,18 @@ class LexicalOptions:
 
 
 def _text_digest(memory: StoredMemory) -> int:
-    """Return what tells what is indexed of a memory from others, in this process; never 0."""
+    """Return a digest of the indexed fields of a memory, valid in this process; never 0."""
     return hash((memory.text, memory.title, memory.tags_json)) or 1
 
 
 _TEXT_FIELDS: Final = ("text", "title", "tags_json")
 
 
-def _is_given(value: object) -> bool:
-    return value is not None
-
-
-def _is_missing(value: object) -> bool:
-    return value is None
-
-
 class Indexes:
     """Texts by their words and by their vectors.
 
     Args:
-        options: how the lexical index is made.
+        options: options of the lexical index.
         vector_index: "auto", "flat" or "hnsw".
     """
 
@@ -75,61 +68,61 @@ class Indexes:
         )
         self.lexical = self.made_with.new_index()
         self.has_erased = False
-        """Something was forgotten, of which the lexical index may still hold words."""
+        """Whether a memory was forgotten whose words the lexical index may still hold."""
         self._lock = fork_safe_lock()
         self._vectors: VectorIndex | None = None
-        # Makes them; None: they are there, or none are.
+        # Loads the vectors; None: they are loaded, or there are none.
         self._load_vectors: Callable[[], VectorIndex | None] | None = None
         # The new vectors while all are being replaced; searches still use the old ones.
         self._new_vectors: VectorIndex | None = None
         self._is_replacing = False
         self.analysis_ahead: AnalysisAhead | None = None
-        """What was made of texts before they were stored; set by the thread that writes."""
+        """Texts analyzed before they are stored; set by the writing thread."""
         self.vector_index = vector_index
-        # By row: a text or vector is indexed anew only when it is another one.
+        # By row: a text or vector is indexed again only if its digest differs.
         self._text_digests = array("q")
         self._vector_digests = array("q")
 
     @property
     def vectors(self) -> VectorIndex | None:
-        """The vectors; None: there are none. Those of a snapshot are loaded when they are first needed."""
+        """The vectors, or None. Those of a snapshot are loaded on first use."""
         load = self._load_vectors
         if load is None:
             return self._vectors
-        vectors = load()  # under no lock: it takes some of its own
+        vectors = load()  # without the lock, since load takes other locks
         with self._lock:
             is_first = self._load_vectors is load
             if is_first:
                 self._vectors, self._load_vectors = vectors, None
         if is_first:
             return vectors
-        if vectors is not None:  # another thread's are used
+        if vectors is not None:  # another thread was first, and its vectors are used
             vectors.close()
         return self.vectors
 
     @property
     def has_new_graph(self) -> bool:
-        """There is a graph that is worth keeping, and that the snapshot does not have."""
+        """Whether there is a graph worth saving that the snapshot lacks."""
         is_loaded = self._load_vectors is None and self._vectors is not None
         return is_loaded and self._vectors is not None and self._vectors.has_new_graph
 
     def load_vectors_by(self, load: Callable[[], VectorIndex | None]) -> None:
-        """Hold the vectors that ``load`` returns, once they are needed. REQUIRES: none are held."""
+        """Use the vectors that ``load`` returns, on first use. REQUIRES: there are none yet."""
         self._load_vectors = load
 
     def take_over(self, lexical: _core.LexicalIndex) -> None:
-        """Search the lexical index of a snapshot. REQUIRES: nothing was applied."""
+        """Use the lexical index of a snapshot. REQUIRES: nothing was applied."""
         self.lexical = lexical
 
     def permitted(self, query: str, allowed: Bits | None, syntax: str) -> Bits | None:
-        """The allowed rows, without those that the query's signs forbid."""
+        """Return the allowed rows without those that the signs of the query forbid."""
         if syntax == "plain":
             return allowed
         bits = self.lexical.permitted(query=query, allowed=allowed, syntax=syntax)
         return allowed if bits is None else bits
 
     def begin_replacement(self) -> None:
-        """Collect the vectors of a new embedder apart from the old ones.
+        """Collect the vectors of a new embedder separately from the old ones.
 
         Searches use the old ones until :meth:`end_replacement`. A second call changes nothing.
         """
@@ -138,7 +131,7 @@ class Indexes:
             self._is_replacing = True
 
     def end_replacement(self) -> None:
-        """Replace all vectors by those applied since :meth:`begin_replacement`."""
+        """Replace all vectors with those applied since :meth:`begin_replacement`."""
         with self._lock:
             old, self._vectors = self._vectors, self._new_vectors
             self._load_vectors = None
@@ -147,7 +140,7 @@ class Indexes:
             old.close()
 
     def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
-        """Bring the indexes to what the store says."""
+        """Bring the indexes into line with the store."""
         count = max(rows) + 1
         for digests in (self._text_digests, self._vector_digests):
             digests.extend([0] * (count - len(digests)))
@@ -155,7 +148,7 @@ class Indexes:
         self._apply_vectors(rows, memories)
 
     def delete(self, rows: npt.NDArray[np.uint32]) -> None:
-        """Take rows out of the indexes."""
+        """Remove rows from the indexes."""
         numbers = rows.tolist()
         for digests in (self._text_digests, self._vector_digests):
             digests.extend([0] * (max(numbers) + 1 - len(digests)))
@@ -186,43 +179,43 @@ class Indexes:
                 index.close()
 
     def hold_texts(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> list[bool]:
-        """Return of each memory whether the lexical index has it, and not with another text.
+        """Return for each memory whether the lexical index has it, and not with another text.
 
-        Of a snapshot's rows it is not known with which text.
+        The digests of a snapshot's rows are unknown, so their texts are not compared.
         """
-        held = []
+        are_held = []
         for row, memory in zip(rows, batch, strict=True):
             known = self._text_digests[row] if row < len(self._text_digests) else 0
             is_same = known in (0, _text_digest(memory))
-            held.append(self.lexical.contains(row=row) and is_same)
-        return held
+            are_held.append(self.lexical.contains(row=row) and is_same)
+        return are_held
 
     def hold_vectors_of(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> list[bool]:
-        """Return of each memory whether the vector index has a vector, and not another one."""
+        """Return for each memory whether the vector index has its vector, and not another one."""
         if self.vectors is None:
             return [False] * len(rows)
         vectors = self.vectors.reconstruct(np.array(rows, np.uint32))
         present = np.asarray(vectors.any(axis=1)).tolist()
-        held = []
-        for row, memory, is_there in zip(rows, batch, present, strict=True):
+        are_held = []
+        for row, memory, is_present in zip(rows, batch, present, strict=True):
             known = self._vector_digests[row] if row < len(self._vector_digests) else 0
             blob = memory.embedding
-            held.append(is_there and (blob is None or known in (0, hash(blob) or 1)))
-        return held
+            are_held.append(is_present and (blob is None or known in (0, hash(blob) or 1)))
+        return are_held
 
-    # A digest stands only while the index is known to hold what it stands for: what an interrupt or
-    # an error cuts off is done again by the next follow.
+    # A digest is set only while the index surely holds its text or vector, so that the next follow
+    # repeats what an interrupt or an error cut off.
 
     def apply_texts(self, rows: Sequence[int], batch: StoredBatch) -> None:
-        """Bring the lexical index alone to what the store says."""
+        """Bring the lexical index alone into line with the store."""
         memories = StoredColumns.of(batch)
         known = self._text_digests
         live: Sequence[int] = range(len(rows))
         if not memories.is_all("deleted_at", None):
-            for place in memories.places("deleted_at", _is_given):
+            for place in memories.places("deleted_at", is_given):
                 known[rows[place]] = 0
                 self.lexical.delete(row=rows[place])
-            live = memories.places("deleted_at", _is_missing)
+            live = memories.places("deleted_at", is_missing)
         fields = zip(*map(memories.__getitem__, _TEXT_FIELDS), strict=True)
         digests = [digest or 1 for digest in map(hash, fields)]
         changed = [place for place in live if known[rows[place]] != digests[place]]
@@ -243,7 +236,7 @@ class Indexes:
 
     def _apply_vectors(self, rows: Sequence[int], memories: StoredColumns) -> None:
         if self.vectors is None and memories.is_all("embedding", None):
-            return  # there is no vector, and no digest of one
+            return  # there are no vectors, and no digests
         known = self._vector_digests
         changed: dict[int, int] = {}
         blobs: list[bytes] = []
@@ -268,11 +261,11 @@ class Indexes:
         if blobs:
             matrix = decoded(blobs)
             self._vectors_of(matrix.shape[1]).add(np.array(list(changed), np.uint32), matrix)
-        for row, digest in changed.items():  # the array of another width may be another object
+        for row, digest in changed.items():  # _vectors_of may have replaced the array
             self._vector_digests[row] = digest
 
     def _of_snapshot(self, rows: Sequence[int]) -> set[int]:
-        """Those of the rows that have a vector; of a snapshot's rows no digest is known."""
+        """Return the rows that have a vector; for a snapshot, the digests are unknown."""
         vectors = None if self._is_replacing else self.vectors
         if vectors is None or not rows:
             return set()
@@ -280,19 +273,21 @@ class Indexes:
         return {rows[place] for place in places}
 
     def _holds(self, row: int, blob: bytes) -> bool:
-        """Whether a row that has a vector has this one."""
+        """Return whether a row that has a vector has this one."""
         vectors = self.vectors
         assert vectors is not None
-        (held,) = vectors.reconstruct(np.array([row], np.uint32))
-        return encoded(held) == blob
+        (vector,) = vectors.reconstruct(np.array([row], np.uint32))
+        return encoded(vector) == blob
 
     def _vectors_of(self, dimension: int) -> VectorIndex:
         index = self._new_vectors if self._is_replacing else self.vectors
         if index is None or index.dimension != dimension:
-            if index is not None:  # every vector was replaced by another embedder's
+            if index is not None:  # another embedder's vectors replaced all
                 index.close()
                 self._vector_digests = array("q", [0]) * len(self._vector_digests)
-            from oneiros.channels.vector_index.index import VectorIndex  # noqa: PLC0415 - not for words alone
+            from oneiros.channels.vector_index.index import (  # noqa: PLC0415 - for vectors only
+                VectorIndex,
+            )
 
             index = VectorIndex(dimension, kind=self.vector_index)
             if self._is_replacing:

@@ -1,4 +1,4 @@
-"""The read model of one process: columns, row sets, lexical index, vectors and links of a store."""
+"""The read model of a process: columns, row sets, lexical index, vectors, texts and links."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from oneiros.index.row_sets import RowSets
 from oneiros.index.texts import MemoryTexts
 from oneiros.model.validation import require_number, require_text
 from oneiros.runtime.locks import fork_safe_lock
+from oneiros.search.plan import search_plan
 from oneiros.store.columns import StoredColumns
 
 if TYPE_CHECKING:
@@ -34,12 +35,12 @@ __all__ = ["Projections", "SessionNeighbours", "checked_options", "recorded_opti
 
 
 class SessionNeighbours:
-    """The order of memories in their sessions, made when a search first asks for it.
+    """The order of memories in their sessions, made on first use.
 
     One writer at a time (the engine's lock); many readers.
 
     Args:
-        lifecycle: the columns that say where a memory belongs.
+        lifecycle: the columns that place memories in sessions.
     """
 
     def __init__(self, lifecycle: Lifecycle) -> None:
@@ -51,25 +52,25 @@ class SessionNeighbours:
 
     @property
     def order(self) -> _core.SessionOrder:
-        """The core's lists of rows, one a session."""
+        """The core's lists of rows, one per session."""
         if self.whole is None:
             with self._making:
                 if self.whole is None:
-                    # Whoever changes a memory from here on places it too, before or after this does.
-                    self.whole = None  # as it is again where a signal handler made it
+                    # From here on a writer also places the rows it changes, before or after this.
+                    self.whole = None  # again, as a signal handler may have made the order
                     order = self._order = _core.SessionOrder()
                     order.place_all(columns=self._lifecycle.columns)
-                    self.whole = self._order  # the one that is kept in step
+                    self.whole = self._order  # which writers keep up to date
         assert self.whole is not None
         return self.whole
 
     def apply(self, rows: Sequence[int]) -> None:
-        """Bring rows to where their columns say they belong."""
+        """Move rows to where their columns place them."""
         if self._order is not None:
             self._order.place(columns=self._lifecycle.columns, rows=rows)
 
     def erase(self, row: int) -> None:
-        """Take a row out; an order that is made later does not find it either."""
+        """Remove a row, also from an order that is made later."""
         self._lifecycle.columns.write(rows=[row], values={"session_code": [0]})
         if self._order is not None:
             self._order.remove(row=row)
@@ -80,10 +81,10 @@ _DELETED_AT_ONCE: Final = 1_000
 
 
 class Projections:
-    """Columns, row sets and indexes. One writer at a time (the engine's thread that writes); many readers.
+    """Columns, row sets and indexes. One writer at a time (the engine's thread); many readers.
 
     Args:
-        options: how the lexical index is made.
+        options: options of the lexical index.
         vector_index: "auto", "flat" or "hnsw".
     """
 
@@ -99,65 +100,63 @@ class Projections:
         self._compiled: dict[tuple[Profile, tuple[Factor, ...]], CompiledProfile] = {}
         self._plans: dict[tuple[str | Profile, tuple[Factor, ...]], SearchPlan] = {}
         self.changed_count = 0
-        """Changes of memories that no snapshot knows of."""
+        """The number of changes of memories that no snapshot has."""
 
     def emptied(self) -> Projections:
-        """Return projections made as these are, which hold nothing yet."""
+        """Return empty projections with the same options."""
         return Projections(self._options, vector_index=self._vector_index)
 
     @property
     def live_count(self) -> int:
-        """Memories that are not deleted."""
+        """The number of memories that are not deleted."""
         return len(self.row_sets.live)
 
     def compiled(self, profile: Profile, added: tuple[Factor, ...] = ()) -> CompiledProfile:
-        """The profile as the core runs it over these columns.
+        """Return the profile as the core runs it over these columns.
 
         Args:
-            profile: as it ranks.
-            added: factors that the search itself applies after those of the profile.
+            profile: the ranking.
+            added: factors that the search applies after those of the profile.
         """
         key = (profile, added)
-        held = self._compiled.get(key)
+        compiled = self._compiled.get(key)
         kinds = self.lifecycle.kinds
-        if held is None or held.kinds is not kinds:
+        if compiled is None or compiled.kinds is not kinds:
             if len(self._compiled) >= _MOST_COMPILED:
                 self._compiled = {}
-            held = self._compiled[key] = profile.compile(kinds, added)
-        return held
+            compiled = self._compiled[key] = profile.compile(kinds, added)
+        return compiled
 
     def search_plan(self, profile: Profile, added: tuple[Factor, ...] = ()) -> SearchPlan:
-        """The profile as the core's searches run it over these columns.
+        """Return the profile as the core's searches run it over these columns.
 
         Args:
-            profile: as it ranks.
-            added: factors that the search itself applies after those of the profile.
+            profile: the ranking.
+            added: factors that the search applies after those of the profile.
         """
         key: tuple[str | Profile, tuple[Factor, ...]] = (profile.hash, added)
-        held, kinds = self._plans.get(key), self.lifecycle.kinds
-        if held is not None and held.profile is not profile:
-            # Profiles with other functions of the user's may have one hash, and are not equal.
+        plan, kinds = self._plans.get(key), self.lifecycle.kinds
+        if plan is not None and plan.profile is not profile:
+            # Unequal profiles with different user functions may have the same hash.
             key = (profile, added)
-            held = self._plans.get(key)
-        if held is None or held.compiled.kinds is not kinds:
-            from oneiros.search.plan import search_plan  # noqa: PLC0415 - not for writers
-
+            plan = self._plans.get(key)
+        if plan is None or plan.compiled.kinds is not kinds:
             if len(self._plans) >= _MOST_COMPILED:
                 self._plans = {}
-            held = self._plans[key] = search_plan(profile, self.compiled, added)
-        return held
+            plan = self._plans[key] = search_plan(profile, self.compiled, added)
+        return plan
 
     def kind_counts(self) -> dict[str, int]:
-        """How many live memories there are of each kind, the most frequent first."""
+        """Return the number of live memories of each kind, the most frequent first."""
         rows = np.array(self.row_sets.live.to_array(), np.uint32)
         return self.lifecycle.count_by_kind(rows)
 
     def problems(self, live_count: int, sums: Mapping[str, int]) -> list[str]:
-        """Return where the projections disagree with each other or with the store's counts.
+        """Return the disagreements among the projections, or with the store's counts.
 
         Args:
-            live_count: the store's live memories.
-            sums: by column, the sum over them.
+            live_count: the store's number of live memories.
+            sums: by column, the sum over the live memories.
         """
         counts = {
             "columns": (len(self.lifecycle.columns), len(self.lifecycle.ids)),
@@ -166,25 +165,25 @@ class Projections:
             "live memories": (self.live_count, live_count),
         }
         problems = [
-            f"{name}: {found} rows, expected {wanted}"
-            for name, (found, wanted) in counts.items()
-            if found != wanted
+            f"{name}: {found} rows, expected {expected}"
+            for name, (found, expected) in counts.items()
+            if found != expected
         ]
-        if problems:  # of which other sums are the consequence
+        if problems:  # other sums would only follow from these
             return problems
         rows = np.array(self.row_sets.live.to_array(), np.uint32)
-        for name, wanted in sums.items():
+        for name, expected in sums.items():
             found = int(self.lifecycle.column(name)[rows].sum(dtype=np.int64))
-            if found != wanted:
-                problems.append(f"column {name}: its sum is {found}, expected {wanted}")
+            if found != expected:
+                problems.append(f"column {name}: its sum is {found}, expected {expected}")
         return problems
 
     def apply_columns(self, batch: StoredBatch) -> None:
-        """Bring the columns to what the store says; memories not seen before get a row."""
+        """Bring the columns into line with the store; new memories get a row."""
         self.lifecycle.apply(batch)
 
     def apply_indexes(self, batch: StoredBatch) -> None:
-        """Bring all else to what the store says. REQUIRES: apply_columns saw the batch."""
+        """Bring all else into line with the store. REQUIRES: the columns were, with this batch."""
         memories = StoredColumns.of(batch)
         rows = self.lifecycle.rows_of_ids(memories["id"])
         self.changed_count += len(rows)
@@ -195,11 +194,10 @@ class Projections:
         self.row_sets.publish(rows, memories)
 
     def apply_states(self, write: ColumnWrite) -> None:
-        """Bring all else to what a column holds of many rows. REQUIRES: the column holds it.
+        """Bring all else into line with a column. REQUIRES: the column has the values.
 
         Args:
-            write: of ``deleted_at``, times alone: of what is no longer deleted, the texts are asked
-                for.
+            write: for ``deleted_at``, deletions only: restored memories need their texts, too.
         """
         if write.field == "deleted_at":
             self.row_sets.delete(write.rows)
@@ -214,7 +212,7 @@ class Projections:
         self.texts.delete(rows)
 
     def erase(self, memory_id: str) -> None:
-        """Drop every trace of a memory; its row stays unused. Doing it again finishes it."""
+        """Drop all data of a memory. Its row stays unused. Call again after an interrupt."""
         row = self.lifecycle.row_of.get(memory_id)
         if row is not None:
             self.row_sets.erase(row)
@@ -222,55 +220,55 @@ class Projections:
             self.associations.erase(row)
             self.sessions.erase(row)
             self.texts.erase(row)
-            self.lifecycle.erase(memory_id)  # the last: who was interrupted before finds the row
+            self.lifecycle.erase(memory_id)  # last: after an interrupt the row is still found
 
     def close(self) -> None:
         """Stop background work."""
         self.indexes.close()
 
 
-def checked_options(**asked: object) -> dict[str, Any]:
-    """What was asked of the lexical index, in the types of its options; None where nothing was."""
+def checked_options(**given: object) -> dict[str, Any]:
+    """Return options of the lexical index in their types; None for those not given."""
     default = LexicalOptions()
-    for name, value in asked.items():
+    for name, value in given.items():
         if value is None:
             continue
         if isinstance(getattr(default, name), str):
             require_text(name, value)
         else:
-            asked[name] = require_number(name, value, low=0.0)
-    return asked
+            given[name] = require_number(name, value, low=0.0)
+    return given
 
 
-def recorded_options(store: Store, asked: dict[str, Any], profile: Profile) -> LexicalOptions:
-    """What was asked, else what the store was last opened with, else the defaults.
+def recorded_options(store: Store, given: dict[str, Any], profile: Profile) -> LexicalOptions:
+    """Return the given options, else those recorded in the store, else the defaults.
 
-    A store that holds nothing yet takes k1 and b from the profile.
+    An empty store takes k1 and b from the profile.
     """
     recorded = store.settings()
     default = LexicalOptions()
-    first = default if store.revision() else _options_of(profile)
+    initial = default if store.revision() else _options_of(profile)
     values: dict[str, Any] = {}
     changed: dict[str, str] = {}
-    for name, given in asked.items():
+    for name, value in given.items():
         kind = type(getattr(default, name))
-        held = recorded.get(name)
-        own = getattr(first, name)
-        is_own = given is None and held is None and own != getattr(default, name)
-        value = own if is_own else given
-        if value is not None:
-            values[name] = kind(value)
-            if held != str(values[name]):
+        setting = recorded.get(name)
+        first = getattr(initial, name)
+        is_first = value is None and setting is None and first != getattr(default, name)
+        chosen = first if is_first else value
+        if chosen is not None:
+            values[name] = kind(chosen)
+            if setting != str(values[name]):
                 changed[name] = str(values[name])
-        elif held is not None:
+        elif setting is not None:
             try:
-                values[name] = kind(held)
+                values[name] = kind(setting)
             except ValueError as error:
-                msg = f"the store's setting {name} is no {kind.__name__}: {held!r}"
+                msg = f"the store's setting {name} is no {kind.__name__}: {setting!r}"
                 raise StoreCorrupt(msg) from error
     options = LexicalOptions(**values)
     if changed:
-        Projections(options).close()  # refuses what the core refuses, before it is recorded
+        Projections(options).close()  # raises what the core refuses, before it is recorded
         with store.write() as transaction:
             for name, text in changed.items():
                 transaction.set_setting(name, text)
@@ -278,7 +276,7 @@ def recorded_options(store: Store, asked: dict[str, Any], profile: Profile) -> L
 
 
 def _options_of(profile: Profile) -> LexicalOptions:
-    """The options of a store that is made with this profile."""
+    """Return the options of a new store with this profile."""
     for channel in profile.channels:
         if channel.bm25 is not None:
             k1, b = channel.bm25

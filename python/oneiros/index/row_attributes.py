@@ -1,4 +1,4 @@
-"""What the attribute index holds of each row, kept in step with the store."""
+"""The attributes that the attribute index holds of each row, kept in step with the store."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
 from oneiros.filters import AttributeIndex
+from oneiros.index.columns import is_missing
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.columns import StoredColumns
 from oneiros.store.rows import metadata_of, tags_of
@@ -29,7 +30,7 @@ __all__ = ["RowAttributes"]
 
 
 class _Attributes(NamedTuple):
-    """What the attribute index was last told of a row."""
+    """The attributes of a row as last passed to the attribute index."""
 
     id: str
     kind: str
@@ -39,7 +40,7 @@ class _Attributes(NamedTuple):
     tags: Sequence[str]
     metadata: dict[str, object]
     source: tuple[str | None, str | None]
-    """Tags and metadata as they are stored: Python would take 1 for True."""
+    """Tags and metadata as stored: as Python values, 1 would equal True."""
 
 
 class RowAttributes:
@@ -53,14 +54,14 @@ class RowAttributes:
         self._lifecycle = lifecycle
         self.index = AttributeIndex(self._row_of)
         self.stored: StoredRecords | None = None
-        """What the snapshot says of the rows that were in it."""
+        """The snapshot's attributes of its rows."""
         self._attributes: dict[int, _Attributes] = {}
-        # Rows whose attributes are being changed, with all they may have: what an interrupt left
-        # half done is taken out whole before it is done again.
+        # Rows whose attributes are being changed, with all attributes they may have: a change that
+        # an interrupt cut off is removed whole before it is repeated.
         self._unsure: dict[int, tuple[_Attributes, ...]] = {}
 
     def __len__(self) -> int:
-        """Return how many rows the attributes are known of."""
+        """Return the number of rows with known attributes."""
         return len(self.index)
 
     def _row_of(self, memory_id: str) -> int | None:
@@ -72,39 +73,39 @@ class RowAttributes:
         sets: Mapping[tuple[str, ...], Callable[[], RowsByValue]],
         records: StoredRecords,
     ) -> None:
-        """Hold the rows of a snapshot. REQUIRES: there are none yet.
+        """Take over the rows of a snapshot. REQUIRES: there are none yet.
 
         Args:
-            known: those with attributes.
-            sets: for each place, what reads its sets.
-            records: the rows' attributes.
+            known: the rows with attributes.
+            sets: by place, a function that reads the sets of the place.
+            records: the attributes of the rows.
         """
         self.stored = records
         self.index.take_over(known, sets)
 
     @property
     def is_sure(self) -> bool:
-        """Whether no interrupt left a row's attributes half changed."""
+        """Whether no interrupt left the attributes of a row half changed."""
         return not self._unsure
 
     def sources(self) -> dict[int, tuple[str | None, str | None]]:
-        """Tags and metadata, as they are stored, of every row that may differ from the snapshot."""
-        return {row: held.source for row, held in self._attributes.items()}
+        """Return tags and metadata, as stored, of every row that may differ from the snapshot."""
+        return {row: attributes.source for row, attributes in self._attributes.items()}
 
     def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
-        """Bring the index to what the store says."""
+        """Bring the index into line with the store."""
         if not memories.is_all("deleted_at", None):
             for row, deleted_at in zip(rows, memories["deleted_at"], strict=True):
                 if deleted_at is not None:
                     self.forget(row)
-            live = memories.places("deleted_at", _is_missing)
+            live = memories.places("deleted_at", is_missing)
             rows, memories = [rows[place] for place in live], memories.at(live)
         fresh_rows, fresh = list(rows), _attributes_of(memories)
         are_new = self.stored is None and self._attributes.keys().isdisjoint(fresh_rows)
         if not are_new or self._unsure:
             places = self._apply_known(rows, fresh)
             fresh_rows, fresh = [rows[n] for n in places], [fresh[n] for n in places]
-        if len(fresh) == 1:  # without grouping by value
+        if len(fresh) == 1:  # no need to group by value
             (row,), (new,) = fresh_rows, fresh
             self._unsure[row] = (new,)
             self.index.add(row, new)
@@ -123,31 +124,31 @@ class RowAttributes:
                 del self._unsure[row]
 
     def hold(self, rows: Sequence[int], batch: Sequence[StoredMemory]) -> list[bool]:
-        """Return of each memory whether the index was last told the same of its row; of a deleted one, nothing."""
-        wanted = iter(_attributes_of(StoredColumns.of([m for m in batch if m.deleted_at is None])))
+        """Return for each memory whether the index has its attributes, or none if it is deleted."""
+        stored = iter(_attributes_of(StoredColumns.of([m for m in batch if m.deleted_at is None])))
         return [
             row not in self.index
             if memory.deleted_at is not None
-            else self._told_of(row) == next(wanted)
+            else self._indexed(row) == next(stored)
             for row, memory in zip(rows, batch, strict=True)
         ]
 
-    def _told_of(self, row: int) -> _Attributes | None:
-        """Return what the index was last told of a row, without keeping a snapshot's."""
+    def _indexed(self, row: int) -> _Attributes | None:
+        """Return the attributes in the index of a row, without caching a snapshot's."""
         if row not in self.index:
             return None
-        held = self._attributes.get(row)
-        if held is None and self.stored is not None and self.stored.holds(row):
-            held = self._of_snapshot(self.stored, row)
-        return held
+        attributes = self._attributes.get(row)
+        if attributes is None and self.stored is not None and self.stored.holds(row):
+            attributes = self._of_snapshot(self.stored, row)
+        return attributes
 
     def _apply_known(self, rows: Sequence[int], attributes: Sequence[_Attributes]) -> list[int]:
-        """Bring what is known of live rows to what the store says; return the places of the others."""
+        """Update the known rows, and return the places of the unknown ones."""
         others = []
         for place, (row, new) in enumerate(zip(rows, attributes, strict=True)):
             if row in self._unsure:
                 self.forget(row)
-            old = self._held(row)
+            old = self._cached(row)
             if old is None:
                 others.append(place)
             elif old != new:
@@ -157,12 +158,12 @@ class RowAttributes:
                 del self._unsure[row]
         return others
 
-    def _held(self, row: int) -> _Attributes | None:
-        """What the index was last told of a row; from then on also of a snapshot's."""
-        held, stored = self._attributes.get(row), self.stored
-        if held is None and stored is not None and stored.holds(row) and row in self.index:
-            held = self._attributes[row] = self._of_snapshot(stored, row)
-        return held
+    def _cached(self, row: int) -> _Attributes | None:
+        """Return the attributes in the index of a row, and cache a snapshot's."""
+        attributes = self._attributes.get(row)
+        if attributes is None and (attributes := self._indexed(row)) is not None:
+            self._attributes[row] = attributes
+        return attributes
 
     def _of_snapshot(self, stored: StoredRecords, row: int) -> _Attributes:
         tags, metadata = stored.tags(row), stored.metadata(row)
@@ -178,23 +179,25 @@ class RowAttributes:
         )
 
     def forget_many(self, rows: Rows) -> None:
-        """Drop what rows have, many at once."""
+        """Drop the attributes of many rows at once."""
         for row in self._unsure.keys() & set(rows.tolist()):
             self.forget(row)
         known = [row for row in rows.tolist() if row in self.index]
-        later = [row for row in known if row in self._attributes]
+        cached = [row for row in known if row in self._attributes]
         stored = np.array([row for row in known if row not in self._attributes], np.uint32)
-        if later:
-            held = [self._attributes[row] for row in later]
-            fields = {name: [getattr(one, name) for one in held] for name in (*_SINGLE, *_MANY)}
-            self.index.purge_many(later, **fields)
-            for row in later:
+        if cached:
+            fields = {
+                name: [getattr(self._attributes[row], name) for row in cached]
+                for name in (*_SINGLE, *_MANY)
+            }
+            self.index.purge_many(cached, **fields)
+            for row in cached:
                 del self._attributes[row]
         if self.stored is not None and len(stored):
             self.index.purge_many(stored.tolist(), **self._fields_of_snapshot(self.stored, stored))
 
     def _fields_of_snapshot(self, stored: StoredRecords, rows: Rows) -> dict[str, list[Any]]:
-        """The attributes that a snapshot has of rows, a list a field."""
+        """Return the snapshot's attributes of rows, one list per field."""
         fields: dict[str, list[Any]] = {name: stored.words(name, rows) for name in _SINGLE}
         pairs = list(zip(rows.tolist(), stored.with_records(rows), strict=True))
         tags = (stored.tags(row) if has else None for row, has in pairs)
@@ -206,9 +209,9 @@ class RowAttributes:
         return fields
 
     def forget(self, row: int) -> None:
-        """Drop what a row has."""
-        held = self._held(row)
-        for attributes in (*self._unsure.get(row, ()), *(() if held is None else (held,))):
+        """Drop the attributes of a row."""
+        cached = self._cached(row)
+        for attributes in (*self._unsure.get(row, ()), *(() if cached is None else (cached,))):
             self.index.purge(row, attributes)
         self._attributes.pop(row, None)
         self._unsure.pop(row, None)
@@ -216,7 +219,7 @@ class RowAttributes:
 
 _SINGLE: Final = ("kind", "project", "session", "topic")
 _MANY: Final = ("tags", "metadata")
-# One of each for all the rows without, which are most.
+# Shared by all rows without tags or metadata, which are most rows.
 _NO_TAGS: Final[Sequence[str]] = ()
 _NO_METADATA: Final[dict[str, object]] = {}
 
@@ -225,16 +228,12 @@ _NO_SOURCE: Final = (None, None)
 _make: Final = partial(tuple.__new__, _Attributes)
 
 
-def _is_missing(value: object) -> bool:
-    return value is None
-
-
 def _attributes_of(memories: StoredColumns) -> list[_Attributes]:
     plain = map(memories.__getitem__, ("id", *_SINGLE))
     if memories.is_all("tags_json", None) and memories.is_all("metadata_json", None):
         more: list[Iterable[Any]] = [repeat(_NO_TAGS), repeat(_NO_METADATA), repeat(_NO_SOURCE)]
         return list(map(_make, zip(*plain, *more, strict=False)))
-    tags = (_NO_TAGS if held is None else held for held in memories.parsed("tags"))
-    metadata = (_NO_METADATA if held is None else held for held in memories.parsed("metadata"))
+    tags = (_NO_TAGS if many is None else many for many in memories.parsed("tags"))
+    metadata = (_NO_METADATA if data is None else data for data in memories.parsed("metadata"))
     sources = zip(memories["tags_json"], memories["metadata_json"], strict=True)
     return list(map(_make, zip(*plain, tags, metadata, sources, strict=True)))

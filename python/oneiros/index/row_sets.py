@@ -1,4 +1,4 @@
-"""Which rows are live, which a filter matches, which recall may return."""
+"""Sets of rows: live rows, rows that match a filter, rows that a search may return."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 
 from pyroaring import BitMap
 
+from oneiros import filters
 from oneiros._lazy import np
 from oneiros.filters import allowed_bits, set_of
+from oneiros.index.columns import is_given, is_missing
 from oneiros.index.row_attributes import RowAttributes
 from oneiros.index.visibility import BackAgain, Reach, Visible
 from oneiros.model.fields import ENUMS, kinds_of
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RowSets", "of_status"]
 
-Given = ParamSpec("Given")
+Params = ParamSpec("Params")
 
 _ARCHIVED: Final = ENUMS["status"].index("archived")
 _HOT: Final = ENUMS["tier"].index("hot")
@@ -39,12 +41,12 @@ _MOST_KEPT: Final = 64
 
 
 def _changing(
-    method: Callable[Concatenate[RowSets, Given], None],
-) -> Callable[Concatenate[RowSets, Given], None]:
-    """Return a method that changes rows, after which nothing is kept of what was visible."""
+    method: Callable[Concatenate[RowSets, Params], None],
+) -> Callable[Concatenate[RowSets, Params], None]:
+    """Return a method that changes rows and then drops the cached visible rows."""
 
     @wraps(method)
-    def call(self: RowSets, /, *args: Given.args, **kwargs: Given.kwargs) -> None:
+    def call(self: RowSets, /, *args: Params.args, **kwargs: Params.kwargs) -> None:
         try:
             method(self, *args, **kwargs)
         finally:
@@ -54,14 +56,14 @@ def _changing(
 
 
 class _Kept(NamedTuple):
-    """What a search may return, and the selection that is known by its identity while this is kept."""
+    """Cached visible rows, with the selection, whose identity is part of the cache key."""
 
     visible: Visible
     selection: Selection | None
 
 
 class _ColumnsRead:
-    """Reads columns, and knows which were read."""
+    """Reads columns and records their names."""
 
     def __init__(self, lifecycle: Lifecycle) -> None:
         self._lifecycle = lifecycle
@@ -85,12 +87,12 @@ class RowSets:
         self.live = BitMap()
         self._archived = BitMap()
         self._superseded = BitMap()
-        self._cold = BitMap()  # rows of another tier than hot, and some that were
-        self._perishable = BitMap()  # rows with any bound on their validity
-        self._kept: dict[Hashable, _Kept] = {}  # of searches since rows last changed
+        self._cold = BitMap()  # rows that are not hot, and some that became hot
+        self._perishable = BitMap()  # rows with a bound on their validity
+        self._kept: dict[Hashable, _Kept] = {}  # for searches since the last change of rows
 
     def __len__(self) -> int:
-        """Return how many rows the attributes are known of."""
+        """Return the number of rows whose attributes are known."""
         return len(self.attributes)
 
     @_changing
@@ -100,12 +102,12 @@ class RowSets:
         sets: Mapping[tuple[str, ...], Callable[[], RowsByValue]],
         records: StoredRecords,
     ) -> None:
-        """Hold the rows of a snapshot. REQUIRES: there are none yet.
+        """Take over the rows of a snapshot. REQUIRES: the sets are empty.
 
         Args:
             states: the rows of each state of :meth:`states`.
-            sets: for each place, what reads its sets.
-            records: the rows' attributes.
+            sets: by place, a function that reads the sets of the place.
+            records: the attributes of the rows.
         """
         self._archived = states["archived"]
         self._superseded = states["superseded"]
@@ -115,7 +117,7 @@ class RowSets:
         self.live = states["live"]
 
     def states(self) -> dict[str, BitMap]:
-        """The rows of each state, not the caller's own; "known": those with attributes."""
+        """Return the rows of each state, not copied. "known" are rows with attributes."""
         return {
             "live": self.live,
             "archived": self._archived,
@@ -126,7 +128,7 @@ class RowSets:
         }
 
     def matching(self, where: Where | None) -> BitMap:
-        """The live rows that a filter matches, in a set of the caller's own."""
+        """Return a new set of the live rows that a filter matches."""
         return self._matching(where, self._lifecycle.column)
 
     def _matching(self, where: Where | None, column: Callable[[str], Column]) -> BitMap:
@@ -135,58 +137,58 @@ class RowSets:
         return self.attributes.index.compile(where, column) & self.live
 
     def of_projects(self, matches: Callable[[str], bool]) -> BitMap:
-        """The live rows whose project matches, in a set of the caller's own."""
+        """Return a new set of the live rows whose project satisfies ``matches``."""
         return self.attributes.index.rows_of_values("project", matches) & self.live
 
     def visible(self, limits: Limits, bounds: Where | None) -> Visible:
-        """The rows that a recall may return.
+        """Return the rows that a search may return.
 
         Args:
-            limits: what it may return.
-            bounds: the scope of who asks; None: all.
+            limits: the limits of the search.
+            bounds: the scope of the caller; None: all.
         """
-        kept = self._kept  # if rows change meanwhile, what is put in here is never seen
+        kept = self._kept  # a change of rows replaces this dict, so stale entries are not read
         selection = limits.selection
         key = (
             *(limits.where, bounds, id(selection)),
             None if limits.status is None else tuple(limits.status),
             *(limits.is_deep, limits.includes_expired, limits.includes_lapsed, limits.valid_at),
         )
-        held = kept.get(key)
-        if held is not None:
-            return held.visible
+        cached = kept.get(key)
+        if cached is not None:
+            return cached.visible
         columns = _ColumnsRead(self._lifecycle)
-        found = self._visible(limits, bounds, columns)
-        if not columns.names:  # a column changes with every use, and validity by the clock
+        visible = self._visible(limits, bounds, columns)
+        if not columns.names:  # columns change with every use, and validity with the clock
             if len(kept) >= _MOST_KEPT:
                 kept.clear()
-            kept[key] = _Kept(found, selection)
-        return found
+            kept[key] = _Kept(visible, selection)
+        return visible
 
     def _visible(self, limits: Limits, bounds: Where | None, columns: _ColumnsRead) -> Visible:
-        within = len(self.live) if bounds is None else len(self._matching(bounds, columns))
+        bounds_count = len(self.live) if bounds is None else len(self._matching(bounds, columns))
         where = limits.where
         if bounds is not None:
             where = bounds if where is None else bounds & where
         if limits.status is not None:
-            wanted = of_status(limits.status)
-            where = wanted if where is None else where & wanted
+            status = of_status(limits.status)
+            where = status if where is None else where & status
         hidden = BitMap.union(BitMap(), *self._hidden(limits, columns).values())
         if where is None and hidden.isdisjoint(self.live):
-            return Visible(None, len(self.live), within)
+            return Visible(None, len(self.live), bounds_count)
         rows = self._matching(where, columns) - hidden
-        return Visible(allowed_bits(rows, len(self._lifecycle.ids)), len(rows), within)
+        return Visible(allowed_bits(rows, len(self._lifecycle.ids)), len(rows), bounds_count)
 
     def reach(
         self, limits: Limits, bounds: Where | None, visible: Visible, associations: Associations
     ) -> Reach:
-        """Where links may lead a search.
+        """Return the rows to which links may lead a search.
 
         Args:
-            limits: what the search may return; cold memories, where it hides them, only if these
-                limits do.
-            bounds: the scope of who asks.
-            visible: what the search itself may return.
+            limits: the limits of the search. If they do not hide cold memories, links reach those,
+                even where ``visible`` lacks them.
+            bounds: the scope of the caller.
+            visible: the rows that the search itself may return.
             associations: the links.
         """
         bits = visible.bits
@@ -198,18 +200,18 @@ class RowSets:
 
     def _live_bits(self) -> npt.NDArray[np.uint8]:
         kept = self._kept
-        found = kept.get("live")
-        if found is None:
+        cached = kept.get("live")
+        if cached is None:
             bits = allowed_bits(self.live, len(self._lifecycle.ids))
-            found = kept["live"] = _Kept(Visible(bits, len(self.live), len(self.live)), None)
-        assert found.visible.bits is not None
-        return found.visible.bits
+            cached = kept["live"] = _Kept(Visible(bits, len(self.live), len(self.live)), None)
+        assert cached.visible.bits is not None
+        return cached.visible.bits
 
     def hidden(self, limits: Limits) -> dict[str, BitMap]:
-        """The rows that a recall without filter may not return, by reason: one row may have several.
+        """Return by reason the rows that a search without a filter may not return.
 
-        Reasons are "superseded", "cold", "kind", "archived", "expired" and "not_yet_valid". The sets
-        are not the caller's own.
+        Reasons are "superseded", "cold", "kind", "archived", "expired" and "not_yet_valid". A row
+        may have several. The sets are not copied.
         """
         return self._hidden(limits, self._lifecycle.column)
 
@@ -233,7 +235,7 @@ class RowSets:
         return hidden
 
     def came_back(self, limits: Limits) -> BackAgain | None:
-        """What brings memories back in deep recall; None where it is none."""
+        """Return the rows that deep recall brings back; None without deep recall."""
         if not limits.is_deep:
             return None
         lapsed = BitMap()
@@ -242,10 +244,10 @@ class RowSets:
         return BackAgain(self._superseded, lapsed)
 
     def out_of_time_counts(self, limits: Limits) -> tuple[int, int]:
-        """How many rows are past their validity, of the kinds that expire, and how many before it.
+        """Return the numbers of expired rows, of kinds that expire, and of rows not yet valid.
 
-        As time goes on, the first only become more and the second fewer: while no memory is written,
-        equal counts are the same rows.
+        Over time the first only grows and the second only shrinks: until a memory is written, equal
+        counts mean equal rows.
         """
         if not (limits.judges_validity and self._perishable):
             return 0, 0
@@ -254,11 +256,11 @@ class RowSets:
 
     @_changing
     def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
-        """Bring the sets to what the store says."""
+        """Bring the sets into line with the store."""
         self.attributes.apply(rows, memories)
         perishable: Sequence[int] = ()
         for name in ("valid_until", "valid_from", "ttl"):
-            if places := memories.places(name, _is_given):
+            if places := memories.places(name, is_given):
                 perishable = sorted({*perishable, *places})
         _keep(self._archived, rows, memories.places("status", _ARCHIVED.__eq__))
         _keep(self._superseded, rows, memories.places("is_superseded", bool))
@@ -267,7 +269,7 @@ class RowSets:
 
     @_changing
     def apply_states(self, write: ColumnWrite) -> None:
-        """Bring the sets to what a column holds of many rows."""
+        """Bring the sets into line with the values of a column."""
         if write.field == "status":
             self._keep_where(self._archived, write.rows, write.values == _ARCHIVED)
         elif write.field == "tier":
@@ -275,21 +277,21 @@ class RowSets:
 
     @_changing
     def delete(self, rows: npt.NDArray[np.uint32]) -> None:
-        """Let rows be live no longer; all else that is known of them stays as it is."""
+        """Remove rows from the live rows and drop their attributes; their states stay."""
         self.live -= set_of(rows)
         self.attributes.forget_many(rows)
 
     def _keep_where(
         self, kept: BitMap, rows: npt.NDArray[np.uint32], inside: npt.NDArray[np.bool_]
     ) -> None:
-        """Of these rows, keep those inside and no others; no row goes that is to stay."""
+        """Keep the rows inside and drop the others. No row to keep is absent meanwhile."""
         kept |= set_of(rows[inside])
         kept -= set_of(rows[~inside])
 
     @_changing
     def publish(self, rows: Sequence[int], memories: StoredColumns) -> None:
-        """Make rows live, or no longer, once every index holds what they are."""
-        _keep(self.live, rows, memories.places("deleted_at", _is_missing))
+        """Make rows live, or not live, once every index holds them."""
+        _keep(self.live, rows, memories.places("deleted_at", is_missing))
 
     @_changing
     def erase(self, row: int) -> None:
@@ -299,58 +301,46 @@ class RowSets:
         self.attributes.forget(row)
 
     def _still_cold(self, column: Callable[[str], Column]) -> BitMap:
-        """Rows that are not hot: a search may have warmed some since the store was read."""
+        """Return the rows that are not hot; searches may have warmed some since the last read."""
         rows = np.array(self._cold.to_array(), np.uint32)
         return set_of(rows[column("tier")[rows] != _HOT])
 
     def _out_of_time(
         self, limits: Limits, column: Callable[[str], Column]
     ) -> tuple[BitMap, BitMap]:
-        """Rows past their validity, and rows before it.
+        """Return the rows past their validity, and the rows before it.
 
-        Past it are only those of the kinds that expire in the profile.
+        The first are only those of the kinds that expire in the profile.
 
         Source: docs/systems/cognitive.md C7.
         """
         now = limits.moment
         rows = np.array(self._perishable.to_array(), np.uint32)
         until, since = column("valid_until")[rows], column("valid_from")[rows]
-        dies = column("created_at")[rows] + column("ttl")[rows]
-        with np.errstate(invalid="ignore"):  # NaN: no bound, compares false
-            is_expired, is_early = (now > until) | (now > dies), since > now
+        end_of_life = column("created_at")[rows] + column("ttl")[rows]
+        with np.errstate(invalid="ignore"):  # NaN, no bound, compares false
+            is_expired, is_early = (now > until) | (now > end_of_life), since > now
         if expiring := kinds_of(limits.selection, "expiring_kinds"):
-            words = self._lifecycle.kinds
-            codes = [words.index(kind) for kind in expiring if kind in words]
+            kinds = self._lifecycle.kinds
+            codes = [kinds.index(kind) for kind in expiring if kind in kinds]
             is_expired &= np.isin(column("kind")[rows], codes)
         return set_of(rows[is_expired]), set_of(rows[is_early])
 
 
 def of_status(status: Sequence[str]) -> Where:
-    """The condition that a memory's status is one of these."""
-    from oneiros.filters import Where  # noqa: PLC0415 - filters load their conditions
-
-    return Where.from_json({"status": list(status)})
+    """Return the condition that a memory has one of these statuses."""
+    return filters.Where.from_json({"status": list(status)})
 
 
 @lru_cache(maxsize=16)
 def of_kinds(kinds: tuple[str, ...]) -> Where:
-    """The condition that a memory's kind is one of these."""
-    from oneiros.filters import Where  # noqa: PLC0415 - filters load their conditions
-
-    return Where.from_json({"kind": list(kinds)})
-
-
-def _is_given(value: object) -> bool:
-    return value is not None
-
-
-def _is_missing(value: object) -> bool:
-    return value is None
+    """Return the condition that a memory has one of these kinds."""
+    return filters.Where.from_json({"kind": list(kinds)})
 
 
 def _keep(kept: BitMap, rows: Sequence[int], places: Sequence[int]) -> None:
-    """Keep the rows at some places and no others of these rows; no row goes that is to stay."""
-    if len(rows) == 1:  # without making a set of it
+    """Keep the rows at these places and drop the others. No row to keep is absent meanwhile."""
+    if len(rows) == 1:  # the common case, without a set
         if places:
             kept.add(rows[0])
         else:

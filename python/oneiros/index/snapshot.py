@@ -1,11 +1,10 @@
-"""The file of all projections beside the store: a cache, which can always be made again.
+"""The snapshot file next to the store: a cache of all projections that can be rebuilt at any time.
 
-The store names, in a setting, the one file that belongs to it and how that lies on the disk, and the
-file the revision it is of: so a copy of the store, an older one put back, or another store's file is
-never mistaken for it. Checksums are always looked at, those of the vectors and of the graph over them
-when these are first needed; that what they cover makes sense, too, unless
-the file is the very one that was written here. What was forgotten must leave no trace: no file
-outlives it.
+A setting of the store names the one file that belongs to it and its stamp on the disk, and the file
+records its revision of the store. So the file of a copy, of an older store put back or of another
+store is never mistaken for it. Checksums are always verified, those of the vectors and of their
+graph on first use. The contents are validated, too, unless the file is the very one that was
+written here. Forgotten memories must leave no trace, so no file outlives a ``forget``.
 """
 
 from __future__ import annotations
@@ -39,26 +38,26 @@ if TYPE_CHECKING:
 __all__ = ["FEWEST_ROWS", "SnapshotFile"]
 
 FEWEST_ROWS: Final = 2_000
-"""Fewer are projected anew as fast."""
+"""Stores with fewer rows are projected as fast without a file."""
 
-_FORMAT: Final = 5  # another one for any change of what a part holds
-_SHARE_CHANGED: Final = 500  # a file is written anew when one row in so many is another
+_FORMAT: Final = 5  # changes with the content of any part
+_SHARE_CHANGED: Final = 500  # the file is rewritten when one row in this many has changed
 _STATE_NAMES: Final = ("live", "archived", "superseded", "cold", "perishable", "known")
-_NO_SENSE: Final = (SnapshotDamaged, ValueError, TypeError, KeyError, RecursionError)
+_INVALID: Final = (SnapshotDamaged, ValueError, TypeError, KeyError, RecursionError)
 _HEAD, _STATES, _RECORDS, _WORDS, _FIRST_PLACE = range(5)  # the parts
 
 
 def _log() -> logging.Logger:
-    import logging  # noqa: PLC0415 - nothing to say, as a rule
+    import logging  # noqa: PLC0415 - rarely needed
 
     return logging.getLogger(__name__)
 
 
 class SnapshotFile:
-    """Reads and writes the file of one store.
+    """Reads and writes the snapshot of one store.
 
     Args:
-        store_path: the store's file, or ":memory:", which has none beside it.
+        store_path: the store's file, or ":memory:", which has no snapshot.
     """
 
     def __init__(self, store_path: str) -> None:
@@ -67,54 +66,54 @@ class SnapshotFile:
     def load(
         self, reading: Reading, store: Store, projections: Projections, *, on_damage: OnDamage
     ) -> int:
-        """Give new projections what the file holds, if it belongs to this state of the store.
+        """Fill new projections from the file, if it belongs to this state of the store.
 
         Args:
-            reading: the store, at one of its states.
-            store: is read where the file's vectors, which are loaded later, cannot be.
-            projections: new ones.
-            on_damage: is given each memory whose vector cannot be read.
+            reading: one state of the store.
+            store: is read if the vectors of the file, which are loaded later, are damaged.
+            projections: empty projections.
+            on_damage: receives each memory whose vector cannot be read.
 
         Returns:
-            The revision they are of; 0: they are still empty.
+            The revision of the projections; 0: they are still empty.
         """
         token, _, stamp = reading.settings().get(SNAPSHOT_SETTING, "").partition(" ")
         if self.path is None or not token:
             return 0
         made_with = projections.indexes.made_with
         try:
-            held = _core.StoreSnapshot(
+            snapshot = _core.StoreSnapshot(
                 path=self.path, identity=_identity(projections, token), own_stamp=stamp
             )
-            if held.revision > reading.last_revision():
+            if snapshot.revision > reading.last_revision():
                 return 0
-            if reading.erased(held.revision):
+            if reading.erased(snapshot.revision):
                 self.remove()
                 return 0
-            rows = _Rows(held, projections)
-            lexical = made_with.saved(held)
+            rows = _Rows(snapshot, projections)
+            lexical = made_with.saved(snapshot)
         except FileNotFoundError:
             return 0
-        except (*_NO_SENSE, OSError) as error:
-            _log().info("%s: not used, all is read anew: %s", self.path, error)
+        except (*_INVALID, OSError) as error:
+            _log().info("%s: not used, all is rebuilt: %s", self.path, error)
             return 0
         rows.hand_over()
         projections.indexes.take_over(lexical)
         if rows.has_vectors:
             projections.indexes.load_vectors_by(
-                lambda: self._vectors(held, store, projections, rows.has_graph, on_damage)
+                lambda: self._vectors(snapshot, store, projections, rows.has_graph, on_damage)
             )
-        return held.revision
+        return snapshot.revision
 
     def _vectors(
         self,
-        held: _core.StoreSnapshot,
+        snapshot: _core.StoreSnapshot,
         store: Store,
         projections: Projections,
         has_graph: bool,
         on_damage: OnDamage,
     ) -> VectorIndex | None:
-        """Return the vectors of the file; those of the store, if the file's are damaged."""
+        """Return the vectors of the file, or those of the store if the file's are damaged."""
         from oneiros.index.stored_vectors import (  # noqa: PLC0415 - loads NumPy
             kept_vectors,
             stored_vectors,
@@ -122,54 +121,54 @@ class SnapshotFile:
 
         lifecycle, kind = projections.lifecycle, projections.indexes.vector_index
         try:
-            return kept_vectors(held, kind, len(held.ids()), has_graph=has_graph)
+            return kept_vectors(snapshot, kind, len(snapshot.ids()), has_graph=has_graph)
         except SnapshotDamaged as error:
             _log().info("%s: its vectors are read from the store: %s", self.path, error)
         with store.read() as reading:
             return stored_vectors(reading, lifecycle, kind, on_damage)
 
     def save(self, store: Store, projections: Projections, revision: int) -> None:
-        """Write the file, if there is enough in it that the last one has not.
+        """Write the file if it would hold enough that the last one does not.
 
-        Whatever goes wrong: all of it is in the store, and a file that does not belong to it is
+        Failures are logged: the store holds everything, and a file that does not belong to it is
         never read.
 
         Args:
-            store: names the file it trusts.
-            projections: what is to be kept of it; nothing changes it meanwhile.
-            revision: what the projections hold.
+            store: records the file it trusts.
+            projections: the content, which does not change meanwhile.
+            revision: the revision of the projections.
         """
         count, indexes = len(projections.lifecycle.ids), projections.indexes
-        is_little = projections.changed_count * _SHARE_CHANGED < count and not indexes.has_new_graph
+        is_recent = projections.changed_count * _SHARE_CHANGED < count and not indexes.has_new_graph
         if (
             self.path is None
             or count < FEWEST_ROWS
             or indexes.has_erased
             or not projections.row_sets.attributes.is_sure
-            or (is_little and os.path.isfile(self.path))  # noqa: PTH113 - pathlib loads much
+            or (is_recent and os.path.isfile(self.path))  # noqa: PTH113 - pathlib is slow to load
         ):
             return
-        from pathlib import Path  # noqa: PLC0415 - loads much
+        from pathlib import Path  # noqa: PLC0415 - slow to load
 
         vectors = indexes.vectors
-        kept = None if vectors is None else vectors.kept()
+        graph = None if vectors is None else vectors.kept()
         token = os.urandom(16).hex()
-        fresh = f"{self.path}.{token}"
+        unfinished = f"{self.path}.{token}"
         try:
             _core.save_store_snapshot(
                 index=indexes.lexical,
                 columns=projections.lifecycle.columns,
                 ids=list(projections.lifecycle.ids),
-                parts=_parts(projections, has_graph=kept is not None),
+                parts=_parts(projections, has_graph=graph is not None),
                 vectors=None if vectors is None else vectors.column,
-                vector_graph=b"" if kept is None else _graph_part(kept),
-                path=fresh,
+                vector_graph=b"" if graph is None else _graph_part(graph),
+                path=unfinished,
                 identity=_identity(projections, token),
                 revision=revision,
             )
-            with store.write() as transaction:  # in which others cannot put theirs in place
+            with store.write() as transaction:  # keeps others from installing their file
                 if not transaction.erased(revision):
-                    Path(fresh).replace(self.path)
+                    Path(unfinished).replace(self.path)
                     stamp = _core.file_stamp(path=self.path)
                     transaction.set_setting(SNAPSHOT_SETTING, f"{token} {stamp}")
         except (OneirosError, OSError) as error:
@@ -180,20 +179,20 @@ class SnapshotFile:
     def remove(self) -> None:
         """Remove the file."""
         if self.path is not None:
-            from pathlib import Path  # noqa: PLC0415 - loads much
+            from pathlib import Path  # noqa: PLC0415 - slow to load
 
             Path(self.path).unlink(missing_ok=True)
             self._remove_unfinished()
 
     def _remove_unfinished(self) -> None:
-        """Remove what somebody was killed while writing; who still writes only fails to."""
+        """Remove files left by killed writers. A writer still at work fails without harm."""
         assert self.path is not None
-        from glob import escape  # noqa: PLC0415 - load much
-        from pathlib import Path  # noqa: PLC0415
+        from glob import escape  # noqa: PLC0415 - slow to load
+        from pathlib import Path  # noqa: PLC0415 - slow to load
 
         path = Path(self.path)
-        for left in path.parent.glob(f"{escape(path.name)}.*"):
-            left.unlink(missing_ok=True)
+        for unfinished in path.parent.glob(f"{escape(path.name)}.*"):
+            unfinished.unlink(missing_ok=True)
 
 
 def _identity(projections: Projections, token: str) -> str:
@@ -202,49 +201,52 @@ def _identity(projections: Projections, token: str) -> str:
 
 
 class _Rows:
-    """What a snapshot holds of rows, all of it read or checked as far as it must be.
+    """The rows of a snapshot, read or validated as far as necessary.
 
     Raises:
-        SnapshotDamaged, ValueError, TypeError, KeyError, RecursionError: it makes no sense.
+        SnapshotDamaged, ValueError, TypeError, KeyError, RecursionError: the content is invalid.
     """
 
-    def __init__(self, held: _core.StoreSnapshot, projections: Projections) -> None:
+    def __init__(self, snapshot: _core.StoreSnapshot, projections: Projections) -> None:
         self._projections = projections
-        self.columns = held.columns()
-        self.ids = held.ids()
+        self.columns = snapshot.columns()
+        self.ids = snapshot.ids()
         self._count = len(self.ids)
         require_sense(len(self.columns) == self._count, "not as many ids as rows")
-        head = PartReader(held.part(place=_HEAD)).take_json()
+        head = PartReader(snapshot.part(place=_HEAD)).take_json()
         self.has_vectors, self.has_graph = bool(head["has_vectors"]), bool(head["has_graph"])
-        require_sense(self.has_vectors == held.has_vectors, "no vectors where there should be some")
+        is_consistent = self.has_vectors == snapshot.has_vectors
+        require_sense(is_consistent, "no vectors where there should be some")
         places = [tuple(map(str, place)) for place in head["places"]]
-        words = held.part(place=_WORDS)
+        words = snapshot.part(place=_WORDS)
         self._words = {name: _words_of(words, place) for place, name in enumerate(CODE_COLUMNS)}
-        kinds = self._words["kind"]()  # which every search asks for
+        kinds = self._words["kind"]()  # every search needs them
         self._words["kind"] = lambda: kinds
-        self.states = _states(held.part(place=_STATES), self._count)
+        self.states = _states(snapshot.part(place=_STATES), self._count)
         lifecycle = projections.lifecycle
         self.records = StoredRecords(
-            held.part(place=_RECORDS), lambda name: held.column(name=name), lifecycle.stored_word
+            snapshot.part(place=_RECORDS),
+            lambda name: snapshot.column(name=name),
+            lifecycle.stored_word,
         )
         self._sets = {
-            place: _sets_of(held.part(place=_FIRST_PLACE + number), self._count)
+            place: _sets_of(snapshot.part(place=_FIRST_PLACE + number), self._count)
             for number, place in enumerate(places)
         }
-        if not held.is_own:
-            self._check(held)
+        if not snapshot.is_own:
+            self._check(snapshot)
 
     def hand_over(self) -> None:
-        """Give the projections all of it."""
+        """Pass everything to the projections."""
         lifecycle, row_sets = self._projections.lifecycle, self._projections.row_sets
         lifecycle.take_over(self.columns, self.ids, self.records, self._words)
         row_sets.take_over(self.states, self._sets, self.records)
 
-    def _check(self, held: _core.StoreSnapshot) -> None:
-        self.ids.between(0, self._count)  # that they are UTF-8
+    def _check(self, snapshot: _core.StoreSnapshot) -> None:
+        self.ids.between(0, self._count)  # raises unless all are UTF-8
         self.records.check(self._count)
         for name, words in self._words.items():
-            codes = np.asarray(memoryview(held.column(name=CODE_COLUMNS[name])))
+            codes = np.asarray(memoryview(snapshot.column(name=CODE_COLUMNS[name])))
             known = words()
             require_sense(len(set(known)) == len(known), "a word has two codes")
             require_sense(int(codes.max(initial=0)) <= len(known), "a code stands for no word")
@@ -253,7 +255,7 @@ class _Rows:
 
 
 def _parts(projections: Projections, *, has_graph: bool) -> list[bytes]:
-    """What is kept beside the columns, the ids, the lexical index and the vectors."""
+    """Return the parts of the file besides columns, ids, lexical index and vectors."""
     lifecycle, row_sets = projections.lifecycle, projections.row_sets
     attributes = row_sets.attributes
     ids, states, places = list(lifecycle.ids), row_sets.states(), attributes.index.places()
@@ -269,14 +271,14 @@ def _parts(projections: Projections, *, has_graph: bool) -> list[bytes]:
     records = records_part(
         attributes.stored, ids, lifecycle.all_sessions(), attributes.sources(), known.__contains__
     )
-    sets = [_part_of_sets(held) for held in places.values()]
+    sets = [_part_of_sets(rows_by_value) for rows_by_value in places.values()]
     return [head.bytes(), bits.bytes(), records, words.bytes(), *sets]
 
 
-def _graph_part(kept: KeptGraph) -> bytes:
+def _graph_part(graph: KeptGraph) -> bytes:
     from oneiros.index.stored_vectors import graph_part  # noqa: PLC0415 - loads NumPy
 
-    return graph_part(kept)
+    return graph_part(graph)
 
 
 def _part_of_sets(sets: RowsByValue) -> bytes:
@@ -289,7 +291,7 @@ def _part_of_sets(sets: RowsByValue) -> bytes:
 
 
 def _sets_of(part: Buffer, row_end: int) -> Callable[[], RowsByValue]:
-    """What reads the sets of a place."""
+    """Return a function that reads the sets of a place."""
 
     def read() -> RowsByValue:
         reader = PartReader(part)
@@ -300,7 +302,7 @@ def _sets_of(part: Buffer, row_end: int) -> Callable[[], RowsByValue]:
 
 
 def _words_of(part: Buffer, place: int) -> Callable[[], Sequence[str]]:
-    """What reads the words that a field's codes stand for."""
+    """Return a function that reads the words of a field's codes."""
 
     def read() -> Sequence[str]:
         reader = PartReader(part)

@@ -1,4 +1,4 @@
-"""Parts of a snapshot as bytes: arrays and JSON one after the other, taken back with every bound checked."""
+"""Parts of a snapshot as bytes: a sequence of arrays and JSON, read with every bound checked."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Values: TypeAlias = Literal["B", "I", "Q"]
 
 
 def require_sense(holds: object, rule: str) -> None:
-    """Raise SnapshotDamaged unless what is said of a snapshot holds."""
+    """Raise SnapshotDamaged, with the rule as its message, unless the rule holds."""
     if not holds:
         raise SnapshotDamaged(rule)
 
 
 class PartWriter:
-    """Collects what a PartReader takes, in the same order."""
+    """Collects values for a PartReader, in the same order."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
 
     def put(self, values: npt.NDArray[Any]) -> None:
-        """Add an array of one dimension."""
+        """Add an array with one dimension."""
         self.put_bytes(values.tobytes())
 
     def put_bytes(self, data: bytes) -> None:
@@ -41,19 +41,19 @@ class PartWriter:
         self._pieces += [len(data).to_bytes(_ALIGNMENT, "little"), data, padding]
 
     def put_json(self, value: object) -> None:
-        """Add what JSON can hold."""
+        """Add a JSON value."""
         self.put_bytes(json.dumps(value, separators=(",", ":")).encode())
 
     def bytes(self) -> bytes:
-        """Return all of it."""
+        """Return the bytes of all values."""
         return b"".join(self._pieces)
 
 
 class PartReader:
-    """Takes what a PartWriter put.
+    """Reads the values of a PartWriter.
 
     Args:
-        data: the bytes, whatever they are; a buffer of one dimension.
+        data: untrusted bytes, a buffer with one dimension.
     """
 
     def __init__(self, data: Buffer) -> None:
@@ -67,7 +67,7 @@ class PartReader:
             values: "B" for bytes, "I" for uint32, "Q" for uint64.
 
         Raises:
-            SnapshotDamaged: the bytes end before it does, or it ends within a value.
+            SnapshotDamaged: the bytes end before the array does, or it ends within a value.
         """
         size = int.from_bytes(self._next(_ALIGNMENT), "little")
         data = self._next(size)
@@ -76,7 +76,7 @@ class PartReader:
         return data.cast(values)
 
     def take_json(self) -> Any:
-        """Return the next value that was put as JSON.
+        """Return the next JSON value.
 
         Raises:
             SnapshotDamaged: it cannot be read.
@@ -88,7 +88,7 @@ class PartReader:
             raise SnapshotDamaged(msg) from error
 
     def end(self) -> None:
-        """Raise SnapshotDamaged unless all was taken."""
+        """Raise SnapshotDamaged unless everything was read."""
         require_sense(self._at == len(self._data), "a part is longer than what it holds")
 
     def _next(self, count: int) -> memoryview:

@@ -21,10 +21,10 @@ __all__ = ["CODE_COLUMNS", "StoredIdsByRow", "StoredRecords", "StoredRowsById", 
 
 
 class StoredIdsByRow:
-    """Reads as a list of ids by row: the snapshot's, then later ones.
+    """A list of ids by row: the snapshot's, followed by later ones.
 
     Args:
-        stored: what the snapshot holds.
+        stored: the ids in the snapshot.
     """
 
     def __init__(self, stored: _core.StoredIds) -> None:
@@ -56,7 +56,7 @@ class StoredIdsByRow:
         return self._stored.of(rows)
 
     def __setitem__(self, row: int, id: str) -> None:
-        """Give a row another id. REQUIRES: of a stored row, the empty one."""
+        """Set the id of a row. REQUIRES: for a row of the snapshot, the empty id."""
         if row >= self._stored_count:
             self._later[row - self._stored_count] = id
         else:
@@ -71,21 +71,21 @@ class StoredIdsByRow:
         yield from self._later
 
     def __delitem__(self, rows: slice) -> None:
-        """Drop the last ids. REQUIRES: none of a stored row."""
+        """Drop the last ids. REQUIRES: none belongs to a row of the snapshot."""
         first, _, _ = rows.indices(len(self))
         assert first >= self._stored_count
         del self._later[first - self._stored_count :]
 
     def extend(self, ids: Iterable[str]) -> None:
-        """Add ids of later rows."""
+        """Append the ids of later rows."""
         self._later.extend(ids)
 
 
 class StoredRowsById:
-    """Reads as a dict of rows by id: the snapshot's, and later ones.
+    """A dict of rows by id: the snapshot's and later ones.
 
     Args:
-        stored: what the snapshot holds.
+        stored: the ids in the snapshot.
     """
 
     def __init__(self, stored: _core.StoredIds) -> None:
@@ -111,7 +111,7 @@ class StoredRowsById:
         return self._stored.find(id) if row is None and id not in self._erased else row
 
     def pop(self, id: str, otherwise: None) -> int | None:
-        """Take an id out and return its row, or None."""
+        """Remove an id and return its row, or None."""
         row = self._later.pop(id, None)
         if row is None and id not in self._erased:
             row = self._stored.find(id)
@@ -120,7 +120,7 @@ class StoredRowsById:
         return otherwise if row is None else row
 
     def update(self, rows: Iterable[tuple[str, int]]) -> None:
-        """Add later ids. REQUIRES: none of them has a row."""
+        """Add later ids. REQUIRES: none has a row."""
         self._later.update(rows)
 
 
@@ -134,18 +134,18 @@ CODE_COLUMNS: Final = {
     "project": "project_code",
     "session": "session_code",
 }
-"""The columns that hold codes, by the field whose words they stand for."""
+"""The columns of codes, by the field that has the words."""
 
 _FIELDS: Final = 3  # sessions, tags, metadata
 
 
 class StoredRecords:
-    """The rows of a snapshot, read one by one as they are asked for; never changed.
+    """The rows of a snapshot, read one by one on demand and never changed.
 
     Args:
-        part: what :func:`records_part` made.
-        column: gives a column as it was saved.
-        word: gives the word that a field's code stands for.
+        part: the bytes made by :func:`records_part`.
+        column: returns a column as saved.
+        word: returns the word of a field's code.
     """
 
     def __init__(
@@ -180,12 +180,12 @@ class StoredRecords:
                     parse(text)
 
     def __iter__(self) -> Iterator[tuple[int, str | None, str | None, str | None]]:
-        """Yield row, sessions, tags and metadata of those that have any, as JSON."""
+        """Yield row, sessions, tags and metadata as JSON, for the rows that have any."""
         for place, row in enumerate(self._rows.tolist()):
             yield row, self._text(place, 0), self._text(place, 1), self._text(place, 2)
 
     def holds(self, row: int) -> bool:
-        """Return whether a row is one of the snapshot's."""
+        """Return whether a row belongs to the snapshot."""
         return row < len(self._codes["kind"])
 
     def word(self, name: str, row: int) -> str | None:
@@ -199,12 +199,12 @@ class StoredRecords:
         return list(map(word_of.__getitem__, codes))
 
     def with_records(self, rows: Rows) -> list[bool]:
-        """Return of each row whether it may have sessions, tags or metadata."""
+        """Return for each row whether it may have sessions, tags or metadata."""
         found: list[bool] = np.isin(rows, np.asarray(self._rows)).tolist()
         return found
 
     def sessions(self, row: int) -> frozenset[str]:
-        """Return the sessions that have seen a row's memory."""
+        """Return the sessions that recalled the memory of a row."""
         text = self._of(row, 0)
         return frozenset() if text is None else sessions_of(text)
 
@@ -237,29 +237,29 @@ def records_part(
     sources: Mapping[int, tuple[str | None, str | None]],
     is_known: Callable[[int], bool],
 ) -> bytes:
-    """Return what :class:`StoredRecords` reads.
+    """Return the bytes that :class:`StoredRecords` reads.
 
     Args:
-        former: what the last snapshot held.
-        ids: by row; the rows without one are left out.
-        sessions: of the rows of which they differ from it.
-        sources: tags and metadata of the rows of which they may differ.
+        former: the records of the previous snapshot.
+        ids: by row; rows without an id are left out.
+        sessions: for the rows whose sessions differ from the previous snapshot.
+        sources: tags and metadata for the rows that may differ from it.
         is_known: whether a row has attributes now.
     """
-    held: dict[int, list[str | None]] = {}
-    for row, seen_by, tags, metadata in former or ():
+    records: dict[int, list[str | None]] = {}
+    for row, sessions_text, tags, metadata in former or ():
         is_same = row not in sources and is_known(row)
-        held[row] = [seen_by, tags if is_same else None, metadata if is_same else None]
+        records[row] = [sessions_text, tags if is_same else None, metadata if is_same else None]
     for row, (tags, metadata) in sources.items():
-        if tags is not None or metadata is not None or row in held:
-            held.setdefault(row, [None, None, None])[1:] = tags, metadata
+        if tags is not None or metadata is not None or row in records:
+            records.setdefault(row, [None, None, None])[1:] = tags, metadata
     for row, names in sessions.items():
-        if names or row in held:
-            held.setdefault(row, [None, None, None])[0] = (
+        if names or row in records:
+            records.setdefault(row, [None, None, None])[0] = (
                 json_text(sorted(names)) if names else None
             )
-    rows = sorted(row for row, texts in held.items() if ids[row] and any(texts))
-    texts = [(text or "").encode() for row in rows for text in held[row]]
+    rows = sorted(row for row, texts in records.items() if ids[row] and any(texts))
+    texts = [(text or "").encode() for row in rows for text in records[row]]
     part = PartWriter()
     part.put(np.array(rows, np.uint32))
     part.put(np.cumsum([len(text) for text in texts], dtype=np.uint64))

@@ -1,4 +1,4 @@
-"""The vectors of a snapshot's rows, and the graph over them, as parts of its file."""
+"""The vectors of a snapshot's rows and their graph, as parts of its file."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ __all__ = ["graph_of", "graph_part", "kept_vectors", "stored_vectors"]
 _WIDEST: Final = 2**16
 
 
-def graph_part(kept: KeptGraph) -> bytes:
+def graph_part(graph: KeptGraph) -> bytes:
     """Return the part that :func:`graph_of` reads."""
     part = PartWriter()
-    links, has_bits = kept.links, kept.live is not None
-    numbers = [kept.dimension, links.entry, links.laid_out_count, has_bits]
+    links, has_bits = graph.links, graph.live is not None
+    numbers = [graph.dimension, links.entry, links.laid_out_count, has_bits]
     part.put(np.array(numbers, np.uint64))
     part.put(links.levels)
     part.put(links.neighbours)
-    part.put(kept.heads)
-    part.put(kept.rows)
-    part.put(np.empty(0, np.uint8) if kept.live is None else kept.live)
-    part.put(kept.hashes)
-    part.put(kept.dead_vectors)
+    part.put(graph.heads)
+    part.put(graph.rows)
+    part.put(np.empty(0, np.uint8) if graph.live is None else graph.live)
+    part.put(graph.hashes)
+    part.put(graph.dead_vectors)
     return part.bytes()
 
 
 def graph_of(part: Buffer, row_end: int) -> KeptGraph:
-    """Return a part's graph, over its bytes.
+    """Return the graph of a part, as views of its bytes.
 
     Args:
-        part: the bytes, whatever they are.
-        row_end: how many rows the snapshot has.
+        part: untrusted bytes.
+        row_end: the number of rows in the snapshot.
 
     Raises:
-        SnapshotDamaged, ValueError: it makes no sense.
+        SnapshotDamaged, ValueError: the part is invalid.
     """
     reader = PartReader(part)
     dimension, entry, laid_out_count, has_bits = _taken(reader, np.uint64).tolist()
@@ -66,7 +66,7 @@ def graph_of(part: Buffer, row_end: int) -> KeptGraph:
     dead = _taken(reader, np.float32)
     reader.end()
     require_sense(len(dead) % dimension == 0, "a part's vector ends early")
-    kept = KeptGraph(
+    graph = KeptGraph(
         dimension=dimension,
         links=Links(levels, neighbours, entry, laid_out_count),
         heads=heads,
@@ -75,8 +75,8 @@ def graph_of(part: Buffer, row_end: int) -> KeptGraph:
         hashes=hashes,
         dead_vectors=dead.reshape(-1, dimension),
     )
-    kept.require_sense(row_end)
-    return kept
+    graph.require_sense(row_end)
+    return graph
 
 
 def _taken(reader: PartReader, dtype: type[np.generic]) -> npt.NDArray[Any]:
@@ -85,21 +85,21 @@ def _taken(reader: PartReader, dtype: type[np.generic]) -> npt.NDArray[Any]:
 
 
 def kept_vectors(
-    held: _core.StoreSnapshot, kind: Kind, row_end: int, *, has_graph: bool
+    snapshot: _core.StoreSnapshot, kind: Kind, row_end: int, *, has_graph: bool
 ) -> VectorIndex:
-    """Return an index over a snapshot's vectors, which are mapped, and its graph, which is read later.
+    """Return an index over the mapped vectors of a snapshot. Its graph is read later.
 
     Args:
-        held: the snapshot.
-        kind: of the index.
-        row_end: how many rows the snapshot has.
-        has_graph: whether it has a graph.
+        snapshot: the snapshot.
+        kind: the kind of index.
+        row_end: the number of rows in the snapshot.
+        has_graph: whether the snapshot has a graph.
 
     Raises:
-        SnapshotDamaged: the vectors are not as they were written.
+        SnapshotDamaged: the vectors are damaged.
     """
-    column = held.vectors()
-    if not held.is_own:
+    column = snapshot.vectors()
+    if not snapshot.is_own:
         rows = column.rows()
         require_sense(len(rows) == 0 or int(rows[-1]) < row_end, "a vector of no row")
     read_graph = None
@@ -107,31 +107,31 @@ def kept_vectors(
 
         def read_graph() -> KeptGraph:
             try:
-                kept = graph_of(held.vector_graph(), row_end)
+                graph = graph_of(snapshot.vector_graph(), row_end)
             except SnapshotDamaged as error:
                 raise ValueError(str(error)) from error
-            if kept.dimension != column.dimension:
+            if graph.dimension != column.dimension:
                 msg = "graph: expected the vectors' width"
                 raise ValueError(msg)
-            return kept
+            return graph
 
-    return VectorIndex.over(column, kind, read_graph, is_trusted=held.is_own)
+    return VectorIndex.over(column, kind, read_graph, is_trusted=snapshot.is_own)
 
 
 def stored_vectors(
     reading: Reading, lifecycle: Lifecycle, kind: Kind, on_damage: OnDamage
 ) -> VectorIndex | None:
-    """Return an index of the vectors that the store has of rows; None: it has none.
+    """Return an index of the vectors in the store; None: it has none.
 
     Args:
-        reading: the store.
-        lifecycle: holds the rows.
-        kind: of the index.
-        on_damage: is given each memory whose vector cannot be read.
+        reading: one state of the store.
+        lifecycle: the rows.
+        kind: the kind of index.
+        on_damage: receives each memory whose vector cannot be read.
     """
     index: VectorIndex | None = None
 
-    def hold(rows: Sequence[int], blobs: Sequence[bytes], sequences: Sequence[int]) -> None:
+    def add(rows: Sequence[int], blobs: Sequence[bytes], sequences: Sequence[int]) -> None:
         nonlocal index
         if not rows:
             return
@@ -147,7 +147,7 @@ def stored_vectors(
                 on_damage(Damaged(sequences[0], lifecycle.ids[rows[0]], str(error)))
                 return
             for row, blob, sequence in zip(rows, blobs, sequences, strict=True):
-                hold([row], [blob], [sequence])
+                add([row], [blob], [sequence])
             return
         index.add(np.array(rows, np.uint32), matrix)
 
@@ -156,7 +156,7 @@ def stored_vectors(
         sequences = np.array(list(blob_of), np.int64)
         rows = lifecycle.rows_of_sequences(sequences)
         places, blobs = np.flatnonzero(rows >= 0), list(blob_of.values())
-        hold(
+        add(
             rows[places].tolist(),
             [blobs[place] for place in places.tolist()],
             sequences[places].tolist(),

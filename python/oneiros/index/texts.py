@@ -1,8 +1,12 @@
-"""The normalised texts of memories, in the core by rows. Source: docs/systems/omega.md O3, O18, O26; house.md H7, H9."""
+"""Normalised texts of memories by row.
+
+Source: docs/systems/omega.md O3, O18, O26; docs/systems/house.md H7, H9.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from array import array
 from functools import cache
 from itertools import islice
@@ -38,19 +42,19 @@ __all__ = [
 
 
 _MARKS: Final = ".!?…‼⁇⁈⁉؟"
-# Each run of marks is tried once, at its beginning, and never gone back over.
+# Possessive: each run of marks is matched once, from its start, without backtracking.
 _END: Final = rf"(?<![{_MARKS}])[{_MARKS}]++(?=[\"'”’»)\]]*+(?:\s|$))|[。！？]+|\n+"  # noqa: RUF001
-_compiled = cache(re.compile)  # when it is first needed
+_compiled = cache(re.compile)  # compiles on first use
 _ASKS: Final = frozenset("?？؟⁇⁈⁉")  # noqa: RUF001
 
 
 def asking_share(text: str) -> float:
-    """Return the share of a text's characters that stand in sentences which end by a question mark.
+    """Return the share of a text's characters that belong to questions.
 
-    A sentence ends with a run of marks (``.``, ``!``, ``?`` and their like) before white space, with
-    closing quotes or brackets between them or none, or at the text's end; with an ideographic mark;
-    or with its line. It asks if a question mark is in that run. Its marks are part of it. In time
-    linear in the text's length.
+    A sentence ends with a run of marks (``.``, ``!``, ``?`` and the like) before white space or the
+    end of the text, with optional closing quotes or brackets between; with an ideographic mark; or
+    with its line. It is a question if the run contains a question mark. The marks belong to the
+    sentence. Takes time linear in the length of the text.
 
     Returns:
         From 0 to 1; 0 for an empty text.
@@ -73,32 +77,30 @@ _PLAIN: Final = QueryWords()
 
 
 def normalised(text: str) -> str:
-    """Return the text in NFKC, then in lower case."""
+    """Return the text in NFKC and then lower case."""
     if text.isascii():
         return text.lower()
-    import unicodedata  # noqa: PLC0415 - a library of its own, for texts beyond ASCII
 
     wide = unicodedata.normalize("NFKC", text)
     if "Σ" in wide and "`" in wide:
-        # Sigma has another small letter at the end of a word. Python does not end a word at a
-        # backtick, but the canonical form, which is derived from this text, has a blank there.
+        # Sigma has a special lower case at the end of a word. For Python a backtick does not end a
+        # word, but the canonical form, derived from this text, has a blank there.
         return "`".join(part.lower() for part in wide.split("`"))
     return wide.lower()
 
 
 def canonical(text: str) -> str:
-    """Return the canonical form: no markdown, underscores, line ends or capitals. O26."""
+    """Return the canonical form: without markdown, underscores, line ends and capitals. O26."""
     return _core.canonical_form(text=normalised(text))
 
 
 def is_normalised_by_letter(text: str) -> bool:
-    """Return whether cutting the text gives the same before and after it is normalised.
+    """Return whether cutting the text gives the same before and after normalisation.
 
     Lower case changes the length of ``İ``, and turns ``Σ`` into one of two letters.
     """
     if text.isascii():
         return True
-    import unicodedata  # noqa: PLC0415 - as above
 
     return unicodedata.is_normalized("NFKC", text) and "İ" not in text and "Σ" not in text
 
@@ -108,11 +110,11 @@ def words_of(query: str, rule: QueryWords | None = None) -> list[str]:
 
     Args:
         query: the text.
-        rule: how it is cut; None: into runs of letters, digits and underscores, of three characters
-            or more, each once.
+        rule: how to cut it; None: into distinct runs of three or more letters, digits and
+            underscores.
 
     Returns:
-        Words that are normalised or become so by :func:`normalised`.
+        Words that are normalised, or become so by :func:`normalised`.
     """
     rule = _PLAIN if rule is None else rule
     if rule.cut == "white_space":
@@ -137,7 +139,7 @@ def words_of(query: str, rule: QueryWords | None = None) -> list[str]:
 def stem_of(word: str, suffixes: Sequence[str]) -> str:
     """Return the word without the first suffix that fits and leaves three characters. O18.
 
-    If none does, return the word itself.
+    If none fits, return the word.
     """
     for suffix in suffixes:
         if word.endswith(suffix) and len(word) - len(suffix) >= _LEAST_STEM:
@@ -146,13 +148,13 @@ def stem_of(word: str, suffixes: Sequence[str]) -> str:
 
 
 def stemmed(words: Iterable[str], suffixes: Sequence[str]) -> list[str]:
-    """Return the words, each without the longest suffix that fits, once and in order. H7."""
+    """Return the distinct words in order, each without the longest suffix that fits. H7."""
     longest_first = sorted(suffixes, key=len, reverse=True)
     return list(dict.fromkeys(stem_of(word, longest_first) for word in words))
 
 
 class MemoryTexts:
-    """A projection of the store's texts and tags, read from it when they are first asked for.
+    """A projection of the store's texts and tags, read on first use.
 
     One writer at a time (the engine's lock); many readers.
 
@@ -163,17 +165,15 @@ class MemoryTexts:
     def __init__(self, lifecycle: Lifecycle) -> None:
         self._lifecycle = lifecycle
         self._column: _core.TextColumn | None = None
-        # By row, as in oneiros.index.indexes: only another text is copied anew.
+        # By row, as in oneiros.index.indexes: a text is copied again only if its digest differs.
         self._digests = array("q")
-        # Rows whose text gives another result if it is cut before it is normalised.
         self._uneven = BitMap()
-        # Texts and tags in lower case alone, of the rows where NFKC makes a difference. O20.
         self._lowered = _core.TextColumn()
         self._composed = BitMap()
 
     @property
     def are_read(self) -> bool:
-        """Whether the store's texts are here."""
+        """Whether the store's texts were read."""
         return self._column is not None
 
     @property
@@ -184,23 +184,23 @@ class MemoryTexts:
 
     @property
     def lowered(self) -> _core.TextColumn:
-        """Texts and tags in lower case alone, of the rows where NFKC makes a difference. O20."""
+        """Texts and tags in lower case only, for the rows where NFKC makes a difference. O20."""
         return self._lowered
 
     @property
     def uneven(self) -> BitMap:
-        """The rows whose text gives another result if it is cut before it is normalised."""
+        """The rows whose text gives another result if it is cut before normalisation."""
         return self._uneven
 
     @property
     def resident_bytes(self) -> int:
-        """Bytes held, room for more among them; 0 before they are read."""
+        """Allocated bytes, spare room included; 0 before the texts are read."""
         if self._column is None:
             return 0
         return self._column.resident_bytes + self._lowered.resident_bytes
 
     def read(self, batches: Iterable[Sequence[tuple[int, str, str | None]]]) -> None:
-        """Take the texts of all live memories. Those of memories without a row come again.
+        """Read the texts of all live memories, except those without a row, which are applied later.
 
         Args:
             batches: sequence number, text, and tags as JSON.
@@ -212,22 +212,24 @@ class MemoryTexts:
         for batch in batches:
             sequences = np.array([sequence for sequence, _, _ in batch], np.int64)
             rows = self._lifecycle.rows_of_sequences(sequences).tolist()
-            texts = [held[1:] for held, row in zip(batch, rows, strict=True) if row >= 0]
+            texts = [
+                (text, tags) for (_, text, tags), row in zip(batch, rows, strict=True) if row >= 0
+            ]
             self._put(column, [row for row in rows if row >= 0], texts)
         self._column = column
 
     def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
-        """Bring texts to what the store says; before they are read, do nothing."""
+        """Bring the texts into line with the store; do nothing before they are read."""
         column = self._column
         if column is None or not rows:
             return
         self._make_room(rows)
         gone: list[int] = []
         changed: dict[int, tuple[str, str | None]] = {}
-        said = zip(
+        cells = zip(
             rows, memories["deleted_at"], memories["text"], memories["tags_json"], strict=True
         )
-        for row, deleted_at, text, tags in said:
+        for row, deleted_at, text, tags in cells:
             if deleted_at is not None:
                 gone.append(row)
                 changed.pop(row, None)
@@ -241,7 +243,7 @@ class MemoryTexts:
         self._put(column, list(changed), list(changed.values()))
 
     def delete(self, rows: npt.NDArray[np.uint32]) -> None:
-        """Drop the texts of rows; before texts are read, do nothing."""
+        """Drop the texts of rows; do nothing before texts are read."""
         if self._column is not None:
             numbers = rows.tolist()
             self._make_room(numbers)
@@ -273,31 +275,33 @@ class MemoryTexts:
         if not rows:
             return
         self._make_room(rows)
-        for row in rows:  # a digest stands only while the column is known to hold its text
+        for row in rows:  # a digest is set only while the column surely holds its text
             self._digests[row] = 0
-        held = [(text, "" if tags is None else "\n".join(tags_of(tags))) for text, tags in texts]
-        normal = [(normalised(text), normalised(tags)) for text, tags in held]
+        pairs = [(text, "" if tags is None else "\n".join(tags_of(tags))) for text, tags in texts]
+        normal = [(normalised(text), normalised(tags)) for text, tags in pairs]
         column.write(
             rows=rows, texts=[text for text, _ in normal], tags=[tags for _, tags in normal]
         )
-        self._put_lowered(rows, held, normal)
-        pairs = list(zip(rows, texts, strict=True))
+        self._put_lowered(rows, pairs, normal)
+        text_of_row = list(zip(rows, texts, strict=True))
         self._uneven -= BitMap(rows)
-        self._uneven |= BitMap(row for row, (text, _) in pairs if not is_normalised_by_letter(text))
-        for row, (text, tags) in pairs:
+        self._uneven |= BitMap(
+            row for row, (text, _) in text_of_row if not is_normalised_by_letter(text)
+        )
+        for row, (text, tags) in text_of_row:
             self._digests[row] = _digest(text, tags)
 
     def _put_lowered(
         self,
         rows: Sequence[int],
-        held: Sequence[tuple[str, str]],
+        pairs: Sequence[tuple[str, str]],
         normal: Sequence[tuple[str, str]],
     ) -> None:
         self._erase_lowered(rows)
         composed = {
             row: lowered
-            for row, (text, tags), same in zip(rows, held, normal, strict=True)
-            if (lowered := (text.lower(), tags.lower())) != same
+            for row, (text, tags), normalised_pair in zip(rows, pairs, normal, strict=True)
+            if (lowered := (text.lower(), tags.lower())) != normalised_pair
         }
         if composed:
             self._lowered.write(
@@ -317,22 +321,25 @@ def word_overlaps(
     among: npt.NDArray[np.bool_],
     groups: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.float64]:
-    """Return the largest Jaccard of each row's words with another's of its group, shape (n,), 0 to 1.
+    """Return the largest Jaccard similarity of each row's words with another row's of its group.
 
     A word is one that :func:`oneiros.index.texts.words_of` finds.
 
     Args:
         column: the core's texts.
-        rows: whose; one without a text shares nothing.
-        among: which rows they are compared with, one value a row.
-        groups: every row's.
+        rows: the rows; one without a text has no overlap.
+        among: which rows they are compared with, one value per row.
+        groups: the group of every row.
+
+    Returns:
+        Shape (n,), 0 to 1.
     """
     if not len(rows):
         return np.zeros(0)
-    asked = groups[rows]
-    others = np.flatnonzero(among & np.isin(groups, asked)).astype(np.uint32)
+    own_groups = groups[rows]
+    others = np.flatnonzero(among & np.isin(groups, own_groups)).astype(np.uint32)
     return column.largest_word_overlaps(
-        rows=rows, groups=asked, among=others, among_groups=groups[others]
+        rows=rows, groups=own_groups, among=others, among_groups=groups[others]
     )
 
 

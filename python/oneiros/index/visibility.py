@@ -21,47 +21,47 @@ __all__ = ["BackAgain", "Limits", "Reach", "Visible"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a search may return, as it was asked and as the profile says.
+    """The limits of a search, from its arguments and its profile.
 
     Source: docs/systems/fields.md, "Hidden from recall"; docs/systems/cognitive.md C7.
     """
 
     selection: Selection
-    """What the profile hides."""
+    """The profile's rules for hidden memories."""
     where: Where | None
     """A further condition."""
     status: Sequence[str] | None
-    """These statuses and no other, archived ones too if named; None hides archived."""
+    """Only memories with these statuses, archived ones if named; None hides archived ones."""
     now: float
     """Seconds."""
     valid_at: float | None = None
-    """What was valid then, whatever the profile hides; None: now, where the profile asks."""
+    """Only memories valid then, whatever the profile hides; None: now, if the profile asks."""
     includes_expired: bool = False
-    """What is past its validity stays."""
+    """Whether expired memories stay."""
     is_deep: bool = False
-    """What is superseded comes back, of whatever tier. Source: docs/systems/cognitive.md C4, C6."""
+    """Whether superseded memories return, of any tier. Source: docs/systems/cognitive.md C4, C6."""
     includes_lapsed: bool = False
-    """In deep recall what is past its validity comes back, too."""
+    """Whether deep recall also returns expired memories."""
 
     @property
     def penalises_lapsed(self) -> bool:
-        """Whether what is past its validity comes back, and counts less for it."""
+        """Whether expired memories return with a penalty."""
         is_hidden = self.judges_validity and not self.includes_expired
         return self.is_deep and self.includes_lapsed and is_hidden
 
     @property
     def judges_validity(self) -> bool:
-        """Whether anything is hidden for its validity."""
+        """Whether validity hides any memory."""
         return self.selection.hide_expired or self.valid_at is not None
 
     @property
     def moment(self) -> float:
-        """When memories are to be valid, seconds."""
+        """The time at which memories must be valid, seconds."""
         return self.now if self.valid_at is None else self.valid_at
 
 
 class Reach(NamedTuple):
-    """Where links may lead a search."""
+    """The rows to which links may lead a search."""
 
     associations: Associations
     bits: npt.NDArray[np.uint8] | None
@@ -69,11 +69,11 @@ class Reach(NamedTuple):
 
 
 class BackAgain(NamedTuple):
-    """The rows that come back in deep recall."""
+    """The rows that deep recall brings back."""
 
     superseded: BitMap
     lapsed: BitMap
-    """Past their validity."""
+    """Rows past their validity."""
 
     @property
     def lapsed_rows(self) -> npt.NDArray[np.uint32]:
@@ -81,7 +81,7 @@ class BackAgain(NamedTuple):
         return np.array(self.lapsed.to_array(), np.uint32)
 
     def hold(self, row: int) -> bool:
-        """Return whether it came back."""
+        """Return whether deep recall brought a row back."""
         return row in self.superseded or row in self.lapsed
 
 
@@ -89,15 +89,15 @@ class Visible(NamedTuple):
     """The rows that one search may return."""
 
     bits: npt.NDArray[np.uint8] | None
-    """Packed bits; None: every row the indexes hold."""
+    """Packed bits; None: every row in the indexes."""
     row_count: int
     bounds_count: int
-    """Live rows within the bounds of who asks: all, or those of a scope."""
+    """Live rows in the scope of the caller."""
     reach: Reach | None = None
-    """Where links of what is found may lead; None: none are followed."""
+    """The rows to which links may lead; None: no links are followed."""
 
     def letting_in(self, row: int) -> Visible:
-        """Return these rows and one more, which the indexes hold."""
+        """Return these rows and one more row of the indexes."""
         if self.bits is None or row // 8 >= len(self.bits):
             return self
         bits = self.bits.copy()

@@ -1,1 +1,1 @@
-"""Oneiros beside other libraries, each imported when it is asked for."""
+"""Integrations with other libraries, each imported on first use."""

@@ -1,4 +1,4 @@
-"""The graph of memories in networkx and rustworkx, there and back; GraphML by way of networkx.
+"""Export of memories and links to networkx and rustworkx, and import of links from them.
 
 Both libraries are optional: ``pip install 'oneiros[graphs]'``.
 """
@@ -26,18 +26,18 @@ _EXTRA = "graphs"
 def to_networkx(mind: Memories, *, where: Where | None = None, now: Time | None = None) -> Any:
     """Return memories and the links between them as a ``networkx.Graph``.
 
-    Nodes are ids, with ``kind`` and ``created_at`` (seconds UTC); edges have ``weight`` (what is
-    left of it), ``kind``, ``created_at`` and, where the two were found together,
-    ``co_retrieved_at``. ``networkx.write_graphml`` takes it as it is.
+    Nodes are ids, with ``kind`` and ``created_at`` (seconds UTC). Edges have ``weight`` (decayed to
+    ``now``), ``kind``, ``created_at`` and, if both were retrieved together, ``co_retrieved_at``.
+    ``networkx.write_graphml`` accepts the result.
 
     Args:
         mind: an engine, or a scope of one.
-        where: which memories; default: all.
-        now: for what is left of the weights, as in ``mind.add``.
+        where: the memories to export; default: all.
+        now: time for the decay of weights, as in ``mind.add``.
 
     Raises:
         ImportError: networkx is not installed.
-        TypeError, ValueError: another argument breaks its rule.
+        TypeError, ValueError: an invalid argument.
     """
     _require_mind(mind)
     graph = needed("networkx", _EXTRA).Graph()
@@ -49,22 +49,22 @@ def to_networkx(mind: Memories, *, where: Where | None = None, now: Time | None 
 def to_rustworkx(mind: Memories, *, where: Where | None = None, now: Time | None = None) -> Any:
     """Return memories and the links between them as a ``rustworkx.PyGraph``.
 
-    The payload of a node is ``{"id": ..., "kind": ..., "created_at": ...}``, that of an edge what
-    :func:`to_networkx` says.
+    The payload of a node is ``{"id": ..., "kind": ..., "created_at": ...}``; that of an edge is a
+    dict of the attributes in :func:`to_networkx`.
 
     Args:
         mind: an engine, or a scope of one.
-        where: which memories; default: all.
-        now: for what is left of the weights.
+        where: the memories to export; default: all.
+        now: time for the decay of weights, as in ``mind.add``.
 
     Raises:
         ImportError: rustworkx is not installed.
-        TypeError, ValueError: another argument breaks its rule.
+        TypeError, ValueError: an invalid argument.
     """
     _require_mind(mind)
     graph = needed("rustworkx", _EXTRA).PyGraph(multigraph=False)
     nodes = dict(_nodes(mind, where))
-    numbers = graph.add_nodes_from([{"id": id, **held} for id, held in nodes.items()])
+    numbers = graph.add_nodes_from([{"id": id, **fields} for id, fields in nodes.items()])
     number_of = dict(zip(nodes, numbers, strict=True))
     edges = [
         (number_of[a], number_of[link.id], _edge(link)) for a, link in mind.links(where, now=now)
@@ -74,27 +74,28 @@ def to_rustworkx(mind: Memories, *, where: Where | None = None, now: Time | None
 
 
 def add_links(mind: Memories, graph: Any, *, weight: str = "weight", kind: str = "kind") -> int:
-    """Link memories as a graph's edges do, in one transaction: all of them or none.
+    """Link memories by the edges of a graph, in one transaction.
 
     Args:
-        mind: an engine, or a scope of one; it has the memories already.
-        graph: of networkx, its nodes ids; or of rustworkx, its nodes ids or mappings with ``"id"``.
-            Edges from a node to itself are refused; of several between two the last counts.
-        weight: the attribute that holds an edge's weight, in (0, 1]; 0.5 where there is none.
-        kind: the attribute that holds its kind; "explicit" where there is none.
+        mind: an engine, or a scope of one, that contains the memories.
+        graph: a networkx graph whose nodes are ids, or a rustworkx graph whose nodes are ids or
+            mappings with ``"id"``. Self-loops are refused; of parallel edges the last counts.
+        weight: attribute with an edge's weight, in (0, 1]; 0.5 if an edge has none.
+        kind: attribute with an edge's kind; "explicit" if an edge has none.
 
     Returns:
-        How many links were made, or made anew.
+        The number of links created or replaced.
 
     Raises:
         UnknownMemory: no live memory has the id.
-        TypeError, ValueError: no graph of these libraries, or an edge breaks a link's rules.
+        TypeError, ValueError: not a graph of these libraries, or an invalid edge.
     """
     _require_mind(mind)
     require_utf8("weight", weight)
     require_utf8("kind", kind)
     edges = (
-        (a, b, held.get(weight, 0.5), held.get(kind, "explicit")) for a, b, held in _edges(graph)
+        (a, b, attributes.get(weight, 0.5), attributes.get(kind, "explicit"))
+        for a, b, attributes in _edges(graph)
     )
     return mind.link_many(edges)
 
@@ -112,21 +113,20 @@ def _nodes(mind: Memories, where: Where | None) -> Iterator[tuple[str, dict[str,
 
 
 def _edge(link: Link) -> dict[str, Any]:
-    """An edge's attributes; none that is not there, which GraphML could not hold."""
-    held = {name: value for name, value in asdict(link).items() if value is not None}
-    del held["id"]
-    return held
+    """Return an edge's attributes, without None values, which GraphML cannot represent."""
+    attributes = {name: value for name, value in asdict(link).items() if value is not None}
+    del attributes["id"]
+    return attributes
 
 
 def _edges(graph: Any) -> Iterator[tuple[Any, Any, dict[str, Any]]]:
     library = type(graph).__module__.partition(".")[0]
     if library == "networkx":
-        for a, b, held in graph.edges(data=True):
-            yield a, b, held
+        yield from graph.edges(data=True)
     elif library == "rustworkx":
         ids = dict(zip(graph.node_indices(), map(_id_of, graph.nodes()), strict=True))
-        for a, b, held in graph.weighted_edge_list():
-            yield ids[a], ids[b], held if isinstance(held, dict) else {}
+        for a, b, payload in graph.weighted_edge_list():
+            yield ids[a], ids[b], payload if isinstance(payload, dict) else {}
     else:
         msg = f"graph: expected one of networkx or rustworkx, got {type(graph).__name__}"
         raise TypeError(msg)

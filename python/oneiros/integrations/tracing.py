@@ -1,4 +1,4 @@
-"""Searches as OpenTelemetry spans, one a search and one a stage. Install ``oneiros[tracing]``."""
+"""OpenTelemetry spans of searches and their stages. Install ``oneiros[tracing]``."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ _MS: Final = 1_000_000  # nanoseconds
 
 
 class Spans:
-    """Makes spans of searches: ``oneiros.Engine("agent.db", watch=Spans())``.
+    """Creates spans of searches: ``oneiros.Engine("agent.db", watch=Spans())``.
 
-    A search is a span "oneiros.search" (of several at once "oneiros.search_many", with one such
-    span each below it), current while it runs, so that what an embedder or a reranker traces hangs
-    below it. Below it each stage of ``response.trace`` is a span "oneiros." and its name. Attributes:
-    ``oneiros.profile``, ``oneiros.profile_hash``, ``oneiros.results``, ``oneiros.abstained``; of a
-    stage ``oneiros.candidates``, ``oneiros.survivors``, ``oneiros.note`` where there is one, and where
-    a language model was asked ``gen_ai.usage.input_tokens`` and ``gen_ai.usage.output_tokens``.
+    A search is a span "oneiros.search"; ``search_many`` is a span "oneiros.search_many" with one
+    such span per query. The span is current while the search runs, so that spans of an embedder or
+    a reranker become its children. Each stage of ``response.trace`` is a child "oneiros.<stage>".
+
+    Attributes of a search are ``oneiros.profile``, ``oneiros.profile_hash``, ``oneiros.results``
+    and ``oneiros.abstained``. Those of a stage are ``oneiros.candidates``, ``oneiros.survivors``,
+    ``oneiros.note`` if it has a note, and ``gen_ai.usage.input_tokens`` and
+    ``gen_ai.usage.output_tokens`` if it called a language model.
 
     Args:
-        tracer: an OpenTelemetry tracer; default: the global provider's, called "oneiros".
-        with_query: record what was asked, too, as ``oneiros.search.query``: it may be private.
+        tracer: an OpenTelemetry tracer; default: the global provider's, named "oneiros".
+        with_query: also record the query, which may be private, as ``oneiros.search.query``.
 
     Raises:
         ImportError: opentelemetry-api is not installed.
@@ -45,11 +47,11 @@ class Spans:
 
     @contextmanager
     def searching(self, method: str) -> Iterator[Callable[[Sequence[SearchResponse]], None]]:
-        """Hold a span open while a search runs; what it gives is told the answers."""
+        """Open a span for a search; yields a function that takes the responses."""
         began = time_ns()
         with self._tracer.start_as_current_span(f"oneiros.{method}", start_time=began) as span:
 
-            def tell(responses: Sequence[SearchResponse]) -> None:
+            def describe(responses: Sequence[SearchResponse]) -> None:
                 if not span.is_recording():
                     return
                 if method == "search":
@@ -58,21 +60,21 @@ class Spans:
                 span.set_attribute("oneiros.queries", len(responses))
                 for response in responses:
                     start = max(began, time_ns() - int(response.trace.total_ms * _MS))
-                    one = self._tracer.start_span("oneiros.search", start_time=start)
-                    with self._api.use_span(one, end_on_exit=True):
-                        self._describe(one, response, start)
+                    child = self._tracer.start_span("oneiros.search", start_time=start)
+                    with self._api.use_span(child, end_on_exit=True):
+                        self._describe(child, response, start)
 
-            yield tell
+            yield describe
 
     def _describe(self, span: Any, response: SearchResponse, began: int) -> None:
-        """Give a search's span its attributes, and below it the spans of its stages."""
+        """Set the attributes of a search's span, and create the spans of its stages."""
         span.set_attribute("oneiros.profile", response.profile)
         span.set_attribute("oneiros.profile_hash", response.profile_hash)
         span.set_attribute("oneiros.results", len(response))
         span.set_attribute("oneiros.abstained", response.abstained)
         if self._with_query:
             span.set_attribute("oneiros.search.query", response.query)
-        # A stage lasts from the end of the one before it to its own, and the last ends now.
+        # Only durations are known: lay the stages out back to back, none ending later than now.
         end = max(began, time_ns())
         start = max(began, end - int(response.trace.total_ms * _MS))
         for stage in response.trace.stages:

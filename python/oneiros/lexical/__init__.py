@@ -1,3 +1,3 @@
-"""The standalone BM25 index: texts in, ids and scores out."""
+"""A standalone BM25 index that stores no texts: it returns ids and scores."""
 
 from __future__ import annotations

@@ -1,4 +1,13 @@
-"""The analyzers of a lexical index, by name."""
+"""The analyzers of a lexical index, by name.
+
+``"simple"`` and ``"cjk"`` (the same) split text into words, ``"code"`` splits identifiers too. The
+others are named after a Snowball stemmer (``"english"``, ``"german"``, ...): they split
+identifiers, drop stop words and stem.
+
+    >>> from oneiros import analyzers
+    >>> [name for name in analyzers.NAMES if name in ("simple", "code", "english")]
+    ['simple', 'code', 'english']
+"""
 
 from __future__ import annotations
 
@@ -19,23 +28,23 @@ ENGLISH: Final = (
     *("it", "no", "not", "of", "on", "or", "such", "that", "the", "their", "then", "there"),
     *("these", "they", "this", "to", "was", "will", "with", "i", "e.g", "i.e"),
 )
-"""The 33 words in wide use since Lucene's first English analyzer, and three that word breaks of at
-least two letters would drop: "i", "e.g", "i.e"."""
+"""The 33 words in wide use since Lucene's first English analyzer, plus "i", "e.g" and "i.e", which
+word breaks of at least two letters would drop."""
 
 LISTED: Final = (
     *("arabic", "catalan", "czech", "danish", "dutch", "finnish", "french", "german", "hindi"),
     *("hungarian", "indonesian", "italian", "norwegian", "polish", "portuguese", "russian"),
     *("spanish", "swedish"),
 )
-"""Languages whose list in the package ``stop-words`` is taken. Not so its ancient Greek, its Turkish
-and Romanian without their letters, nor its Persian, which holds nouns, verbs and digits."""
+"""Languages whose list in the package ``stop-words`` is used. Left out: ancient Greek, Turkish and
+Romanian (spelled without their letters) and Persian (contains nouns, verbs and digits)."""
 
 
 def of(language: str) -> list[str]:
-    """Return the stop words of a language; none where no good list is known.
+    """Return the stop words of a language; empty if there is no good list.
 
     Raises:
-        ImportError: the list is in a package that is not installed; the message says which.
+        ImportError: the list needs a package that is not installed; the message names it.
     """
     if language == "english":
         return list(ENGLISH)
@@ -47,12 +56,12 @@ def of(language: str) -> list[str]:
 
 if TYPE_CHECKING:
     NAMES: Final[tuple[str, ...]] = ()
-    """Every name that :func:`make` knows."""
+    """Every name that :func:`make` accepts."""
 
 _WORDS: Final = ("simple", "code", "cjk")
 
 _OTHER_STEMS: Final = {"porter": "english", "dutch_porter": "dutch"}
-"""Second stemmers of a language."""
+"""Alternative stemmers, with their language."""
 
 
 def make(name: str) -> _core.Analyzer:
@@ -63,8 +72,8 @@ def make(name: str) -> _core.Analyzer:
 
     Raises:
         ValueError: no analyzer has this name.
-        ImportError: the language's stop words, or its stems, are in a package that is not
-            installed; the message says what to install.
+        ImportError: the stop words or the stemmer need a package that is not installed; the
+            message says what to install.
     """
     if name in _WORDS:
         is_code = name == "code"
@@ -81,7 +90,7 @@ def make(name: str) -> _core.Analyzer:
 
 
 def identity(name: str) -> str:
-    """Return what terms depend on beside the text: equal strings mean equal terms.
+    """Return an identity of the analyzer: equal strings mean that equal texts give equal terms.
 
     Args:
         name: as for :func:`make`.
@@ -100,17 +109,17 @@ def __getattr__(name: str) -> tuple[str, ...]:
 
 
 def _languages(analyzer: str) -> list[str]:
-    """Return the names of the analyzers that take stems, sorted."""
+    """Return the names of the analyzers that stem, sorted."""
     return sorted(_stemmers(analyzer).algorithms())
 
 
 def _stemmers(analyzer: str) -> Any:
-    """Return PyStemmer's module, imported for the first analyzer that takes stems.
+    """Import PyStemmer.
 
-    On a free-threaded interpreter its import may turn the interpreter's lock on.
+    Not at the top: on a free-threaded interpreter the import may enable the GIL.
 
     Args:
-        analyzer: named in the error.
+        analyzer: name for the error message.
 
     Raises:
         ImportError: it is not installed.
@@ -127,9 +136,9 @@ def _stemmers(analyzer: str) -> Any:
 
 
 def _snowball(algorithm: str) -> Callable[[list[str]], list[str]]:
-    """Return the stems of a list of words by Snowball, callable from any thread."""
-    # A Stemmer works in a buffer of its own, so each thread has one: no lock that a fork could leave
-    # held. Each word is asked for once, the vocabulary keeps the answer: no cache here.
+    """Return a function that stems a list of words by Snowball, callable from any thread."""
+    # A Stemmer is not thread-safe. One per thread needs no lock, which a fork could leave acquired.
+    # The vocabulary keeps the stem of each word, so no cache is needed here.
     local = threading.local()
     stemmers = _stemmers(algorithm)
 

@@ -1,4 +1,4 @@
-"""``LexicalIndex``: texts in, ids and BM25 scores out."""
+"""``LexicalIndex``: a BM25 index over texts by id."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ from oneiros.lexical.options import (
     checked_number,
     checked_reading,
     checked_tags,
-    checked_text,
     checked_texts,
     checked_weights,
     open_saved,
 )
 from oneiros.lexical.rows import IdRows
 from oneiros.model.calls import named_calls
-from oneiros.model.validation import file_name
+from oneiros.model.validation import file_name, require_text
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.runtime.locks import fork_safe_lock
 from oneiros.runtime.threads import require_threads
@@ -42,13 +41,13 @@ __all__ = ["PUBLISHED_DELTA", "Hits", "LexicalIndex", "SearchedTexts"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hits:
-    """What a search found, best first; ties in order of insertion."""
+    """The results of a search, best first; ties in order of insertion."""
 
     ids: npt.NDArray[Any]
-    """Shape (n,); int64 while every id of the index is an int, else objects."""
+    """Shape (n,); int64 if every id of the index is an int, else objects."""
 
     scores: npt.NDArray[np.float64]
-    """Shape (n,), falling. Robertson's and ATIRE's may be 0, Robertson's below 0."""
+    """Shape (n,), descending; 0 is possible with "robertson" and "atire", < 0 with "robertson"."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -59,7 +58,7 @@ class Hits:
 
 
 class SearchedTexts:
-    """Texts that can be searched."""
+    """The search methods of an index."""
 
     _core: _core.LexicalIndex
     _rows: IdRows
@@ -73,26 +72,32 @@ class SearchedTexts:
         syntax: str = "plain",
         minimum_should_match: int = 0,
     ) -> Hits:
-        """Return the best ``k`` texts that hold a word of the query.
+        """Return the ``k`` best texts that match a word of the query.
 
         Args:
-            query: any str of at most 64 KiB of UTF-8 and 1,024 distinct words. A word asked for
-                twice counts twice.
-            k: how many at most, from 0.
-            where: the ids that may be found (unknown ones do no harm); None for all. Scores are
-                the same with and without.
-            syntax: ``"plain"``: the query is words, nothing in it is syntax. ``"query"``: it may
-                have signs, phrases, prefixes and fields (``+must -not "a phrase" pre* title:x``),
-                as docs/query_syntax.md tells; what does not parse is words.
-            minimum_should_match: how many words, phrases and prefixes without a sign a text must
-                match; one anyway, if none has the sign ``+``.
+            query: at most 64 KiB of UTF-8 and 1,024 distinct words. A repeated word counts twice.
+            k: the maximum number of hits, >= 0.
+            where: the ids to search in (unknown ids are ignored); None for all. The filter does not
+                change scores.
+            syntax: ``"plain"``: the query is words only. ``"query"``: it may have signs, phrases,
+                prefixes and fields (``+must -not "a phrase" pre* title:x``), as documented in
+                docs/query_syntax.md; whatever does not parse is read as words.
+            minimum_should_match: how many of the words, phrases and prefixes without a sign a text
+                must match; at least one if none has the sign ``+``.
 
         Raises:
             TypeError: the query is no str, ``k`` or ``minimum_should_match`` no int, or ``where``
                 no collection of ids.
-            ValueError: ``k`` or ``minimum_should_match`` is below 0, or the syntax unknown.
+            ValueError: ``k`` or ``minimum_should_match`` is below 0, or the syntax is unknown.
             QueryTooLarge: the query is over a limit.
-            TextEncodingError: the query holds lone surrogates.
+            TextEncodingError: the query contains lone surrogates.
+
+        >>> import oneiros
+        >>> index = oneiros.LexicalIndex()
+        >>> index.add_many([1, 2], ["green tea", "black coffee"])
+        0
+        >>> index.search("tea").ids.tolist()
+        [1]
         """
         count = checked_count(k, "k", least=0)
         rows, scores, _ = self._core.search(
@@ -113,12 +118,12 @@ class SearchedTexts:
         syntax: str = "plain",
         minimum_should_match: int = 0,
     ) -> list[Hits]:
-        """Return :meth:`search` of each query, the same for any number of threads.
+        """Run :meth:`search` for each query. The number of threads does not change the results.
 
         Args:
             queries: as for :meth:`search`.
-            k: how many at most for each, from 0.
-            threads: 1 to 256; more than 64 are not used.
+            k: the maximum number of hits per query, >= 0.
+            threads: 1 to 256; at most 64 are used.
             where: as for :meth:`search`.
             syntax: as for :meth:`search`.
             minimum_should_match: as for :meth:`search`.
@@ -127,7 +132,14 @@ class SearchedTexts:
             TypeError: as :meth:`search`.
             ValueError: as :meth:`search`, or ``threads`` is out of range.
             QueryTooLarge: a query is over a limit.
-            TextEncodingError: a query holds lone surrogates.
+            TextEncodingError: a query contains lone surrogates.
+
+        >>> import oneiros
+        >>> index = oneiros.LexicalIndex()
+        >>> index.add_many(["a", "b"], ["green tea", "black coffee"])
+        0
+        >>> [hits.ids.tolist() for hits in index.search_many(["tea", "coffee"])]
+        [['a'], ['b']]
         """
         rows, scores, offsets, _ = self._core.search_many(
             queries=checked_texts(queries, "queries"),
@@ -151,22 +163,29 @@ class SearchedTexts:
         syntax: str = "plain",
         minimum_should_match: int = 0,
     ) -> npt.NDArray[np.float64]:
-        """Return the exact score of given texts: the bits that :meth:`search` gives each.
+        """Score given texts for a query, bit for bit as :meth:`search` does.
 
         Args:
             query: as for :meth:`search`.
-            ids: whose texts to score; an id may come twice.
+            ids: ids of the texts to score; duplicates are allowed.
             syntax: as for :meth:`search`.
             minimum_should_match: as for :meth:`search`.
 
         Returns:
-            Shape (n,); 0 where the text does not match, or the id has no text.
+            Shape (n,); 0 for a text that does not match and for an unknown id.
 
         Raises:
             TypeError: the query is no str, or ``ids`` no collection of ids.
             ValueError: an id is out of range, or as :meth:`search`.
             QueryTooLarge: the query is over a limit.
-            TextEncodingError: the query (or an id) holds lone surrogates.
+            TextEncodingError: the query or an id contains lone surrogates.
+
+        >>> import oneiros
+        >>> index = oneiros.LexicalIndex()
+        >>> index.add_many([1, 2], ["green tea", "black coffee"])
+        0
+        >>> index.score("tea", [1, 2]).round(3).tolist()
+        [0.315, 0.0]
         """
         checked = checked_ids(ids, "ids")
         scores = np.zeros(len(checked), dtype=np.float64)
@@ -181,7 +200,7 @@ class SearchedTexts:
         return scores
 
     def _allowed(self, where: Collection[Id] | None) -> npt.NDArray[np.uint8] | None:
-        """Return the rows of the ids as packed bits."""
+        """Return the rows of the ids as packed bits; None for all."""
         if where is None:
             return None
         known = self._rows.known(checked_ids(where, "where"))
@@ -192,29 +211,36 @@ class SearchedTexts:
 
 @named_calls("LexicalIndex")
 class LexicalIndex(SearchedTexts):
-    """Texts by id, found by their words and ranked by BM25.
+    """A full-text index over texts by id, ranked by BM25.
 
-    A text is found as soon as :meth:`add` returns. A score depends on nothing but the texts that
-    are there: not on the order they came in, nor on what was there before. Thread-safe: searches
-    run side by side, also beside one that writes.
+    A text is searchable as soon as :meth:`add` returns. Scores depend only on the texts in the
+    index, not on the order in which they were added or on deleted ones. Thread-safe: searches run
+    in parallel, also during a write.
 
     Args:
         variant: ``"lucene"`` (without the constant factor k1 + 1), ``"robertson"``, ``"atire"``,
             ``"bm25plus"`` (or ``"bm25+"``) or ``"bm25l"``, each as in Kamphuis et al., "Which BM25
             do you mean?" (ECIR 2020), table 1.
-        k1: how slowly repeats of a word stop counting, from 0 to 1e100.
-        b: how much long texts are held back, from 0 to 1.
-        analyzer: a name of :data:`oneiros.lexical.analyzers.NAMES`; :mod:`oneiros.lexical.analyzers` tells them.
-        delta: what a match is worth at least, from 0 to 1e100; of ``"bm25plus"`` (1.0 unless given)
-            and ``"bm25l"`` (0.5) only.
+        k1: saturation of repeated words, 0 to 1e100; with larger values repeats count more.
+        b: strength of the length normalisation, 0 to 1.
+        analyzer: one of :data:`oneiros.analyzers.NAMES`.
+        delta: lower bound of a match, 0 to 1e100; only for ``"bm25plus"`` (default 1.0) and
+            ``"bm25l"`` (default 0.5).
         fields: whether texts may have a title and tags (BM25F).
-        title_weight: how much a word of the title counts beside one of the text, which counts 1; a
-            multiple of 0.25 from 0.25 to 8. Default: 2.
-        tags_weight: the same of a word of the tags. Default: 1.5.
+        title_weight: weight of a word in the title, relative to 1 for the text; a multiple of 0.25
+            from 0.25 to 8. Default: 2.
+        tags_weight: weight of a word in the tags, likewise. Default: 1.5.
 
     Raises:
         ValueError: an unknown variant or analyzer, a number out of its range, a ``delta`` for a
             variant that has none, or a weight for an index without fields.
+
+    >>> import oneiros
+    >>> index = oneiros.LexicalIndex(fields=True)
+    >>> index.add("ada", "She likes green tea.", title="Ada")
+    0
+    >>> [id for id, score in index.search("ada's teas")]
+    ['ada']
     """
 
     def __init__(
@@ -229,8 +255,8 @@ class LexicalIndex(SearchedTexts):
         title_weight: float | None = None,
         tags_weight: float | None = None,
     ) -> None:
-        checked_text(variant, "variant")
-        checked_text(analyzer, "analyzer")
+        require_text("variant", variant)
+        require_text("analyzer", analyzer)
         if delta is not None and variant not in PUBLISHED_DELTA:
             msg = f"delta: only bm25plus and bm25l have one, got {delta!r} for {variant!r}"
             raise ValueError(msg)
@@ -249,7 +275,7 @@ class LexicalIndex(SearchedTexts):
         )
         self._core = self._made_with.new_index()
         self._write_lock = fork_safe_lock()
-        self._rows = IdRows()  # whether a row has a text, the core knows
+        self._rows = IdRows()  # the core keeps which rows have a text
 
     def __len__(self) -> int:
         """Return the number of texts."""
@@ -259,7 +285,7 @@ class LexicalIndex(SearchedTexts):
         try:
             row = self._rows.row_of(checked_id(id, "id"))
         except (TypeError, ValueError):
-            return False  # 1.0 and True are no ids
+            return False  # for example 1.0 and True, which cannot be ids
         return row is not None and self._core.contains(row=row)
 
     def __repr__(self) -> str:
@@ -267,17 +293,20 @@ class LexicalIndex(SearchedTexts):
 
     @property
     def nbytes(self) -> int:
-        """Memory held, in bytes: each allocation, but not what it costs the allocator."""
+        """Memory used, in bytes: the sum of all allocations, without allocator overhead."""
         return self._core.resident_bytes + self._rows.nbytes
 
     def stats(self) -> dict[str, Any]:
-        """Return how large the index is, and whether its upkeep goes well.
+        """Return the size of the index and the state of its background merges.
 
         Returns:
-            ``texts`` and ``segments``, how many there are; ``bytes``, what each part holds in
-            memory, together :attr:`nbytes` as it was then; ``merge_error``, why the last merge in
-            the background failed, None if it did not: nothing is lost by that, and the next one
-            tries again, but searches slow down with the number of segments.
+            ``texts`` and ``segments``: counts. ``bytes``: memory per part, the sum being
+            :attr:`nbytes`. ``merge_error``: why the last background merge failed, or None. A failed
+            merge loses nothing and is retried, but more segments make searches slower.
+
+        >>> import oneiros
+        >>> oneiros.LexicalIndex().stats()["texts"]
+        0
         """
         return {
             "texts": len(self),
@@ -289,22 +318,29 @@ class LexicalIndex(SearchedTexts):
     def add(
         self, id: Id, text: str, title: str | None = None, tags: Sequence[str] | None = None
     ) -> int:
-        """Add a text, or put it in place of the id's former one.
+        """Add a text, replacing the id's previous one.
 
         Args:
-            id: an int of 64 bits or a str. 1 and "1" are two ids.
-            text: any str of at most 32 MiB of UTF-8; an empty one counts as a text, too.
-            title: the same; None for none. Needs an index with fields, as do tags.
-            tags: any strs; None for none.
+            id: a 64-bit int or a str. 1 and "1" are different ids.
+            text: at most 32 MiB of UTF-8; may be empty.
+            title: same limit; None for none. Title and tags need an index with ``fields=True``.
+            tags: a sequence of str; None for none.
 
         Returns:
-            How many words were longer than 256 bytes and were cut to that.
+            The number of words longer than 256 bytes, which are cut to that length.
 
         Raises:
             TypeError: the id is neither int nor str, the text or title no str, or the tags no
                 sequence of str.
             ValueError: the id is out of range, a field too long, or the index has no fields.
-            TextEncodingError: the text (or the id) holds lone surrogates.
+            TextEncodingError: the text or the id contains lone surrogates.
+
+        >>> import oneiros
+        >>> index = oneiros.LexicalIndex()
+        >>> index.add("ada", "green tea")
+        0
+        >>> "ada" in index
+        True
         """
         id = checked_id(id, "id")
         fields: dict[str, str] = {}
@@ -329,18 +365,31 @@ class LexicalIndex(SearchedTexts):
         titles: Sequence[str | None] | None = None,
         tags: Sequence[Sequence[str] | None] | None = None,
     ) -> int:
-        """Add many texts; an id that comes twice has its last text.
+        """Add many texts. If an id is repeated, its last text is stored.
 
-        Nothing is added if an argument is wrong. Ctrl-C ends the call between two texts: what came
-        before is in.
+        Nothing is added if an argument is wrong. Ctrl-C stops the call between two texts and keeps
+        those already added.
+
+        Args:
+            ids: as for :meth:`add`.
+            texts: one per id.
+            titles: one per id, None for none.
+            tags: one sequence per id, None for none.
 
         Returns:
-            How many words were longer than 256 bytes and were cut to that.
+            The number of words longer than 256 bytes, which are cut to that length.
 
         Raises:
-            TypeError: as :meth:`add`, naming the place.
-            ValueError: as :meth:`add`, naming the place; or the lengths differ.
-            TextEncodingError: as :meth:`add`, naming the place.
+            TypeError: as :meth:`add`, naming the position.
+            ValueError: as :meth:`add`, naming the position; or the lengths differ.
+            TextEncodingError: as :meth:`add`, naming the position.
+
+        >>> import oneiros
+        >>> index = oneiros.LexicalIndex()
+        >>> index.add_many(range(2), ["green tea", "black coffee"])
+        0
+        >>> len(index)
+        2
         """
         checked = checked_ids(ids, "ids")
         given = checked_texts(texts, "texts")
@@ -355,8 +404,8 @@ class LexicalIndex(SearchedTexts):
         if tags is not None:
             self._require_fields("tags")
             fields["tags"] = [
-                "" if one is None else checked_tags(one, f"tags[{place}]")
-                for place, one in enumerate(checked_texts(tags, "tags"))
+                "" if words is None else checked_tags(words, f"tags[{place}]")
+                for place, words in enumerate(checked_texts(tags, "tags"))
             ]
         with self._write_lock:
             try:
@@ -367,11 +416,16 @@ class LexicalIndex(SearchedTexts):
                 raise
 
     def delete(self, id: Id) -> bool:
-        """Delete a text; return False if there is none of this id.
+        """Delete a text and return whether there was one.
 
         Raises:
             TypeError: the id is neither int nor str.
             ValueError: the id is out of range.
+
+        >>> import oneiros
+        >>> index = oneiros.LexicalIndex()
+        >>> index.delete("ada")
+        False
         """
         id = checked_id(id, "id")
         with self._write_lock:
@@ -383,7 +437,11 @@ class LexicalIndex(SearchedTexts):
         return is_deleted
 
     def seal(self) -> None:
-        """Move fresh texts to where they are packed for search; happens by itself, too."""
+        """Pack recently added texts for faster search. This also happens automatically.
+
+        >>> import oneiros
+        >>> oneiros.LexicalIndex().seal()
+        """
         self._core.seal()
 
     def _require_fields(self, name: str) -> None:
@@ -392,27 +450,33 @@ class LexicalIndex(SearchedTexts):
             raise ValueError(msg)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the texts' index to a file that :meth:`open` maps: whole or not at all.
+        """Write the index to a file for :meth:`open`, atomically.
 
-        The file is readable by its owner only. Texts may be added meanwhile; they are not in it.
+        The file is readable by its owner only. Texts added during the call are not included.
 
         Raises:
-            OSError: it cannot be written; what was there before is there still.
+            OSError: the file cannot be written; an existing file is unchanged.
+
+        >>> import tempfile, oneiros
+        >>> path = tempfile.mkdtemp() + "/index"
+        >>> oneiros.LexicalIndex().save(path)
+        >>> len(oneiros.LexicalIndex.open(path))
+        0
         """
         with self._write_lock:
             self._made_with.save(self._core, file_name("path", path), self._rows.packed())
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> LexicalIndex:
-        """Return an index over a file that :meth:`save` wrote, in milliseconds.
+        """Open a file that :meth:`save` wrote by mapping it, in milliseconds.
 
-        It is the index that was saved, settings and ids included, and may be changed; the file is
-        not. While the index lives, the file may be replaced or removed, but not written into.
+        The index has the saved settings and ids. It may be changed, which does not change the file.
+        While the index is in use, the file may be replaced or removed, but not written to.
 
         Raises:
-            SnapshotDamaged: the file is damaged, or another version made it, or another version of
-                the stemmer or of the stop words. Index the texts anew.
-            OSError: it cannot be read.
+            SnapshotDamaged: the file is damaged or comes from another version of Oneiros, of the
+                stemmer or of the stop words. Rebuild the index from the texts.
+            OSError: the file cannot be read.
         """
         made_with, core, packed = open_saved(file_name("path", path))
         rows = IdRows.unpacked(packed)
@@ -425,7 +489,7 @@ class LexicalIndex(SearchedTexts):
         return index
 
     def _forget_missing(self, ids: list[Id]) -> None:
-        """Forget the ids whose texts did not get in."""
+        """Forget the ids whose texts were not added."""
         for id in ids:
             row = self._rows.row_of(id)
             if row is not None and not self._core.contains(row=row):

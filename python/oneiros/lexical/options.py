@@ -1,4 +1,4 @@
-"""The arguments of a lexical index, checked, and the file that it is saved to."""
+"""Checks of a lexical index's arguments, its settings, and the file that stores it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from oneiros.errors import SnapshotDamaged, TextEncodingError
 from oneiros.lexical import analyzers
 from oneiros.model.validation import (
     as_float,
-    encoded,
     index_of,
     is_scalar_array,
     not_an_integer,
     require_flag,
+    require_text,
+    require_utf8,
 )
 from oneiros.runtime.dataclasses import dataclass, fields
 
@@ -50,7 +51,7 @@ INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 
 def checked_number(value: object, name: str) -> float:
-    """Return a real number as a float; TypeError if it is none."""
+    """Return a real number as a float; raise TypeError for anything else."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         msg = f"{name}: must be a number, got {type(value).__name__}"
         raise TypeError(msg)
@@ -58,7 +59,7 @@ def checked_number(value: object, name: str) -> float:
 
 
 def checked_id(id: object, name: str) -> Id:
-    """Return an id as an int of 64 bits or a str, else raise TypeError or ValueError."""
+    """Return an id as a 64-bit int or a str; raise TypeError or ValueError for anything else."""
     if isinstance(id, str):
         try:
             id.encode()
@@ -77,9 +78,9 @@ def checked_id(id: object, name: str) -> Id:
 
 
 def checked_ids(ids: Collection[Id] | npt.NDArray[Any], name: str) -> list[Id]:
-    """Return many ids; an error names the place."""
-    is_one = isinstance(ids, str | bytes) or is_scalar_array(ids)
-    if is_one or not isinstance(ids, Collection | np.ndarray):
+    """Return ids as a list. Errors name the position."""
+    is_scalar = isinstance(ids, str | bytes) or is_scalar_array(ids)
+    if is_scalar or not isinstance(ids, Collection | np.ndarray):
         msg = f"{name}: must be a collection of ids, got {type(ids).__name__}"
         raise TypeError(msg)
     items = ids.tolist() if isinstance(ids, np.ndarray) else ids
@@ -100,7 +101,7 @@ def checked_ids(ids: Collection[Id] | npt.NDArray[Any], name: str) -> list[Id]:
 def checked_weights(
     fields: object, given: Mapping[str, object], default: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the weights of an index's fields, none if it has no fields."""
+    """Return the weights of an index's fields; empty if it has no fields."""
     if require_flag("fields", fields):
         return {
             name: default[name] if weight is None else checked_number(weight, name)
@@ -113,16 +114,8 @@ def checked_weights(
     return {}
 
 
-def checked_text(text: object, name: str) -> str:
-    """Return a str; TypeError if it is none."""
-    if not isinstance(text, str):
-        msg = f"{name}: expected str, got {type(text).__name__}"
-        raise TypeError(msg)
-    return text
-
-
 class QueryOptions(TypedDict):
-    """How the core reads a query."""
+    """Keyword arguments of the core that define how a query is parsed."""
 
     syntax: str
     minimum_should_match: int
@@ -132,31 +125,33 @@ _PLAIN: Final = QueryOptions(syntax="plain", minimum_should_match=0)
 
 
 def checked_reading(syntax: object, minimum_should_match: object) -> QueryOptions:
-    """Return how a query is read; which syntaxes there are, the core knows."""
+    """Return the options of a query. The core checks the name of the syntax."""
     if syntax == "plain" and type(minimum_should_match) is int and minimum_should_match == 0:
         return _PLAIN
     least = checked_count(minimum_should_match, "minimum_should_match", least=0)
-    encoded("syntax", checked_text(syntax, "syntax"))
+    require_utf8("syntax", syntax)
     return QueryOptions(syntax=str(syntax), minimum_should_match=least)
 
 
 def checked_tags(tags: Sequence[str], name: str) -> str:
-    """Return the tags as the core takes them, one a line."""
+    """Return the tags as the core expects them: one string with a line per tag."""
     items = checked_texts(tags, name)
-    return "\n".join(checked_text(tag, f"{name}[{place}]") for place, tag in enumerate(items))
+    for place, tag in enumerate(items):
+        require_text(f"{name}[{place}]", tag)
+    return "\n".join(items)
 
 
 def checked_texts(texts: Sequence[T], name: str) -> list[T]:
-    """Return the texts as a list; what is in it, the core checks."""
-    is_one = isinstance(texts, str | bytes) or is_scalar_array(texts)
-    if is_one or not isinstance(texts, Sequence | np.ndarray):
+    """Return the texts as a list. The core checks its items."""
+    is_scalar = isinstance(texts, str | bytes) or is_scalar_array(texts)
+    if is_scalar or not isinstance(texts, Sequence | np.ndarray):
         msg = f"{name}: must be a sequence of str, got {type(texts).__name__}"
         raise TypeError(msg)
     return list(texts)
 
 
 def checked_count(value: object, name: str, *, least: int) -> int:
-    """Return an int from ``least`` up, cut to 64 bits."""
+    """Return an int >= ``least``, clamped to 64 bits."""
     if type(value) is int and least <= value <= INT64_MAX:
         return value
     if isinstance(value, np.bool_):
@@ -171,7 +166,7 @@ def checked_count(value: object, name: str, *, least: int) -> int:
 def _index(value: Any, rule: str) -> int:
     try:
         return operator.index(value)
-    except TypeError:  # an array of several has the method, too
+    except TypeError:  # arrays have __index__ too
         msg = f"{rule}, got {type(value).__name__}"
         raise TypeError(msg) from None
 
@@ -180,7 +175,7 @@ PUBLISHED_DELTA: Final = {"bm25plus": 1.0, "bm25+": 1.0, "bm25l": 0.5}
 """Lower bound of a match, by variant: Lv and Zhai (2011)."""
 
 FIELD_WEIGHTS: Final = {"title_weight": 2.0, "tags_weight": 1.5}
-"""How much a word of a field counts beside one of the text, unless told otherwise."""
+"""Default weight of a word in a field, relative to 1 for the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +192,7 @@ class MadeWith:
 
     @property
     def has_fields(self) -> bool:
-        """Whether titles and tags are told from the text."""
+        """Whether titles and tags are indexed as fields."""
         return self.title_weight is not None or self.tags_weight is not None
 
     def __str__(self) -> str:
@@ -208,42 +203,31 @@ class MadeWith:
         return text
 
     def identity(self, **others: object) -> str:
-        """Return all that the index of given texts depends on.
+        """Return everything besides the texts that determines the index, as JSON.
 
         Args:
-            **others: what else a file is to be told from others by.
+            **others: further values that distinguish one file from another.
         """
-        own = {one.name: getattr(self, one.name) for one in fields(self)}
-        held = {**own, "analysis": analyzers.identity(self.analyzer), **others}
-        return json.dumps(held, sort_keys=True)
+        settings = {field.name: getattr(self, field.name) for field in fields(self)}
+        identity = {**settings, "analysis": analyzers.identity(self.analyzer), **others}
+        return json.dumps(identity, sort_keys=True)
+
+    def _core_arguments(self) -> dict[str, Any]:
+        """Return the settings as keyword arguments of the core, with a new analyzer."""
+        settings = {field.name: getattr(self, field.name) for field in fields(self)}
+        return settings | {"analyzer": analyzers.make(self.analyzer)}
 
     def new_index(self) -> _core.LexicalIndex:
-        """Return an index without a text."""
-        return _core.LexicalIndex(
-            analyzer=analyzers.make(self.analyzer),
-            variant=self.variant,
-            k1=self.k1,
-            b=self.b,
-            delta=self.delta,
-            title_weight=self.title_weight,
-            tags_weight=self.tags_weight,
-        )
+        """Return an empty index."""
+        return _core.LexicalIndex(**self._core_arguments())
 
     def saved(self, snapshot: _core.StoreSnapshot) -> _core.LexicalIndex:
-        """Return the index of a store's snapshot, saved by these settings.
+        """Return the index of a store's snapshot that was saved with these settings.
 
         Raises:
-            SnapshotDamaged: it makes no sense.
+            SnapshotDamaged: the index in the snapshot is damaged.
         """
-        return snapshot.lexical_index(
-            analyzer=analyzers.make(self.analyzer),
-            variant=self.variant,
-            k1=self.k1,
-            b=self.b,
-            delta=self.delta,
-            title_weight=self.title_weight,
-            tags_weight=self.tags_weight,
-        )
+        return snapshot.lexical_index(**self._core_arguments())
 
     def save(
         self,
@@ -261,22 +245,14 @@ class MadeWith:
         )
 
     def open(self, path: str) -> tuple[_core.LexicalIndex, bytes]:
-        """Return the index and the attachment of a file saved by these settings.
+        """Return the index and the attachment of a file that was saved with these settings.
 
         Raises:
-            SnapshotDamaged: it is damaged, or was saved by others.
-            OSError: it cannot be read.
+            SnapshotDamaged: the file is damaged or was saved with other settings.
+            OSError: the file cannot be read.
         """
         index, attachment, _ = _core.open_lexical_index(
-            path=path,
-            identity=self.identity(),
-            analyzer=analyzers.make(self.analyzer),
-            variant=self.variant,
-            k1=self.k1,
-            b=self.b,
-            delta=self.delta,
-            title_weight=self.title_weight,
-            tags_weight=self.tags_weight,
+            path=path, identity=self.identity(), **self._core_arguments()
         )
         return index, attachment
 
@@ -289,15 +265,15 @@ def open_saved(path: str) -> tuple[MadeWith, _core.LexicalIndex, bytes]:
     """
     identity = _core.snapshot_identity(path=path)
     try:
-        held = json.loads(identity)
+        settings = json.loads(identity)
         made_with = MadeWith(
-            analyzer=str(held["analyzer"]),
-            variant=str(held["variant"]),
-            k1=float(held["k1"]),
-            b=float(held["b"]),
-            delta=float(held["delta"]),
-            title_weight=_optional(held["title_weight"]),
-            tags_weight=_optional(held["tags_weight"]),
+            analyzer=str(settings["analyzer"]),
+            variant=str(settings["variant"]),
+            k1=float(settings["k1"]),
+            b=float(settings["b"]),
+            delta=float(settings["delta"]),
+            title_weight=_optional_float(settings["title_weight"]),
+            tags_weight=_optional_float(settings["tags_weight"]),
         )
         index, attachment = made_with.open(path)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
@@ -306,5 +282,5 @@ def open_saved(path: str) -> tuple[MadeWith, _core.LexicalIndex, bytes]:
     return made_with, index, attachment
 
 
-def _optional(held: object) -> float | None:
-    return None if held is None else float(str(held))
+def _optional_float(value: object) -> float | None:
+    return None if value is None else float(str(value))

@@ -1,11 +1,11 @@
-"""The rows behind the ids of a lexical index."""
+"""The mapping from the ids of a lexical index to its rows, and back."""
 
 from __future__ import annotations
 
 import itertools
 import sys
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -21,40 +21,39 @@ __all__ = ["IdReader", "IdRows", "IdRuns", "RowRuns", "spans_of"]
 
 
 class IdReader:
-    """Takes arrays from the front of bytes that may be anything."""
+    """A reader of arrays from untrusted bytes, front to back."""
 
     def __init__(self, packed: bytes) -> None:
         self._packed = packed
-        self._at = 0
+        self._offset = 0
 
     @property
     def left(self) -> int:
-        """How many bytes are not taken yet."""
-        return len(self._packed) - self._at
+        """The number of bytes not read yet."""
+        return len(self._packed) - self._offset
 
     def require(self, holds: bool) -> None:
-        """Raise SnapshotDamaged unless this holds."""
+        """Raise SnapshotDamaged unless the condition holds."""
         if not holds:
-            msg = "the ids of its texts make no sense"
-            raise SnapshotDamaged(msg)
+            _refuse()
 
     def take(self, kind: type[np.generic], count: int) -> npt.NDArray[Any]:
         """Return the next values, shape (count,).
 
         Raises:
-            SnapshotDamaged: there are no more so many.
+            SnapshotDamaged: fewer are left.
         """
         size = count * np.dtype(kind).itemsize
         self.require(0 <= size <= self.left)
-        taken = np.frombuffer(self._packed, kind, count, self._at)
-        self._at += size
-        return taken
+        values = np.frombuffer(self._packed, kind, count, self._offset)
+        self._offset += size
+        return values
 
     def text(self, size: int) -> str:
-        """Return the text of the next bytes.
+        """Decode the next ``size`` bytes.
 
         Raises:
-            SnapshotDamaged: there are no more so many, or they are not UTF-8.
+            SnapshotDamaged: fewer bytes are left, or they are not UTF-8.
         """
         try:
             return bytes(self.take(np.uint8, size)).decode()
@@ -64,24 +63,26 @@ class IdReader:
 
 
 _FARTHEST: Final = 2**62
-"""Ids farther from 0 are in no run, so that no sum of an id and a row passes 64 bits."""
+"""Ids farther from 0 are in no run, so that the sum of an id and a row fits 64 bits."""
 
 
 class RowRuns(NamedTuple):
-    """Whose each row is: from a span's first row to the next span's, an id is row + shift.
+    """The mapping from rows to ids, in spans of consecutive rows.
 
-    Or the stray at row + shift, where ``are_strays``. Replaced as a whole, so that readers see one
-    state; but for strays that are written behind the last.
+    A span covers the rows from its start up to the next span's. The id of a row is row + shift, or
+    ``strays[row + shift]`` where ``are_strays``. Replaced as a whole, so that readers see one
+    consistent state; only new strays are written in place, behind the last one.
     """
 
     starts: npt.NDArray[np.int64]  # ascending
     shifts: npt.NDArray[np.int64]
     are_strays: npt.NDArray[np.bool_]
     strays: npt.NDArray[Any]  # int64 until the first str, then objects
-    only_shift: int | None  # of the one run there is, if that is all
+    only_shift: int | None  # the shift if a single run is all there is
 
     def followed_by(self, start: int, shift: int, is_stray: bool) -> RowRuns:
-        kept = int(np.searchsorted(self.starts, start))  # none is of no row
+        """Return the spans with a new last one from row ``start`` on, dropping later ones."""
+        kept = int(np.searchsorted(self.starts, start))
         starts = np.append(self.starts[:kept], np.int64(start))
         shifts = np.append(self.shifts[:kept], np.int64(shift))
         return spans_of(starts, shifts, np.append(self.are_strays[:kept], is_stray), self.strays)
@@ -93,12 +94,13 @@ def spans_of(
     are_strays: npt.NDArray[np.bool_],
     strays: npt.NDArray[Any],
 ) -> RowRuns:
+    """Return the spans of these columns."""
     is_one_run = len(starts) == 1 and not are_strays[0]
     return RowRuns(starts, shifts, are_strays, strays, int(shifts[0]) if is_one_run else None)
 
 
 class _Runs(NamedTuple):
-    """By first id; replaced as a whole, but for the ends."""
+    """The columns of a table of runs, sorted by first id. Only ``ends`` changes in place."""
 
     firsts: list[int]
     ends: list[int]
@@ -106,50 +108,57 @@ class _Runs(NamedTuple):
 
 
 class IdRuns:
-    """Disjoint in ids and in rows. One thread at a time may change it; reading is for any."""
+    """Runs of consecutive ids with consecutive rows, disjoint in both.
+
+    One thread at a time may write; any number may read.
+    """
 
     def __init__(self) -> None:
         self._runs = _Runs([], [], [])
-        self._last = -1  # the place of the run whose rows are the last
+        self._last = -1  # the position of the run with the last rows
 
     @property
     def id_count(self) -> int:
-        """How many ids they have."""
+        """The number of ids in all runs."""
         return sum(self._runs.ends) - sum(self._runs.firsts)
 
     @property
     def nbytes(self) -> int:
-        """Memory held, in bytes."""
-        return sum(sys.getsizeof(one) + 32 * len(one) for one in self._runs)
+        """Memory used, in bytes."""
+        return sum(sys.getsizeof(column) + 32 * len(column) for column in self._runs)
 
     def row_of(self, id: int) -> int | None:
-        """Return the row of an id, if it is in a run."""
+        """Return the row of an id; None if it is in no run."""
         runs = self._runs
         place = bisect_right(runs.firsts, id) - 1
         return id + runs.shifts[place] if place >= 0 and id < runs.ends[place] else None
 
     def rows_of(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the rows of ids, -1 for those that are in no run; shape (n,)."""
+        """Return the rows of ids, shape (n,); -1 for ids in no run."""
         runs = self._runs
         if not runs.firsts:
             return np.full(len(ids), -1, np.int64)
-        firsts, ends, shifts = (np.array(one, np.int64) for one in runs)
+        firsts, ends, shifts = (np.array(column, np.int64) for column in runs)
         place = np.searchsorted(firsts, ids, side="right") - 1
         is_in = (place >= 0) & (ids < ends[place])
         rows: npt.NDArray[np.int64] = np.where(is_in, ids + shifts[place], -1)
         return rows
 
     def hold_rows(self, rows: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
-        """Return which of the rows are those of a run's ids; shape (n,)."""
+        """Return whether each row belongs to a run, shape (n,)."""
         table = self.table()
         if not len(table):
             return np.zeros(len(rows), np.bool_)
         place = np.searchsorted(table[:, 0], rows.astype(np.int64), side="right") - 1
-        held: npt.NDArray[np.bool_] = (place >= 0) & (rows < table[place, 0] + table[place, 2])
-        return held
+        is_in: npt.NDArray[np.bool_] = (place >= 0) & (rows < table[place, 0] + table[place, 2])
+        return is_in
 
     def extend(self, first: int, row: int, count: int) -> bool:
-        """Let the last run go on, if it can: from this id at this row, which no run has yet."""
+        """Extend the last run by ``count`` ids from ``first`` on, at ``row``, which is unused.
+
+        Returns:
+            False if they do not continue it, or would overlap another run.
+        """
         runs, last = self._runs, self._last
         if (
             last < 0
@@ -163,7 +172,7 @@ class IdRuns:
         return True
 
     def has_room(self, first: int, count: int) -> bool:
-        """Whether no run has one of these ids, nor has had one that was forgotten."""
+        """Return whether no run includes one of these ids, forgotten ids included."""
         runs = self._runs
         place = bisect_right(runs.firsts, first) - 1
         return (
@@ -173,8 +182,8 @@ class IdRuns:
         )
 
     def add(self, first: int, row: int, count: int) -> None:
-        """Take a run, whose rows are behind all others. It must have room."""
-        firsts, ends, shifts = (list(one) for one in self._runs)
+        """Add a run, which must have room. Its rows come after all others."""
+        firsts, ends, shifts = (list(column) for column in self._runs)
         place = bisect_right(firsts, first)
         firsts.insert(place, first)
         ends.insert(place, first + count)
@@ -183,7 +192,7 @@ class IdRuns:
         self._last = place
 
     def table(self) -> npt.NDArray[np.int64]:
-        """Return first row, first id and size of each, by row; shape (n, 3)."""
+        """Return first row, first id and size of each run, sorted by row, shape (n, 3)."""
         runs = zip(*self._runs, strict=True)
         by_row = sorted((first + shift, first, end - first) for first, end, shift in runs)
         return np.array(by_row, np.int64).reshape(len(by_row), 3)
@@ -193,9 +202,9 @@ class IdRuns:
         """Return the runs of a table.
 
         Raises:
-            SnapshotDamaged: it is not one that :meth:`table` returns for so many rows.
+            SnapshotDamaged: :meth:`table` cannot return this for ``row_count`` rows.
         """
-        made = cls()
+        id_runs = cls()
         least = 0
         by_row: list[tuple[int, int, int]] = []
         for row, first, size in table.tolist():
@@ -210,14 +219,13 @@ class IdRuns:
         for (_, end, _), (first, _, _) in itertools.pairwise(by_id):
             if first < end:
                 _refuse()
-        made._runs = (
-            _Runs(*(list(column) for column in zip(*by_id, strict=True))) if by_id else made._runs
-        )
-        made._last = by_id.index(by_row[-1]) if by_row else -1
-        return made
+        if by_id:
+            id_runs._runs = _Runs(*(list(column) for column in zip(*by_id, strict=True)))
+            id_runs._last = by_id.index(by_row[-1])
+        return id_runs
 
 
-def _refuse() -> None:
+def _refuse() -> NoReturn:
     msg = "the ids of its texts make no sense"
     raise SnapshotDamaged(msg)
 
@@ -227,25 +235,26 @@ _MOST_ROWS: Final = 2**32 - 1
 
 
 class IdRows:
-    """An id keeps its row until it is forgotten; no row is used twice.
+    """The rows of ids. An id keeps its row until it is forgotten; no row is used twice.
 
-    One thread at a time may change it; reading is for any.
+    Runs of consecutive ints are stored as runs, all other ids ("strays") in a dict. One thread at a
+    time may write; any number may read.
     """
 
     def __init__(self) -> None:
         self._runs = IdRuns()
-        self._gone: set[int] = set()  # of the runs' ids, those that were forgotten
-        self._strays: dict[Id, int] = {}  # their rows; asked before the runs
+        self._gone: set[int] = set()  # ids of runs that were forgotten
+        self._strays: dict[Id, int] = {}  # row by id; looked up before the runs
         none = np.empty(0, np.int64)
         self._spans = spans_of(none, none, np.empty(0, np.bool_), np.empty(16, np.int64))
-        self._stray_count = 0  # places of the spans' strays that are taken
-        self._tail = 0  # so many strays, the last ones, count up to the last number
+        self._stray_count = 0  # entries of the spans' strays that are in use
+        self._tail = 0  # the last strays that are consecutive ints, as a count
         self._last_number = 0
         self._row_count = 0
-        self._text_id_count = 0  # among the ids that are there
+        self._text_id_count = 0  # str ids that have a row
 
     def row_of(self, id: Id) -> int | None:
-        """Return the id's row, if it has one."""
+        """Return the id's row; None if it has none."""
         row = self._strays.get(id)
         if row is None and isinstance(id, int):
             row = self._runs.row_of(id)
@@ -254,7 +263,7 @@ class IdRows:
         return row
 
     def rows_of(self, ids: Sequence[Id]) -> npt.NDArray[np.int64]:
-        """Return the rows of ids, shape (n,); -1 for those without one."""
+        """Return the rows of ids, shape (n,); -1 for ids without one."""
         if not _are_ints(ids):
             rows = [self.row_of(id) for id in ids]
             return np.array([-1 if row is None else row for row in rows], dtype=np.int64)
@@ -266,12 +275,12 @@ class IdRows:
         return found
 
     def known(self, ids: Sequence[Id]) -> npt.NDArray[np.uint32]:
-        """Return the rows of those ids that have one."""
+        """Return the rows of the ids that have one."""
         rows = self.rows_of(ids)
         return rows[rows >= 0].astype(np.uint32)
 
     def assigned_one(self, id: Id) -> int:
-        """Return the id's row, a new one for a new id."""
+        """Return the id's row, assigning one to a new id."""
         row = self.row_of(id)
         if row is not None:
             return row
@@ -284,7 +293,7 @@ class IdRows:
         return row
 
     def assigned(self, ids: Sequence[Id]) -> npt.NDArray[np.uint32]:
-        """Return the ids' rows, new ones for new ids."""
+        """Return the ids' rows, assigning rows to new ids."""
         self._require_rows(len(ids))
         if len(ids) < _LEAST_RUN or not _are_ints(ids):
             return np.array([self.assigned_one(id) for id in ids], dtype=np.uint32)
@@ -295,9 +304,9 @@ class IdRows:
         return rows.astype(np.uint32)
 
     def forget(self, id: Id) -> None:
-        """Take an id's row from it."""
+        """Remove an id that has a row."""
         if self._strays.pop(id, None) is not None:
-            self._tail = 0  # it may have been one of those
+            self._tail = 0  # the id may have been part of the tail
         elif isinstance(id, int):
             self._gone.add(id)
         self._text_id_count -= isinstance(id, str)
@@ -317,12 +326,12 @@ class IdRows:
             return ids
         mixed = ids.astype(np.object_)
         mixed[are_strays] = spans.strays[ids[are_strays]]
-        # A str among the rows may have been the last, and forgotten since.
+        # The last str id may have been forgotten and still be among the rows.
         has_text_ids = self._text_id_count > 0 or any(isinstance(id, str) for id in mixed)
         return mixed if has_text_ids else mixed.astype(np.int64)
 
     def packed(self) -> bytes:
-        """Return all that :meth:`unpacked` takes to make it again."""
+        """Serialise to the bytes that :meth:`unpacked` reads."""
         ids = list(self._strays)
         is_text = np.fromiter((isinstance(id, str) for id in ids), np.uint8, len(ids))
         numbers = np.array([id for id in ids if isinstance(id, int)], np.int64)
@@ -337,10 +346,10 @@ class IdRows:
 
     @classmethod
     def unpacked(cls, packed: bytes) -> IdRows:
-        """Return what :meth:`packed` was called on.
+        """Restore from the bytes of :meth:`packed`.
 
         Raises:
-            SnapshotDamaged: the bytes are not what it returns.
+            SnapshotDamaged: :meth:`packed` cannot return these bytes.
         """
         reader = IdReader(packed)
         row_count, id_count, text_count, run_count, gone_count = reader.take(np.uint64, 5).tolist()
@@ -356,31 +365,31 @@ class IdRows:
         reader.require(row_count <= _MOST_ROWS and bool((rows < row_count).all()))
         reader.require(len(np.unique(rows)) == id_count)
         ids: list[Id] = [next(texts) if flag else next(values) for flag in is_text.tolist()]
-        made = cls()
-        made._runs = IdRuns.of_table(runs, row_count)
-        made._gone = set(gone.tolist())
-        made._strays = dict(zip(ids, rows.tolist(), strict=True))
-        made._row_count, made._text_id_count = row_count, text_count
-        reader.require(len(made._strays) == id_count and len(made._gone) == gone_count)
-        reader.require(all(made._runs.row_of(id) is not None for id in made._gone))
-        reader.require(bool((made._rows_in_runs(numbers) < 0).all()))
-        reader.require(not made._runs.hold_rows(rows).any())
-        made._lay_out(rows, ids)
-        return made
+        id_rows = cls()
+        id_rows._runs = IdRuns.of_table(runs, row_count)
+        id_rows._gone = set(gone.tolist())
+        id_rows._strays = dict(zip(ids, rows.tolist(), strict=True))
+        id_rows._row_count, id_rows._text_id_count = row_count, text_count
+        reader.require(len(id_rows._strays) == id_count and len(id_rows._gone) == gone_count)
+        reader.require(all(id_rows._runs.row_of(id) is not None for id in id_rows._gone))
+        reader.require(bool((id_rows._rows_in_runs(numbers) < 0).all()))
+        reader.require(not id_rows._runs.hold_rows(rows).any())
+        id_rows._build_spans(rows, ids)
+        return id_rows
 
     def __len__(self) -> int:
-        """Return how many ids have a row."""
+        """Return the number of ids with a row."""
         return len(self._strays) + self._runs.id_count - len(self._gone)
 
     @property
     def nbytes(self) -> int:
-        """Memory held, in bytes, the strays' own objects included."""
+        """Memory used, in bytes, including the objects of the strays."""
         spans = self._spans
         arrays = (spans.starts, spans.shifts, spans.are_strays, spans.strays)
-        own = sum(array.nbytes for array in arrays) + self._runs.nbytes
+        columns = sum(array.nbytes for array in arrays) + self._runs.nbytes
         objects = sum(map(sys.getsizeof, self._strays)) + len(self._strays) * sys.getsizeof(1 << 20)
         gone = self._gone.__sizeof__() + len(self._gone) * sys.getsizeof(1 << 40)
-        return own + self._strays.__sizeof__() + objects + gone
+        return columns + self._strays.__sizeof__() + objects + gone
 
     def _require_rows(self, count: int) -> None:
         if self._row_count + count > _MOST_ROWS:
@@ -394,23 +403,23 @@ class IdRows:
         return rows
 
     def _assigned_new(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return new rows, the same for the same id, in order of appearance."""
+        """Assign new rows in order of appearance; repeated ids share one."""
         first_row = self._row_count
         rows = np.arange(first_row, first_row + len(ids), dtype=np.int64)
-        if (ids[1:] <= ids[:-1]).any():  # one may come twice
+        if (ids[1:] <= ids[:-1]).any():  # there may be duplicates
             _, firsts, which = np.unique(ids, return_index=True, return_inverse=True)
             order = np.sort(firsts)
             rows = first_row + np.searchsorted(order, firsts)[which.reshape(-1)]
             ids = ids[order]
         is_break = (ids[1:] <= ids[:-1]) | (ids[1:] != ids[:-1] + 1)
         bounds = [0, *(np.flatnonzero(is_break) + 1).tolist(), len(ids)]
-        waiting = 0  # from here on, ids are not in yet
+        pending = 0  # ids from here on are not stored yet
         for begin, end in itertools.pairwise(bounds):
             if end - begin >= _LEAST_RUN:
-                self._append_strays(ids[waiting:begin].tolist())
+                self._append_strays(ids[pending:begin].tolist())
                 self._append_run(int(ids[begin]), end - begin)
-                waiting = end
-        self._append_strays(ids[waiting:].tolist())
+                pending = end
+        self._append_strays(ids[pending:].tolist())
         return rows
 
     def _append_run(self, first: int, count: int) -> None:
@@ -426,9 +435,10 @@ class IdRows:
             self._append_strays(list(range(first, first + count)))
 
     def _append_strays(self, ids: list[Id]) -> None:
-        """Give rows to ids that have none: where readers look first, for the core knows no row yet."""
+        """Assign rows to ids that have none."""
         if not ids:
             return
+        # Done before the core adds the texts, so that it never returns a row without an id.
         row, place = self._row_count, self._stray_count
         spans = self._spans
         kind = spans.strays.dtype if _are_ints(ids) else np.dtype(np.object_)
@@ -463,8 +473,8 @@ class IdRows:
             for id in range(first, first + count):
                 del self._strays[id]
 
-    def _lay_out(self, rows: npt.NDArray[np.uint32], ids: list[Id]) -> None:
-        """Make the spans of runs, and of strays in their rows."""
+    def _build_spans(self, rows: npt.NDArray[np.uint32], ids: list[Id]) -> None:
+        """Build the spans of the runs and of the strays ``ids`` at ``rows``."""
         order = np.argsort(rows)
         by_row = rows[order].astype(np.int64)
         strays = np.zeros(max(16, len(ids)), np.object_ if self._text_id_count else np.int64)

@@ -1,8 +1,8 @@
-"""Messages of wrong calls name the class and method that the caller used.
+"""Error messages of wrong calls that name the public class and method.
 
-The methods of an engine are spread over classes that no caller knows. Python names the class that a
-function was written in; the decorator here puts the public name in its place, and suggests a
-parameter where the name of an unexpected one is near.
+Python's messages name the class in which a function was defined, which may be internal. The
+decorator here replaces it by the public name and suggests the parameter closest to an unexpected
+one.
 """
 
 from __future__ import annotations
@@ -17,44 +17,43 @@ __all__ = ["named_calls", "nearest", "plain_function", "unexpected"]
 Class = TypeVar("Class", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_LEAST = 0.65  # of difflib's similarity: "kk" is near to "k", "filter" is not near to "profile"
+_LEAST = 0.65  # similarity by difflib: "kk" is close to "k", "filter" is not close to "profile"
 _UNEXPECTED = r"unexpected keyword argument '(\w+)'"
 _COROUTINE = 0x80  # inspect.CO_COROUTINE; importing inspect takes as long as a search
 
 
 def named_calls(name: str) -> Callable[[Class], Class]:
-    """Return a class decorator: public methods, inherited ones too, call themselves ``name.method``.
+    """Return a class decorator that makes messages of wrong calls say ``name.method()``.
 
-    The constructor, where the class has its own, calls itself ``name``.
-
-    Only calls that do not fit a method's signature are renamed. A ``TypeError`` from within passes.
+    It applies to public methods, inherited ones included. Messages of the constructor, if the class
+    defines one, say ``name()``. A ``TypeError`` raised inside a method is not changed.
     """
 
     def decorate(cls: Class) -> Class:
         members: dict[str, object] = {}
         for base in reversed(cls.__mro__):
             members |= vars(base)
-        for attribute, held in members.items():
-            if not isinstance(held, FunctionType) or attribute.startswith("_"):
+        for attribute, member in members.items():
+            if not isinstance(member, FunctionType) or attribute.startswith("_"):
                 continue
-            if getattr(held, "takes_keywords", False) and not _is_coroutine(held):
-                setattr(cls, attribute, _renamed(held, f"{name}.{attribute}"))
+            if getattr(member, "takes_keywords", False) and not _is_coroutine(member):
+                setattr(cls, attribute, _renamed(member, f"{name}.{attribute}"))
             else:
-                setattr(cls, attribute, _named(plain_function(held), f"{name}.{attribute}"))
-        own = cls.__dict__.get("__init__")
-        if own is not None:
-            setattr(cls, "__init__", _named(own, name))  # noqa: B010 - mypy refuses to assign it
+                setattr(cls, attribute, _named(plain_function(member), f"{name}.{attribute}"))
+        constructor = cls.__dict__.get("__init__")
+        if constructor is not None:
+            setattr(cls, "__init__", _named(constructor, name))  # noqa: B010 - for mypy
         return cls
 
     return decorate
 
 
 def unexpected(method: Callable[..., Any], name: str) -> TypeError:
-    """Return the error of a call with a keyword that a method does not take.
+    """Return the error for a keyword that a method does not take.
 
     Args:
-        method: as the caller named it.
-        name: of the keyword.
+        method: the public method.
+        name: the keyword.
     """
     from inspect import signature  # noqa: PLC0415 - for messages only
 
@@ -66,29 +65,29 @@ def unexpected(method: Callable[..., Any], name: str) -> TypeError:
 
 
 def plain_function(method: Function) -> Function:
-    """Return a method as it was before :func:`named_calls` wrapped it."""
+    """Return the function that :func:`named_calls` wrapped."""
     found: Function = getattr(method, "_plain", method)
     return found
 
 
 def nearest(name: str, known: Iterable[str], least: float = _LEAST) -> str | None:
-    """Return the known name that ``name`` was likely meant to be: a near one, or one of its words.
+    """Return the known name closest to ``name``, else one that is a word of it, else None.
 
     Args:
-        name: a wrong name.
-        known: the right ones.
-        least: how near it must be, 0 to 1.
+        name: an unknown name.
+        known: the known names.
+        least: the minimum similarity, 0 to 1.
     """
     from difflib import get_close_matches  # noqa: PLC0415 - for messages only
 
     names = list(known)
     words = name.split("_")
-    near = get_close_matches(name, names, 1, least) or [one for one in names if one in words]
+    near = get_close_matches(name, names, 1, least) or [word for word in names if word in words]
     return near[0] if near else None
 
 
 def _renamed(function: FunctionType, shown: str) -> FunctionType:
-    """Return the same function by another name, which Python gives where a call does not fit."""
+    """Return a copy of the function with another name, which Python uses in its messages."""
     copy = FunctionType(
         function.__code__,
         function.__globals__,
@@ -145,7 +144,7 @@ def _message(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> str | None:
-    """Return what a call that does not fit is to say; None where it fits, so that ``error`` is another."""
+    """Return the message of a call that does not fit the signature; None if the call fits it."""
     import inspect  # noqa: PLC0415 - for messages only
     import re  # noqa: PLC0415
 

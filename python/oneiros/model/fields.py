@@ -1,4 +1,4 @@
-"""The fields of a memory: kinds, defaults and ranges, as docs/systems/fields.md lists them."""
+"""The fields of a memory with their kinds, defaults and ranges. Source: docs/systems/fields.md."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ ALIASES: Final = MappingProxyType(
         "skill": ("skill_template",),
     }
 )
-"""The other words for a kind, by its plain word."""
+"""Kind -> its aliases."""
 
 _GROUPS: Final = tuple((kind, *others) for kind, others in ALIASES.items())
 
 
 def with_aliases(table: Mapping[str, Value]) -> dict[str, Value]:
-    """Return a table by kind, extended by the other words for the kinds that it lists.
+    """Return a table by kind, extended by the aliases of the kinds that it lists.
 
-    An entry of the table stays as it is. Where the table lists several words for one kind, a word
-    that it does not list gets the entry of the first in the order of :data:`ALIASES`.
+    Existing entries are unchanged. If the table lists several names of one kind, the missing ones
+    get the entry of the first in the order of :data:`ALIASES`.
     """
     found = dict(table)
     for group in _GROUPS:
@@ -77,13 +77,13 @@ def with_aliases(table: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def table_of(part: object, field: str) -> Mapping[str, float]:
-    """Return a table by kind of a profile's part, with other words where the part declares it."""
+    """Return a table by kind of a profile's part, with aliases if the part reads them."""
     table: Mapping[str, float] = getattr(part, field)
     return with_aliases(table) if _reads_aliases(part, field) else table
 
 
 def kinds_of(part: object, field: str) -> tuple[str, ...]:
-    """Return a list of kinds of a profile's part, with other words where the part declares it."""
+    """Return a list of kinds of a profile's part, with aliases if the part reads them."""
     kinds: tuple[str, ...] = getattr(part, field)
     return words_with_aliases(kinds) if _reads_aliases(part, field) else kinds
 
@@ -93,7 +93,7 @@ def _reads_aliases(part: object, field: str) -> bool:
 
 
 def words_with_aliases(kinds: Iterable[str]) -> tuple[str, ...]:
-    """Return kinds in their order, followed by the other words for them."""
+    """Return the kinds in their order, followed by their aliases."""
     return tuple(with_aliases(dict.fromkeys(kinds)))
 
 
@@ -102,7 +102,7 @@ DEPTH_LIMIT = 32
 
 
 def metadata(name: str) -> Check:
-    """Return the check of a JSON object: a deep copy, so that later changes stay outside."""
+    """Return the check of a JSON object. It returns a deep copy."""
 
     def check(value: Any) -> dict[str, object]:
         if not isinstance(value, Mapping):
@@ -163,12 +163,12 @@ FLOAT64_MAX = 1.7976931348623157e308
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The numbers that a column may hold: of an enumeration its codes, of a time its seconds."""
+    """The range of a column's numbers: codes of an enumeration, seconds of a time."""
 
     low: float
     high: float
     rule: str
-    """How messages say it, after "must be"."""
+    """The rule in error messages, after "must be"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,27 +179,27 @@ class Field:
     kind: str
     """text, embedding, words, word_set, metadata, time, seconds, float32, int, bool, enum or id."""
     column: str | None
-    """The dtype of its column in the core, under the field's name; None: it has none there."""
+    """The dtype of its column in the core, which has the field's name; None: it has no column."""
     nullable: bool
-    """Whether None is a value (for all others, None in a record means "not given")."""
+    """Whether the field may be None (for other fields, None in a record means "not given")."""
     check: Check
-    """Returns what a memory holds for what the user gave, or raises naming the field."""
+    """Converts a given value to the stored one, or raises an error that names the field."""
     range: Range | None = None
-    """What the check enforces, for whole columns of numbers; None: it is no number."""
+    """The range that the check enforces, for checks of whole columns; None: it is no number."""
 
     @property
     def most_stored(self) -> float:
-        """The largest number that the store may hold of it.
+        """The largest number that the store may contain in this field.
 
-        Of a time that is the end of year 9999, which a datetime can say and a plain number cannot.
+        For a time it is the end of year 9999, which can be given as a datetime but not as a number.
 
-        REQUIRES: it has a range.
+        REQUIRES: the field has a range.
         """
         assert self.range is not None
         return check.LAST_MOMENT if self.kind == "time" else self.range.high
 
 
-ENUMS: Final = MappingProxyType(  # a word's place is its code, in columns and in the store
+ENUMS: Final = MappingProxyType(  # the index of a word is its code in columns and in the store
     {
         "category": ("episodic", "semantic", "procedural"),
         "veracity": ("stated", "unknown", "inferred", "imported", "tool"),
@@ -214,7 +214,7 @@ LAYERS: Final = ENUMS["canonical_layer"]
 LAYER_BY_DEPTH: Final = MappingProxyType({1: LAYERS[0], 2: LAYERS[1], 3: LAYERS[2]})
 
 VERDICTS: Final = MappingProxyType({"helpful": 1, "unhelpful": -1, "outdated": -2})
-"""What each adds to ``feedback``: docs/systems/omega.md O12."""
+"""Verdict -> change of ``feedback``. Source: docs/systems/omega.md O12."""
 
 PRIORITY_OTHERWISE: Final = 3
 _PUBLISHED_PRIORITIES: Final = (  # docs/systems/omega.md O13
@@ -399,5 +399,4 @@ COLUMN_DEFAULTS: Final = MappingProxyType(
     {field.name: _column_default(field) for field in _TABLE if field.column is not None}
     | {"superseded": 0.0, "asks": 0.0}
 )
-"""What a column holds where nothing is given, as a number: NaN for "no time", 0 for the code of an
-unknown kind."""
+"""Default values of columns as numbers: NaN for "no time", 0 for the code of an unknown kind."""

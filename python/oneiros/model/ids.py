@@ -9,18 +9,18 @@ __all__ = ["new_ulid"]
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32
 _LAST_MILLISECOND = 2**48 - 1
-# One random byte a character: its low five bits choose, so every character is equally likely.
+# The low five bits of a random byte choose a character, so all are equally likely.
 _BYTE_TO_CHARACTER = "".join(_ALPHABET[byte & 31] for byte in range(256)).encode("ascii")
 
 
 def new_ulid(now: float) -> str:
     """Return a new ULID.
 
-    Two ids of one millisecond are in no particular order; the store's sequence orders memories.
+    Ids of the same millisecond are in no particular order; the store's sequence orders memories.
 
     Args:
-        now: seconds since the Unix epoch; before 1970 counts as 1970, past the 48 bits
-            (year 10889) as their end.
+        now: seconds since the Unix epoch, clamped to 1970 and to the end of the 48 bits (year
+            10889).
 
     Returns:
         26 characters of Crockford's base 32: 10 of time, 16 random.
@@ -37,12 +37,12 @@ def _time_part(milliseconds: int) -> str:
 def _random_part() -> str:
     while True:
         try:
-            return _drawn.pop()  # in one step: no two threads get the same
+            return _drawn.pop()  # atomic: no two threads get the same
         except IndexError:
             drawn = os.urandom(16 * _DRAWN_AT_ONCE).translate(_BYTE_TO_CHARACTER).decode("ascii")
             _drawn.extend(drawn[at : at + 16] for at in range(0, len(drawn), 16))
 
 
-_DRAWN_AT_ONCE = 64  # to ask the system for each would cost more than all else here
+_DRAWN_AT_ONCE = 64  # a system call per id would cost more than everything else here
 _drawn: list[str] = []
-os.register_at_fork(after_in_child=_drawn.clear)  # what waits there is the parent's to give out
+os.register_at_fork(after_in_child=_drawn.clear)  # the parent uses them up

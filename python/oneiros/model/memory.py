@@ -1,4 +1,4 @@
-"""A memory: the record that everything else finds, ranks, strengthens and forgets."""
+"""The class ``Memory``, and the checks of records and updates."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from oneiros.display.escaping import shortened
 from oneiros.model.calls import nearest
 from oneiros.model.fields import ENUMS, FIELDS, LAYER_BY_DEPTH, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
 from oneiros.model.ids import new_ulid
@@ -40,7 +41,7 @@ _COMPARABLE = tuple(name for name in FIELDS if name != "embedding")
 
 
 class Undecoded:
-    """An embedding whose bytes are known to be sound, and are not a vector yet: that takes NumPy."""
+    """An embedding whose bytes were checked but not decoded, which needs NumPy."""
 
     __slots__ = ("decode",)
 
@@ -49,14 +50,14 @@ class Undecoded:
 
 
 class _WithUndecoded:
-    """What a memory may hold in place of its embedding."""
+    """The slot of an embedding that is decoded on first use."""
 
     __slots__ = ("_undecoded",)
 
-    if not TYPE_CHECKING:  # a checker would take every name for an attribute
+    if not TYPE_CHECKING:  # type checkers would accept any attribute
 
         def __getattr__(self, name: str) -> object:
-            """Return the embedding, which is decoded when it is first read. Of set fields nobody asks."""
+            """Decode the embedding on first use. Python calls this only for unset fields."""
             if name != "embedding":
                 msg = f"{type(self).__name__!r} object has no attribute {name!r}"
                 raise AttributeError(msg, name=name, obj=self)
@@ -67,15 +68,19 @@ class _WithUndecoded:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Memory(_WithUndecoded):
-    """One memory with all its fields; docs/systems/fields.md gives their ranges.
+    """A memory with all its fields; docs/systems/fields.md lists their ranges.
 
-    Times are seconds since the Unix epoch, UTC; ``ttl`` is in seconds. What comes out of the store
-    is complete and valid. A memory made by hand needs only ``text``: what is still at its "given
-    at add" mark (``id`` "", a NaN time, priority 0, layer "", spread 0) is filled in, and every
-    field checked, by :meth:`from_record`, which every ``add`` goes through.
+    Times are seconds since the Unix epoch, UTC; ``ttl`` is in seconds. Memories from the store are
+    complete and valid. A new one needs only ``text``. Adding it checks all fields and fills in
+    those with a blank value (``id`` "", NaN times, priority 0, layer "", spread 0), as
+    :meth:`from_record` does.
 
-    Two memories are equal when all their fields are, embeddings bit for bit. ``repr()`` is one line
-    with the first words of the text; :meth:`to_record` has every field.
+    Two memories are equal if all their fields are, embeddings bit for bit. ``repr()`` is one line
+    with the beginning of the text; :meth:`to_record` has every field.
+
+    >>> from oneiros import Memory
+    >>> Memory(id="m1", text="Ada likes coffee", tags=["drink"])
+    <Memory 'm1' (note): 'Ada likes coffee'>
     """
 
     id: str = ""
@@ -125,34 +130,43 @@ class Memory(_WithUndecoded):
 
     @staticmethod
     def from_record(record: Mapping[str, object] | Memory, *, now: float) -> Memory:
-        """Check a record and fill in what it leaves out.
+        """Check a record, fill in missing fields and return it as a memory.
 
         None in a record means "not given". Times may be seconds, an aware ``datetime`` or an ISO
         8601 string with an offset. An embedding is normalised to length 1 (a zero vector becomes
-        None). Left out, ``id`` becomes a new ULID, ``created_at`` and ``learned_at`` are ``now``,
-        ``updated_at`` is ``created_at``, ``priority`` follows the kind (docs/systems/omega.md O13),
-        ``canonical_layer`` the depth, ``sessions`` holds the ``session``, ``session_spread`` is
-        their number, at least 1.
+        None). Defaults of missing fields: a new ULID for ``id``, ``now`` for ``created_at`` and
+        ``learned_at``, ``created_at`` for ``updated_at``, the ``session`` for ``sessions`` and
+        their number, at least 1, for ``session_spread``; ``priority`` depends on the kind
+        (docs/systems/omega.md O13), ``canonical_layer`` on the depth.
 
         Args:
             record: field names to values, or a memory (all its fields are checked again).
-            now: seconds since the Unix epoch, for the id and the times left out.
+            now: seconds since the Unix epoch, for missing ids and times.
 
         Raises:
             TypeError: the record is no mapping, or a value has the wrong type.
             ValueError: an unknown field, no text, or a value outside its range.
-            TextEncodingError: a string holds a lone surrogate.
+            TextEncodingError: a string contains a lone surrogate.
+
+        >>> from oneiros import Memory
+        >>> memory = Memory.from_record({"text": "Ada likes coffee", "session": "s1"}, now=100.0)
+        >>> memory.created_at, memory.session_spread
+        (100.0, 1)
         """
         return Memory(**checked_values(record, now=now))
 
     def to_record(self, *, iso: bool = False) -> dict[str, object]:
-        """Return the memory as a dict that ``json.dumps`` takes, every field in it.
+        """Return all fields as a dict that ``json.dumps`` accepts.
 
-        ``Memory.from_record(memory.to_record(), now=...)`` is the same memory.
+        ``Memory.from_record(memory.to_record(), now=...)`` equals the memory.
 
         Args:
-            iso: give times as ISO 8601 in UTC, for people; that rounds them to microseconds.
-                Times past the year 5138, which would be refused as numbers, always come so.
+            iso: return times as ISO 8601 in UTC, rounded to microseconds. Times after the year
+                5138, which are refused as numbers, are always returned so.
+
+        >>> from oneiros import Memory
+        >>> Memory.from_record({"text": "tea"}, now=0.0).to_record(iso=True)["created_at"]
+        '1970-01-01T00:00:00+00:00'
         """
         record = {name: getattr(self, name) for name in FIELDS}
         if self.embedding is not None:
@@ -166,7 +180,6 @@ class Memory(_WithUndecoded):
         return record
 
     def __repr__(self) -> str:
-        from oneiros.display.escaping import shortened  # noqa: PLC0415 - for those who look
 
         id, kind = shortened(self.id, _SHOWN_ID), shortened(self.kind, _SHOWN_ID)
         state = "" if self.deleted_at is None else ", deleted"
@@ -183,18 +196,18 @@ class Memory(_WithUndecoded):
 
 
 def set_fields(memory: Memory, values: Mapping[str, object]) -> None:
-    """Set fields of a memory that was just read, before anyone else has it.
+    """Set fields of a memory in place, which is many times as fast as ``dataclasses.replace``.
 
     Args:
-        memory: changed in place, which is many times as fast as ``dataclasses.replace``.
-        values: by field, as a memory holds them; they are not checked.
+        memory: a memory that was just read and that no other code has yet.
+        values: values by field, as stored; they are not checked.
     """
     for name, value in values.items():
         object.__setattr__(memory, name, value)
 
 
 def hold_embedding(memory: Memory, embedding: npt.NDArray[np.float32] | Undecoded) -> None:
-    """Give a memory that was just read its embedding."""
+    """Set the embedding of a memory that was just read."""
     if isinstance(embedding, Undecoded):
         object.__setattr__(memory, "_undecoded", embedding)
         object.__delattr__(memory, "embedding")
@@ -203,21 +216,21 @@ def hold_embedding(memory: Memory, embedding: npt.NDArray[np.float32] | Undecode
 
 
 class ColumnValues(NamedTuple):
-    """Values of many records, as a memory holds them."""
+    """Checked values of many records."""
 
     varying: dict[str, list[Any]]
-    """By field, one value per record."""
+    """Field -> one value per record."""
     shared: dict[str, Any]
-    """By field, the value of all records."""
+    """Field -> the value that all records have."""
 
 
 def checked_values(record: object, *, now: float) -> dict[str, Any]:
-    """Return what :meth:`Memory.from_record` makes a memory of, without making one.
+    """Check a record as :meth:`Memory.from_record` does, and return its values as a dict.
 
-    The fields given and those that depend on others; what is left out has its default.
+    The dict has the fields given and those that depend on others. Any other field has its default.
 
     Raises:
-        As :meth:`Memory.from_record`.
+        TypeError, ValueError, TextEncodingError: as :meth:`Memory.from_record`.
     """
     if isinstance(record, Memory):
         record = _given(record)
@@ -239,15 +252,15 @@ def checked_values(record: object, *, now: float) -> dict[str, Any]:
 
 
 def checked_columns(records: Sequence[dict[str, Any]], *, now: float) -> ColumnValues | None:
-    """Return what :func:`checked_values` returns for many records, by field.
+    """Check many records by column, with the results of :func:`checked_values`.
 
     Args:
         records: at least one.
-        now: as there.
+        now: seconds since the Unix epoch.
 
     Returns:
-        What was given, and what depends on other fields. None where the records have to be checked
-        one by one: one of them is refused or has an embedding, ``sessions`` or ``session_spread``.
+        The fields given and those that depend on others. None if the records have to be checked
+        one by one, because one is invalid or has an embedding, ``sessions`` or ``session_spread``.
     """
     count = len(records)
     names = set[str]().union(*records)
@@ -279,16 +292,16 @@ def validate_changes(changes: Mapping[str, object]) -> dict[str, object]:
     """Check the values of an update.
 
     Args:
-        changes: field names to new values; None empties a field that may be empty.
+        changes: field names to new values; None clears a nullable field.
 
     Returns:
-        The values as a memory holds them.
+        The values as a memory stores them.
 
     Raises:
         TypeError: a value has the wrong type.
         ValueError: an unknown field, ``id`` or ``learned_at`` (which never change), a value outside
             its range, or None for a field that always has a value.
-        TextEncodingError: a string holds a lone surrogate.
+        TextEncodingError: a string contains a lone surrogate.
     """
     values: dict[str, object] = {}
     for name, value in changes.items():
@@ -310,7 +323,7 @@ def _bits(embedding: npt.NDArray[np.float32] | None) -> bytes | None:
 
 
 def _fill_in(values: dict[str, Any], now: float) -> None:
-    """Give what depends on `now` or on other fields."""
+    """Fill in the fields that depend on ``now`` or on other fields."""
     if "id" not in values:
         values["id"] = new_ulid(now)
     if "created_at" not in values:
@@ -332,10 +345,10 @@ def _fill_in(values: dict[str, Any], now: float) -> None:
 
 
 def _fill_in_columns(columns: dict[str, list[Any]], count: int, now: float) -> dict[str, Any]:
-    """Give what depends on `now` or on other fields, as :func:`_fill_in` does for one record.
+    """Fill in columns as :func:`_fill_in` does for one record.
 
     Returns:
-        The fields of which all records have the same value.
+        The fields that have the same value in all records.
     """
     shared: dict[str, Any] = {}
 
@@ -377,7 +390,7 @@ def _fill_in_columns(columns: dict[str, list[Any]], count: int, now: float) -> d
 
 
 def _moment(name: str, now: float) -> float:
-    # A clock was checked when it was given: a late year that it shows is no slip.
+    # Clocks were checked when they were set, so a late year is not a mistake.
     checked: float = now if LAST_NUMBER < now <= LAST_MOMENT else _ONLY_CHECKS[name](now)
     return checked
 
@@ -385,7 +398,7 @@ def _moment(name: str, now: float) -> float:
 BLANKS = {"id": "", "priority": 0, "canonical_layer": "", "session_spread": 0}
 
 
-# For fields given in some records of a batch only: what the others have, or that it is filled in.
+# For fields given in only some records of a batch: the default, or that they are filled in.
 _DEFAULTS: dict[str, Any] = {
     entry.name: entry.default for entry in fields(Memory) if entry.default is not MISSING
 }
@@ -399,7 +412,7 @@ _COLUMN_FIELDS = FIELDS.keys() - {"embedding", "sessions", "session_spread"}
 
 
 def _given(memory: Memory) -> dict[str, object]:
-    """Return the fields of a memory but those still to be filled in."""
+    """Return the fields of a memory that are not blank."""
     values = {name: getattr(memory, name) for name in FIELDS}
     if not memory.session_spread and not memory.sessions:
         del values["sessions"]
@@ -422,9 +435,9 @@ def _unknown(name: object) -> str:
 
 
 def _iso(seconds: float) -> str | float:
-    from datetime import UTC, datetime  # noqa: PLC0415 - takes a while to load
+    from datetime import UTC, datetime  # noqa: PLC0415 - slow to load, and few need it
 
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat()
-    except (OverflowError, ValueError):  # before the year 1: a number says it
+    except (OverflowError, ValueError):  # before the year 1: stays a number
         return seconds

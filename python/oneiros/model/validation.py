@@ -9,13 +9,14 @@ import reprlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from numbers import Real
 from typing import TYPE_CHECKING, Any, SupportsFloat, TypeGuard
 
 from oneiros import _core
+from oneiros._lazy import np
 from oneiros.errors import TextEncodingError
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
 __all__ = [
@@ -53,24 +54,22 @@ TEXT_LIMIT = 16 * 2**20
 JSON_LIMIT = 2**20
 """Bytes of JSON in metadata, tags or sessions."""
 LAST_NUMBER = 1e11
-"""A time given as a number above this is milliseconds by mistake."""
+"""The largest time as a number. A larger one is taken for milliseconds and refused."""
 FIRST_MOMENT = -62_135_596_800.0
-"""The beginning of year 1; no clock shows less, though a memory may be of a million years."""
+"""The beginning of year 1, the lower limit of clocks. Times of memories have no lower limit."""
 LAST_MOMENT = 253_402_300_800.0
-"""The end of year 9999: times up to it are told as a datetime or in ISO 8601, and the store holds them."""
+"""The end of year 9999, the upper limit of stored times and of those given as a datetime."""
 TIME_RULE = "seconds since 1970, at most 1e11 (milliseconds by mistake?)"
 FLOAT32_MAX = 3.4028234663852886e38
-# A float32 vector of length 1 is off by up to 2**-23 in its squared length: such a one is left as
-# it is, so that what was exported comes back with the same bits.
 
 
 def wrong(name: str, rule: str, value: object) -> str:
-    """Return the message of every refusal: the field, the rule and the (shortened) value."""
+    """Return the error message for an invalid value: field, rule and shortened value."""
     return f"{name}: must be {rule}, got {reprlib.repr(value)}"
 
 
 def plain(value: object) -> object:
-    """Return the Python scalar inside a NumPy scalar, anything else unchanged."""
+    """Return the Python value of a NumPy scalar, anything else unchanged."""
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
         item: object = value.item()  # type: ignore[attr-defined]
         return item
@@ -94,14 +93,14 @@ def text(name: str, *, low: int, high: int) -> Check:
 def _exact_str(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(wrong(name, "a str", value))
-    return str.__str__(value)  # a subclass may carry behaviour; the store holds none
+    return str.__str__(value)  # a plain str, even for a subclass
 
 
 def encoded(name: str, value: str) -> bytes:
     """Return ``value`` as UTF-8.
 
     Raises:
-        TextEncodingError: it holds a lone surrogate.
+        TextEncodingError: ``value`` contains a lone surrogate.
     """
     try:
         return value.encode("utf-8")
@@ -149,7 +148,7 @@ def integer(name: str, *, low: int, high: int) -> Check:
 
 
 def require_flag(name: str, value: object) -> bool:
-    """Return True or False, whether it is Python's or NumPy's.
+    """Return a bool of Python or NumPy as a Python bool.
 
     Raises:
         TypeError: ``value`` is anything else, 0 and 1 included.
@@ -168,7 +167,7 @@ def boolean(name: str) -> Check:
 
 
 def one_of(name: str, values: tuple[str, ...]) -> Check:
-    """Return the check of one of a few words."""
+    """Return the check of a word from a list."""
     known = {word: word for word in values}
 
     def check(value: Any) -> str:
@@ -192,7 +191,7 @@ def time(name: str) -> Check:
 
 
 def moment(name: str) -> Check:
-    """Return the check of a time that a clock can show: as :func:`time`, from year 1 on."""
+    """Return the check of a clock's time: as :func:`time`, but not before year 1."""
     check_time = time(name)
 
     def check(value: Any) -> float:
@@ -205,7 +204,7 @@ def moment(name: str) -> Check:
 
 
 def _time_of(name: str, value: object) -> float:
-    from datetime import datetime  # noqa: PLC0415 - takes a while to load; most times are floats
+    from datetime import datetime  # noqa: PLC0415 - slow to load, and most times are floats
 
     given = value
     if isinstance(value, str):
@@ -229,8 +228,8 @@ def words(name: str) -> Callable[[Any], list[str]]:
     """Return the check of a list of strings, kept in order."""
 
     def check(value: Any) -> list[str]:
-        is_one = isinstance(value, (str, bytes, Mapping)) or getattr(value, "shape", None) == ()
-        if is_one or not isinstance(value, Iterable):
+        is_scalar = isinstance(value, (str, bytes, Mapping)) or is_scalar_array(value)
+        if is_scalar or not isinstance(value, Iterable):
             raise TypeError(wrong(name, "a list of str", value))
         found = [
             word if type(word) is str else _exact_str(f"{name}[{place}]", word)
@@ -245,17 +244,15 @@ def words(name: str) -> Callable[[Any], list[str]]:
 
 
 def word_set(name: str) -> Check:
-    """Return the check of a set of strings (any iterable of them)."""
+    """Return the check of a set of strings, given as any iterable."""
     check_words = words(name)
     return lambda value: frozenset(check_words(value))
 
 
 def embedding(name: str) -> Check:
-    """Return the check of a vector: float32 of length 1, or None for the zero vector."""
+    """Return the check of a vector. It returns float32 of length 1, or None for the zero vector."""
 
     def check(value: Any) -> npt.NDArray[np.float32] | None:
-        import numpy as np  # noqa: PLC0415 - only who gives vectors pays for it
-
         given = np.asarray(value)
         if given.dtype.kind not in "fiu":
             rule = f"an array of real numbers, not {given.dtype}"
@@ -272,43 +269,49 @@ def embedding(name: str) -> Check:
 
 
 def _unit(given: npt.NDArray[Any]) -> npt.NDArray[np.float32] | None:
-    """Return the unit vector of real numbers; None where there is none."""
-    kind, flags = given.dtype, given.flags
-    is_plain = kind.char in "fd" and kind.isnative and flags.c_contiguous and flags.aligned
+    """Return the unit vector in the direction of ``given``; None if there is none.
+
+    A float32 vector whose length is 1 up to rounding is returned unchanged, so that exporting and
+    importing keep its bits.
+    """
+    flags = given.flags
+    is_plain = _is_plain(given.dtype) and flags.c_contiguous and flags.aligned
     return _core.unit_vector(values=given if is_plain else given.astype(float))
 
 
-def _require_zero(name: str, given: npt.NDArray[Any]) -> None:
-    """Refuse a vector that is not the zero vector, which has no unit vector: why is told."""
-    import numpy as np  # noqa: PLC0415 - only who gives vectors pays for it
+def _is_plain(kind: np.dtype[Any]) -> bool:
+    return kind.char in "fd" and kind.isnative
 
+
+def _require_zero(name: str, given: npt.NDArray[Any]) -> None:
+    """Raise a ValueError for a vector without a unit vector, unless it is the zero vector."""
     wide = given.astype(np.float64)
     finite = np.isfinite(wide)
     if not finite.all():
         place = int(np.argmin(finite))
         raise ValueError(wrong(f"{name}[{place}]", "finite", wide[place].item()))
-    if np.abs(wide).max() > 1.0:  # its square is beyond every number, not below
+    if np.abs(wide).max() > 1.0:  # the square overflowed; it did not underflow
         raise ValueError(wrong(name, "of finite length", wide))
 
 
 def unit_rows(given: Sequence[Any]) -> npt.NDArray[np.float32] | None:
-    """Return vectors as the check of an embedding returns each, with equal bits, shape (n, d).
+    """Return unit vectors with the same bits as the check of an embedding, shape (n, d).
 
     Args:
-        given: at least one.
+        given: at least one vector.
 
     Returns:
-        None where they have to be checked one by one: one is refused, is the zero vector, or has
-        another width than the first.
+        None if the vectors have to be checked one by one, because one is invalid, is the zero
+        vector or differs in width from the first.
     """
-    import numpy as np  # noqa: PLC0415 - only who gives vectors pays for it
-
     rows = list(map(np.asarray, given))
     shape = rows[0].shape
     if len(shape) != 1 or not shape[0]:
         return None
     if any(row.shape != shape or row.dtype.kind not in "fiu" for row in rows):
         return None
+    if len({row.dtype for row in rows}) == 1 and _is_plain(rows[0].dtype):
+        return _core.unit_vectors(values=np.stack(rows))
     found = np.empty((len(rows), *shape), np.float32)
     for place, row in enumerate(rows):
         unit = _unit(row)
@@ -322,7 +325,7 @@ _repr = reprlib.repr
 
 
 def require_instance(name: str, value: object, kinds: tuple[type, ...], words: str) -> None:
-    """Raise TypeError, saying what ``words`` say, unless ``value`` is one of ``kinds``."""
+    """Raise TypeError ("expected ``words``") unless ``value`` is an instance of ``kinds``."""
     if not isinstance(value, kinds):
         msg = f"{name}: expected {words}, got {type(value).__name__}"
         raise TypeError(msg)
@@ -334,24 +337,24 @@ def require_text(name: str, value: object) -> None:
 
 
 def require_utf8(name: str, value: object) -> None:
-    """Raise TypeError unless ``value`` is a str, TextEncodingError if it holds lone surrogates."""
+    """Raise TypeError unless ``value`` is a str, TextEncodingError for lone surrogates."""
     require_text(name, value)
     encoded(name, str(value))
 
 
 def require_callable(name: str, value: object, words: str) -> None:
-    """Raise TypeError, saying what ``words`` say, unless ``value`` can be called."""
+    """Raise TypeError ("expected ``words``") unless ``value`` is callable."""
     if not callable(value):
         msg = f"{name}: expected {words}, got {type(value).__name__}"
         raise TypeError(msg)
 
 
 def file_name(name: str, value: object) -> str:
-    """Return the path that a str or ``os.PathLike`` is.
+    """Return the path of a str or ``os.PathLike`` as a str.
 
     Raises:
-        TypeError: something else, bytes too.
-        ValueError: an empty path, one with a NUL or a lone surrogate.
+        TypeError: ``value`` is anything else, for example bytes.
+        ValueError: an empty path, or one with a NUL or a lone surrogate.
     """
     path = os.fspath(value) if isinstance(value, os.PathLike) else value
     require_instance(name, path, (str,), "a str or a path of str")
@@ -364,16 +367,14 @@ def file_name(name: str, value: object) -> str:
 
 
 def is_real(value: object) -> TypeGuard[SupportsFloat]:
-    """Return whether a value is a real number and no bool."""
+    """Return whether a value is a real number, such as a NumPy float or a Fraction, but no bool."""
     if isinstance(value, (int, float)):
         return not isinstance(value, bool)
-    from numbers import Real  # noqa: PLC0415 - a float32 of NumPy, a Fraction, or no number
-
     return isinstance(value, Real)
 
 
 def as_float(value: SupportsFloat) -> float:
-    """Return a real number as a float; an int beyond every float is infinite."""
+    """Return a real number as a float; infinity if it is too large."""
     try:
         return float(value)
     except OverflowError:
@@ -381,12 +382,16 @@ def as_float(value: SupportsFloat) -> float:
 
 
 def is_scalar_array(value: object) -> bool:
-    """Whether it is an array of NumPy without a dimension, which only looks as if it iterated."""
+    """Return whether a value is a NumPy array without dimensions, which cannot be iterated."""
     return getattr(value, "shape", None) == ()
 
 
 def texts(name: str, values: object) -> Sequence[str]:
-    """Return several str as a sequence; a single str is none."""
+    """Return an iterable of str as a sequence.
+
+    Raises:
+        TypeError: ``values`` is a single str or no iterable, or an item is no str.
+    """
     if (
         isinstance(values, str | bytes)
         or not isinstance(values, Iterable)
@@ -408,15 +413,15 @@ def require_choice(name: str, value: object, known: tuple[str, ...]) -> None:
 
 
 def count(name: str, value: object, *, low: int = 0) -> int:
-    """Return an int from ``low`` to 2^31 - 1; anything that indexes is one, a truth value is not."""
+    """Return an integer from ``low`` to 2^31 - 1, checked as by :func:`index_of`."""
     return within(name, index_of(name, value), low, 2**31 - 1)
 
 
 def index_of(name: str, value: object) -> int:
-    """Return anything that indexes as an int.
+    """Return anything with ``__index__`` as an int.
 
     Raises:
-        TypeError: it does not, or is a truth value.
+        TypeError: ``value`` is a bool or has no ``__index__``.
     """
     if isinstance(value, bool):
         raise not_an_integer(name, value)
@@ -435,7 +440,7 @@ def within(name: str, number: int, low: int, high: int) -> int:
     """Return an integer from ``low`` to ``high``.
 
     Raises:
-        ValueError: it lies outside.
+        ValueError: ``number`` is outside.
     """
     if not low <= number <= high:
         msg = f"{name}: must be in {low} to {high}, got {number!r}"
@@ -444,7 +449,7 @@ def within(name: str, number: int, low: int, high: int) -> int:
 
 
 def statuses(status: str | Sequence[str] | None) -> Sequence[str] | None:
-    """Return a list of statuses where one was given."""
+    """Return one or several statuses as a list; None for None."""
     if status is None or isinstance(status, str):
         return None if status is None else [status]
     require_instance("status", status, (Sequence, set, frozenset), "a str or several")
@@ -452,12 +457,12 @@ def statuses(status: str | Sequence[str] | None) -> Sequence[str] | None:
 
 
 LARGEST_WEIGHT = 1e6
+"""The upper limit of weights, so that no product of factors overflows."""
 LARGEST_K = 1e9
-"""With it as the bound of every weight, no product of factors overflows."""
 
 
 def settle(declaration: object, field: str, value: object) -> None:
-    """Set ``field`` of a frozen declaration that is still being made."""
+    """Set a field of a frozen declaration in its ``__post_init__``."""
     object.__setattr__(declaration, field, value)
 
 
@@ -474,17 +479,17 @@ def require_number(
     """Return ``value`` as a float.
 
     Args:
-        field: its name, for the error.
+        field: the field's name, for the error.
         value: an int, a float or another real number; bool is refused.
-        low: the least value allowed.
-        high: the greatest value allowed.
-        above_low: ``low`` itself is refused too.
-        below_high: ``high`` itself is refused too.
-        finite: infinity is refused; NaN always is.
+        low: the smallest value allowed.
+        high: the largest value allowed.
+        above_low: whether ``low`` itself is refused.
+        below_high: whether ``high`` itself is refused.
+        finite: whether infinity is refused; NaN always is.
 
     Raises:
         TypeError: ``value`` is no number.
-        ValueError: ``value`` lies outside.
+        ValueError: ``value`` is outside the range.
     """
     if not is_real(value):
         msg = f"{field}: expected a number, got {type(value).__name__} {value!r}"
@@ -502,7 +507,12 @@ def require_number(
 
 
 def settle_numbers(declaration: object, **rules: tuple[float, float, bool]) -> None:
-    """Check fields by (low, high, low itself refused) and store them as floats."""
+    """Check fields and store them as floats.
+
+    Args:
+        declaration: a frozen dataclass.
+        **rules: by field, the smallest and largest value and whether the smallest is refused.
+    """
     for field, (low, high, above_low) in rules.items():
         value = require_number(
             field, getattr(declaration, field), low=low, high=high, above_low=above_low
@@ -523,20 +533,20 @@ def require_numbers(
     """Return ``value``, a tuple, list or array of numbers, as a tuple of floats.
 
     Args:
-        field: its name, for the error.
-        value: what to check; each item as :func:`require_number`.
-        low: the least number allowed.
-        high: the greatest number allowed.
-        above_low: ``low`` itself is refused too.
-        finite: infinity is refused.
-        count: how many there must be; None: at least one.
+        field: the field's name, for the error.
+        value: the numbers, each checked as by :func:`require_number`.
+        low: the smallest number allowed.
+        high: the largest number allowed.
+        above_low: whether ``low`` itself is refused.
+        finite: whether infinity is refused.
+        count: the required length; None: at least 1.
 
     Raises:
         TypeError: ``value`` is no sequence of numbers.
-        ValueError: another count, or a number outside.
+        ValueError: another length, or a number outside the range.
     """
-    is_one = isinstance(value, str | bytes) or is_scalar_array(value)
-    if is_one or not hasattr(value, "__len__"):
+    is_scalar = isinstance(value, str | bytes) or is_scalar_array(value)
+    if is_scalar or not hasattr(value, "__len__"):
         msg = f"{field}: expected a list of numbers, got {type(value).__name__} {value!r}"
         raise TypeError(msg)
     items = list(value) if isinstance(value, Iterable) else []
@@ -556,8 +566,8 @@ def require_int(field: str, value: object, *, low: int, high: int) -> int:
     """Return ``value``, an int from ``low`` to ``high``.
 
     Raises:
-        TypeError: ``value`` is no int (bool is none).
-        ValueError: ``value`` lies outside.
+        TypeError: ``value`` is no int, or is a bool.
+        ValueError: ``value`` is outside the range.
     """
     if isinstance(value, bool) or not isinstance(value, int):
         raise not_an_integer(field, value)
@@ -565,10 +575,10 @@ def require_int(field: str, value: object, *, low: int, high: int) -> int:
 
 
 def settle_flags(declaration: object, *fields: str) -> None:
-    """Check that fields are True or False, Python's or NumPy's, and store them as Python's.
+    """Check that fields are bools of Python or NumPy and store them as Python bools.
 
     Raises:
-        TypeError: one is anything else, 0 and 1 included.
+        TypeError: a field is anything else, 0 and 1 included.
     """
     for field in fields:
         settle(declaration, field, require_flag(field, getattr(declaration, field)))

@@ -1,3 +1,3 @@
-"""Embedders and rerankers, and adapters for the libraries that run models."""
+"""Embedders and rerankers, with adapters for the libraries that run models."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calls of others' code that are waited for no longer than a deadline."""
+"""Calls of foreign code with a deadline."""
 
 from __future__ import annotations
 
@@ -16,57 +16,57 @@ __all__ = ["MOST_LEFT", "answer_within"]
 Answer = TypeVar("Answer")
 
 MOST_LEFT: Final = 4
-"""Calls of one callable that may run on past their deadlines; while so many do, it is not asked."""
+"""Maximum number of overdue calls of one callable; at that number it is not called again."""
 
 
 def answer_within(
     seconds: float,
-    asked: object,
+    target: object,
     call: Callable[[], Answer],
     failed: Callable[[str], Answer],
     *,
     name: str,
 ) -> Answer:
-    """Return what a call answers, or ``failed(why)`` where it takes too long.
+    """Return the result of a call, or ``failed(reason)`` if it takes too long.
 
-    It runs in a thread of its own, which is left behind where it takes longer: nothing can end it,
-    and its answer is not heard.
+    The call runs in a new thread. A thread that misses the deadline cannot be ended: it keeps
+    running, and its result is discarded.
 
     Args:
-        seconds: how long; infinity: it runs in this thread, however long it takes.
-        asked: whose calls are counted together.
-        call: never raises.
-        failed: makes the answer where there is none.
-        name: of the thread.
+        seconds: the deadline; infinity: the call runs in the current thread, without a limit.
+        target: the callable whose overdue calls are counted.
+        call: must not raise.
+        failed: returns the result for a call without one, given the reason.
+        name: name of the thread.
     """
     if seconds <= 0:
         return failed("no time was left")
     if seconds == float("inf"):
         return call()
-    return _LEFT.within(seconds, asked, call, failed, name)
+    return _OVERDUE.within(seconds, target, call, failed, name)
 
 
-class _LeftBehind:
-    """Runs calls in threads, and counts those that outlast their deadline."""
+class _OverdueCalls:
+    """Runs calls in threads, and counts those that miss their deadline."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Start anew: in the child of a fork, where these threads do not run."""
-        self._lock = threading.RLock()  # a signal handler may ask, too
-        self._running: Counter[int] = Counter()  # by id of what is asked, which its threads hold
+        """Reset all counts, as in the child of a fork, where these threads do not run."""
+        self._lock = threading.RLock()  # reentrant: a signal handler may make a call, too
+        self._running: Counter[int] = Counter()  # by id of the target, which its threads keep alive
 
     def within(
         self,
         seconds: float,
-        asked: object,
+        target: object,
         call: Callable[[], Answer],
         failed: Callable[[str], Answer],
         name: str,
     ) -> Answer:
-        """Return the answer, or that it took too long."""
-        key = id(asked)
+        """Return the result of a call, or that of ``failed`` if it takes too long."""
+        key = id(target)
         with self._lock:
             if self._running[key] >= MOST_LEFT:
                 return failed(f"{MOST_LEFT} earlier calls still run past their deadlines")
@@ -76,15 +76,15 @@ class _LeftBehind:
 
         def run() -> None:
             nonlocal has_ended
-            told = failed("it ended its thread")
+            answer = failed("it ended its thread")
             try:
-                told = call()
+                answer = call()
             finally:
                 with self._lock:
                     has_ended = True
                     if is_left:
                         self._running[key] -= 1
-                answers.put(told)
+                answers.put(answer)
 
         thread = threading.Thread(
             target=partial(contextvars.copy_context().run, run), name=name, daemon=True
@@ -99,10 +99,10 @@ class _LeftBehind:
             return failed(f"no answer within {seconds:.3g} s")
         finally:
             with self._lock:
-                if not has_ended:  # also where an interrupt ended the wait
+                if not has_ended:  # also after an interrupt of the wait
                     is_left = True
                     self._running[key] += 1
 
 
-_LEFT = _LeftBehind()
-os.register_at_fork(after_in_child=_LEFT.forget)
+_OVERDUE = _OverdueCalls()
+os.register_at_fork(after_in_child=_OVERDUE.forget)

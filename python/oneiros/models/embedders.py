@@ -1,10 +1,11 @@
-"""Embedders: anything that turns texts into vectors. Adapters for models load them on first use.
+"""Embedders: callables from texts to vectors.
 
-No model comes with Oneiros, and none is downloaded by it.
+Oneiros ships and downloads no model.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -13,33 +14,33 @@ from oneiros._lazy import np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["Embedder", "check", "name_of"]
+__all__ = ["Embedder", "check", "default_name", "name_of"]
 
 Texts = list[str]
 
 
 @runtime_checkable
 class Embedder(Protocol):
-    """A callable from texts to one vector each, with a name that tells its vectors from others'."""
+    """A callable from texts to one vector each, with a name that identifies the model."""
 
     @property
     def name(self) -> str:
-        """The model's name, recorded in the store: vectors of two names are never compared."""
+        """The model's name, recorded in the store: vectors of two models are never compared."""
         ...
 
     def __call__(self, texts: Texts, /) -> npt.ArrayLike:
-        """Return an array of shape (len(texts), dimension), the same dimension each time."""
+        """Return an array of shape (len(texts), dimension), with a constant dimension."""
         ...
 
 
 def name_of(embedder: Embedder | Callable[[Texts], npt.ArrayLike]) -> str:
-    """Return the embedder's ``name``, or for a plain function its module and qualified name.
+    """Return the embedder's ``name``, or the module and qualified name of a plain function.
 
     Raises:
-        TypeError: it cannot be called.
-        ValueError: a ``name`` that is no text or empty, or a callable object without any.
+        TypeError: not callable.
+        ValueError: a ``name`` that is not a str or is empty, or a callable object without one.
     """
-    given: object = embedder  # whatever the annotation promises
+    given: object = embedder  # callers may ignore the annotation
     if not callable(given):
         msg = f"embedder: expected a callable list[str] -> array, got {given!r}"
         raise TypeError(msg)
@@ -58,18 +59,23 @@ def name_of(embedder: Embedder | Callable[[Texts], npt.ArrayLike]) -> str:
     return name
 
 
+def default_name(library: str, model: str) -> str:
+    """Return the library and the last part of a model's path or name, joined by "/"."""
+    return f"{library}/{os.path.basename(os.path.normpath(model))}"  # noqa: PTH119 (may be no path)
+
+
 def check(
     output: npt.ArrayLike, count: int, dimension: int | None = None
 ) -> npt.NDArray[np.float32]:
-    """Return what an embedder gave, as float32, if it is what an embedder must give.
+    """Validate the output of an embedder and return it as float32.
 
     Args:
-        output: its answer.
-        count: texts it was given.
-        dimension: the width of the store's vectors; None where there are none yet.
+        output: the output.
+        count: number of texts given to the embedder.
+        dimension: dimension of the store's vectors; None if it has none yet.
 
     Returns:
-        Shape (count, dimension), contiguous, not yet of unit length.
+        Shape (count, dimension), contiguous, not normalised.
 
     Raises:
         TypeError: not numbers.
@@ -85,7 +91,7 @@ def check(
     if dimension is not None and given.shape[1] != dimension:
         msg = f"embedder: expected vectors of {dimension} components, got {given.shape[1]}"
         raise ValueError(msg)
-    with np.errstate(over="ignore"):  # what overflows is infinite, and refused in words below
+    with np.errstate(over="ignore"):  # overflows become infinite, and are refused below
         vectors = np.ascontiguousarray(given, np.float32)
     if not np.isfinite(vectors).all():
         at, component = (int(axis[0]) for axis in np.nonzero(~np.isfinite(vectors)))

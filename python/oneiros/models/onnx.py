@@ -1,4 +1,4 @@
-"""ONNX sentence encoders and cross-encoders from a local folder. Install ``oneiros[onnx]``."""
+"""Sentence encoders and cross-encoders in ONNX, from a local folder. Install ``oneiros[onnx]``."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class OnnxModel:
     """A model and its tokenizer.
 
     Args:
-        folder: holds ``model.onnx``, taking ``input_ids``, ``attention_mask`` and, if it likes,
-            ``token_type_ids`` (int64, shape (n, tokens)), and ``tokenizer.json``.
-        batch_size: inputs a forward pass, >= 1.
-        max_tokens: a longer input is cut here, >= 2.
-        threads: of the runtime, 1 to 256.
+        folder: contains ``tokenizer.json`` and ``model.onnx``, whose inputs are ``input_ids``,
+            ``attention_mask`` and, optionally, ``token_type_ids`` (int64, shape (n, tokens)).
+        batch_size: inputs per forward pass, >= 1.
+        max_tokens: longer inputs are cut to this length, >= 2.
+        threads: threads of the runtime, 1 to 256.
 
     Raises:
         ImportError: onnxruntime or tokenizers is not installed.
         FileNotFoundError: a file is missing from the folder.
-        ValueError: a number out of its range.
+        ValueError: a number out of range.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class OnnxModel:
         self._batch_size = batch_size
         self._tokenizer = needed("tokenizers", "onnx").Tokenizer.from_file(str(tokenizer))
         self._tokenizer.enable_truncation(max_tokens)
-        self._tokenizer.no_padding()  # a batch is padded here, to its own longest input
+        self._tokenizer.no_padding()  # run() pads each batch to its longest input
         options = runtime.SessionOptions()
         options.intra_op_num_threads = threads
         self._session = runtime.InferenceSession(
@@ -69,12 +69,12 @@ class OnnxModel:
         self._output = self._session.get_outputs()[0].name
 
     def batches(self, given: Given) -> Iterator[tuple[list[int], npt.NDArray[Any], Any]]:
-        """Yield places, the model's first output, and the mask of real tokens, batch by batch.
+        """Yield indices, the model's first output, and the mask of real tokens, batch by batch.
 
-        Inputs of a length share a batch, so that little of it is padding.
+        Inputs of similar length share a batch, to reduce padding.
 
         Args:
-            given: texts, or pairs of two.
+            given: texts, or pairs of texts.
         """
         order = sorted(range(len(given)), key=lambda at: _length(given[at]))
         for start in range(0, len(order), self._batch_size):
@@ -84,40 +84,39 @@ class OnnxModel:
     def run(self, given: Sequence[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
         """Return the model's first output for one batch, and the mask of shape (n, tokens)."""
         encoded: list[Any] = self._tokenizer.encode_batch(list(given))
-        longest = max(1, *(len(one.ids) for one in encoded))
+        longest = max(1, *(len(tokens.ids) for tokens in encoded))
         ids = np.zeros((len(encoded), longest), np.int64)
         mask = np.zeros_like(ids)
         kinds = np.zeros_like(ids)
-        for at, one in enumerate(encoded):
-            ids[at, : len(one.ids)] = one.ids
-            mask[at, : len(one.ids)] = one.attention_mask
-            kinds[at, : len(one.ids)] = one.type_ids
-        held = {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
-        feed = {name: held[name] for name in self._inputs if name in held}
+        for at, tokens in enumerate(encoded):
+            ids[at, : len(tokens.ids)] = tokens.ids
+            mask[at, : len(tokens.ids)] = tokens.attention_mask
+            kinds[at, : len(tokens.ids)] = tokens.type_ids
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
+        feed = {name: inputs[name] for name in self._inputs if name in inputs}
         (output,) = self._session.run([self._output], feed)
         return np.asarray(output), mask
 
 
-def _length(one: str | tuple[str, str]) -> int:
-    return len(one) if isinstance(one, str) else len(one[0]) + len(one[1])
+def _length(given: str | tuple[str, str]) -> int:
+    return len(given) if isinstance(given, str) else len(given[0]) + len(given[1])
 
 
 class OnnxEmbedder:
-    """Embeds with an encoder exported to ONNX: mean over the tokens, then unit length.
+    """An embedder that runs an ONNX encoder: mean over the tokens, then unit length.
 
     Args:
-        folder: holds ``model.onnx``, taking ``input_ids``, ``attention_mask`` and, if it likes,
-            ``token_type_ids`` (int64, shape (n, tokens)) and giving token vectors of shape
-            (n, tokens, dimension) first; and ``tokenizer.json``.
-        name: recorded in the store; "onnx/" and the folder's name if not given.
-        batch_size: texts a forward pass, >= 1.
-        max_tokens: a longer text is cut here, >= 2.
-        threads: of the runtime, 1 to 256.
+        folder: as for :class:`OnnxModel`; the model's first output has shape
+            (n, tokens, dimension).
+        name: recorded in the store; default: "onnx/" and the folder's name.
+        batch_size: texts per forward pass, >= 1.
+        max_tokens: longer texts are cut to this length, >= 2.
+        threads: threads of the runtime, 1 to 256.
 
     Raises:
         ImportError: onnxruntime or tokenizers is not installed.
         FileNotFoundError: a file is missing from the folder.
-        ValueError: a number out of its range.
+        ValueError: a number out of range.
     """
 
     def __init__(
@@ -135,9 +134,9 @@ class OnnxEmbedder:
         self.name = name or f"onnx/{self._model.name}"
 
     def __call__(self, texts: list[str], /) -> npt.NDArray[np.float32]:
-        """Return one unit vector a text, shape (len(texts), dimension).
+        """Return one unit vector per text, shape (len(texts), dimension).
 
-        A text without any token has a zero vector, which counts as none.
+        A text without tokens gets a zero vector, which counts as no vector.
         """
         if not texts:
             return np.empty((0, _pooled(*self._model.run([""])).shape[1]), np.float32)
@@ -152,7 +151,7 @@ class OnnxEmbedder:
 
 
 def _pooled(tokens: npt.NDArray[Any], mask: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-    """Return the mean of each text's real tokens at unit length; zero for a text without any.
+    """Return the normalised mean of each text's real tokens; zero for a text without any.
 
     Args:
         tokens: shape (n, t, d).
@@ -170,20 +169,19 @@ def _pooled(tokens: npt.NDArray[Any], mask: npt.NDArray[np.int64]) -> npt.NDArra
 
 
 class OnnxReranker:
-    """Scores with a cross-encoder exported to ONNX; its logit is the score.
+    """A reranker that runs an ONNX cross-encoder; the score is its logit.
 
     Args:
-        folder: holds ``model.onnx``, taking ``input_ids``, ``attention_mask`` and, if it likes,
-            ``token_type_ids`` (int64, shape (n, tokens)) and giving one number a pair, of shape
-            (n,) or (n, 1), first; and ``tokenizer.json``.
-        batch_size: pairs a forward pass, >= 1.
-        max_tokens: a longer pair is cut here, >= 2.
-        threads: of the runtime, 1 to 256.
+        folder: as for :class:`OnnxModel`; the model's first output is one number per pair, of
+            shape (n,) or (n, 1).
+        batch_size: pairs per forward pass, >= 1.
+        max_tokens: longer pairs are cut to this length, >= 2.
+        threads: threads of the runtime, 1 to 256.
 
     Raises:
         ImportError: onnxruntime or tokenizers is not installed.
         FileNotFoundError: a file is missing from the folder.
-        ValueError: a number out of its range.
+        ValueError: a number out of range.
     """
 
     def __init__(
@@ -199,10 +197,10 @@ class OnnxReranker:
         )
 
     def __call__(self, query: str, texts: list[str], /) -> npt.NDArray[np.float64]:
-        """Return one score a text, shape (len(texts),).
+        """Return one score per text, shape (len(texts),).
 
         Raises:
-            ValueError: the model gives more than one number a pair.
+            ValueError: the model returns more than one number per pair.
         """
         scores = np.empty(len(texts))
         for places, output, _ in self._model.batches([(query, text) for text in texts]):

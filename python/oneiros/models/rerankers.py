@@ -1,4 +1,4 @@
-"""Rerankers: anything that scores texts against a query. No model comes with Oneiros."""
+"""Rerankers: callables that score texts against a query. Oneiros ships no model."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ Scores: TypeAlias = "npt.ArrayLike | Sequence[float | None]"
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a reranker returns that also tells what it used, such as one that asks a language model.
+    """A reranker's result with its token usage, for rerankers that call a language model.
 
     Raises:
-        TypeError, ValueError: a number of tokens that is none.
+        TypeError, ValueError: an invalid number of tokens.
     """
 
     scores: Scores
-    """One a text, in their order; None or NaN for a text that it has no score for."""
+    """One per text, in order; None or NaN for a text without a score."""
     prompt_tokens: int = 0
-    """Read by language models for this answer; 0 to 2^53."""
+    """Tokens read by language models; 0 to 2^53."""
     completion_tokens: int = 0
-    """Written by them."""
+    """Tokens written by language models; 0 to 2^53."""
 
     def __post_init__(self) -> None:
         for name in ("prompt_tokens", "completion_tokens"):
@@ -58,7 +58,7 @@ class Judged:
 
 
 class TextScorer(Protocol):
-    """A callable from a question and texts to one score each, the higher the better."""
+    """A callable from a query and texts to one score each; higher is better."""
 
     def __call__(self, query: str, texts: list[str], /) -> Scores | Judged:
         """Return shape (len(texts),)."""
@@ -66,19 +66,19 @@ class TextScorer(Protocol):
 
 
 class PairScorer(Protocol):
-    """An object that scores pairs of a question and a text, such as a cross-encoder."""
+    """An object that scores pairs of query and text, such as a cross-encoder."""
 
     def predict(self, pairs: list[tuple[str, str]], /) -> Any:
-        """Return one score a pair, or a :class:`Judged`."""
+        """Return one score per pair, or a :class:`Judged`."""
         ...
 
 
 Reranker: TypeAlias = TextScorer | PairScorer
-"""One that has a ``predict`` is asked by it, even where it can be called besides."""
+"""If it has a ``predict`` method, that is called, even if the object itself is callable."""
 
 
 def require_reranker(name: str, value: object) -> None:
-    """Raise TypeError for what can neither be called nor predict."""
+    """Raise TypeError unless ``value`` is callable or has a ``predict`` method."""
     if not (callable(value) or callable(getattr(value, "predict", None))):
         msg = (
             f"{name}: expected a callable (query, texts) -> scores, or an object with "
@@ -88,7 +88,7 @@ def require_reranker(name: str, value: object) -> None:
 
 
 def call_of(reranker: Reranker) -> Callable[[str, list[str]], object]:
-    """Return how a reranker is asked."""
+    """Return a function of query and texts that calls the reranker."""
     predict = getattr(reranker, "predict", None)
     if callable(predict):
         return lambda query, texts: predict([(query, text) for text in texts])
@@ -101,19 +101,19 @@ if TYPE_CHECKING:
 
 
 def checked_scores(scores: object, count: int) -> Array:
-    """Return what a reranker gave as float64, NaN where a text has no finite score.
+    """Return a reranker's scores as float64; NaN if a text has no finite score.
 
     Args:
-        scores: its answer; None stands for no score.
-        count: texts it was given.
+        scores: the scores; None means no score.
+        count: number of texts given to the reranker.
 
     Raises:
-        TypeError: no numbers.
-        ValueError: another number of them.
+        TypeError: not numbers.
+        ValueError: not ``count`` of them.
     """
     given = np.asarray(scores)
     if given.dtype.kind == "O" and given.ndim == 1:
-        given = np.asarray([np.nan if one is None else one for one in given.tolist()])
+        given = np.asarray([np.nan if score is None else score for score in given.tolist()])
     if given.dtype.kind not in "fiub":
         msg = f"expected numbers, got dtype {given.dtype}"
         raise TypeError(msg)
@@ -127,13 +127,13 @@ def checked_scores(scores: object, count: int) -> Array:
 
 
 def shares_of(scores: Array) -> Array:
-    """Return scores by minimum and maximum in [0, 1]; all 0 where they are equal, NaN stays NaN.
+    """Scale scores by minimum and maximum to [0, 1]; NaN stays NaN.
 
-    Of equal scores, or a single one, nothing can be said of one against another (ours).
+    Equal scores, or a single one, become 0, since they give no order (our choice).
 
     Source: docs/systems/omega.md O25.
     """
-    halves = scores / 2.0  # the difference of the largest numbers there are is finite then
+    halves = scores / 2.0  # so that the difference of the largest floats is finite
     low, high = float(np.nanmin(halves)), float(np.nanmax(halves))
     if low == high:
         return halves * 0.0
@@ -141,9 +141,9 @@ def shares_of(scores: Array) -> Array:
 
 
 def order_by(scores: Array) -> list[int]:
-    """Return the places in the order of their scores, the best first; ties keep their order.
+    """Return indices in the order of their scores, the best first; ties keep their order.
 
-    What has no score keeps its place (ours).
+    Entries without a score keep their position (our choice).
 
     Source: docs/systems/cognitive.md C8.
     """
@@ -174,46 +174,45 @@ _LONGEST_REASON: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What came of asking a reranker."""
+    """The outcome of a call of a reranker."""
 
     scores: npt.NDArray[np.float64] | None
-    """One a text, NaN where one has none; None: there is not one."""
+    """One per text, NaN if it has none; None: no text has one."""
     reason: str = ""
-    """Why some or all are missing; empty where none is."""
+    """Why some or all scores are missing; empty if none is."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
 
 def judge(reranker: Reranker, query: str, texts: list[str], seconds: float) -> Judgement:
-    """Ask a reranker, and wait for it no longer than ``seconds``.
+    """Call a reranker with a deadline; see :func:`answer_within`.
 
-    It runs in a thread of its own, which is left behind where it takes longer: nothing can end it,
-    and its answer is not heard. One that raises, or gives another number of scores or no finite one,
-    has said nothing.
+    A reranker that raises, or returns a wrong number of scores or no finite one, gives a judgement
+    without scores.
 
     Args:
-        reranker: asked once, for all texts.
-        query: the question.
+        reranker: called once, for all texts.
+        query: the query.
         texts: at least one.
-        seconds: how long; infinity: it runs in this thread, however long it takes.
+        seconds: the deadline; infinity: the call runs in the current thread, without a limit.
     """
     return answer_within(
         seconds,
         reranker,
-        partial(_asked, reranker, query, texts),
+        partial(_judged, reranker, query, texts),
         partial(Judgement, None),
         name="oneiros-rerank",
     )
 
 
-def _asked(reranker: Reranker, query: str, texts: list[str]) -> Judgement:
+def _judged(reranker: Reranker, query: str, texts: list[str]) -> Judgement:
     try:
-        told = call_of(reranker)(query, list(texts))
-        held = told if isinstance(told, Judged) else Judged(told)  # type: ignore[arg-type]
-        scores = checked_scores(held.scores, len(texts))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it is told)
+        output = call_of(reranker)(query, list(texts))
+        judged = output if isinstance(output, Judged) else Judged(output)  # type: ignore[arg-type]
+        scores = checked_scores(judged.scores, len(texts))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (any error becomes the reason)
         return Judgement(None, shortened(f"{type(error).__name__}: {error}", _LONGEST_REASON))
-    tokens = held.prompt_tokens, held.completion_tokens
+    tokens = judged.prompt_tokens, judged.completion_tokens
     missing = int(np.count_nonzero(np.isnan(scores)))
     if missing == len(texts):
         return Judgement(None, "no score is a finite number", *tokens)

@@ -1,4 +1,7 @@
-"""Embedders and cross-encoders of Sentence Transformers. Install ``oneiros[sentence-transformers]``."""
+"""Embedders and cross-encoders from Sentence Transformers.
+
+Install ``oneiros[sentence-transformers]``.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,26 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros._lazy import needed
-from oneiros.models.embedders import check
+from oneiros.models.embedders import check, default_name
 from oneiros.models.rerankers import one_a_pair
 
 __all__ = ["CrossEncoderReranker", "SentenceTransformerEmbedder"]
 
 
+def _require_batch(batch_size: int) -> None:
+    if batch_size < 1:
+        msg = f"batch_size: must be >= 1, got {batch_size}"
+        raise ValueError(msg)
+
+
 class SentenceTransformerEmbedder:
-    """Embeds with a Sentence Transformers model, loaded when this object is made.
+    """An embedder that loads a Sentence Transformers model on construction.
 
     Args:
-        model: a folder, or a name that Sentence Transformers resolves (it may download it).
-        name: recorded in the store; "sentence-transformers/" and the model's last part if not given.
-        batch_size: texts a forward pass, >= 1.
+        model: a folder, or a name that Sentence Transformers resolves (and may download).
+        name: recorded in the store; default: "sentence-transformers/" and the last part of
+            ``model``.
+        batch_size: texts per forward pass, >= 1.
         device: "cpu", "cuda", ...; None leaves the choice to the library.
 
     Raises:
@@ -36,17 +46,15 @@ class SentenceTransformerEmbedder:
         batch_size: int = 32,
         device: str | None = None,
     ) -> None:
-        if batch_size < 1:
-            msg = f"batch_size: must be >= 1, got {batch_size}"
-            raise ValueError(msg)
+        _require_batch(batch_size)
         library = needed("sentence_transformers", "sentence-transformers")
         path = os.fspath(model)
-        self.name = name or f"sentence-transformers/{os.path.basename(os.path.normpath(path))}"  # noqa: PTH119 (a model's name, often no path)
+        self.name = name or default_name("sentence-transformers", path)
         self._batch_size = batch_size
         self._model = library.SentenceTransformer(path, device=device)
 
     def __call__(self, texts: list[str], /) -> npt.NDArray[np.float32]:
-        """Return one vector a text, shape (len(texts), dimension)."""
+        """Return one vector per text, shape (len(texts), dimension)."""
         if not texts:
             return np.empty((0, int(self._model.get_sentence_embedding_dimension())), np.float32)
         output = self._model.encode(
@@ -60,11 +68,11 @@ class SentenceTransformerEmbedder:
 
 
 class CrossEncoderReranker:
-    """Scores with a cross-encoder, loaded when this object is made.
+    """A reranker that loads a cross-encoder on construction.
 
     Args:
-        model: a folder, or a name that Sentence Transformers resolves (it may download it).
-        batch_size: pairs a forward pass, >= 1.
+        model: a folder, or a name that Sentence Transformers resolves (and may download).
+        batch_size: pairs per forward pass, >= 1.
         device: "cpu", "cuda", ...; None leaves the choice to the library.
 
     Raises:
@@ -79,18 +87,16 @@ class CrossEncoderReranker:
         batch_size: int = 32,
         device: str | None = None,
     ) -> None:
-        if batch_size < 1:
-            msg = f"batch_size: must be >= 1, got {batch_size}"
-            raise ValueError(msg)
+        _require_batch(batch_size)
         library = needed("sentence_transformers", "sentence-transformers")
         self._batch_size = batch_size
         self._model = library.CrossEncoder(os.fspath(model), device=device)
 
     def __call__(self, query: str, texts: list[str], /) -> npt.NDArray[np.float64]:
-        """Return one score a text, shape (len(texts),).
+        """Return one score per text, shape (len(texts),).
 
         Raises:
-            ValueError: the model gives more than one number a pair.
+            ValueError: the model returns more than one number per pair.
         """
         if not texts:
             return np.empty(0)

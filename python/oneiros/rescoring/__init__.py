@@ -1,7 +1,7 @@
-"""Whole tables at once: scores, promotions and comparisons of profiles without a query.
+"""Scores, promotions and comparisons of profiles over whole tables, without a query.
 
-A table is read as columns (:mod:`oneiros.rescoring.tables`), checked and scored a block of rows at a
-time (:mod:`oneiros.rescoring.scorer`) by the same compiled profiles that searches run.
+A table is read as columns (:mod:`oneiros.rescoring.tables`), then checked and scored in blocks of
+rows (:mod:`oneiros.rescoring.scorer`) by the same compiled profiles that searches run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A column of a table as scoring reads it: a piece at a time, numbers only."""
+"""The columns of a table as scoring reads them: numbers, in pieces."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ _NAT: Final = np.iinfo(np.int64).min
 
 
 def seconds_of_ticks(ticks: npt.NDArray[np.int64], unit: str) -> npt.NDArray[np.float64]:
-    """Return seconds; from 1685 to 2255 to the last bit those of ``datetime.timestamp``.
+    """Return seconds, bit-identical to ``datetime.timestamp`` from 1685 to 2255.
 
     Args:
         ticks: since 1970 in UTC, shape (n,).
         unit: of the ticks, "s", "ms", "us" or "ns".
     """
-    if unit == "ns":  # too many for a float: whole microseconds first, which are exact
+    if unit == "ns":  # too large for a float: convert whole microseconds, which are exact, first
         micros, rest = np.divmod(ticks, 1000)
         return np.asarray(micros / 1e6 + rest / 1e9)
     return np.asarray(ticks / _PER_SECOND[unit])
 
 
 def seconds_of_datetimes(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return seconds of ``datetime64`` values, taken as UTC; NaT becomes NaN."""
+    """Return ``datetime64`` values, taken as UTC, in seconds; NaT becomes NaN."""
     unit = np.datetime_data(values.dtype)[0]
     if unit not in (*_PER_SECOND, "ns") or np.datetime_data(values.dtype)[1] != 1:
         values, unit = values.astype("datetime64[us]"), "us"
@@ -65,7 +65,7 @@ def seconds_of_datetimes(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def naive_error(name: str, type_name: object, advice: str) -> str:
-    """Return the message for a column of times that have no time zone."""
+    """Return the message for a column of times without a time zone."""
     return f"{name}: must be aware (it has no time zone), got {type_name}; {advice}"
 
 
@@ -80,77 +80,77 @@ class Piece:
     """The values of one column over some rows."""
 
     values: Array
-    """Shape (n,), contiguous, in the machine's byte order: floats, integers or bool. Of times,
-    seconds; of words, codes."""
+    """Shape (n,), contiguous, native byte order: floats, integers or bool. Times are seconds, words
+    are codes."""
     missing: Mask | None = None
-    """Where no value is given; None: nowhere. What ``values`` holds there means nothing."""
+    """True where no value is given (``values`` is meaningless there); None: nowhere."""
     broken: dict[int, str] = field(default_factory=dict)
-    """Place in the piece -> what is wrong with what is given there, where it is no number."""
+    """Position in the piece -> error message for a value that is not a number."""
 
 
 class Column(Protocol):
-    """One field's values by row."""
+    """The values of one field by row."""
 
     @property
     def real(self) -> np.dtype[Any] | None:
-        """The float dtype that its numbers came in; None of integers, words and times."""
+        """The float dtype of its numbers; None for integers, words and times."""
 
     @property
     def is_plain_time(self) -> bool:
-        """Whether it holds times as mere numbers, which may be milliseconds by mistake."""
+        """Whether it contains times as plain numbers, which may be milliseconds by mistake."""
 
     def read(self, start: int, stop: int) -> Piece:
-        """Return the rows from ``start`` to ``stop``, without a copy where that can be."""
+        """Return the rows from ``start`` to ``stop``, without a copy if possible."""
 
 
 class ColumnTable(Protocol):
-    """A table in whatever form it was given."""
+    """A table in any supported form."""
 
     @property
     def size(self) -> int:
-        """How many rows it has."""
+        """The number of rows."""
 
     @property
     def are_records(self) -> bool:
-        """Whether its rows are records, in which None says "not given" rather than "unknown"."""
+        """Whether rows are records, in which None means "not given" rather than "unknown"."""
 
     @property
     def names(self) -> Sequence[str]:
-        """The names of its columns, in order."""
+        """The column names, in order."""
 
     def column(self, name: str, coders: Coders) -> Column | None:
-        """Return the column of a field, or None where the table has none.
+        """Return the column of a field, or None if the table has none.
 
         Raises:
-            TypeError: the column's type cannot hold the field.
-            ValueError: times without a time zone; a column that stands there twice.
+            TypeError: the column's type does not fit the field.
+            ValueError: times without a time zone; a duplicate column.
         """
 
     def result(self, columns: Mapping[str, Array]) -> Any:
-        """Return a table of the same family with ``id``, where this one has it, and ``columns``."""
+        """Return a table of the same family with ``id``, if this one has it, and ``columns``."""
 
 
 def require_numbers(name: str, kind: str, got: object) -> None:
-    """Refuse a column that is no numbers of its field.
+    """Refuse a column whose type is not numeric in a way that its field takes.
 
     Args:
         name: the field.
-        kind: NumPy's letter for the column's type, empty where it has none.
+        kind: NumPy's letter for the column's type, empty if it has none.
         got: the type, for the message.
 
     Raises:
-        TypeError: not one that the field takes.
+        TypeError: a type that the field does not take.
     """
-    held = FIELDS[name].kind
-    takes = "" if name == "kind" else "fbiu" if held in ("bool", "enum") else "fiu"
+    field_kind = FIELDS[name].kind
+    takes = "" if name == "kind" else "fbiu" if field_kind in ("bool", "enum") else "fiu"
     if not kind or kind not in takes:
-        wanted = "words" if name == "kind" else "times" if held == "time" else "numbers"
+        wanted = "words" if name == "kind" else "times" if field_kind == "time" else "numbers"
         msg = f"{name}: expected a column of {wanted}, got {got}"
         raise TypeError(msg)
 
 
 def is_missing(value: object) -> bool:
-    """Whether a Python value says that there is none: None, NaN, pandas' NaT and NA."""
+    """Return whether a Python value is a missing one: None, NaN, pandas' NaT or NA."""
     if value is None:
         return True
     if isinstance(value, float | np.floating):
@@ -159,7 +159,7 @@ def is_missing(value: object) -> bool:
 
 
 def native(values: Array) -> Array:
-    """Return numbers as the core reads them: contiguous and aligned, no odd order or width."""
+    """Return numbers as the core reads them: contiguous, aligned, native byte order and width."""
     dtype = values.dtype
     if dtype.kind == "f" and dtype.itemsize not in (4, 8):
         return values.astype(np.float32 if dtype.itemsize == 2 else np.float64)
@@ -169,44 +169,53 @@ def native(values: Array) -> Array:
 
 
 def real_of(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
-    """Return the float dtype that numbers of ``dtype`` are computed in, None of integers."""
+    """Return the float dtype that numbers of ``dtype`` are computed in; None for integers."""
     if dtype.kind != "f":
         return None
     return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
 
 
-def taken(entries: Piece, indices: Array) -> Piece:
-    """Return what each of ``indices`` names among ``entries``: a dictionary-encoded column."""
+def taken(entries: Piece, indices: Array, missing: Mask | None = None) -> Piece:
+    """Return the values of a dictionary-encoded column.
+
+    Args:
+        entries: the dictionary.
+        indices: position in ``entries`` of each row, shape (n,).
+        missing: rows without a value, whatever their index; None: none.
+    """
     piece = Piece(entries.values[indices])
     if entries.missing is not None:
-        missing = entries.missing[indices]
-        piece.missing = missing if missing.any() else None
+        is_missing = entries.missing[indices]
+        piece.missing = is_missing if is_missing.any() else None
     if entries.broken:
         is_broken = np.zeros(len(entries.values), np.bool_)
         is_broken[list(entries.broken)] = True
         places = np.flatnonzero(is_broken[indices]).tolist()
         piece.broken = {place: entries.broken[int(indices[place])] for place in places}
+    if missing is not None and missing.any():
+        piece.missing = missing if piece.missing is None else piece.missing | missing
+        piece.broken = {place: why for place, why in piece.broken.items() if not missing[place]}
     return piece
 
 
 def all_missing(count: int) -> Piece:
-    """Return a piece that gives nothing."""
+    """Return a piece without any value."""
     return Piece(np.zeros(count), np.ones(count, np.bool_))
 
 
 _MOST_KINDS: Final = 2**16 - 1
-DEFAULT_KIND: Final = "note"  # docs/systems/fields.md; here its code is 0
+DEFAULT_KIND: Final = "note"  # docs/systems/fields.md; its code is 0 here
 
 
 class FieldCodes:
-    """Numbers for the words of one field, by their place.
+    """Codes for the words of one field: their positions.
 
-    Where the words are fixed, such a number may stand for a word.
+    If the words are fixed, a column may contain codes instead of words.
 
     Args:
         field: its name.
-        words: those that have a number.
-        limit: how many there may be; 0: no others than ``words``.
+        words: those with a code.
+        limit: maximum number of words; 0: only ``words``.
     """
 
     def __init__(self, field: str, words: Sequence[str], *, limit: int = 0) -> None:
@@ -224,10 +233,10 @@ class FieldCodes:
         return self._words
 
     def of(self, words: Sequence[object]) -> Piece:
-        """Return the code of each word; None and NaN are missing, what is no word is broken.
+        """Return the code of each word; None and NaN are missing, other non-words are broken.
 
         Raises:
-            ValueError: more distinct words than there may be.
+            ValueError: more than ``limit`` distinct words.
         """
         code_of = self._code_of
         try:
@@ -267,7 +276,7 @@ class FieldCodes:
 
 
 def all_coders() -> dict[str, FieldCodes]:
-    """Return the codes of every field that holds words; those of ``kind`` grow as words come."""
+    """Return the codes of every field of words; those of ``kind`` grow with the words read."""
     return {**_fixed_coders(), "kind": FieldCodes("kind", (DEFAULT_KIND,), limit=_MOST_KINDS)}
 
 

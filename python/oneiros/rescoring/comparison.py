@@ -1,4 +1,4 @@
-"""Two scores of the same rows compared, and rank correlation."""
+"""Comparison of two scores of the same rows, and rank correlation."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 
 
 PART = 1 << 18
-"""How many elements are looked at together."""
+"""Number of elements processed at once."""
 
-_MOST_HELD = 64 << 20  # bytes of one array that stay in memory
+_MOST_IN_MEMORY = 64 << 20  # bytes of one array that stay in memory
 
 
 def scratch_array(size: int, dtype: npt.DTypeLike) -> Array:
-    """Return an array of undefined values; a large one is mapped, so that memory may let it go.
+    """Return an uninitialised array; a large one is mapped to a file, so that it can be paged out.
 
     Raises:
-        OSError: the folder of temporary files (TMPDIR) has no room.
+        OSError: the directory for temporary files (TMPDIR) is full.
     """
     item = np.dtype(dtype)
-    if size * item.itemsize <= _MOST_HELD:
+    if size * item.itemsize <= _MOST_IN_MEMORY:
         return np.empty(size, item)
     with tempfile.TemporaryFile(prefix="oneiros-") as file:
         file.truncate(size * item.itemsize)
@@ -54,18 +54,17 @@ def scratch_array(size: int, dtype: npt.DTypeLike) -> Array:
 
 
 def parts(*arrays: Array) -> Iterator[tuple[Array, ...]]:
-    """Yield the same places of arrays of one length, part by part."""
+    """Yield aligned slices of arrays of equal length."""
     for start in range(0, len(arrays[0]), PART):
         yield tuple(np.asarray(array[start : start + PART]) for array in arrays)
 
 
 class ScratchColumn:
-    """Values that come piece by piece, all of one dtype."""
+    """A column that grows in pieces, all of one dtype."""
 
     def __init__(self) -> None:
-        """Begin without any."""
-        self._held: list[Array] = []
-        self._held_bytes = 0
+        self._pieces: list[Array] = []
+        self._piece_bytes = 0
         self._file: BinaryIO | None = None
         self._size = 0
         self._dtype: np.dtype[Any] = np.dtype(np.float64)
@@ -74,32 +73,32 @@ class ScratchColumn:
         """Add a piece, shape (n,).
 
         Raises:
-            OSError: the folder of temporary files has no room.
+            OSError: the directory for temporary files is full.
         """
         if not len(piece):
             return
         self._dtype = piece.dtype
         self._size += len(piece)
-        self._held.append(piece)
-        self._held_bytes += piece.nbytes
-        if self._held_bytes > _MOST_HELD:
+        self._pieces.append(piece)
+        self._piece_bytes += piece.nbytes
+        if self._piece_bytes > _MOST_IN_MEMORY:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(prefix="oneiros-")  # noqa: SIM115 - array()
             self._write(self._file)
 
     def array(self) -> Array:
-        """Return all of them. The last call."""
+        """Return the whole column. Must be the last call."""
         if self._file is None:
-            return np.concatenate(self._held) if self._held else np.empty(0, self._dtype)
+            return np.concatenate(self._pieces) if self._pieces else np.empty(0, self._dtype)
         with self._file as file:
             self._write(file)
             file.flush()
             return np.memmap(file, self._dtype, "r+", shape=(self._size,))
 
     def _write(self, file: BinaryIO) -> None:
-        file.writelines(np.ascontiguousarray(piece).data for piece in self._held)
-        self._held.clear()
-        self._held_bytes = 0
+        file.writelines(np.ascontiguousarray(piece).data for piece in self._pieces)
+        self._pieces.clear()
+        self._piece_bytes = 0
 
 
 _HALF = np.uint64(32)
@@ -107,14 +106,14 @@ _LOWER = np.uint64((1 << 32) - 1)
 
 
 def kendall_tau(left: Array, right: Array) -> float | None:
-    """Return Kendall's tau-b, exact on ties; large sides are ordered in temporary files.
+    """Return Kendall's tau-b, exact on ties; large arrays are sorted in temporary files.
 
     Args:
         left: numbers without NaN, shape (n,), fewer than 2 ** 32.
-        right: likewise.
+        right: as ``left``, of the same length.
 
     Returns:
-        In [-1, 1], from exact counts of pairs; None where one side is all ties, or n < 2.
+        In [-1, 1], from exact pair counts; None if one side is all ties, or n < 2.
 
     Source: M. G. Kendall, "The treatment of ties in ranking problems", Biometrika 33 (1945); the
     count of swaps as W. R. Knight, JASA 61 (1966).
@@ -130,7 +129,7 @@ def kendall_tau(left: Array, right: Array) -> float | None:
     both_ties = _tied_pairs(keys)
     if pairs in (left_ties, right_ties):
         return None
-    places = left_places  # of the right side, in the order of the left one
+    places = left_places  # reused: places of the right side, in the order of the left one
     for place, key in parts(places, keys):
         place[:] = (key & _LOWER).astype(places.dtype)
     swaps = _inversions(places)
@@ -143,15 +142,15 @@ def kendall_tau(left: Array, right: Array) -> float | None:
 
 
 def top_overlap(left: Array, right: Array, k: int) -> float | None:
-    """Return the share of the ``k`` best rows that both sides have; ties go to the earlier row.
+    """Return the share of the ``k`` best rows common to both sides; ties go to the earlier row.
 
     Args:
         left: numbers without NaN, shape (n,).
-        right: likewise.
-        k: at least 1; where there are fewer rows, all of them.
+        right: as ``left``, of the same length.
+        k: at least 1; with fewer rows, all of them.
 
     Returns:
-        In [0, 1]; None where there are no rows.
+        In [0, 1]; None without rows.
     """
     if not len(left):
         return None
@@ -162,7 +161,7 @@ def top_overlap(left: Array, right: Array, k: int) -> float | None:
 def _best_rows(scores: Array, k: int) -> Array:
     best, rows, start = scores[:0], np.zeros(0, np.int64), 0
     for (part,) in parts(scores):
-        # Of those that score the same the earlier row stays.
+        # Among equal scores the earlier row stays.
         places = np.flatnonzero(part > best[-1]) if len(best) == k else np.arange(len(part))
         best = np.concatenate([best, part[places]])
         rows = np.concatenate([rows, start + places])
@@ -173,7 +172,7 @@ def _best_rows(scores: Array, k: int) -> Array:
 
 
 def _placed(values: Array) -> tuple[int, Array]:
-    """Return the tied pairs, and of each value how many are less."""
+    """Return the number of tied pairs, and for each value the number of smaller values."""
     ordered = scratch_array(len(values), values.dtype)
     for into, part in parts(ordered, values):
         into[:] = part
@@ -185,7 +184,7 @@ def _placed(values: Array) -> tuple[int, Array]:
 
 
 def _tied_pairs(ordered: Array) -> int:
-    """Return how many pairs are equal. REQUIRES: equal ones stand together."""
+    """Return the number of equal pairs. REQUIRES: equal values are adjacent."""
     total, run, last = 0, 0, None
     for (part,) in parts(ordered):
         bounds = np.flatnonzero(part[1:] != part[:-1]) + 1
@@ -203,7 +202,7 @@ def _tied_pairs(ordered: Array) -> int:
 
 
 def _inversions(places: Array) -> int:
-    """Return how many pairs stand in falling order; puts them into rising order."""
+    """Return the number of inverted pairs, and sort ``places`` in place."""
     total = 0
     for (part,) in parts(places):
         total += _inversions_of(np.unique(part, return_inverse=True)[1].astype(np.int64))
@@ -221,10 +220,10 @@ def _inversions(places: Array) -> int:
 
 
 def _inversions_of(places: Array) -> int:
-    """Return how many pairs stand in falling order.
+    """Return the number of inverted pairs.
 
-    One bit at a time from the highest: among the places that agree in all higher bits, kept
-    together in their order, count the ones before each zero; then part ones from zeros.
+    Goes bit by bit from the highest: within each group that agrees in all higher bits (in original
+    order), counts the ones before each zero, then splits the group into zeros and ones.
     """
     total = 0
     groups = np.zeros(len(places), np.int64)
@@ -248,18 +247,18 @@ _MOST_EXAMPLES: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One side's scores."""
+    """The scores of one side."""
 
     name: str
     scores: Array
-    """Shape (n,), NaN where there is none."""
+    """Shape (n,), NaN for unscored rows."""
     threshold: float | None
-    """From which score on a row is promoted; None: this side promotes nothing."""
+    """Rows with at least this score are promoted; None: no promotion."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreDistribution:
-    """How one side's scores lie."""
+    """The distribution of one side's scores."""
 
     name: str
     threshold: float | None
@@ -277,40 +276,40 @@ class ScoreDistribution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decisions:
-    """Which rows either side promotes. A row without a score is promoted by none."""
+    """Promotions by side. A row without a score is not promoted."""
 
     both: int
     only_left: int
     only_right: int
     neither: int
     changed_rows: tuple[int, ...]
-    """The first rows that one side alone promotes, counted from 0."""
+    """The first rows that only one side promotes, counted from 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What changes from the left side to the right one."""
+    """The differences between the left and the right side."""
 
     rows: int
     compared: int
-    """Rows that both sides score; tau and overlap are theirs."""
+    """Rows scored by both sides; ``kendall_tau`` and ``top_overlap`` refer to these."""
     left: ScoreDistribution
     right: ScoreDistribution
     decisions: Decisions | None
-    """None where a side has no threshold."""
+    """None if a side has no threshold."""
     kendall_tau: float | None
-    """Tau-b, in [-1, 1]; None where a side is all ties."""
+    """Tau-b, in [-1, 1]; None if a side is all ties."""
     top_overlap: dict[int, float]
-    """k -> share of the k best rows that both sides have."""
+    """k -> share of the k best rows common to both sides."""
 
 
 def compare_scores(left: Side, right: Side, *, top: tuple[int, ...] = (10, 100)) -> Comparison:
     """Compare two scores of the same rows.
 
     Args:
-        left: the one before.
-        right: the one after, of as many rows.
-        top: for how many best rows the overlap is told.
+        left: the side before.
+        right: the side after, with the same number of rows.
+        top: the values of k for ``top_overlap``.
 
     Raises:
         ValueError: the sides differ in length.
@@ -336,7 +335,7 @@ def _distribution(side: Side) -> ScoreDistribution:
     for (part,) in parts(side.scores):
         column.append(part[~np.isnan(part)].astype(np.float64))
     scores = column.array()
-    with np.errstate(over="ignore", invalid="ignore"):  # scores may be as large as they like
+    with np.errstate(over="ignore", invalid="ignore"):  # the sum of large scores may overflow
         mean = float(scores.mean()) if len(scores) else None
     tenths, _ = np.histogram(scores, _BINS)
     scores.sort()
@@ -358,7 +357,7 @@ def _distribution(side: Side) -> ScoreDistribution:
 def _decisions(left: Side, right: Side) -> Decisions | None:
     if left.threshold is None or right.threshold is None:
         return None
-    counts = np.zeros(4, np.int64)  # by 2 x promoted before + promoted after
+    counts = np.zeros(4, np.int64)  # index: 2 x promoted before + promoted after
     changed: list[int] = []
     start = 0
     for before_part, after_part in parts(left.scores, right.scores):

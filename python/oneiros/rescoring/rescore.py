@@ -1,14 +1,17 @@
-"""``oneiros.rescore``, ``factors`` and ``promote``: whole tables scored without a query. Source: docs/systems/ciar.md A4."""
+"""``oneiros.rescore``, ``factors`` and ``promote``: score whole tables without a query.
+
+Source: docs/systems/ciar.md A4.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oneiros.clock import system_clock
+from oneiros.display.tables import progress_bar
 from oneiros.model.fields import ENUMS
 from oneiros.model.validation import moment as moment_check
 from oneiros.model.validation import require_choice, require_flag, require_instance
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
     from oneiros.clock import Time
 
-__all__ = ["chosen_profiles", "factors", "moment_of", "promote", "rescore", "tracked"]
+__all__ = ["chosen_profiles", "factors", "moment_of", "promote", "rescore"]
 
 
 _check_now = moment_check("now")
@@ -42,55 +45,59 @@ def rescore(
     out: npt.NDArray[Any] | Sequence[npt.NDArray[Any]] | None = None,
     missing: str = "raise",
 ) -> Any:
-    """Score every row of a table, as a search would where all were equally relevant.
+    """Score every row of a table without a query, as if all rows were equally relevant.
 
-    Only the columns that a profile reads are touched, by the names of docs/systems/fields.md; those
-    without nulls are read where they lie, if the machine can read them as they are. Kinds,
-    categories and other states are words (dictionary-encoded ones are read as such) or, but for
-    kinds, codes. Times are seconds, or columns of a datetime type with a time zone; NumPy's
-    ``datetime64`` is taken as UTC. In lists of dicts and arrays of objects they may be whatever
-    ``add`` takes. A null has the field's default (of ``created_at``: ``now``); but a time that is
-    null in a column is unknown, and each formula says what that means (CIAR: NaN).
+    Reads only the columns that the profile uses, by the names of docs/systems/fields.md. Columns
+    without nulls are not copied if the machine can read them unchanged. Kinds, categories and other
+    states are words (also dictionary-encoded) or, except for kinds, codes. Times are seconds or a
+    datetime type with a time zone; NumPy's ``datetime64`` is taken as UTC. In lists of dicts and
+    arrays of objects, times have any form that ``add`` takes. A null counts as the field's default
+    (``created_at``: ``now``), but a null time in a column is unknown, and each formula defines what
+    that means (CIAR: NaN).
 
-    A table has a column for every field that a profile multiplies by. It may lack times that a
-    memory can be without (``last_accessed_at``), ``updated_at`` where it has ``created_at``,
-    ``priority`` where it has ``kind``, and the marks ``pinned``, ``core`` and ``tier``.
+    A table needs a column for every field that the profile multiplies by. These may be absent:
+    times that a memory may lack (``last_accessed_at``), ``updated_at`` if there is ``created_at``,
+    ``priority`` if there is ``kind``, and ``pinned``, ``core`` and ``tier``.
 
     Args:
         table: a dict of arrays, a NumPy structured array, a list of dicts or ``Memory``, an Arrow
             table or record batch (anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``;
             needs pyarrow), a pandas or polars frame.
-        profile: by name or as a ``Profile``; or several, for one pass over the table.
-        now: the clock; seconds UTC, an aware ``datetime`` or ISO 8601 with an offset; default: the
+        profile: a name or a ``Profile``; or a list of them, for one pass over the table.
+        now: the clock: seconds UTC, an aware ``datetime`` or ISO 8601 with an offset; default: the
             system's.
-        threads: 1 to 256; default: one a core.
-        progress: show a bar on the error stream.
-        invalid: what a value out of its range (or, under CIAR, a creation after ``now``) does:
-            "raise"; "nan", the row scores NaN; or "clamp", it counts as the nearest valid value,
-            and the row scores NaN where there is none. Under other profiles a time after ``now``
-            is age 0.
-        dtype: what is computed in, float32 or float64; default: the widest float dtype among the
-            columns read that are no times, float64 if there is none. float32 lies within
-            (5 + 2 |exponent|) x 2^-23 a factor of float64, relative (docs/systems/README.md);
-            float64 gives the scores of :meth:`oneiros.Engine.rescore` to the bit.
-        out: an array of float32 or float64 of shape (rows,), contiguous, which shares no memory
-            with the table; of several profiles, a list of one each. It says what is computed in,
-            the scores are written there, and the answer holds it as it is, where its form can. Where
-            the call raises, it may hold scores of rows before the one at fault.
-        missing: what a table does that lacks a column it must have: "raise"; or "default", every
-            row has the field's default. A table with no column that the profiles read is refused
+        threads: 1 to 256; default: one per core.
+        progress: show a progress bar on stderr.
+        invalid: how to treat a value out of range (or, under CIAR, a creation after ``now``):
+            "raise"; "nan", the row scores NaN; or "clamp", the nearest valid value counts, and the
+            row scores NaN if there is none. Under other profiles a time after ``now`` is age 0.
+        dtype: the dtype of the computation, float32 or float64; default: the widest float dtype
+            among the columns read that are not times, float64 if there is none. float32 lies within
+            (5 + 2 |exponent|) x 2^-23 per factor of float64, relative (docs/systems/README.md);
+            float64 gives exactly the scores of :meth:`oneiros.Engine.rescore`.
+        out: a contiguous array of float32 or float64, shape (rows,), that shares no memory with the
+            table; for several profiles, a list with one each. Its dtype is that of the computation.
+            The scores are written to it, and the result contains it uncopied if its form allows. If
+            the call raises, it may contain scores of rows before the invalid one.
+        missing: how to treat the absence of a required column: "raise"; or "default", every row
+            has the field's default. A table without any column that the profiles read is refused
             either way.
 
     Returns:
-        A table of the same family: ``id``, where the table has it, and ``score``; of several
-        profiles, each one's score under its name.
+        A table of the same family with ``id``, if the table has it, and ``score``; for several
+        profiles, one column of scores per profile, under its name.
 
     Raises:
-        TypeError: no table, or a column of another type than its field's.
-        ValueError: a value out of range (the message names field, row, value and rule), times
-            without a time zone; a column is missing (the message names it, and the nearest that the
-            table has); ``out`` of another shape.
+        TypeError: not a table, or a column of a type that its field does not take.
+        ValueError: a value out of range (the message names field, row, value and rule); times
+            without a time zone; a missing column (the message names it and the nearest existing
+            one); ``out`` of another shape.
         UnknownProfile: no profile has this name.
+
+    >>> import oneiros
+    >>> table = {"certainty": [0.9], "impact": [0.8], "created_at": [0], "access_count": [3]}
+    >>> oneiros.rescore(table, now=86_400)["score"].round(3)
+    array([0.915])
 
     Source: docs/systems/README.md, "Scoring without a query"; docs/systems/ciar.md A6, A11.
     """
@@ -106,29 +113,30 @@ def rescore(
     results = None if out is None else _checked_out(out, len(profiles), opened.size, wanted)
     for array in results or ():
         require_apart(array, table if isinstance(table, Mapping) else {"table": table})
-    with tracked(opened.size if progress else None) as advance:
+    with progress_bar("scoring", opened.size if progress else None) as advance:
         scores, _ = scorer.score(opened, wanted, advance, results)
     is_one = isinstance(profile, str | Profile)
-    names = ["score"] if is_one else [each.name for each in profiles]
+    names = ["score"] if is_one else [chosen.name for chosen in profiles]
     return opened.result(dict(zip(names, scores, strict=True)))
 
 
 def chosen_profiles(profile: object) -> list[Profile]:
-    """Return the profiles named or given.
+    """Return profiles given by name or as ``Profile``, one or a list.
 
     Raises:
         TypeError: neither names nor profiles.
-        ValueError: none; two of one name; one named ``id``, where the scores bear the names.
+        ValueError: an empty list; two of the same name; several, one of them named ``id``, since
+            the names become columns next to ``id``.
         UnknownProfile: no profile has this name.
     """
     given = [profile] if isinstance(profile, str | Profile) else profile
     require_instance("profile", given, (list, tuple), "a name, a Profile or a list of them")
     assert isinstance(given, list | tuple)
     chosen = []
-    for one in given:
-        require_instance("profile", one, (str, Profile), "a name or a Profile")
-        chosen.append(get_profile(one) if isinstance(one, str) else one)
-    names = [one.name for one in chosen]
+    for each in given:
+        require_instance("profile", each, (str, Profile), "a name or a Profile")
+        chosen.append(get_profile(each) if isinstance(each, str) else each)
+    names = [each.name for each in chosen]
     if not names or len(set(names)) < len(names) or (len(names) > 1 and "id" in names):
         msg = f"profile: expected at least one, each of another name than id, got {names}"
         raise ValueError(msg)
@@ -136,30 +144,13 @@ def chosen_profiles(profile: object) -> list[Profile]:
 
 
 def moment_of(now: Time | None) -> float:
-    """Return ``now`` in seconds, the system's time where it is None.
+    """Return ``now`` in seconds; None is the system's time.
 
     Raises:
-        ValueError, TypeError: no time, or a naive one.
+        ValueError, TypeError: not a time, or a naive one.
     """
     seconds: float = _check_now(system_clock() if now is None else now)
     return seconds
-
-
-def tracked(
-    total: int | None,
-) -> AbstractContextManager[Callable[[int], object] | None]:
-    """Show a bar of rows on the error stream while the block runs; of None, no bar."""
-    return nullcontext() if total is None else _bar(total)
-
-
-@contextmanager
-def _bar(total: int) -> Iterator[Callable[[int], object]]:
-    from rich.console import Console  # noqa: PLC0415 - on use only
-    from rich.progress import Progress  # noqa: PLC0415
-
-    with Progress(console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task("scoring", total=total)
-        yield lambda count: shown.advance(task, count)
 
 
 def _float_dtype(dtype: npt.DTypeLike | None) -> np.dtype[Any] | None:
@@ -210,28 +201,32 @@ def factors(
     threads: int | None = 1,
     invalid: str = "raise",
 ) -> dict[str, npt.NDArray[np.float64]]:
-    """Return the value of each factor of a profile, row by row; no query is needed.
+    """Return the value of each factor of a profile for every row, without a query.
 
-    Multiplied, or added where a factor adds, over a relevance of 1 they are the score that
-    :func:`oneiros.rescore` gives. Factors of the query are 1.
+    Multiplied (or added, for additive factors) over a relevance of 1 they give the score of
+    :func:`oneiros.rescore`. Factors that depend on the query are 1.
 
     Args:
-        rows: a dict of arrays by field name, a list of dicts or ``Memory``, or any other table that
-            :func:`oneiros.rescore` takes, read the same way; an absent field has its default.
-        profile: by name or as a ``Profile``.
-        now: the clock; seconds UTC, an aware ``datetime`` or ISO 8601 with an offset; default: the
+        rows: any table that :func:`oneiros.rescore` takes; an absent field has its default.
+        profile: a name or a ``Profile``.
+        now: the clock: seconds UTC, an aware ``datetime`` or ISO 8601 with an offset; default: the
             system's.
-        threads: 1 to 256; None: one a core.
+        threads: 1 to 256; None: one per core.
         invalid: "raise", "nan" or "clamp", as in :func:`oneiros.rescore`.
 
     Returns:
         Factor name to float64 of shape (rows,), in the order of the profile.
 
     Raises:
-        TypeError: no table, or a column of another type than its field's.
+        TypeError: not a table, or a column of a type that its field does not take.
         ValueError: a value out of range (the message names field, row, value and rule), times
             without a time zone.
         UnknownProfile: no profile has this name.
+
+    >>> import oneiros
+    >>> table = {"certainty": [0.9], "impact": [0.8], "created_at": [0], "access_count": [3]}
+    >>> oneiros.factors(table, "ciar", now=86_400)["significance"].round(2)
+    array([0.72])
 
     Source: docs/systems/README.md, "Scoring without a query".
     """
@@ -255,25 +250,30 @@ def promote(
     invalid: str = "raise",
     missing: str = "raise",
 ) -> Any:
-    """Tell which rows of a table are staged and score high enough to be consolidated.
+    """Mark the rows of a table that are staged and score high enough to be consolidated.
 
     Args:
-        table: as :func:`oneiros.rescore` takes it; without ``status`` every row is staged.
-        profile: by name or as a ``Profile``.
+        table: as in :func:`oneiros.rescore`; without ``status`` every row is staged.
+        profile: a name or a ``Profile``.
         threshold: in (0, 1]; default: the profile's.
         now: as in :func:`oneiros.rescore`.
-        threads: 1 to 256; default: one a core.
-        progress: show a bar on the error stream.
+        threads: 1 to 256; default: one per core.
+        progress: show a progress bar on stderr.
         invalid: as in :func:`oneiros.rescore`.
         missing: as in :func:`oneiros.rescore`.
 
     Returns:
-        A table of the same family: ``id``, where the table has it, ``score`` and ``promote``. A
-        score of NaN promotes nothing.
+        A table of the same family: ``id``, if the table has it, ``score`` and ``promote`` (bool). A
+        row that scores NaN is not promoted.
 
     Raises:
-        TypeError, ValueError: as :func:`oneiros.rescore`; a threshold out of its range, or none
-            where the profile has none.
+        TypeError, ValueError: as in :func:`oneiros.rescore`; a threshold out of range, or none
+            given and none in the profile.
+
+    >>> import oneiros
+    >>> table = {"certainty": [0.9], "impact": [0.8], "created_at": [0], "access_count": [3]}
+    >>> oneiros.promote(table, now=86_400)["promote"]
+    array([ True])
     """
     chosen = chosen_profiles([profile])
     least = threshold_of(chosen[0], threshold)
@@ -290,7 +290,7 @@ def promote(
     opened = open_table(table)
     if opened.size:
         scorer.require_columns(opened, missing)
-    with tracked(opened.size if progress else None) as advance:
+    with progress_bar("scoring", opened.size if progress else None) as advance:
         (scores,), extra = scorer.score(opened, None, advance)
     is_promoted = (extra["status"] == _STAGED) & promoted(scores, least)
     return opened.result({"score": scores, "promote": is_promoted})

@@ -1,4 +1,4 @@
-"""Profiles over a table: its columns read and scored a block at a time, every profile in one pass."""
+"""Scoring of tables by profiles: columns are read in blocks, all profiles in one pass."""
 
 from __future__ import annotations
 
@@ -35,40 +35,40 @@ __all__ = [
 
 
 ORIGINS: Final = {"priority": "kind", "updated_at": "created_at"}
-"""Field to the one that its default is made of."""
+"""Field -> the field that its default is derived from."""
 
 MISSING: Final = ("raise", "default")
-"""Answers to a column that a table lacks: an error, or the default of its field."""
+"""Ways to treat a missing column: raise an error, or use its field's default."""
 
 _MARKS: Final = ("pinned", "core", "tier")
-"""States that Oneiros gives to single memories. No row has one where there is no such column."""
+"""States that Oneiros gives to single memories. Without the column, no row has one."""
 
 
 def may_lack(field: str, names: Container[str]) -> bool:
-    """Return whether the absence of a field has a meaning in a table with the columns ``names``.
+    """Return whether a field's absence has a meaning in a table with the columns ``names``.
 
-    It has one for times that a memory may be without, whose factors say what holds then; for fields
-    whose value follows from another column; and for marks, which no row has then.
+    That is so for times that a memory may lack, since factors define the result without them; for
+    fields derived from another column; and for the marks, which no row has then.
     """
     return FIELDS[field].nullable or field in _MARKS or ORIGINS.get(field) in names
 
 
 @dataclass(frozen=True, slots=True)
 class RequiredFields:
-    """What some profiles ask of a table."""
+    """The fields that some profiles need from a table."""
 
     scored: tuple[str, ...]
-    """The fields that scores are made of."""
+    """The fields that scores are computed from."""
     fields: tuple[str, ...]
-    """Those to read: also those that defaults of others are made of."""
+    """The fields to read: ``scored`` and those that defaults are derived from."""
     not_after_now: frozenset[str]
     has_functions: bool
-    """Functions of the user's own see nothing that breaks a rule."""
+    """Whether there are custom functions, which must not see values that break a rule."""
 
 
 @lru_cache(maxsize=64)
 def reading_of(profiles: tuple[Profile, ...]) -> RequiredFields:
-    """Return what these profiles ask together."""
+    """Return the fields that these profiles need together."""
     found: dict[str, None] = {}
     for profile in profiles:
         compiled = profile.compile(())
@@ -80,9 +80,9 @@ def reading_of(profiles: tuple[Profile, ...]) -> RequiredFields:
     return RequiredFields(
         scored=tuple(scored),
         fields=tuple(dict.fromkeys((*scored, *origins))),
-        not_after_now=frozenset(name for one in profiles for name in one.not_after_now),
+        not_after_now=frozenset(name for profile in profiles for name in profile.not_after_now),
         has_functions=any(
-            isinstance(factor, CallableFactor) for one in profiles for factor in one.factors
+            isinstance(factor, CallableFactor) for profile in profiles for factor in profile.factors
         ),
     )
 
@@ -92,8 +92,8 @@ if TYPE_CHECKING:
 
 
 _NEAR = 0.72
-"""How alike two names are that are taken for the same, where a table may lack the field."""
-_SHOWN = 20  # columns of a table that a message names
+"""Similarity from which a column's name counts as a misspelling of a field that may be absent."""
+_SHOWN = 20  # column names in a message
 
 
 @dataclass(slots=True)
@@ -101,29 +101,29 @@ class _Block:
     """Some rows of a table."""
 
     values: dict[str, Array]
-    """Field to its values; where nothing is given, the default."""
+    """Field -> values; the default where none is given."""
     pieces: dict[str, Piece]
-    """As they were read."""
+    """Field -> the column as read."""
     plain_times: set[str]
-    """Time fields given as mere numbers."""
+    """Time fields given as plain numbers."""
     start: int
-    """The first row, for messages."""
+    """First row, for messages."""
 
     @property
     def has_broken(self) -> bool:
-        """Whether something stands there that is no number at all."""
+        """Whether any value is not a number at all."""
         return any(piece.broken for piece in self.pieces.values())
 
 
 class Scorer:
-    """Scores tables, one after another as if they were one.
+    """Scores tables; row numbers in messages count on from one table to the next.
 
     Args:
         profiles: at least one.
         now: seconds since the epoch.
-        threads: of the core.
+        threads: number of threads in the core.
         invalid: as :class:`Validity` takes it.
-        extra: further fields to read and judge, such as ``status``.
+        extra: further fields to read and validate, such as ``status``.
     """
 
     def __init__(
@@ -144,18 +144,16 @@ class Scorer:
         self._validity = Validity(invalid, now, self._reading.not_after_now)
         self._scored = self._reading.scored
         self.fields = [*self._reading.fields]
-        """What is read of a table."""
+        """The fields read from a table."""
         self.fields += [name for name in extra if name not in self.fields]
-        self._in_order = sorted(
-            self.fields, key=lambda name: name in ORIGINS
-        )  # after their origins
+        self._derived_last = sorted(self.fields, key=lambda name: name in ORIGINS)
         self._opened: tuple[ColumnTable | None, dict[str, Column]] = (None, {})
         self.row_count = 0
         self.future_counts = [0] * len(profiles)
-        """Rows with times after ``now``, taken as age 0, by profile."""
+        """Rows with times after ``now``, counted as age 0, by profile."""
 
     def dtype_of(self, table: ColumnTable) -> np.dtype[Any]:
-        """Return the widest float dtype among the columns that are read, float64 without any."""
+        """Return the widest float dtype among the columns read, float64 if there is none."""
         return _widest(self._open(table))
 
     def missing(self, table: ColumnTable) -> list[str]:
@@ -174,12 +172,12 @@ class Scorer:
 
         Args:
             table: any number of rows.
-            dtype: what is computed in; None: as :meth:`dtype_of` says.
-            advance: told the number of rows done.
-            out: where the scores are written, an array a profile, contiguous; None: new arrays.
+            dtype: the dtype of the computation; None: :meth:`dtype_of` the table.
+            advance: called with the number of rows done.
+            out: one contiguous array per profile to write to; None: new arrays.
 
         Raises:
-            ValueError: a value breaks a rule, or a column stands in the memory of ``out``.
+            ValueError: a value breaks a rule, or a column shares memory with ``out``.
         """
         columns = self._open(table)
         if out is None:
@@ -202,7 +200,7 @@ class Scorer:
         return scores, extra
 
     def factors(self, table: ColumnTable) -> list[dict[str, Array]]:
-        """Return, by profile, the values of its factors by name: float64, shape (rows,).
+        """Return the factors of each profile: name to float64, shape (rows,).
 
         Raises:
             ValueError: a value breaks a rule.
@@ -222,8 +220,8 @@ class Scorer:
     def _open(self, table: ColumnTable) -> dict[str, Column]:
         if self._opened[0] is not table:
             found = {name: table.column(name, self._coders) for name in self.fields}
-            held = {name: column for name, column in found.items() if column is not None}
-            self._opened = table, held
+            existing = {name: column for name, column in found.items() if column is not None}
+            self._opened = table, existing
         return self._opened[1]
 
     def require_columns(self, table: ColumnTable, missing: str) -> None:
@@ -231,11 +229,11 @@ class Scorer:
 
         Args:
             table: any number of rows.
-            missing: "raise"; or "default", which accepts a table with at least one column to score by.
+            missing: "raise"; or "default", which accepts a table with at least one scored column.
 
         Raises:
             ValueError: a column is missing that :func:`may_lack` does not excuse; or one that it
-                does, while a column has nearly its name.
+                excuses, but a column has almost its name.
         """
         absent = self.missing(table)
         is_bare = bool(absent) and len(absent) == len(self._scored)
@@ -266,13 +264,13 @@ class Scorer:
         raise ValueError(msg)
 
     def _refuse_near_names(self, absent: Sequence[str], names: Sequence[str]) -> None:
-        """Refuse a table that lacks a field and has a column of nearly its name.
+        """Refuse a table that lacks a field but has a column of almost the same name.
 
         Raises:
             ValueError: names both.
         """
         for field, column in _likely(absent, names, _NEAR):
-            by = [one.name for one in self._profiles if field in reading_of((one,)).scored]
+            by = [each.name for each in self._profiles if field in reading_of((each,)).scored]
             msg = (
                 f"table: lacks {field}, which {', '.join(by)} {'reads' if len(by) == 1 else 'read'}, "
                 f"but has {one_line(column)}; rename it, or with missing=default {field} counts as "
@@ -285,7 +283,7 @@ class Scorer:
     ) -> _Block:
         pieces = {name: column.read(start, stop) for name, column in columns.items()}
         values: dict[str, Array] = {}
-        for name in self._in_order:
+        for name in self._derived_last:
             if name in pieces:
                 values[name] = self._filled(name, pieces[name], values, are_records=are_records)
         plain_times = {name for name, column in columns.items() if column.is_plain_time}
@@ -294,7 +292,7 @@ class Scorer:
     def _filled(
         self, name: str, piece: Piece, values: dict[str, Array], *, are_records: bool
     ) -> Array:
-        """Return the values with the default where nothing is given, or nothing that can be read."""
+        """Return the values, with the default where one is missing or unreadable."""
         holes = piece.missing
         if piece.broken:
             holes = np.zeros(len(piece.values), np.bool_) if holes is None else holes.copy()
@@ -308,7 +306,7 @@ class Scorer:
         return np.where(holes, default, piece.values)
 
     def _default(self, name: str, values: dict[str, Array]) -> Array | float:
-        """Return what a field is that was not given. Source: docs/systems/fields.md."""
+        """Return the default of an absent value. Source: docs/systems/fields.md."""
         if name == "created_at":
             return self._now
         if name == "updated_at":
@@ -322,7 +320,7 @@ class Scorer:
     def _operands(
         self, values: dict[str, Array]
     ) -> tuple[tuple[str, ...], dict[str, Array | float]]:
-        """Return the words of the kinds' codes, and every column that the profiles read."""
+        """Return the kind of each code, and every column that the profiles read."""
         kinds = self._coders["kind"].words if "kind" in values else (DEFAULT_KIND,)
         operands: dict[str, Array | float] = {"kind": 0.0, **values}
         for name in self._scored:
@@ -331,24 +329,28 @@ class Scorer:
         return kinds, operands
 
     def _run(
-        self, block: _Block, asked: _Registers, outputs: Sequence[Sequence[Array]], whole_size: int
+        self,
+        block: _Block,
+        registers_of: _Registers,
+        outputs: Sequence[Sequence[Array]],
+        whole_size: int,
     ) -> None:
-        """Write the block's values by profile; those of rows that break a rule are NaN.
+        """Write the block's values by profile; rows that break a rule get NaN.
 
-        The core judges what it reads in passing. Only a block in which it finds something is looked
-        through for what that is.
+        The core checks ranges as it reads. Only a block in which it finds a violation is searched
+        here for the row and rule.
         """
         is_judged = not self._reading.has_functions and not block.has_broken
         ranges = self._validity.ranges(block.values, block.plain_times) if is_judged else []
         lost: Mask | None = None
         if not is_judged:
             lost = self._settled(block)
-        future_counts, is_within = self._computed(block, asked, outputs, ranges, whole_size)
+        future_counts, is_within = self._computed(block, registers_of, outputs, ranges, whole_size)
         if not is_within:
             given = dict(block.values)
             lost = self._settled(block)
-            if any(block.values[name] is not held for name, held in given.items()):
-                future_counts, _ = self._computed(block, asked, outputs, [], whole_size)
+            if any(block.values[name] is not values for name, values in given.items()):
+                future_counts, _ = self._computed(block, registers_of, outputs, [], whole_size)
         for place, count in enumerate(future_counts):
             self.future_counts[place] += count
         for output in chain.from_iterable(outputs) if lost is not None else ():
@@ -360,7 +362,7 @@ class Scorer:
     def _computed(
         self,
         block: _Block,
-        asked: _Registers,
+        registers_of: _Registers,
         outputs: Sequence[Sequence[Array]],
         ranges: Sequence[ColumnRange],
         whole_size: int,
@@ -374,7 +376,7 @@ class Scorer:
                 continue
             future_counts[place], holds = judged_values(
                 compiled,
-                asked(compiled),
+                registers_of(compiled),
                 operands,
                 ranges,
                 now=self._now,
@@ -383,15 +385,15 @@ class Scorer:
                 whole_size=whole_size,
             )
             is_within = is_within and holds
-            ranges = ()  # once is enough
+            ranges = ()  # checking them once is enough
         return future_counts, is_within and not ranges
 
 
 def require_apart(out: Array, columns: Mapping[str, object]) -> None:
-    """Refuse results in the memory of what is still to be read.
+    """Refuse results in memory that is still to be read.
 
     Raises:
-        ValueError: they share it with a column.
+        ValueError: ``out`` shares memory with a column.
     """
     for name, values in columns.items():
         if isinstance(values, np.ndarray) and np.may_share_memory(out, values):
@@ -408,7 +410,7 @@ def _factors_of(compiled: CompiledProfile) -> Sequence[int]:
 
 
 def _alternatives(fields: Sequence[str], needed: Sequence[str]) -> list[str]:
-    """Return the needed among ``fields``, each with the field that would stand in for it."""
+    """Return the fields that are needed, each with the field that could replace it."""
     return [
         f"{name} or {ORIGINS[name]}" if ORIGINS.get(name, name) not in needed else name
         for name in fields
@@ -417,7 +419,7 @@ def _alternatives(fields: Sequence[str], needed: Sequence[str]) -> list[str]:
 
 
 def _likely(lacked: Sequence[str], names: Sequence[str], *least: float) -> list[tuple[str, str]]:
-    """Return pairs of a field and a column that are each other's nearest names."""
+    """Return pairs of a field and a column whose names are each other's nearest."""
     fields = {_letters(field): field for field in lacked}
     columns = {_letters(name): name for name in names if name not in FIELDS}
     return [

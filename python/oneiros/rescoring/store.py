@@ -1,4 +1,4 @@
-"""A whole store scored without a query, and the promotion of memories that score high."""
+"""Scores of a whole store without a query, and promotion of memories that score high."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["PromotedMemory", "PromotionReport", "Rescored", "promote", "rescore"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rescored:
-    """Scores by memory, as columns. Iterating gives pairs of id and score."""
+    """Scores by memory, as columns. Iterating yields pairs of id and score."""
 
     ids: Sequence[str]
     """In order of insertion."""
@@ -41,7 +41,7 @@ class Rescored:
     now: float
     """Seconds since the epoch."""
     future_count: int
-    """Memories with times after ``now``, which were taken as age 0."""
+    """Memories with times after ``now``, counted as age 0."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -55,7 +55,7 @@ class Rescored:
         Raises:
             ImportError: pyarrow (the extra ``oneiros[arrow]``) is missing.
         """
-        import pyarrow as pa  # noqa: PLC0415 - an extra
+        import pyarrow as pa  # noqa: PLC0415 - optional
 
         return pa.table({"id": pa.array(self.ids, pa.string()), "score": self.scores})
 
@@ -75,12 +75,12 @@ class Rescored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromotedMemory:
-    """One memory that was promoted, and why."""
+    """A promoted memory with its score and factors."""
 
     id: str
     score: float
     factors: dict[str, float]
-    """The profile's factors by name; over a relevance of 1 they make the score."""
+    """The profile's factors by name; over a relevance of 1 they give the score."""
 
     def __str__(self) -> str:
         made_of = ", ".join(f"{name} {value:.3f}" for name, value in self.factors.items())
@@ -89,12 +89,12 @@ class PromotedMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PromotionReport:
-    """What a promotion did, or would do. Source: docs/systems/ciar.md A4."""
+    """The result of a promotion or of its dry run. Source: docs/systems/ciar.md A4."""
 
     promoted: tuple[PromotedMemory, ...]
-    """From staged to consolidated, in order of insertion."""
+    """Memories moved from staged to consolidated, in order of insertion."""
     considered: int
-    """Staged memories that were judged."""
+    """Number of staged memories scored."""
     profile: str
     profile_hash: str
     threshold: float
@@ -102,12 +102,12 @@ class PromotionReport:
     """Seconds since the epoch."""
     is_dry_run: bool
     future_count: int
-    """Memories judged with times after ``now``, which were taken as age 0."""
+    """Scored memories with times after ``now``, counted as age 0."""
 
     @property
     def ids(self) -> list[str]:
-        """The ids of the promoted."""
-        return [one.id for one in self.promoted]
+        """The ids of the promoted memories."""
+        return [memory.id for memory in self.promoted]
 
     def _headline(self) -> str:
         verb = "would be promoted" if self.is_dry_run else "promoted"
@@ -115,7 +115,7 @@ class PromotionReport:
         return f"{len(self.promoted)} of {self.considered} staged {verb} ({rule})"
 
     def __repr__(self) -> str:
-        return f"<PromotionReport: {self._headline()}>"  # all of it is a line a memory
+        return f"<PromotionReport: {self._headline()}>"  # str() adds a line per memory
 
     def __str__(self) -> str:
         return "\n".join((self._headline(), *map(str, self.promoted)))
@@ -127,7 +127,7 @@ if TYPE_CHECKING:
 
 
 _STAGED = ENUMS["status"].index("staged")
-_FEW = 4  # one row in so many wanted, or fewer: gathering them costs less than scoring all
+_FEW = 4  # gather the wanted rows if at most one in _FEW is wanted, else score all rows
 
 
 def rescore(
@@ -158,7 +158,7 @@ def rescore(
             future_count=future_count,
         )
 
-    return parts.sync.writer.run(scored)  # where nothing else changes a column meanwhile
+    return parts.sync.writer.run(scored)  # on the writer's thread no column changes meanwhile
 
 
 def promote(
@@ -179,7 +179,7 @@ def promote(
     moment = scope.now(now)
 
     def judged() -> PromotionReport:
-        """Judge the columns as they are. REQUIRES: the thread that writes."""
+        """Score the current columns. REQUIRES: runs on the writer's thread."""
         rows = _staged(scope, scope.matching(where))
         compiled = _compiled(scope, chosen)
         scores, future_count = _scores(scope, compiled, rows, moment, count)
@@ -203,7 +203,7 @@ def promote(
 
     def changes() -> list[tuple[str, dict[str, object]]]:
         reports.append(judged())
-        return [(one.id, {"status": "consolidated"}) for one in reports[0].promoted]
+        return [(each.id, {"status": "consolidated"}) for each in reports[0].promoted]
 
     scope.services.remember.set_columns(changes)
     return reports[0]
@@ -221,32 +221,32 @@ def _staged(scope: Scope, rows: BitMap) -> BitMap:
 def _scores(
     scope: Scope, compiled: CompiledProfile, rows: BitMap, now: float, threads: int
 ) -> tuple[Scores, int]:
-    """Score some rows: in place where they are most of all, else gathered."""
+    """Score the given rows: all rows in place if most are wanted, else gathered ones."""
     columns = _columns(scope, compiled, now)
     size = len(scope.services.projections.lifecycle.ids)
     if len(rows) * _FEW > size:
         scores = np.empty(size)
         future_count = 0
         for start, stop in blocks(size):
-            held = {name: column[start:stop] for name, column in columns.items()}
+            part = {name: column[start:stop] for name, column in columns.items()}
             future_count += score_rows(
-                compiled, held, now=now, out=scores[start:stop], threads=threads
+                compiled, part, now=now, out=scores[start:stop], threads=threads
             )
         if len(rows) == size:
             return scores, future_count
-        if not future_count:  # else some may be of rows that are not wanted
+        if not future_count:  # else the count may include unwanted rows
             return scores[np.array(rows.to_array(), np.uint32)], 0
     numbers = np.array(rows.to_array(), np.uint32)
     scores = np.empty(len(numbers))
     future_count = 0
     for start, stop in blocks(len(numbers)):
-        held = {name: column[numbers[start:stop]] for name, column in columns.items()}
-        future_count += score_rows(compiled, held, now=now, out=scores[start:stop], threads=threads)
+        part = {name: column[numbers[start:stop]] for name, column in columns.items()}
+        future_count += score_rows(compiled, part, now=now, out=scores[start:stop], threads=threads)
     return scores, future_count
 
 
 def _columns(scope: Scope, compiled: CompiledProfile, now: float) -> dict[str, npt.NDArray[Any]]:
-    """The columns that the profile reads, and what verdicts say of every row."""
+    """Return the columns that the profile reads, with per-row verdict columns."""
     lifecycle = scope.services.projections.lifecycle
     names = columns_read(compiled)
     columns = {name: lifecycle.column(name) for name in names if name in lifecycle.names}
@@ -262,7 +262,6 @@ def _columns(scope: Scope, compiled: CompiledProfile, now: float) -> dict[str, n
 def _promoted(
     scope: Scope, compiled: CompiledProfile, rows: Rows, scores: Scores, now: float
 ) -> tuple[PromotedMemory, ...]:
-
     columns = {name: column[rows] for name, column in _columns(scope, compiled, now).items()}
     factors = [np.empty(len(rows)) for _ in compiled.names]
     if len(rows) and factors:

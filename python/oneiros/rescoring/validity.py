@@ -1,4 +1,4 @@
-"""What a table's values must be before they are scored. Source: docs/systems/ciar.md A6."""
+"""Validation of a table's values before they are scored. Source: docs/systems/ciar.md A6."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _CLAMPED: Final = ("float32", "int", "seconds")  # kinds of field whose range ha
 
 
 class Validity:
-    """Judges blocks of rows.
+    """Validates blocks of rows.
 
     Args:
         invalid: "raise", "nan" (a row that breaks a rule scores NaN) or "clamp" (numbers are
-            brought into their range, times after ``now`` to ``now``; what has no nearest valid
+            clamped to their range, times after ``now`` to ``now``; a value without a nearest valid
             value scores NaN).
         now: seconds since the epoch.
-        not_after_now: time fields that may not lie after ``now``.
+        not_after_now: time fields that must not be after ``now``.
     """
 
     def __init__(self, invalid: str, now: float, not_after_now: Collection[str]) -> None:
@@ -39,50 +39,50 @@ class Validity:
         self._not_after_now = frozenset(not_after_now)
 
     def ranges(self, values: dict[str, Array], plain_times: set[str]) -> list[ColumnRange]:
-        """Return what the core is to judge of one block; :meth:`settle` tells what it finds.
+        """Return the ranges that the core checks in one block; :meth:`settle` names violations.
 
-        The core compares doubles, :meth:`settle` the column's own type: it never sees less.
+        The core compares doubles, :meth:`settle` the column's dtype, so the core misses nothing.
 
         Args:
-            values: field to its values.
-            plain_times: time fields given as mere numbers.
+            values: field -> values.
+            plain_times: time fields given as plain numbers.
         """
         wanted = [
-            self._range(name, held, is_plain_time=name in plain_times)
-            for name, held in values.items()
+            self._range(name, column, is_plain_time=name in plain_times)
+            for name, column in values.items()
         ]
         return [each for each in wanted if each is not None]
 
     def settle(
         self, values: dict[str, Array], pieces: dict[str, Piece], plain_times: set[str], start: int
     ) -> Mask | None:
-        """Judge one block; with "clamp", replace in ``values`` what is out of range.
+        """Validate one block; with "clamp", replace out-of-range entries of ``values``.
 
         Args:
-            values: field to its values; where nothing is given, the default.
-            pieces: what was read of each field.
-            plain_times: time fields given as mere numbers.
+            values: field -> values; the default where none is given.
+            pieces: field -> the column as read.
+            plain_times: time fields given as plain numbers.
             start: the block's first row, for messages.
 
         Returns:
-            Which rows score NaN; None: none.
+            Mask of the rows that score NaN; None: none.
 
         Raises:
-            ValueError: ``invalid="raise"`` and a row breaks a rule; the first such row is told.
+            ValueError: ``invalid="raise"`` and a row breaks a rule; names the first such row.
         """
         problems: list[tuple[int, str]] = []
         lost: Mask | None = None
-        for name, held in values.items():
-            bad = self._outside(name, held, is_plain_time=name in plain_times)
+        for name, column in values.items():
+            bad = self._outside(name, column, is_plain_time=name in plain_times)
             broken = pieces[name].broken if name in pieces else {}
             if bad is None and not broken:
                 continue
             if self._invalid == "raise":
-                problems.append(self._first_problem(name, held, bad, broken))
+                problems.append(self._first_problem(name, column, bad, broken))
                 continue
-            bad = np.zeros(len(held), np.bool_) if bad is None else bad
+            bad = np.zeros(len(column), np.bool_) if bad is None else bad
             if self._invalid == "clamp":
-                values[name], bad = self._clamped(name, held, bad)
+                values[name], bad = self._clamped(name, column, bad)
             bad[list(broken)] = True
             lost = bad if lost is None else lost | bad
         if problems:
@@ -92,7 +92,7 @@ class Validity:
         return lost
 
     def _outside(self, name: str, values: Array, *, is_plain_time: bool) -> Mask | None:
-        """Return which values lie outside their range, None where none does."""
+        """Return a mask of the values outside their range, None if there are none."""
         wanted = self._range(name, values, is_plain_time=is_plain_time)
         if wanted is None:
             return None
@@ -105,7 +105,7 @@ class Validity:
         return bad if bad.any() else None
 
     def _range(self, name: str, values: Array, *, is_plain_time: bool) -> ColumnRange | None:
-        """Return what the values ought to be, None where they can be nothing else."""
+        """Return the range to check, None if the dtype cannot exceed it."""
         low, high = self._bounds(name, is_plain_time=is_plain_time)
         if not len(values) or _must_lie_within(values.dtype, low, high):
             return None
@@ -115,7 +115,7 @@ class Validity:
 
     def _bounds(self, name: str, *, is_plain_time: bool) -> tuple[float, float]:
         bounds = FIELDS[name].range
-        if bounds is None:  # kinds: a word that has a code is in order
+        if bounds is None:  # kinds: any word with a code is valid
             return -np.inf, np.inf
         high = bounds.high
         if FIELDS[name].kind == "time":
@@ -124,7 +124,7 @@ class Validity:
         return bounds.low, high
 
     def _clamped(self, name: str, values: Array, bad: Mask) -> tuple[Array, Mask]:
-        """Return the values brought into range, and which of them cannot be."""
+        """Return the clamped values, and a mask of those that cannot be clamped."""
         field = FIELDS[name]
         assert field.range is not None
         if field.kind == "time":
@@ -132,9 +132,9 @@ class Validity:
             return np.where(is_late, self._now, values), bad & ~is_late
         if field.kind not in _CLAMPED:
             return values, bad
-        is_count = field.kind == "int"  # of any width of integer: the range may not fit in it
-        held = values.astype(np.float64) if is_count else values
-        clipped = np.clip(held, field.range.low, field.range.high)
+        is_count = field.kind == "int"  # any integer width: the range may not fit in it
+        numbers = values.astype(np.float64) if is_count else values
+        clipped = np.clip(numbers, field.range.low, field.range.high)
         with np.errstate(invalid="ignore"):
             is_lost = np.isnan(clipped) | (is_count & (clipped != np.floor(clipped)))
         return clipped, bad & is_lost
@@ -157,7 +157,7 @@ class Validity:
 
 
 def _must_lie_within(dtype: np.dtype[Any], low: float, high: float) -> bool:
-    """Whether no value of this type can lie outside."""
+    """Return whether every value of this type is within the bounds."""
     if dtype.kind == "b":
         return True
     if dtype.kind not in "iu":

@@ -1,3 +1,3 @@
-"""What the interpreter and the operating system give: files, locks, threads, warnings."""
+"""Files, locks, threads, hashes, warnings and dataclasses, on top of the standard library."""
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Dataclasses and named tuples as :mod:`oneiros.runtime.declaring` makes them: type checkers see the standard ones."""
+"""Dataclasses and named tuples of :mod:`oneiros.runtime.declaring`.
+
+Type checkers see the standard ones.
+"""
 
 from __future__ import annotations
 

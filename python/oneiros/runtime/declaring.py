@@ -1,11 +1,12 @@
-"""Dataclasses whose code is made when it is first needed.
+"""Dataclasses whose ``__init__`` is compiled on demand.
 
-The standard library writes the methods of each dataclass as source and compiles it at once, which
-took a third of the time to a process's first answer. Here a class has methods shared by all, and an
-``__init__`` that works through its fields; one that is called a second time, or called wrongly, or
-looked at, is compiled like the standard one. Classes, messages, representations, hashes and ``dataclasses.fields()``, ``replace()`` and ``asdict()`` of them are the same.
+The standard library writes the methods of each dataclass as source and compiles them at once, which
+took a third of the time to the first search of a process. Here the methods are shared closures and
+``__init__`` loops over the fields. It is compiled like the standard one on its second call, on a
+wrong call and when its signature is read. Behaviour, messages, ``repr()`` and hashes are those of
+the standard library, whose ``fields()``, ``replace()`` and ``asdict()`` work too.
 
-Import these names from :mod:`oneiros.runtime.dataclasses`, through which type checkers see dataclasses.
+Import these names from :mod:`oneiros.runtime.dataclasses`, where type checkers see dataclasses.
 """
 
 from __future__ import annotations
@@ -22,42 +23,42 @@ __all__ = ["MISSING", "NamedTuple", "asdict", "dataclass", "field", "fields", "r
 Kind = TypeVar("Kind", bound="type[Any]")
 Part = TypeVar("Part")
 
-# Compiling takes as long as ten calls; what is made a second time is mostly made by every search.
+# Compiling costs as much as ten calls. A class that is made twice is mostly made by every search.
 CALLS_UNTIL_COMPILED: Final = 1
 
 
 class _NamedTupleMaker(type):
-    """Makes a plain subclass of ``tuple`` of each class that names ``NamedTuple`` as its base."""
+    """A metaclass that turns subclasses of ``NamedTuple`` into plain subclasses of ``tuple``."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
         if not bases:
             return super().__new__(cls, name, bases, body)
         annotations = body["__annotations__"]
         defaults = [body[field] for field in annotations if field in body]
-        make: Any = namedtuple  # checkers want to see the fields
+        make: Any = namedtuple  # type checkers require literal fields
         made: Any = make(name, annotations, defaults=defaults, module=body["__module__"])
         made.__annotations__ = annotations
         for attribute, value in body.items():
-            if attribute not in annotations and attribute not in _OWN_OF_TUPLES:
+            if attribute not in annotations and attribute not in _SET_BY_NAMEDTUPLE:
                 setattr(made, attribute, value)
         return made
 
 
-_OWN_OF_TUPLES: Final = frozenset(("__annotations__", "__module__", "__qualname__"))
+_SET_BY_NAMEDTUPLE: Final = frozenset(("__annotations__", "__module__", "__qualname__"))
 
 
 class NamedTuple(metaclass=_NamedTupleMaker):
-    """As ``typing.NamedTuple``, which compiles the annotation of each field."""
+    """``typing.NamedTuple`` without compiling the annotation of each field."""
 
 
 class _Missing:
-    """Stands for a default that there is not."""
+    """The type of ``MISSING``, the mark of a field without a default."""
 
     __slots__ = ()
 
 
 class _Factory:
-    """Stands in a signature for what a factory makes."""
+    """The default shown in a signature for a field with a ``default_factory``."""
 
     __slots__ = ()
 
@@ -67,7 +68,7 @@ class _Factory:
 
 MISSING: Final = _Missing()
 _FACTORY: Final = _Factory()
-_FIELDS: Final = "_fields_declared"  # the name under which a class has its fields
+_FIELDS: Final = "_fields_declared"  # the class attribute with its fields
 
 
 class FieldSpec:
@@ -93,11 +94,6 @@ class FieldSpec:
         self.init, self.repr, self.compare = init, repr, compare
         self.is_field = True
 
-    @property
-    def is_optional(self) -> bool:
-        """Whether a call may leave it out."""
-        return self.default is not MISSING or self.default_factory is not MISSING
-
 
 def field(
     *,
@@ -108,7 +104,7 @@ def field(
     compare: bool = True,
     kw_only: Any = MISSING,
 ) -> Any:
-    """As ``dataclasses.field``."""
+    """Declare a field, as ``dataclasses.field`` does."""
     return FieldSpec(default, default_factory, kw_only, init=init, repr=repr, compare=compare)
 
 
@@ -120,7 +116,7 @@ def dataclass(
     eq: bool = True,
     repr: bool = True,
 ) -> Callable[[Kind], Kind]:
-    """As ``dataclasses.dataclass``."""
+    """Return a class decorator, as ``dataclasses.dataclass`` does."""
 
     def declared(cls: Kind) -> Kind:
         return _declared(cls, slots=slots, frozen=frozen, kw_only=kw_only, eq=eq, repr=repr)
@@ -129,82 +125,86 @@ def dataclass(
 
 
 def fields(declared: Any) -> tuple[Any, ...]:
-    """As ``dataclasses.fields``, of classes made here and of others."""
+    """Return the fields, as ``dataclasses.fields`` does, of a class made here or elsewhere."""
     found = _fields_of(declared if isinstance(declared, type) else type(declared))
     if found is None:
-        import dataclasses  # noqa: PLC0415 - of another's class
-
-        return dataclasses.fields(declared)
-    return tuple(one for one in found.values() if one.is_field)
+        return _standard().fields(declared)  # type: ignore[no-any-return]
+    return tuple(spec for spec in found.values() if spec.is_field)
 
 
 def replace(declared: Part, /, **changes: Any) -> Part:
-    """As ``dataclasses.replace``."""
+    """Return a changed copy, as ``dataclasses.replace`` does."""
     found = _fields_of(type(declared))
     if found is None:
-        import dataclasses  # noqa: PLC0415 - of another's class
-
-        return dataclasses.replace(declared, **changes)  # type: ignore[type-var]
-    for one in found.values():
-        if not one.is_field:
+        return _standard().replace(declared, **changes)  # type: ignore[no-any-return]
+    for spec in found.values():
+        if not spec.is_field:
             continue
-        if not one.init:
-            if one.name in changes:
+        if not spec.init:
+            if spec.name in changes:
                 msg = (
-                    f"field {one.name} is declared with init=False, "
+                    f"field {spec.name} is declared with init=False, "
                     "it cannot be specified with replace()"
                 )
                 raise ValueError(msg)
-        elif one.name not in changes:
-            changes[one.name] = getattr(declared, one.name)
+        elif spec.name not in changes:
+            changes[spec.name] = getattr(declared, spec.name)
     return type(declared)(**changes)
 
 
 def asdict(declared: Any) -> dict[str, Any]:
-    """As ``dataclasses.asdict``."""
-    import dataclasses  # noqa: PLC0415 - few ask
+    """Return the fields as a dict, as ``dataclasses.asdict`` does."""
+    return _standard().asdict(declared)  # type: ignore[no-any-return]
 
-    return dataclasses.asdict(declared)
+
+def _standard() -> Any:
+    """Import the standard module, which is slow to load: it imports ``inspect``."""
+    import dataclasses  # noqa: PLC0415 - see the docstring
+
+    return dataclasses
 
 
 def _fields_of(cls: type[Any]) -> dict[str, FieldSpec] | None:
-    """The fields of a class that was made here, or of the nearest base; None: it was not made here."""
+    """Return the fields of the nearest class in the MRO that was made here.
+
+    None if there is none, or if a dataclass of the standard library comes first.
+    """
     for base in cls.__mro__:
         if _FIELDS in base.__dict__:
-            own: dict[str, FieldSpec] = base.__dict__[_FIELDS]
-            return own
+            found: dict[str, FieldSpec] = base.__dict__[_FIELDS]
+            return found
         if "__dataclass_fields__" in base.__dict__:
             return None
     return None
 
 
 def _declared(cls: Kind, *, slots: bool, frozen: bool, kw_only: bool, eq: bool, repr: bool) -> Kind:
-    own = _own_fields(cls, kw_only=kw_only)
+    own_fields = _own_fields(cls, kw_only=kw_only)
     found: dict[str, FieldSpec] = {}
     for base in reversed(cls.__mro__[1:]):
         found |= base.__dict__.get(_FIELDS, {})
-    found |= own
+    found |= own_fields
     body, made = dict(cls.__dict__), cast("Any", cls)
     if slots:
-        body = _slotted(cls, own)
+        body = _slotted(cls, own_fields)
         made = type(cls)(cls.__name__, cls.__bases__, body)  # type: ignore[misc]
         made.__qualname__ = cls.__qualname__
     else:
-        _put_defaults(cls, own)
-    every = [one for one in found.values() if one.is_field]
+        _put_defaults(cls, own_fields)
+    specs = [spec for spec in found.values() if spec.is_field]
     methods: dict[str, Any] = {
-        "__init__": _Init(made, every, frozen=frozen).first(),
-        "__match_args__": tuple(one.name for one in every if one.init and not one.kw_only),
+        "__init__": _Init(made, specs, frozen=frozen).first(),
+        "__match_args__": tuple(spec.name for spec in specs if spec.init and not spec.kw_only),
         "__replace__": replace,
     }
-    compared = _values_of([one.name for one in every if one.compare])
+    compared = _values_of([spec.name for spec in specs if spec.compare])
     if repr:
-        methods["__repr__"] = _repr_of([one.name for one in every if one.repr])
+        methods["__repr__"] = _repr_of([spec.name for spec in specs if spec.repr])
     if eq:
         methods["__eq__"] = _eq_of(compared)
     if frozen:
-        methods |= _frozen(made, frozenset(one.name for one in every))
-        methods |= _state(tuple(one.name for one in every)) if slots else {}
+        methods |= _frozen(made, frozenset(spec.name for spec in specs))
+        methods |= _state(tuple(spec.name for spec in specs)) if slots else {}
     for name, method in methods.items():
         if name not in body:
             setattr(made, name, method)
@@ -219,39 +219,39 @@ def _declared(cls: Kind, *, slots: bool, frozen: bool, kw_only: bool, eq: bool, 
 
 
 def _own_fields(cls: type[Any], *, kw_only: bool) -> dict[str, FieldSpec]:
-    """The fields that a class names, and its class variables."""
+    """Return the fields and class variables that the class itself annotates."""
     annotations: dict[str, str] = cls.__dict__.get("__annotations__") or {}  # noqa: RUF063 - no inspect
     found = {}
     for name, annotation in annotations.items():
         default = cls.__dict__.get(name, MISSING)
         if isinstance(default, FieldSpec):
-            one = default
+            spec = default
         else:
             if isinstance(default, MemberDescriptorType):
                 default = MISSING
-            one = FieldSpec(default, MISSING, MISSING, init=True, repr=True, compare=True)
-        one.name, one.type = name, annotation
-        one.is_field = not annotation.startswith("ClassVar")
-        if one.is_field and one.kw_only is MISSING:
-            one.kw_only = kw_only
-        found[name] = one
+            spec = FieldSpec(default, MISSING, MISSING, init=True, repr=True, compare=True)
+        spec.name, spec.type = name, annotation
+        spec.is_field = not annotation.startswith("ClassVar")
+        if spec.is_field and spec.kw_only is MISSING:
+            spec.kw_only = kw_only
+        found[name] = spec
     return found
 
 
-def _put_defaults(cls: type[Any], own: dict[str, FieldSpec]) -> None:
-    """Leave the defaults of fields as attributes of the class."""
-    for name, one in own.items():
+def _put_defaults(cls: type[Any], own_fields: dict[str, FieldSpec]) -> None:
+    """Set the defaults of fields as attributes of the class."""
+    for name, spec in own_fields.items():
         if isinstance(cls.__dict__.get(name), FieldSpec):
-            if one.default is MISSING:
+            if spec.default is MISSING:
                 delattr(cls, name)
             else:
-                setattr(cls, name, one.default)
+                setattr(cls, name, spec.default)
 
 
-def _slotted(cls: type[Any], own: dict[str, FieldSpec]) -> dict[str, Any]:
-    """The body of the class that has slots for its fields."""
+def _slotted(cls: type[Any], own_fields: dict[str, FieldSpec]) -> dict[str, Any]:
+    """Return the namespace of the class with slots for its fields."""
     body = dict(cls.__dict__)
-    names = [name for name, one in own.items() if one.is_field]
+    names = [name for name, spec in own_fields.items() if spec.is_field]
     for name in (*names, "__dict__", "__weakref__"):
         body.pop(name, None)
     inherited = {
@@ -266,20 +266,20 @@ def _names(slots: Any) -> Iterator[str]:
 
 
 class _Init:
-    """Makes a class's ``__init__``: one that works through the fields, then one that is compiled."""
+    """The maker of a class's ``__init__``: first as a loop over the fields, later compiled."""
 
     __slots__ = ("_cls", "_fields", "_is_frozen", "_left")
 
-    def __init__(self, cls: type[Any], every: list[FieldSpec], *, frozen: bool) -> None:
-        self._cls, self._fields, self._is_frozen = cls, every, frozen
+    def __init__(self, cls: type[Any], specs: list[FieldSpec], *, frozen: bool) -> None:
+        self._cls, self._fields, self._is_frozen = cls, specs, frozen
         self._left = CALLS_UNTIL_COMPILED
         cls.__signature__ = _Signature(self)
 
     def first(self) -> Callable[..., None]:
-        """Return the first one, which needs no compiling."""
-        plan = [(one.name, one.default, one.default_factory, one.init) for one in self._fields]
-        positional = [one.name for one in self._fields if one.init and not one.kw_only]
-        put, has_end = object.__setattr__, hasattr(self._cls, "__post_init__")
+        """Return the ``__init__`` that loops over the fields."""
+        plan = [(spec.name, spec.default, spec.default_factory, spec.init) for spec in self._fields]
+        positional = [spec.name for spec in self._fields if spec.init and not spec.kw_only]
+        put, has_post_init = object.__setattr__, hasattr(self._cls, "__post_init__")
 
         def __init__(self_: Any, /, *args: Any, **kwargs: Any) -> None:
             self._left -= 1
@@ -301,7 +301,7 @@ class _Init:
                 put(self_, name, value)
             if rest:
                 return self.compiled()(self_, *args, **kwargs)
-            if has_end:
+            if has_post_init:
                 self_.__post_init__()
             return None
 
@@ -310,36 +310,36 @@ class _Init:
         return __init__
 
     def compiled(self) -> Callable[..., None]:
-        """Return the one that is compiled, and has the class use it."""
+        """Compile ``__init__``, set it on the class and return it."""
         known: dict[str, Any] = {"_put": object.__setattr__, "_factory": _FACTORY}
         plain: list[str] = []
         keyword: list[str] = []
         lines: list[str] = []
-        for one in self._fields:
-            value = one.name
-            if one.init:
-                (keyword if one.kw_only else plain).append(_parameter(one, known))
-            if one.default_factory is not MISSING:
-                known[f"_make_{one.name}"] = one.default_factory
-                value = f"_make_{one.name}()"
-                if one.init:
-                    value = f"{value} if {one.name} is _factory else {one.name}"
-            elif not one.init:
-                if one.default is MISSING:
+        for spec in self._fields:
+            value = spec.name
+            if spec.init:
+                (keyword if spec.kw_only else plain).append(_parameter(spec, known))
+            if spec.default_factory is not MISSING:
+                known[f"_make_{spec.name}"] = spec.default_factory
+                value = f"_make_{spec.name}()"
+                if spec.init:
+                    value = f"{value} if {spec.name} is _factory else {spec.name}"
+            elif not spec.init:
+                if spec.default is MISSING:
                     continue
-                known[f"_default_{one.name}"] = one.default
-                value = f"_default_{one.name}"
-            put = f"_put(self, {one.name!r}, {value})" if self._is_frozen else ""
-            lines.append(put or f"self.{one.name} = {value}")
+                known[f"_default_{spec.name}"] = spec.default
+                value = f"_default_{spec.name}"
+            put = f"_put(self, {spec.name!r}, {value})" if self._is_frozen else ""
+            lines.append(put or f"self.{spec.name} = {value}")
         if hasattr(self._cls, "__post_init__"):
             lines.append("self.__post_init__()")
         parameters = ", ".join(["self", *plain, *(["*"] if keyword else []), *keyword])
         body = "\n ".join(lines or ["pass"])
-        exec(f"def __init__({parameters}):\n {body}", known)  # noqa: S102 - of the fields' names
+        exec(f"def __init__({parameters}):\n {body}", known)  # noqa: S102 - only field names
         made: Any = known["__init__"]
         made.__qualname__ = f"{self._cls.__qualname__}.__init__"
         made.__module__ = self._cls.__module__
-        made.__annotations__ = {one.name: one.type for one in self._fields if one.init}
+        made.__annotations__ = {spec.name: spec.type for spec in self._fields if spec.init}
         made.__annotations__["return"] = None
         self._cls.__init__ = made
         if "__signature__" in vars(self._cls):
@@ -347,15 +347,15 @@ class _Init:
         return made  # type: ignore[no-any-return]
 
 
-def _parameter(one: FieldSpec, known: dict[str, Any]) -> str:
-    if one.default is not MISSING:
-        known[f"_default_{one.name}"] = one.default
-        return f"{one.name}=_default_{one.name}"
-    return f"{one.name}=_factory" if one.default_factory is not MISSING else one.name
+def _parameter(spec: FieldSpec, known: dict[str, Any]) -> str:
+    if spec.default is not MISSING:
+        known[f"_default_{spec.name}"] = spec.default
+        return f"{spec.name}=_default_{spec.name}"
+    return f"{spec.name}=_factory" if spec.default_factory is not MISSING else spec.name
 
 
 class _Signature:
-    """Has the ``__init__`` compiled when somebody looks at a class's signature."""
+    """A ``__signature__`` that compiles ``__init__`` when it is read."""
 
     __slots__ = ("_init",)
 
@@ -365,13 +365,13 @@ class _Signature:
     def __get__(self, instance: object, cls: type[Any]) -> NoReturn:
         self._init.compiled()
         msg = "__signature__"
-        raise AttributeError(msg)  # so the compiled one is looked at
+        raise AttributeError(msg)  # so that the signature of the compiled __init__ is used
 
 
 def _values_of(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
     if len(names) > 1:
         return attrgetter(*names)
-    return lambda one: tuple([getattr(one, name) for name in names])
+    return lambda declared: tuple([getattr(declared, name) for name in names])
 
 
 def _repr_of(names: list[str]) -> Callable[[Any], str]:
@@ -400,7 +400,7 @@ def _hash_of(values: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any], int]:
 
 
 def _frozen(cls: type[Any], names: frozenset[str]) -> dict[str, Any]:
-    """The methods that refuse changes."""
+    """Return the methods that forbid assignment and deletion."""
 
     def __setattr__(self: Any, name: str, value: Any) -> None:
         if type(self) is cls or name in names:
@@ -415,15 +415,13 @@ def _frozen(cls: type[Any], names: frozenset[str]) -> dict[str, Any]:
     return {"__setattr__": __setattr__, "__delattr__": __delattr__}
 
 
-def _refuse(what: str, name: str) -> NoReturn:
-    from dataclasses import FrozenInstanceError  # noqa: PLC0415 - nobody does so
-
-    msg = f"cannot {what} field {name!r}"
-    raise FrozenInstanceError(msg)
+def _refuse(action: str, name: str) -> NoReturn:
+    msg = f"cannot {action} field {name!r}"
+    raise _standard().FrozenInstanceError(msg)
 
 
 def _state(names: tuple[str, ...]) -> dict[str, Any]:
-    """The methods that pickling and copying use, past those that refuse changes."""
+    """Return the methods by which frozen instances with slots are pickled and copied."""
 
     def __getstate__(self: Any) -> list[Any]:
         return [getattr(self, name) for name in names]
@@ -436,7 +434,7 @@ def _state(names: tuple[str, ...]) -> dict[str, Any]:
 
 
 class _StandardFields:
-    """Makes the fields as the standard library has them, once somebody asks for these."""
+    """A ``__dataclass_fields__`` that is made when it is read."""
 
     __slots__ = ("_cls",)
 
@@ -444,32 +442,30 @@ class _StandardFields:
         self._cls = cls
 
     def __get__(self, instance: object, cls: type[Any]) -> dict[str, Any]:
-        import dataclasses  # noqa: PLC0415
-
-        standard: Any = dataclasses
+        standard = _standard()
         found = {}
-        for name, one in getattr(self._cls, _FIELDS).items():
-            values = (one.default, one.default_factory, one.kw_only)
+        for name, spec in getattr(self._cls, _FIELDS).items():
+            values = (spec.default, spec.default_factory, spec.kw_only)
             default, factory, kw_only = [
                 standard.MISSING if value is MISSING else value for value in values
             ]
             made = standard.field(
                 default=default,
                 default_factory=factory,
-                init=one.init,
-                repr=one.repr,
-                compare=one.compare,
+                init=spec.init,
+                repr=spec.repr,
+                compare=spec.compare,
                 kw_only=kw_only,
             )
-            made.name, made.type = name, one.type
-            made._field_type = standard._FIELD if one.is_field else standard._FIELD_CLASSVAR
+            made.name, made.type = name, spec.type
+            made._field_type = standard._FIELD if spec.is_field else standard._FIELD_CLASSVAR
             found[name] = made
         self._cls.__dataclass_fields__ = found
         return found
 
 
 class _StandardParams:
-    """Makes the record of how a class was made, as the standard library has it."""
+    """A ``__dataclass_params__`` that is made when it is read."""
 
     __slots__ = ("_cls", "_params")
 
@@ -477,8 +473,6 @@ class _StandardParams:
         self._cls, self._params = cls, params
 
     def __get__(self, instance: object, cls: type[Any]) -> Any:
-        import dataclasses  # noqa: PLC0415
-
-        made = dataclasses.make_dataclass("Like", [], **self._params)
-        self._cls.__dataclass_params__ = made.__dataclass_params__  # type: ignore[attr-defined]
+        made = _standard().make_dataclass("Like", [], **self._params)
+        self._cls.__dataclass_params__ = made.__dataclass_params__
         return self._cls.__dataclass_params__

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that are written atomically."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import errno
 import json
 import os
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneiros.store.connections import sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
     from typing import BinaryIO
 
     from oneiros.model.memory import Memory
@@ -20,27 +20,25 @@ if TYPE_CHECKING:
 __all__ = ["foreign_file", "new_file", "require_replaceable", "write_jsonl"]
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What only a write fails of, and which the system tells without a name."""
+"""Error numbers of failed writes, for which the system does not report a file name."""
 
-_ENDS = ("", "-wal", "-shm", "-journal", "-snapshot", "-dream")
-"""Of the names of a store's own files."""
+_STORE_SUFFIXES = ("", "-wal", "-shm", "-journal", "-snapshot", "-dream")
+"""Suffixes of a store's path in the names of its files."""
 
 
 def foreign_file(name: str, path: str, store: str) -> Path:
-    """Return a path that is no folder, and names none of a store's own files.
+    """Return a path that is neither a folder nor one of a store's files.
 
     Args:
-        name: of the argument, for messages.
-        path: as it was given.
+        name: the argument's name, for messages.
+        path: the path to check.
         store: the path of the store.
 
     Raises:
-        ValueError: it is one.
+        ValueError: the path is a folder or one of the store's files.
     """
-    from pathlib import Path  # noqa: PLC0415 - loads much
-
-    own = {os.path.realpath(store) + end for end in _ENDS}
-    if os.path.realpath(path) in own:
+    store_files = {os.path.realpath(store) + suffix for suffix in _STORE_SUFFIXES}
+    if os.path.realpath(path) in store_files:
         msg = f"{name}: must be another file than the store's own, got {path!r}"
         raise ValueError(msg)
     if Path(path).is_dir():
@@ -50,14 +48,14 @@ def foreign_file(name: str, path: str, store: str) -> Path:
 
 
 def require_replaceable(name: str, path: Path) -> None:
-    """Refuse what :func:`new_file` does not replace.
+    """Refuse a path that :func:`new_file` would not replace.
 
     Args:
-        name: of the argument, for messages.
-        path: where a file is to be.
+        name: the argument's name, for messages.
+        path: the path of the file to write.
 
     Raises:
-        ValueError: it is a symbolic link, a folder or a device.
+        ValueError: the path is a symbolic link, a folder or a device.
     """
     if path.is_symlink():
         msg = f"{name}: {path} is a symbolic link, and exports do not follow links"
@@ -69,11 +67,11 @@ def require_replaceable(name: str, path: Path) -> None:
 
 @contextmanager
 def new_file(path: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
-    """Open a file that takes its name only when the block ends well; readable by its owner only.
+    """Open a file that replaces ``path`` when the block succeeds; readable by its owner only.
 
     Args:
-        path: replaced; never through a symbolic link.
-        draft: where it stands until then, on the same disk; default: beside it.
+        path: the file to write; symbolic links are refused.
+        draft: the temporary file, on the same disk; default: in the same folder.
 
     Raises:
         ValueError: ``path`` is a symbolic link, a folder or a device.
@@ -81,9 +79,7 @@ def new_file(path: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
     """
     require_replaceable("path", path)
     if draft is None:
-        import secrets  # noqa: PLC0415 - loads much
-
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
+        draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -100,15 +96,15 @@ def new_file(path: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
 
 
 def write_jsonl(path: Path, memories: Iterable[Memory], *, embeddings: bool) -> int:
-    """Write one JSON object a memory; ``add_many`` reads them back.
+    """Write memories as JSON Lines, which ``add_many`` reads back.
 
     Args:
-        path: replaced when all is written; never through a symbolic link.
-        memories: in the order they are written.
-        embeddings: whether vectors are written.
+        path: the file, replaced when all is written; symbolic links are refused.
+        memories: the memories to write, in this order.
+        embeddings: whether to write vectors.
 
     Returns:
-        How many were written.
+        The number of memories written.
     """
     count = 0
     with new_file(path) as file:

@@ -1,4 +1,4 @@
-"""SHA-256 and BLAKE2b as the interpreter has them itself: ``hashlib`` would load OpenSSL, which takes 2 ms."""
+"""SHA-256 and BLAKE2b of the interpreter. ``hashlib`` would load OpenSSL, which takes 2 ms."""
 
 from __future__ import annotations
 

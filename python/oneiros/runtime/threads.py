@@ -1,4 +1,4 @@
-"""How many threads a call may use."""
+"""The check of a ``threads`` argument."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def require_threads(threads: object) -> int:
     """Return a number of threads, 1 to 256.
 
     Raises:
-        TypeError: no int.
+        TypeError: ``threads`` is no int.
         ValueError: out of range.
     """
     return require_int("threads", plain(threads), low=1, high=_MOST_THREADS)
 
 
 def checked_threads(threads: int | None) -> int:
-    """Return how many threads to use: one a core when None.
+    """Return the number of threads to use; one per core for None.
 
     Raises:
         TypeError, ValueError: as :func:`require_threads`.

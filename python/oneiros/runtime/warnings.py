@@ -1,4 +1,4 @@
-"""Warnings that point at the caller's code, from wherever in the library they are raised."""
+"""Warnings that point at the line of user code that called the library."""
 
 from __future__ import annotations
 
@@ -14,54 +14,54 @@ from oneiros.runtime.dataclasses import NamedTuple
 
 __all__ = ["CallSite", "caller", "pointing_at", "warn"]
 
-_OWN: Final = "oneiros"
-_LOOPS: Final = "asyncio"
+_PACKAGE: Final = "oneiros"
+_WITHOUT_CALLER: Final = ("asyncio", "threading")
 
 
 class CallSite(NamedTuple):
-    """A line of somebody's code."""
+    """A line of user code."""
 
     filename: str
     lineno: int
     module: str
     registry: dict[Any, Any]
-    """What was warned of in that module."""
+    """The warnings already shown for that module."""
 
 
 def caller() -> CallSite | None:
-    """Return the line that called the library; None: no line did, on a thread or in an event loop."""
+    """Return the line that called the library; None on a thread or in an event loop."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
         package = module.partition(".")[0]
-        if package in (_LOOPS, "threading"):
+        if package in _WITHOUT_CALLER:
             return None
-        if package != _OWN:
+        if package != _PACKAGE:
             registry = frame.f_globals.setdefault("__warningregistry__", {})
             return CallSite(frame.f_code.co_filename, frame.f_lineno, module, registry)
         frame = frame.f_back
     return None
 
 
-_PLACE: ContextVar[CallSite | None] = ContextVar("oneiros_warning_place", default=None)
+_SITE: ContextVar[CallSite | None] = ContextVar("oneiros_warning_place", default=None)
 
 
 @contextmanager
 def pointing_at(place: CallSite | None) -> Iterator[None]:
-    """Have the warnings of a block, which runs on another thread, point at a line."""
-    token = _PLACE.set(place)
+    """Let the warnings of a block that runs on another thread point at a line."""
+    token = _SITE.set(place)
     try:
         yield
     finally:
-        _PLACE.reset(token)
+        _SITE.reset(token)
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn the caller."""
-    place = _PLACE.get() or caller()
-    if place is None:
+    """Emit a warning that points at the caller's line."""
+    site = _SITE.get() or caller()
+    if site is None:
         warnings.warn(message, category, stacklevel=2)
         return
     warnings.warn_explicit(
-        message, category, place.filename, place.lineno, place.module, place.registry
+        message, category, site.filename, site.lineno, site.module, site.registry
     )

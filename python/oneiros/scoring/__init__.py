@@ -1,5 +1,5 @@
-"""A profile and its parts: channels, fusion, factors, selection, reinforcement.
+"""Profiles and their parts: channels, fusion, factors, selection, reinforcement.
 
-All are frozen declarations; :meth:`oneiros.scoring.profile.Profile.compile` turns them into the
-core's plan, which does the work.
+All are frozen declarations; :meth:`oneiros.scoring.profile.Profile.compile` converts them into the
+core's plan.
 """

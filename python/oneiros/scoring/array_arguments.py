@@ -1,4 +1,7 @@
-"""What the kernels of ``oneiros.scoring.kernels`` accept: the conventions of docs/systems/README.md."""
+"""Arguments and results of the kernels in ``oneiros.scoring.kernels``.
+
+Source: the conventions of docs/systems/README.md.
+"""
 
 from __future__ import annotations
 
@@ -28,27 +31,29 @@ __all__ = [
 ]
 
 FloatArray: TypeAlias = npt.NDArray[Any]
-Result: TypeAlias = Any  # a float, a NumPy scalar or an array, as the arguments say
+Result: TypeAlias = Any  # a float, a NumPy scalar or an array, depending on the arguments
 
 
 def judged(kind: Callable[..., Any], **parameters: object) -> dict[str, Parameter] | None:
-    """Check a formula's own numbers by its declaration; None where one is NaN.
+    """Check the parameters of a formula by its declaration; None if one is NaN.
 
     Args:
-        kind: the declaration's class.
+        kind: the class of the declaration.
         **parameters: its fields.
 
     Raises:
-        TypeError: no number.
+        TypeError: not a number.
         ValueError: out of its range.
     """
     if any(has_nan(value) for value in parameters.values()):
         return None
-    try:  # types too: True is no number, though it equals 1
-        found = _checked(kind, tuple((name, type(it), it) for name, it in parameters.items()))
-    except TypeError:  # a list, which nothing remembers, or a value that is refused
-        found = _numbers(kind, parameters)
-    return dict(found)
+    try:  # types are part of the cache key: True equals 1, but is not a number
+        checked = _checked(
+            kind, tuple((name, type(value), value) for name, value in parameters.items())
+        )
+    except TypeError:  # a list, which cannot be a cache key, or an invalid value
+        checked = _numbers(kind, parameters)
+    return dict(checked)
 
 
 @lru_cache(maxsize=1024)
@@ -68,22 +73,22 @@ def _plain(value: object) -> Any:
 
 
 def has_nan(value: object) -> bool:
-    """Whether a number, or one of a list of numbers, is NaN."""
+    """Return whether a number, or any item of a list or array of numbers, is NaN."""
     if isinstance(value, tuple | list | np.ndarray):
         return not is_scalar_array(value) and any(map(has_nan, value))
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
 def is_scalar(value: object) -> bool:
-    """Whether ``value`` is one number."""
+    """Return whether ``value`` is one number."""
     return isinstance(value, numbers.Real)
 
 
 def coded(name: str, value: object, words: Mapping[str, int]) -> Any:
-    """Return ``value`` with codes for words: a word, a code, or a list or array of either.
+    """Replace words by their codes in a word, a code, or a list or array of either.
 
     Raises:
-        ValueError: another word.
+        ValueError: an unknown word.
     """
     if isinstance(value, str):
         return _code(name, value, words)
@@ -112,34 +117,36 @@ def run(
     out: FloatArray | None,
     threads: int,
 ) -> Result:
-    """Bring ``values`` to one shape, call the kernel, bring the result back.
+    """Broadcast ``values`` and call a kernel on them.
 
     Args:
         kernel: its name in the core.
-        values: the formula's arguments by name, in order: numbers or arrays that broadcast.
-        parameters: the formula's own numbers; None (one of them is NaN): the result is NaN.
-        out: where the result goes, or None.
+        values: the arguments of the formula by name, in order: numbers or arrays that broadcast.
+        parameters: the parameters of the formula; None if one is NaN, then the result is NaN.
+        out: an array for the result, or None.
         threads: 1 to 256.
 
     Returns:
-        ``out`` where given; a float where every value is a Python number; else an array, or a NumPy
-        scalar where the shape is ().
+        ``out`` if given; a float if every value is a Python number; else an array, or a NumPy
+        scalar if the shape is ().
 
     Raises:
         TypeError: a value, ``out`` or ``threads`` of another type or dtype.
-        ValueError: shapes that do not broadcast, an unfit ``out``, ``threads`` out of its range,
-            and whatever the kernel refuses.
+        ValueError: shapes that do not broadcast, ``out`` of another shape or read-only, ``threads``
+            out of its range, or an error of the kernel.
     """
     threads = require_threads(threads)
     if out is None and all(type(value) in (float, int) for value in values.values()):
         return _of_numbers(kernel, values, parameters)
     arrays = {name: as_array(name, value) for name, value in values.items()}
-    given = [array.dtype for name, array in arrays.items() if _has_float_dtype(values[name], array)]
-    dtype = np.result_type(*given).newbyteorder("=") if given else np.dtype(np.float64)
+    floats = [
+        array.dtype for name, array in arrays.items() if _has_float_dtype(values[name], array)
+    ]
+    dtype = np.result_type(*floats).newbyteorder("=") if floats else np.dtype(np.float64)
     shape = _common_shape(arrays)
-    place = _checked_out(out, dtype, shape)
+    target = _checked_out(out, dtype, shape)
     flat = [_flattened(array, shape) for array in arrays.values()]
-    is_direct = place is not None and _can_take(place, flat)
+    is_direct = target is not None and _can_take(target, flat)
     if parameters is None or 0 in shape:
         result = np.full(math.prod(shape), math.nan, dtype)
         is_direct = False
@@ -149,13 +156,13 @@ def run(
             inputs=flat,
             parameters=dict(parameters),
             dtype=dtype.name,
-            out=place.reshape(-1) if place is not None and is_direct else None,
+            out=target.reshape(-1) if target is not None and is_direct else None,
             threads=threads,
         )
-    if place is not None:
+    if target is not None:
         if not is_direct:
-            place[...] = result.reshape(shape)
-        return place
+            target[...] = result.reshape(shape)
+        return target
     if all(_is_python_number(value) for value in values.values()):
         return float(result[0])
     return result.reshape(shape)[()]
@@ -164,7 +171,7 @@ def run(
 def _of_numbers(
     kernel: str, values: Mapping[str, Any], parameters: Mapping[str, Parameter] | None
 ) -> float:
-    """The value of one row of Python numbers."""
+    """Return the kernel's value for Python numbers."""
     if parameters is None:
         return math.nan
     result = _core.evaluate(
@@ -190,11 +197,11 @@ def as_array(name: str, value: npt.ArrayLike) -> FloatArray:
     """Return an argument of a formula as an array.
 
     Args:
-        name: the argument's.
+        name: its name, for the error.
         value: a number, or an array of float32, float64 or integers.
 
     Raises:
-        TypeError: anything else.
+        TypeError: another type or dtype.
     """
     if _is_python_number(value) and not isinstance(value, bool):
         return np.array(as_float(value))  # type: ignore[arg-type]
@@ -218,7 +225,7 @@ def _common_shape(arrays: dict[str, FloatArray]) -> tuple[int, ...]:
 
 
 def _flattened(array: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    """Return one value for all rows, or one a row; a copy only where the layout asks for it."""
+    """Return one value per row, or one for all rows; copied only if the layout requires it."""
     flags = array.flags
     if array.shape == shape and array.dtype.isnative and flags.c_contiguous and flags.aligned:
         return array.reshape(-1)
@@ -244,7 +251,7 @@ def _checked_out(out: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> F
 
 
 def _can_take(out: FloatArray, inputs: Iterable[FloatArray]) -> bool:
-    """Whether the kernel may write into ``out`` while it reads ``inputs``."""
+    """Return whether the kernel may write into ``out`` while it reads ``inputs``."""
     if not (out.flags.c_contiguous and out.flags.aligned and out.dtype.isnative):
         return False
     return all(

@@ -1,4 +1,4 @@
-"""A factor that is a function of the user's own: the way out where an expression is not enough."""
+"""Factors that are Python functions, for formulas that an expression cannot describe."""
 
 from __future__ import annotations
 
@@ -30,43 +30,46 @@ _READABLE = (*COLUMNS, *AGES, *WORD_FIELDS)
 
 @dataclass(frozen=True, slots=True)
 class CallableFactor:
-    """What a Python function says of the candidates, all of them in one call.
+    """A factor computed by a Python function.
 
-    ::
+    >>> import numpy as np
+    >>> from oneiros import CallableFactor, profiles
+    >>> def weekend(created_at):
+    ...     return np.where((created_at // 86_400 + 3) % 7 >= 5, 0.5, 1.0)
+    >>> factor = CallableFactor(weekend, name="weekend", columns=("created_at",))
+    >>> factor.values({"created_at": np.array([0.0, 172_800.0])})  # a Thursday, a Saturday
+    array([1. , 0.5])
+    >>> reverie = profiles.get("reverie")
+    >>> weekdays = reverie.replace(name="weekdays", factors=(*reverie.factors, factor))
 
-        def weekend(created_at):
-            return np.where((created_at // 86_400 + 4) % 7 >= 5, 0.5, 1.0)
+    The function takes one array of shape (n,) per column and returns the values of n memories. Each
+    search calls it once with all candidates, if there are any. Its values must not depend on the
+    number or order of the candidates or on a clock, or equal queries get different results. It runs
+    under the GIL; an :class:`~oneiros.scoring.expression.Expression` is much faster.
 
-        CallableFactor(weekend, name="weekend", columns=("created_at",))
-
-    The function gets one array a column, each of shape (n,), and returns the values of n memories.
-    It is called once a search, with every candidate, if there is any; it must not depend on their number or order,
-    nor read a clock, or the same question will get other answers. It runs in Python, under the GIL:
-    an :class:`~oneiros.scoring.expression.Expression` is much faster.
-
-    A profile with such a factor has no TOML; its hash covers the function's qualified name, not what
-    the function does.
+    A profile with such a factor has no TOML. Its hash covers the function's qualified name, not its
+    code.
     """
 
     is_function: ClassVar[bool] = True
 
     function: Callable[..., npt.ArrayLike]
-    """Arrays in the order of ``columns`` -> finite numbers, shape (n,)."""
+    """Takes arrays in the order of ``columns``, returns finite numbers of shape (n,)."""
 
     name: str
-    """Its name in explanations: lower case letters, digits and underscores, at most 64."""
+    """Name in explanations: a lower case letter, then up to 63 letters, digits or underscores."""
 
     columns: tuple[str, ...] = ()
-    """What the function gets, at least one: numeric fields and ages as in expressions, as float64;
-    fields of words, as arrays of str."""
+    """Columns passed to the function, at least one: numeric fields and ages as in expressions, as
+    float64, and word fields, as arrays of str."""
 
     operation: Operation = "multiply"
-    """Whether the score is multiplied by the value, or the value added to it."""
+    """"multiply" the score by the value, or "add" the value to it."""
 
     is_lifecycle: bool = field(default=False, kw_only=True)
-    """Whether the value counts to the retention score, and ``lifecycle=False`` leaves it out."""
+    """Whether the value is part of the retention score, and ``lifecycle=False`` leaves it out."""
 
-    told_by: ClassVar[str] = "function"
+    discriminator: ClassVar[str] = "function"
 
     def __post_init__(self) -> None:
         function: object = self.function
@@ -84,8 +87,8 @@ class CallableFactor:
     @property
     def function_name(self) -> str:
         """Module and qualified name of the function, or of the class of a callable object."""
-        named = self.function if hasattr(self.function, "__qualname__") else type(self.function)
-        return f"{named.__module__}.{named.__qualname__}"
+        source = self.function if hasattr(self.function, "__qualname__") else type(self.function)
+        return f"{source.__module__}.{source.__qualname__}"
 
     @property
     def signal(self) -> str:
@@ -93,7 +96,7 @@ class CallableFactor:
         return f"function:{self.name}"
 
     def record(self) -> dict[str, object]:
-        """Return what the profile's hash covers."""
+        """Return the fields that the profile's hash covers."""
         return {
             "name": self.name,
             "function": self.function_name,
@@ -103,38 +106,37 @@ class CallableFactor:
         }
 
     def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the values; what leaves a score as it is where none are given."""
+        """Return the register of the values; without values, it leaves scores unchanged."""
         return program.signal(self.signal, 1.0 if self.operation == "multiply" else 0.0)
 
     def values(self, arrays: Mapping[str, Array]) -> npt.NDArray[np.float64]:
         """Call the function.
 
         Args:
-            arrays: one a column, shape (n,).
+            arrays: one array of shape (n,) per column.
 
         Returns:
-            Shape (n,), finite.
+            Finite values, shape (n,).
 
         Raises:
-            TypeError: the function returned something that is no array of real numbers.
-            ValueError: another shape, or a value that is not finite, naming its position.
-            Exception: whatever the function raises, with a note that names the factor.
+            TypeError: the function did not return an array of real numbers.
+            ValueError: another shape, or a value that is not finite; the message has its position.
+            Exception: any error of the function, with a note that names the factor.
         """
-        given = [arrays[name] for name in self.columns]
-        if not given[0].size:
+        arguments = [arrays[name] for name in self.columns]
+        if not arguments[0].size:
             return np.empty(0)
         try:
-            answer = np.asarray(self.function(*given))
+            values = np.asarray(self.function(*arguments))
         except Exception as error:
             error.add_note(f"raised by {self.function_name}, the function of factor {self.name!r}")
             raise
-        return _checked_values(answer, self.name, given[0].shape)
+        return _checked_values(values, self.name, arguments[0].shape)
 
 
 def fields_of(factors: tuple[Factor, ...]) -> tuple[str, ...]:
     """Return the columns that the functions among ``factors`` need."""
-    asked = [factor for factor in factors if isinstance(factor, CallableFactor)]
-    names = tuple(dict.fromkeys(name for factor in asked for name in factor.columns))
+    names = _columns_of(_functions(factors))
     program, _ = _reader(tuple(name for name in names if name not in WORD_FIELDS))
     words = [name for name in names if name in WORD_FIELDS]
     return tuple(dict.fromkeys((*program.input_names, *words)))
@@ -147,24 +149,31 @@ def signals_of(
     now_seconds: float,
     size: int,
 ) -> Signals:
-    """Call the functions among ``factors`` and return their values, by signal.
+    """Call the functions among ``factors`` and return their values by signal.
 
     Args:
-        factors: a profile's.
-        read: gives a column of the memories asked about, shape (n,); words as codes.
-        kinds: the words for the codes of the column ``kind``.
-        now_seconds: the clock of ages.
+        factors: the factors of a profile.
+        read: returns a column of the memories, shape (n,); words as codes.
+        kinds: the words of the column ``kind``, by code.
+        now_seconds: the time from which ages are computed, seconds since the epoch.
         size: n, the number of memories.
 
     Raises:
         As :meth:`CallableFactor.values`.
     """
-    asked = [factor for factor in factors if isinstance(factor, CallableFactor)]
-    if not asked:
+    functions = _functions(factors)
+    if not functions:
         return {}
-    names = tuple(dict.fromkeys(name for factor in asked for name in factor.columns))
-    arrays = _arrays(names, read, kinds, now_seconds, size)
-    return {factor.signal: factor.values(arrays) for factor in asked}
+    arrays = _arrays(_columns_of(functions), read, kinds, now_seconds, size)
+    return {factor.signal: factor.values(arrays) for factor in functions}
+
+
+def _functions(factors: tuple[Factor, ...]) -> list[CallableFactor]:
+    return [factor for factor in factors if isinstance(factor, CallableFactor)]
+
+
+def _columns_of(functions: list[CallableFactor]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for factor in functions for name in factor.columns))
 
 
 def _arrays(
@@ -196,7 +205,7 @@ def _arrays(
 
 @lru_cache(maxsize=256)
 def _reader(names: tuple[str, ...]) -> tuple[_core.Program, list[int]]:
-    """The program that reads these names, and the registers it leaves them in."""
+    """Return a program that reads these names, and their registers."""
     builder = ProgramBuilder()
     registers = [register_of(name, builder) for name in names]
     text = builder.build()
@@ -219,16 +228,16 @@ def _checked_columns(columns: object) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def _checked_values(answer: Array, name: str, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
-    if answer.dtype.kind not in "fiub":
-        msg = f"factor {name!r}: expected an array of real numbers, got dtype {answer.dtype}"
+def _checked_values(values: Array, name: str, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    if values.dtype.kind not in "fiub":
+        msg = f"factor {name!r}: expected an array of real numbers, got dtype {values.dtype}"
         raise TypeError(msg)
-    if answer.shape != shape:
-        msg = f"factor {name!r}: expected shape {shape}, got {answer.shape}"
+    if values.shape != shape:
+        msg = f"factor {name!r}: expected shape {shape}, got {values.shape}"
         raise ValueError(msg)
-    values = np.ascontiguousarray(answer, np.float64)
-    wrong = np.flatnonzero(~np.isfinite(values))
+    numbers = np.ascontiguousarray(values, np.float64)
+    wrong = np.flatnonzero(~np.isfinite(numbers))
     if wrong.size:
-        msg = f"factor {name!r}: value {wrong[0]} must be finite, got {values[wrong[0]]}"
+        msg = f"factor {name!r}: value {wrong[0]} must be finite, got {numbers[wrong[0]]}"
         raise ValueError(msg)
-    return values
+    return numbers

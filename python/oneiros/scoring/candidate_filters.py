@@ -1,4 +1,4 @@
-"""Which candidates stay, whatever their score."""
+"""Filters that remove candidates regardless of their score."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ __all__ = ["KEEP_RULES", "FeedbackAbove", "RelevanceGate"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackAbove:
-    """Leave out what was judged unhelpful too often.
+    """Remove memories that were rated unhelpful too often.
 
-    Source: docs/systems/omega.md O12; published: a feedback of -3 or below leaves all results.
+    Source: docs/systems/omega.md O12; published: feedback of -3 or below is removed.
     """
 
     name: ClassVar[str] = "feedback"
 
     leaves_at: float = -3.0
-    """The greatest feedback that leaves, at most 0."""
+    """The greatest feedback that is removed, -32,768 to 0."""
 
     def __post_init__(self) -> None:
         leaves_at = require_number("leaves_at", self.leaves_at, low=-32_768.0, high=0.0)
         settle(self, "leaves_at", leaves_at)
 
     def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of 1 for what stays, 0 for what leaves."""
+        """Return the register of 1 for a memory that passes, 0 for others."""
         return program.call("greater", program.column("feedback"), program.constant(self.leaves_at))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelevanceGate:
-    """Leave out what shares too few words with the query and is not near to it either.
+    """Remove memories with too few of the query's words and too low a cosine.
 
     Signals: ``lexical_share``, the share of the query's words found in the text, and
-    ``query_words``, how many there are; where they are not given, for want of words, everything
-    stays.
+    ``query_words``, their number. Without these signals, if the query has no words, every memory
+    passes.
 
     Source: docs/systems/mnemosyne.md M8.
     """
@@ -48,23 +48,23 @@ class RelevanceGate:
     reads_texts: ClassVar[bool] = True
 
     short: float = 0.15
-    """The share needed of a query of up to 2 words, 0 to 1, as the others."""
+    """Least share for queries of up to 2 words, 0 to 1."""
 
     middle: float = 0.5
-    """Of 3 words."""
+    """Least share for queries of 3 words, 0 to 1."""
 
     long: float = 0.3
-    """Of more."""
+    """Least share for longer queries, 0 to 1."""
 
     cosine: float = 0.65
-    """From which on the words do not matter, -1 to 1."""
+    """Memories with at least this cosine pass whatever their words, -1 to 1."""
 
     def __post_init__(self) -> None:
         share = (0.0, 1.0, False)
         settle_numbers(self, short=share, middle=share, long=share, cosine=(-1.0, 1.0, False))
 
     def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of 1 for what stays, 0 for what leaves."""
+        """Return the register of 1 for a memory that passes, 0 for others."""
         words = program.signal("query_words", 0.0)
         short, middle, long = map(program.constant, (self.short, self.middle, self.long))
         is_short, is_middle = (
@@ -81,4 +81,4 @@ class RelevanceGate:
 
 
 KEEP_RULES: tuple[type[KeepRule], ...] = (FeedbackAbove, RelevanceGate)
-"""What TOML knows by name."""
+"""Filters that TOML can name."""

@@ -1,8 +1,7 @@
-"""Which channels a profile asks, and how deep.
+"""Declarations of the retrieval channels of a profile, and their depths.
 
-A channel says of itself what the rest of the package asks of any channel: what of a question it needs,
-what the core's plan and a new store take from it, and how it is relaxed. :class:`Channel` is what those
-have in common that are silent on a point.
+A channel declares the part of a query it searches by, its entry in the core's plan, the BM25
+parameters of a new store and how it is relaxed. :class:`_Channel` has the defaults.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Self, TypeAlias
 
     CoreChannel: TypeAlias = tuple[str, int, int, float | None, tuple[float, float] | None]
-    """Name, depth, candidates a result or 0, least score, share of words and floor of BM25."""
+    """Name, depth, candidates per result or 0, least score, word share and floor of BM25."""
 
 __all__ = ["CHANNELS", "ChannelDeclaration", "LexicalChannel", "TemporalChannel", "VectorChannel"]
 
@@ -25,49 +24,49 @@ _DEEPEST = 100_000
 
 
 class _Channel:
-    """What a channel is, unless it says otherwise."""
+    """Defaults of all channels."""
 
     __slots__ = ()
 
     name: ClassVar[str]
     needs: ClassVar[Literal["words", "vector", "time"]]
-    """What of a question it searches by; absent from a search whose question has none."""
+    """The part of a query that the channel searches by; it is skipped if a query has none."""
 
     depth: int
 
     @property
     def reads_texts(self) -> bool:
-        """Whether it looks into the texts of what it finds."""
+        """Whether the channel reads the texts of its hits."""
         return False
 
     @property
     def bm25(self) -> tuple[float, float] | None:
-        """``k1`` and ``b`` of the index of a store that is made with this channel; None: no matter."""
+        """``k1`` and ``b`` of a store created with this channel; None: not set by it."""
         return None
 
     @property
     def least(self) -> float | None:
-        """The least score that is found; None: any."""
+        """The least score of a hit; None: any."""
         return None
 
     def with_least(self, least: float) -> Self:
-        """Return the channel with another least score, where it has one."""
+        """Return the channel with another least score, if it has one."""
         del least
         return self
 
     def depth_for(self, k: int) -> int:
-        """Return how many candidates a search for ``k`` results asks for."""
+        """Return the number of candidates of a search for ``k`` results."""
         del k
         return self.depth
 
     def for_core(self) -> CoreChannel:
-        """Return the channel as a plan of the core takes it."""
+        """Return the channel's entry in the core's plan."""
         return self.name, self.depth, 0, self.least, None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalChannel(_Channel):
-    """BM25 over text; its variant belongs to the index.
+    """BM25 over text; the index sets the BM25 variant.
 
     Source: docs/systems/reverie.md R1; published depth 100, k1 1.2, b 0.75.
     """
@@ -76,20 +75,21 @@ class LexicalChannel(_Channel):
     needs: ClassVar[Literal["words"]] = "words"
 
     depth: int = 100
-    """Candidates asked for, 1 to 100,000."""
+    """Number of candidates, 1 to 100,000."""
 
     k1: float = 1.2
-    """BM25's term saturation, >= 0: of the index of a store that is made with this profile."""
+    """BM25's term saturation, >= 0, of stores created with this profile."""
 
     b: float = 0.75
-    """BM25's length normalisation, 0 to 1: of the index of a store that is made with this profile."""
+    """BM25's length normalisation, 0 to 1, of stores created with this profile."""
 
     word_share: float | None = None
-    """Of the share of words found in a relevance that takes the place of BM25, 0 to 1; the rest is
-    BM25 from ``floor`` to 1. None: BM25 is the score. Source: docs/systems/omega.md O3."""
+    """Weight of the share of query words found, 0 to 1, in a relevance that replaces BM25; the
+    rest is BM25 scaled to ``floor`` to 1. None: BM25 is the score. Source: docs/systems/omega.md
+    O3."""
 
     floor: float | None = None
-    """What the worst BM25 counts in that relevance, 0 to 1; given where ``word_share`` is."""
+    """Value of the worst BM25 in that relevance, 0 to 1; set together with ``word_share``."""
 
     def __post_init__(self) -> None:
         require_int("depth", self.depth, low=1, high=_DEEPEST)
@@ -106,16 +106,13 @@ class LexicalChannel(_Channel):
 
     @property
     def reads_texts(self) -> bool:
-        """Whether it looks into the texts of what it finds."""
         return self.word_share is not None
 
     @property
     def bm25(self) -> tuple[float, float]:
-        """``k1`` and ``b`` of the index of a store that is made with this channel."""
         return self.k1, self.b
 
     def for_core(self) -> CoreChannel:
-        """Return the channel as a plan of the core takes it."""
         words = None
         if self.word_share is not None and self.floor is not None:
             words = (self.word_share, self.floor)
@@ -124,9 +121,9 @@ class LexicalChannel(_Channel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorChannel(_Channel):
-    """Cosine over embeddings; absent where the engine has no embedder.
+    """Cosine over embeddings; skipped if the query has no vector.
 
-    Source: docs/systems/reverie.md R2, published depth 100; docs/systems/cognitive.md C4, 3 a
+    Source: docs/systems/reverie.md R2, published depth 100; docs/systems/cognitive.md C4, 3 per
     result.
     """
 
@@ -134,13 +131,13 @@ class VectorChannel(_Channel):
     needs: ClassVar[Literal["vector"]] = "vector"
 
     depth: int = 100
-    """Candidates asked for, 1 to 100,000; ``per_result`` takes its place."""
+    """Number of candidates, 1 to 100,000, if ``per_result`` is None."""
 
     per_result: int | None = None
-    """Candidates asked for a result, 1 to 1,000; None: ``depth`` in all."""
+    """Number of candidates per result, 1 to 1,000; None: ``depth`` in all."""
 
     minimum: float | None = None
-    """The least cosine that is found, -1 to 1; None: any. Source: docs/systems/omega.md O2."""
+    """Least cosine of a hit, -1 to 1; None: any. Source: docs/systems/omega.md O2."""
 
     def __post_init__(self) -> None:
         require_int("depth", self.depth, low=1, high=_DEEPEST)
@@ -151,30 +148,26 @@ class VectorChannel(_Channel):
             settle(self, "minimum", minimum)
 
     def depth_for(self, k: int) -> int:
-        """Return how many candidates a search for ``k`` results asks for."""
         if self.per_result is None:
             return self.depth
         return min(max(self.per_result * k, 1), _DEEPEST)
 
     @property
     def least(self) -> float | None:
-        """The least cosine that is found; None: any."""
         return self.minimum
 
-    def with_least(self, least: float) -> VectorChannel:
-        """Return the channel with another least cosine."""
+    def with_least(self, least: float) -> Self:
         return replace(self, minimum=least)
 
     def for_core(self) -> CoreChannel:
-        """Return the channel as a plan of the core takes it."""
         return self.name, self.depth, self.per_result or 0, self.minimum, None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemporalChannel(_Channel):
-    """Nearness to the time that a question names; absent where it names none.
+    """Nearness to the time that a query names; skipped if it names none.
 
-    A memory's time is that of its event, else of its creation.
+    A memory's time is ``event_at``, else ``created_at``.
 
     Source: docs/systems/omega.md O4; docs/systems/house.md H1.
     """
@@ -183,13 +176,13 @@ class TemporalChannel(_Channel):
     needs: ClassVar[Literal["time"]] = "time"
 
     depth: int = 100
-    """Candidates asked for, 1 to 100,000."""
+    """Number of candidates, 1 to 100,000."""
 
     def __post_init__(self) -> None:
         require_int("depth", self.depth, low=1, high=_DEEPEST)
 
 
 ChannelDeclaration = LexicalChannel | VectorChannel | TemporalChannel
-"""Any channel a profile can name."""
+"""Any channel that a profile can name."""
 
 CHANNELS: tuple[type[ChannelDeclaration], ...] = (LexicalChannel, VectorChannel, TemporalChannel)

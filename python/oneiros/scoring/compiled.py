@@ -1,4 +1,4 @@
-"""A profile brought to the core: one program for its relevance, factors and rules."""
+"""Compilation of a profile: one program of the core for its relevance, factors and filters."""
 
 from __future__ import annotations
 
@@ -18,58 +18,59 @@ if TYPE_CHECKING:
 __all__ = ["CompiledProfile", "compile_profile"]
 
 _GAINS = ("hot_set", "neighbours", "statements", "named_time")
-"""Parts of a profile that change the relevance, in this order."""
+"""Parts of a profile that add to the relevance, in this order."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledProfile:
-    """What searches, batches and explanations run. Registers are those of ``program``.
+    """The compiled form of a profile, which searches, batches and explanations run.
 
-    ``score`` is ``relevance``, then, factor by factor in order, times or plus the factor's value.
+    Registers are those of ``program``. ``score`` is ``relevance``, multiplied by each factor's
+    value or increased by it, in order.
     """
 
     profile: Profile
     kinds: tuple[str, ...]
-    """The words that the codes of the column ``kind`` stand for."""
+    """Words of the column ``kind``, by code."""
     text: ProgramText
-    """The program as it was written."""
+    """The program as data."""
     program: _core.Program
-    """The same, ready to run over columns."""
+    """The program, ready to run over columns."""
     plan: _core.Plan
     """Fusion and program, ready to rank a query's candidates."""
     names: tuple[str, ...]
-    """Of the factors, in order; those that the search adds come last."""
+    """Names of the factors, in order; those that the search adds come last."""
     operations: tuple[Operation, ...]
-    """Of the factors, in order."""
+    """Operations of the factors, in order."""
     neighbours: _core.NeighbourRule | None
-    """What neighbours in a session lend; None: nothing."""
+    """Boost from adjacent memories of a session; None: off."""
     parts: tuple[str, ...]
-    """What the relevance is the sum of, in order; empty where it is no sum."""
+    """Names of the terms of the relevance, in order; empty if it is not a sum."""
     factors: tuple[int, ...]
-    """Their registers."""
+    """Registers of the factors, in order."""
     relevance: int
     score: int
     retention: int
-    """The product of the lifecycle factors' base values; 1 where there is none."""
+    """The product of the lifecycle factors' base values; 1 without lifecycle factors."""
     keep: int | None
-    """1 for what stays, 0 or NaN for what leaves; None: everything stays."""
+    """1 for memories that pass the filters, 0 or NaN for others; None: no filters."""
     reads_kinds: bool
-    """Whether a value depends on the words of ``kind``, of whichever ``kinds``."""
+    """Whether a value depends on the words of ``kind``, for any ``kinds``."""
     fills_scores: bool
-    """Whether every candidate is to have the raw score of every channel: the fusion needs them, or a
-    factor reads them and the fusion does not mind."""
+    """Whether every candidate gets the raw score of every channel: the fusion needs them, or a
+    factor reads them and the fusion does not."""
 
 
 @lru_cache(maxsize=256)
 def compile_profile(
     profile: Profile, kinds: tuple[str, ...], added: tuple[Factor, ...] = ()
 ) -> CompiledProfile:
-    """Write the profile's program for a store whose kinds have these codes.
+    """Compile a profile for a store whose kinds have these codes.
 
     Args:
-        profile: as it ranks.
-        kinds: the words for the codes of the column ``kind``.
-        added: factors that the search itself applies after those of the profile.
+        profile: the profile.
+        kinds: the words of the column ``kind``, by code.
+        added: factors that the search applies after those of the profile.
     """
     factors = (*profile.factors, *added)
     program = ProgramBuilder(kinds)
@@ -92,9 +93,9 @@ def compile_profile(
     if retention is None:
         retention = program.constant(1.0)
     if fusion.is_sum:
-        silent = getattr(fusion, "silent", ())
-        channels = [one.name for one in profile.channels if one.name not in silent]
-        terms = (*((name, program.signal(f"part:{name}", 0.0)) for name in channels), *terms)
+        unexplained = getattr(fusion, "unexplained", ())
+        names = [channel.name for channel in profile.channels if channel.name not in unexplained]
+        terms = (*((name, program.signal(f"part:{name}", 0.0)) for name in names), *terms)
     text = program.build()
     core = _core.Program(inputs=list(text.inputs), instructions=list(text.instructions))
     parts = [register for _, register in terms]
@@ -133,7 +134,7 @@ def compile_profile(
 
 
 def _with_gains(profile: Profile, program: ProgramBuilder, terms: Terms) -> Terms:
-    """Let the relevance gain what its parts say, in order; returns the terms with these."""
+    """Add the adjustments of the profile to the relevance; return all terms, in order."""
     parts = {name: getattr(profile, name) for name in _GAINS}
     gains = {name: part for name, part in parts.items() if part is not None}
     if gains and not profile.fusion.is_sum:

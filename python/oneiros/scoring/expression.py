@@ -1,11 +1,11 @@
-"""A factor of the user's own, written as a formula."""
+"""Custom factors written as formulas."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from math import nan
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from oneiros import _core
 from oneiros._lazy import np
@@ -15,16 +15,13 @@ from oneiros.scoring.expression_parser import parse
 from oneiros.scoring.expression_steps import WORD_FIELDS, IsOneOf, Name, Step, emit
 from oneiros.scoring.factor import Operation
 from oneiros.scoring.program import ProgramBuilder
+from oneiros.scoring.strict import Real
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = ["OPERATIONS", "Expression", "require_name"]
 
-if TYPE_CHECKING:
-    Real = TypeVar("Real", np.float32, np.float64)
-else:  # at run time nobody asks which types, and NumPy may not be there yet
-    Real = TypeVar("Real")
 
 OPERATIONS = ("multiply", "add")
 
@@ -33,47 +30,50 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A formula over a memory's fields, its ages and what the channels gave.
+    """A factor given by a formula over a memory's fields, its ages and the query's scores.
 
-    ::
+    >>> from oneiros import Engine, Expression, Profile
+    >>> boost = "1.5 if kind in ('decision', 'constraint') and age_days < 90 else 1.0"
+    >>> fresh = Expression("exp(-age_days / 30) * (1 + 0.1 * log1p(access_count))", name="fresh")
+    >>> fresh.names
+    ('age_days', 'access_count')
+    >>> profile = Profile(name="custom", factors=(Expression(boost, name="boost"), fresh))
+    >>> engine = Engine(":memory:", profile=profile)
 
-        Expression("strength * exp(-age_days / 30) * (1 + 0.1 * log1p(access_count))")
-        Expression("1.5 if kind in ('decision', 'constraint') and age_days < 90 else 1.0")
-
-    The text is Python's syntax, but never run as Python: it is checked and compiled to kernels of
-    the core, which search, re-scoring and explanations all run. It has
+    The syntax is Python's, but the text is never run as Python: it is checked and compiled to
+    kernels of the core, for search, rescoring and explanations. It may contain
 
     - the numeric fields of docs/systems/fields.md, with the defaults given there;
     - ``age_days``, ``updated_days`` and ``idle_days`` since creation, the last update, the last
       access (creation if never), and the same as ``_hours``; 0 for a time after now;
-    - ``relevance`` (what fusion gave), ``bm25`` and ``cosine`` (raw), all 1 where nothing is asked;
-      a raw score is 0 where there is none, under a weighted sum or mean also for what its channel
-      did not find by itself;
-    - ``+ - * / **``, comparisons (1 or 0, chained ones too), ``and or not``, ``a if b else c``;
+    - ``relevance`` (the fused score), ``bm25`` and ``cosine`` (raw), all 1 without a query; a
+      missing raw score is 0, and under a weighted sum or mean also that of a memory which the
+      channel itself did not find;
+    - ``+ - * / **``, comparisons (1 or 0, also chained), ``and or not``, ``a if b else c``;
     - ``exp log log1p log2 sqrt pow abs floor min max clip where isnan``, ``inf`` and ``nan``;
     - ``kind``, ``category``, ``status``, ``tier``, ``veracity``, ``importance_tag`` and
-      ``canonical_layer`` beside words: ``kind == "fact"``, ``status in ("staged", "archived")``.
+      ``canonical_layer`` compared with words: ``kind == "fact"``, ``tier in ("hot", "cold")``.
 
-    Numbers are NumPy's float64 (float32 in a batch of float32): x / 0 is infinite or NaN, ``min``
-    and ``max`` hand NaN on, and a memory whose score is NaN is not returned.
+    Arithmetic is NumPy's float64 (float32 in a float32 batch): x / 0 is infinite or NaN, ``min``
+    and ``max`` propagate NaN, and a memory whose score is NaN is not returned.
     """
 
     text: str
     """At most 4 KiB, 256 nodes (values, operations, calls) and brackets 64 deep."""
 
     name: str = "expression"
-    """Its name in explanations: lower case letters, digits and underscores, at most 64."""
+    """Name in explanations: a lower case letter, then up to 63 letters, digits or underscores."""
 
     operation: Operation = "multiply"
-    """Whether the score is multiplied by the value, or the value added to it."""
+    """"multiply" the score by the value, or "add" the value to it."""
 
     is_lifecycle: bool = field(default=False, kw_only=True)
-    """Whether the value counts to the retention score, and ``lifecycle=False`` leaves it out."""
+    """Whether the value is part of the retention score, and ``lifecycle=False`` leaves it out."""
 
     _steps: tuple[Step, ...] = field(init=False, repr=False, compare=False, default=())
 
-    told_by: ClassVar[str] = "text"
-    """The field that tells an expression from other factors in a record."""
+    discriminator: ClassVar[str] = "text"
+    """The field by which a record of an expression differs from those of other factors."""
 
     def __post_init__(self) -> None:
         text: object = self.text
@@ -88,29 +88,34 @@ class Expression:
     @property
     def names(self) -> tuple[str, ...]:
         """The fields, ages and scores that the formula reads."""
-        read = (_name_of(step) for step in self._steps)
-        return tuple(dict.fromkeys(name for name in read if name is not None))
+        names = (_name_of(step) for step in self._steps)
+        return tuple(dict.fromkeys(name for name in names if name is not None))
 
     def emit(self, program: ProgramBuilder) -> int:
-        """Write the formula into a program and return the register of its value."""
+        """Add the formula to a program and return the register of its value."""
         return emit(self._steps, program)
 
     def values(
         self, names: Mapping[str, npt.NDArray[Real]], kinds: Sequence[str] = ()
     ) -> npt.NDArray[Real]:
-        """Return the value of each memory.
+        """Return the formula's value for each memory.
+
+        >>> import numpy as np
+        >>> from oneiros import Expression
+        >>> Expression("1 / (1 + age_days)").values({"age_days": np.array([0.0, 1.0, 3.0])})
+        array([1.  , 0.5 , 0.25])
 
         Args:
-            names: every name of :attr:`names`, as it stands in the formula, each of shape (n,),
-                contiguous; fields of words as codes.
-            kinds: the words for the codes of ``kind``.
+            names: an array of shape (n,), contiguous, for every name in :attr:`names`; word fields
+                as codes.
+            kinds: the words of ``kind``, by code.
 
         Returns:
             Shape (n,), the dtype of the arrays.
 
         Raises:
-            TypeError: the dtype is neither float32 nor float64, or two differ.
-            ValueError: a name is missing or surplus, another shape, or not contiguous.
+            TypeError: the dtype is neither float32 nor float64, or two dtypes differ.
+            ValueError: a name is missing or unknown, another shape, or not contiguous.
         """
         dtype, size = _require_arrays(self.names, names)
         builder = ProgramBuilder(kinds)
@@ -142,29 +147,29 @@ def _name_of(step: Step) -> str | None:
 
 
 def _require_arrays(
-    wanted: tuple[str, ...], given: Mapping[str, npt.NDArray[Any]]
+    names: tuple[str, ...], arrays: Mapping[str, npt.NDArray[Any]]
 ) -> tuple[Literal["float32", "float64"], int]:
-    """Return the dtype and length that all arrays share."""
-    if set(given) != set(wanted) or not given:
-        msg = f"names: expected {', '.join(wanted) or 'a formula that names something'}, got "
-        raise ValueError(msg + (", ".join(given) or "none"))
-    first = next(iter(given))
-    for name, array in given.items():
-        if array.dtype not in (np.float32, np.float64) or array.dtype != given[first].dtype:
+    """Check the arrays and return their common dtype and length."""
+    if set(arrays) != set(names) or not arrays:
+        msg = f"names: expected {', '.join(names) or 'a formula that names something'}, got "
+        raise ValueError(msg + (", ".join(arrays) or "none"))
+    first = next(iter(arrays.values()))
+    for name, array in arrays.items():
+        if array.dtype not in (np.float32, np.float64) or array.dtype != first.dtype:
             msg = f"{name}: expected float32 or float64, all alike, got {array.dtype}"
             raise TypeError(msg)
-        if array.ndim != 1 or len(array) != len(given[first]):
+        if array.ndim != 1 or len(array) != len(first):
             msg = f"{name}: expected shape (n,), all alike, got {array.shape}"
             raise ValueError(msg)
-    return ("float32" if given[first].dtype == np.float32 else "float64"), len(given[first])
+    return ("float32" if first.dtype == np.float32 else "float64"), len(first)
 
 
 def require_name(name: object) -> None:
-    """Refuse what cannot name a factor of the user's own.
+    """Check the name of a custom factor.
 
     Raises:
-        TypeError: no text.
-        ValueError: another form, naming it.
+        TypeError: not a str.
+        ValueError: not a lower case letter and up to 63 letters, digits or underscores.
     """
     if not isinstance(name, str):
         msg = f"name: expected str, got {type(name).__name__} {name!r}"

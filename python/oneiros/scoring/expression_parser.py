@@ -1,4 +1,4 @@
-"""Text to steps: an expression is parsed by Python's ``ast``, checked node by node, and flattened."""
+"""Parser of expressions: Python's ``ast`` parses the text; each node is checked and flattened."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["LONGEST_TEXT", "MOST_NODES", "parse", "require_words", "wrong"]
 
 
 LONGEST_TEXT: Final = 4096
-"""Bytes in UTF-8."""
+"""Most bytes of one expression, in UTF-8."""
 
 MOST_NODES: Final = 256
-"""Values, operations and calls of one expression."""
+"""Most values, operations and calls of one expression."""
 
 _DEEPEST: Final = 64
 _MOST_TOKENS: Final = 2 * MOST_NODES
@@ -36,7 +36,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 _KEYWORDS: Final = frozenset(("and", "or", "not", "if", "else", "in", "True", "False"))
-_WRONG: Final = (  # what stands at a place where no token does, and what is wrong with it
+_WRONG: Final = (  # a pattern of text that is no token, and the problem to report
     (re.compile(r"""[A-Za-z_]\w*["']"""), "a quoted word takes no prefix"),
     (re.compile(r"[0-9.]*[0-9][\w.]*"), "this is no decimal number"),
     (re.compile(r"""["']"""), "a quoted word ends on its line and holds no backslash"),
@@ -49,24 +49,24 @@ _WRONG: Final = (  # what stands at a place where no token does, and what is wro
 
 
 def wrong(column: int, problem: str) -> ValueError:
-    """Return the error of a mistake at ``column``, counted from 1."""
+    """Return the error for a problem at ``column``, counted from 1."""
     return ValueError(f"text: column {column}: {problem}")
 
 
 def require_words(text: str) -> None:
-    """Refuse a text that cannot be an expression, or that is too large to be looked at.
+    """Check size and tokens of a text before it is parsed.
 
     Raises:
         ValueError: empty, over 4 KiB, brackets deeper than 64, more values and operators than any
-            expression has, or a sign or word that the language does not have; with its column.
+            expression has, or a sign or word outside the language; the message has the column.
     """
     _require_length(text)
     place = tokens = depth = 0
     while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
+        match = _TOKEN.match(text, place)
+        if match is None:
             raise _wrong_at(text, place)
-        kind, token = found.lastgroup, found.group()
+        kind, token = match.lastgroup, match.group()
         if kind == "word" and iskeyword(token) and token not in _KEYWORDS:
             raise wrong(place + 1, f"{token} is not part of the language")
         if kind == "bracket":
@@ -76,7 +76,7 @@ def require_words(text: str) -> None:
         tokens += kind in ("quoted", "number", "word", "operator") and token != "else"
         if tokens > _MOST_TOKENS:
             raise wrong(place + 1, f"an expression has at most {MOST_NODES} nodes")
-        place = found.end()
+        place = match.end()
 
 
 def _require_length(text: str) -> None:
@@ -94,14 +94,14 @@ def _require_length(text: str) -> None:
 
 def _wrong_at(text: str, place: int) -> ValueError:
     matches = ((pattern.match(text, place), problem) for pattern, problem in _WRONG)
-    found, problem = next(pair for pair in matches if pair[0])  # the last pattern takes any sign
-    assert found is not None
-    return wrong(place + 1, f"{problem}, got {found.group()[:40]!r}")
+    match, problem = next(pair for pair in matches if pair[0])  # the last pattern matches any sign
+    assert match is not None
+    return wrong(place + 1, f"{problem}, got {match.group()[:40]!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """Quoted words, alone or in a list: a value only beside a field of words."""
+    """Quoted words, alone or in a list; valid only in a comparison with a word field."""
 
     words: tuple[str, ...]
     is_list: bool = False
@@ -109,14 +109,14 @@ class _Words:
 
 @dataclass(frozen=True, slots=True)
 class _WordField:
-    """A field of words: a value only beside quoted words."""
+    """A word field; valid only in a comparison with quoted words."""
 
     field: str
 
 
 @dataclass(frozen=True, slots=True)
 class _List:
-    """Numbers in a list: a value only after ``in``."""
+    """Numbers in a list; valid only after ``in``."""
 
     steps: tuple[int, ...]
 
@@ -159,7 +159,7 @@ def parse(text: str) -> tuple[Step, ...]:
     """Return the steps of an expression; the last one is its value.
 
     Raises:
-        ValueError: what is wrong, and at which column (from 1).
+        ValueError: names the problem and its column, counted from 1.
     """
     require_words(text)
     line = "".join(" " if sign in "\t\r\n" else sign for sign in text)
@@ -169,14 +169,14 @@ def parse(text: str) -> tuple[Step, ...]:
         indent = len(line) - len(line.lstrip())
         column = min(indent + error.offset, len(line)) if error.offset else len(line)
         raise wrong(column, error.msg) from error
-    except (RecursionError, MemoryError) as error:  # called at the end of a deep stack
+    except (RecursionError, MemoryError) as error:  # the caller's stack is deep
         msg = "text: nested too deeply"
         raise ValueError(msg) from error
     return _Reader(line).read(tree)
 
 
 class _Reader:
-    """Turns one tree into steps, without recursion."""
+    """Converts a tree into steps, without recursion."""
 
     def __init__(self, line: str) -> None:
         self._line = line
@@ -280,7 +280,7 @@ class _Reader:
         raise wrong(self._column(node), "this is not part of the language")
 
     def _fold_logic(self, op: ast.boolop, values: list[int]) -> int:
-        """As Python's: ``a and b`` is b where a holds, else a; ``a or b`` is a where a holds."""
+        """Fold as in Python: ``a and b`` is ``b if a else a``, ``a or b`` is ``a if a else b``."""
         folded = values[0]
         for value in values[1:]:
             choices = (value, folded) if isinstance(op, ast.And) else (folded, value)
@@ -358,12 +358,12 @@ class _Reader:
 
 
 def _children_first(tree: ast.expr) -> list[ast.expr | ast.keyword]:
-    """Return the nodes of values, each after what it is made of, from left to right."""
-    found: list[ast.expr | ast.keyword] = []
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
+    """Return the nodes of values from left to right, each after its children."""
+    nodes: list[ast.expr | ast.keyword] = []
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
         if isinstance(node, ast.expr | ast.keyword):
-            found.append(node)
-            waiting.extend(ast.iter_child_nodes(node))
-    return found[::-1]
+            nodes.append(node)
+            pending.extend(ast.iter_child_nodes(node))
+    return nodes[::-1]

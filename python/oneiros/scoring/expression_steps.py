@@ -1,4 +1,4 @@
-"""The names and the steps of an expression: what the parser makes and programs run."""
+"""The names and steps of an expression: the parser's output, which is written into programs."""
 
 from __future__ import annotations
 
@@ -46,11 +46,10 @@ _UNITS: Final[tuple[Unit, ...]] = ("days", "hours")
 COLUMNS: Final = tuple(
     name for name, field in FIELDS.items() if field.column and field.kind in _NUMERIC
 )
-"""Fields that are numbers. Times are seconds since the Unix epoch, NaN where there is none; flags
-are 1 or 0."""
+"""Numeric fields. Times are seconds since the Unix epoch, NaN for none; flags are 1 or 0."""
 
 WORD_FIELDS: Final = ("kind", *ENUMS)
-"""Fields that are words: they can be compared with words, and nothing else."""
+"""Word fields, which can be compared with words only."""
 
 AGES: Final[Mapping[str, tuple[tuple[str, ...], Unit]]] = MappingProxyType(
     {
@@ -63,33 +62,33 @@ AGES: Final[Mapping[str, tuple[tuple[str, ...], Unit]]] = MappingProxyType(
         for unit in _UNITS
     }
 )
-"""Time passed since the first of these columns that holds a time; below 0 counts as 0."""
+"""Time since the first of these columns that has a value; negative ages count as 0."""
 
 SCORES: Final = MappingProxyType({"bm25": "score:lexical", "cosine": "score:vector"})
-"""What the channels gave, by signal: 1 where nothing is asked, 0 where a channel has no score."""
+"""Raw scores of channels -> signal; 1 without a query, 0 if the channel has no score."""
 
 RELEVANCE: Final = "relevance"
-"""What fusion gave: 1 where nothing is asked."""
+"""The fused score; 1 without a query."""
 
 NUMBERS: Final = (*COLUMNS, *AGES, RELEVANCE, *SCORES)
-"""Every name that is a number of a memory."""
+"""All names that are numbers."""
 
 CONSTANTS: Final = MappingProxyType({"inf": math.inf, "nan": math.nan})
 
 
 def likely(name: str, known: Iterable[str]) -> str:
-    """Return words that say which of ``known`` was meant, or list them all."""
+    """Return a hint for an unknown name: the nearest of ``known``, or all of them."""
     names = sorted(known)
     near = nearest(name, names)
     return f"did you mean {near}?" if near else f"known: {', '.join(names)}"
 
 
 def register_of(name: str, program: ProgramBuilder) -> int:
-    """Return the register that holds what ``name`` stands for.
+    """Return the register of a name's value.
 
     Args:
         name: one of :data:`NUMBERS`.
-        program: where it is read.
+        program: the program that reads it.
     """
     if name in AGES:
         columns, unit = AGES[name]
@@ -115,14 +114,14 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """What a name of :mod:`oneiros.scoring.expression_steps` stands for."""
+    """The value of a name, one of :data:`NUMBERS`."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class IsOneOf:
-    """1 where the memory's word is one of these, else 0."""
+    """1 if the memory's word is one of these, else 0."""
 
     field: str
     words: tuple[str, ...]
@@ -141,7 +140,7 @@ Step = Constant | Name | IsOneOf | Call
 
 
 class Steps:
-    """Steps in the making; each method returns the number of the step that has the value."""
+    """Collects steps; each method returns the number of the step with the value."""
 
     def __init__(self) -> None:
         self._steps: list[Step] = []
@@ -158,20 +157,20 @@ class Steps:
         return self._append(step, step)
 
     def call(self, kernel: str, *operands: int) -> int:
-        """Apply a kernel; constants alone give a constant, and x ** 2 is x * x."""
+        """Apply a kernel; constant operands are folded, and x ** 2 becomes x * x."""
         if kernel == "power" and self._steps[operands[1]] == Constant(2.0):
             kernel, operands = "multiply", (operands[0], operands[0])
         inputs = [self._steps[operand] for operand in operands]
         values = [step.value for step in inputs if isinstance(step, Constant)]
         if kernel == "select" and isinstance(inputs[0], Constant):
-            return operands[1] if inputs[0].value != 0 else operands[2]  # NaN holds, as in Python
+            return operands[1] if inputs[0].value != 0 else operands[2]  # NaN is true, as in Python
         if len(values) == len(operands):
             return self.constant(_computed(kernel, values))
         step = self._scaling(kernel, operands) or Call(kernel, operands)
         return self._append(step, step)
 
     def clip(self, value: int, low: int, high: int) -> int:
-        """Bring into a range, whose bounds may be values too; what equals a bound stays as it is."""
+        """Limit to a range, whose bounds may vary; a value equal to a bound is unchanged."""
         bounds = [self._steps[bound] for bound in (low, high)]
         numbers = [step.value for step in bounds if isinstance(step, Constant)]
         if len(numbers) < 2 or any(map(isnan, numbers)) or isinstance(self._steps[value], Constant):
@@ -180,21 +179,21 @@ class Steps:
         return self._append(step, step)
 
     def _scaling(self, kernel: str, operands: tuple[int, ...]) -> Call | None:
-        """Return ``factor * x + offset`` as one call, the same to the last bit; None of all else."""
+        """Return ``factor * x + offset`` as one call with the same bits; None for other forms."""
         if kernel not in ("add", "subtract"):
             return None
         for product, offset in (operands, operands[::-1]):
-            found, constant = self._product(product), self._steps[offset]
-            if found is None or not isinstance(constant, Constant) or not isfinite(constant.value):
+            parts, constant = self._product(product), self._steps[offset]
+            if parts is None or not isinstance(constant, Constant) or not isfinite(constant.value):
                 continue
-            value, factor, shift = *found, constant.value
+            value, factor, shift = *parts, constant.value
             if kernel == "subtract":  # x - c, or c - x
                 factor, shift = (factor, -shift) if offset == operands[1] else (-factor, shift)
             return Call("scale", (value,), (("factor", factor), ("offset", shift)))
         return None
 
     def _product(self, number: int) -> tuple[int, float] | None:
-        """Return the value and the finite constant whose product a step is; None of all else."""
+        """Return operand and finite constant of a product; None for other steps."""
         step = self._steps[number]
         if not isinstance(step, Call) or step.kernel != "multiply":
             return None
@@ -205,14 +204,14 @@ class Steps:
         return None
 
     def up_to(self, last: int) -> tuple[Step, ...]:
-        """Return the steps that ``last`` depends on, numbered anew, ``last`` at the end."""
+        """Return the steps that ``last`` depends on, renumbered, ``last`` at the end."""
         needed = {last}
-        for place in range(last, -1, -1):
-            step = self._steps[place]
-            if place in needed and isinstance(step, Call):
+        for number in range(last, -1, -1):
+            step = self._steps[number]
+            if number in needed and isinstance(step, Call):
                 needed.update(step.operands)
-        number = {place: new for new, place in enumerate(sorted(needed))}
-        return tuple(_renumbered(self._steps[place], number) for place in number)
+        numbers = {old: new for new, old in enumerate(sorted(needed))}
+        return tuple(_renumbered(self._steps[old], numbers) for old in numbers)
 
     def _append(self, step: Step, key: object) -> int:
         number = self._number_of.setdefault(key, len(self._steps))
@@ -222,12 +221,12 @@ class Steps:
 
 
 def emit(steps: tuple[Step, ...], program: ProgramBuilder, read: Read = register_of) -> int:
-    """Write the steps into a program and return the register of the last one.
+    """Add the steps to a program and return the register of the last one.
 
     Args:
         steps: each reads only earlier ones.
-        program: where they are written.
-        read: gives the register of a number's name.
+        program: the program.
+        read: returns the register of a name.
     """
     registers: list[int] = []
     for step in steps:
@@ -265,7 +264,7 @@ def _computed(kernel: str, values: list[float]) -> float:
     return float(result[0])
 
 
-def _renumbered(step: Step, number: dict[int, int]) -> Step:
+def _renumbered(step: Step, numbers: dict[int, int]) -> Step:
     if not isinstance(step, Call):
         return step
-    return replace(step, operands=tuple(number[operand] for operand in step.operands))
+    return replace(step, operands=tuple(numbers[operand] for operand in step.operands))

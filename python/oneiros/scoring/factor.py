@@ -1,4 +1,4 @@
-"""The protocols of factors and candidate filters, and damping. Source: docs/systems/house.md H6."""
+"""Protocols of factors and candidate filters, and damping. Source: docs/systems/house.md H6."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = [
 
 
 def damped(program: ProgramBuilder, register: int, amount: float) -> int:
-    """Return the register of ``1 - amount + amount * factor``; at an amount of 1, the factor's."""
+    """Return the register of ``1 - amount + amount * factor``, of the factor if ``amount`` is 1."""
     return register if amount == 1.0 else program.call("damp", register, amount=amount)
 
 
 def damped_values(factor: npt.NDArray[Real], amount: float) -> npt.NDArray[Real]:
-    """Return what :func:`damped` computes, over an array."""
+    """Return ``1 - amount + amount * factor`` for an array."""
     return factor if amount == 1.0 else strict_values("damp", {"amount": amount}, factor=factor)
 
 
@@ -38,51 +38,50 @@ Operation: TypeAlias = Literal["multiply", "add"]
 
 @runtime_checkable
 class Factor(Protocol):
-    """One step from relevance to score: ``score * value``, or ``score + value``.
+    """One step from relevance to score: ``score * value`` or ``score + value``.
 
-    ``operation: ClassVar[Operation]`` says which; where it is missing, the value multiplies.
+    ``operation: ClassVar[Operation]`` selects which; without it, the value multiplies.
     """
 
     @property
     def name(self) -> str:
-        """How explanations and TOML call it; one of each name in a profile."""
+        """Name in explanations and TOML, unique in a profile."""
 
     @property
     def is_lifecycle(self) -> bool:
-        """Whether it reads how a memory lived, rather than what it is or what was asked."""
+        """Whether it depends on a memory's use and age, not on its content or the query."""
 
     def emit(self, program: ProgramBuilder) -> int:
-        """Write the factor into ``program`` and return the register of its value."""
+        """Add the factor to ``program`` and return the register of its value."""
 
 
 @runtime_checkable
 class HasBase(Protocol):
-    """A factor whose value is made of another one that says more on its own."""
+    """A factor with a separate base value for ``retention_score``, such as before damping."""
 
     def emit_base(self, program: ProgramBuilder) -> int:
-        """Return the register of what ``retention_score`` multiplies in place of the value."""
+        """Return the register of the value that ``retention_score`` multiplies."""
 
 
 @runtime_checkable
 class KeepRule(Protocol):
-    """Which candidates stay."""
+    """A filter of candidates."""
 
     @property
     def name(self) -> str:
-        """How TOML calls it; one of each name in a profile."""
+        """Name in TOML, unique in a profile."""
 
     def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of 1 for a memory that stays; 0 or NaN for one that leaves."""
+        """Return the register of 1 for a memory that passes, 0 or NaN for others."""
 
 
 def is_function(factor: Factor) -> bool:
-    """Return whether a function of the user's own gives the factor's value."""
-    told: bool = getattr(factor, "is_function", False)
-    return told
+    """Return whether a Python function computes the factor's value."""
+    return bool(getattr(factor, "is_function", False))
 
 
 def operation_of(factor: Factor) -> Operation:
-    """Return how the factor's value joins the score."""
+    """Return whether the factor's value multiplies the score or is added to it."""
     operation: Operation = getattr(factor, "operation", "multiply")
     return operation
 

@@ -1,4 +1,4 @@
-"""What a profile does to memories that are added: their stability and their links."""
+"""Rules for memories that are added: their initial stability and their links."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ __all__ = ["IngestAssociation", "InitialStability"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitialStability:
-    """A memory that comes without a stability starts at ``base + gain * importance``.
+    """Initial stability of a memory added without one: ``base + gain * importance``.
 
     Source: docs/systems/cognitive.md C3.
     """
 
     base: float = 0.1
-    """Of what has no importance, 0 to 1e6."""
+    """Stability at importance 0, 0 to 1e6."""
 
     gain: float = 0.3
-    """What the greatest importance adds, 0 to 1e6."""
+    """Stability added at importance 1, 0 to 1e6."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, base=(0.0, 1e6, False), gain=(0.0, 1e6, False))
 
     def of(self, importance: float) -> float:
-        """Return the stability of a new memory of this importance, in [0, 1]."""
+        """Return the stability of a new memory; ``importance`` is in [0, 1]."""
         return self.base + self.gain * importance
 
 
@@ -42,7 +42,7 @@ _MOST_ROWS = 1_024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestAssociation:
-    """Link what is added together, where it is alike; let it raise the stability of what was there.
+    """Link similar memories added together; raise the stability of similar existing ones.
 
     ``weight = min(most_weight, base + slope * (cosine - least_cosine))``.
 
@@ -50,28 +50,28 @@ class IngestAssociation:
     """
 
     least_cosine: float = 0.4
-    """Of a pair that is linked, -1 to 1."""
+    """Least cosine of a linked pair, -1 to 1."""
 
     base: float = 0.2
-    """The weight at the least cosine, above 0, at most 1."""
+    """Weight of a link at ``least_cosine``, above 0, at most 1."""
 
     slope: float = 0.5
-    """What a cosine of 1 more would add, 0 to 1."""
+    """Weight added per 1 of cosine, 0 to 1."""
 
     most_weight: float = 0.5
     """The greatest weight, above 0, at most 1."""
 
     together: int = 64
-    """So many memories of one session, one after the other, are compared, 1 to 1,024."""
+    """Number of consecutive memories of a session that are compared, 1 to 1,024."""
 
     above_cosine: float = 0.75
-    """What is nearer to a new memory, is raised, -1 to 1."""
+    """Memories with a higher cosine to a new memory gain stability, -1 to 1."""
 
     raised_by: float = 0.05
-    """The stability it gains, 0 to 1; at most up to a stability of 1."""
+    """Stability gained, 0 to 1; it ends at a stability of 1."""
 
     most_records: int = 1_000
-    """Larger batches only if they ask for it, >= 0."""
+    """Largest batch that is linked without an explicit request, >= 0."""
 
     def __post_init__(self) -> None:
         settle_numbers(
@@ -87,10 +87,10 @@ class IngestAssociation:
         require_int("most_records", self.most_records, low=0, high=2**31 - 1)
 
     def weights(self, cosines: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return the weight of each pair's link; 0 for none. C17."""
-        found = np.minimum(self.most_weight, self.base + self.slope * (cosines - self.least_cosine))
-        return np.where(cosines >= self.least_cosine, found, 0.0)
+        """Return the weight of each pair's link; 0 for no link. C17."""
+        weights = self.base + self.slope * (cosines - self.least_cosine)
+        return np.where(cosines >= self.least_cosine, np.minimum(self.most_weight, weights), 0.0)
 
     def raised(self, stability: float, times: int) -> float:
-        """Return the stability of what so many new memories are near to; none falls. C18."""
+        """Return the stability of a memory near to ``times`` new ones, never a lower one. C18."""
         return max(stability, min(1.0, stability + times * self.raised_by))

@@ -1,4 +1,4 @@
-"""Links in a search: how they fade, what they add to the results and how that is scored."""
+"""Link expansion: the decay of links, and the scores of the memories they lead to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssociationDecay:
-    """``weight * exp(-days / tau_days)``, days since the two were last found together.
+    """Decay of a link: ``weight * exp(-days / tau_days)``, days since the last joint hit.
 
     Source: docs/systems/cognitive.md C16; published 90 days.
     """
@@ -40,10 +40,10 @@ _MOST_DEPTH = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssociativeExpansion:
-    """Follow the links of all direct results; score what they lead to as a candidate of its own.
+    """Follow the links of all direct results; score each memory reached as a candidate.
 
-    ``score = the profile's score x weight``, the weight being the product of what is left of the
-    links on the way, the best way's where there are several. Needs a fusion of raw scores.
+    ``score = the profile's score x weight``, where ``weight`` is the product of the decayed links
+    of the best path. Requires a fusion of raw scores.
 
     Source: docs/systems/cognitive.md C9, C10, C14.
     """
@@ -52,28 +52,28 @@ class AssociativeExpansion:
     needs_scores: ClassVar[bool] = True
 
     least_link: float = 0.3
-    """A link with less left is not followed, 0 to 1."""
+    """Least decayed weight of a link that is followed, 0 to 1."""
 
     least_path: float = 0.3
-    """Nor a way of which the product is less, 0 to 1."""
+    """Least product of the weights of a path that is followed, 0 to 1."""
 
     hops: int = 2
-    """Links from a direct result at most, 1 to 3."""
+    """Most links from a direct result, 1 to 3."""
 
     least_score: float = 0.05
-    """What a second link or a third brings must score as much, >= 0."""
+    """Least score of a memory reached by two or three links, >= 0."""
 
     bridged: int = 3
-    """So many of the first direct results are looked at for bridges, 0 to 16."""
+    """Number of first direct results between which bridges are looked up, 0 to 16."""
 
     cold: bool = True
-    """Whether memories of the cold tier are reached, too."""
+    """Whether memories of the cold tier are reached too."""
 
     depth: int = 100
-    """At most so many are scored, those of the greatest weight first, 1 to 100,000."""
+    """Most memories scored, those of the greatest weight first, 1 to 100,000."""
 
     quota: float = 0.0
-    """The share of the places that is kept for what links bring, 0 to 1, rounded down."""
+    """Share of the k results reserved for linked memories, 0 to 1, rounded down."""
 
     def __post_init__(self) -> None:
         settle_numbers(
@@ -89,20 +89,20 @@ class AssociativeExpansion:
         settle_flags(self, "cold")
 
     def followed(self, k: int) -> int:
-        """Return how many of the first results are followed: all ``k``."""
+        """Return the number of first results whose links are followed: all ``k``."""
         return k
 
     def places(self, k: int) -> int:
-        """Return how many of ``k`` places are kept for what links bring."""
+        """Return the number of the ``k`` results reserved for linked memories."""
         return int(self.quota * k)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphExpansion:
-    """Follow the links of the best direct results; what they lead to has a part of their score.
+    """Follow the links of the best direct results; each memory reached gets a part of their score.
 
-    ``score = seed's score x weight x (per_hop x what is left of the link)``, the last for each link
-    on the way.
+    ``score = seed's score x weight x (per_hop x decayed link weight)``, the last for each link of
+    the path.
 
     Source: docs/systems/omega.md O24.
     """
@@ -112,22 +112,22 @@ class GraphExpansion:
     cold: ClassVar[bool] = False
 
     seeds: int = 5
-    """So many of the first results are followed, 1 to 1,000."""
+    """Number of first results whose links are followed, 1 to 1,000."""
 
     hops: int = 2
-    """Links from a seed at most, 1 to 3."""
+    """Most links from a seed, 1 to 3."""
 
     per_hop: float = 0.4
-    """What each link leaves of the score besides its weight, above 0, at most 1."""
+    """Multiplier of the score per link, next to the link's weight, above 0, at most 1."""
 
     least_link: float = 0.2
-    """A link with less left is not followed, 0 to 1."""
+    """Least decayed weight of a link that is followed, 0 to 1."""
 
     least_score: float = 0.10
-    """What scores less is not kept, and leads no further, >= 0."""
+    """Memories that score less are dropped, and their links not followed, >= 0."""
 
     weight: float = 1.0
-    """Of all that the graph brings, >= 0. Source: docs/systems/omega.md O8."""
+    """Multiplier of all scores of linked memories, >= 0. Source: docs/systems/omega.md O8."""
 
     def __post_init__(self) -> None:
         settle_numbers(
@@ -141,17 +141,17 @@ class GraphExpansion:
         require_int("hops", self.hops, low=1, high=_MOST_HOPS)
 
     def followed(self, k: int) -> int:
-        """Return how many of the first results are followed, however many are asked for."""
+        """Return the number of first results whose links are followed, for any ``k``."""
         del k
         return self.seeds
 
     def places(self, k: int) -> int:
-        """Return how many of ``k`` places are kept for what links bring: none."""
+        """Return the number of the ``k`` results reserved for linked memories: none."""
         del k
         return 0
 
 
 ExpansionDeclaration: TypeAlias = AssociativeExpansion | GraphExpansion
-"""Any expansion a profile can name."""
+"""Any expansion that a profile can name."""
 
 EXPANSIONS: tuple[type[ExpansionDeclaration], ...] = (AssociativeExpansion, GraphExpansion)

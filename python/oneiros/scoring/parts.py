@@ -1,4 +1,4 @@
-"""Which parts a profile has, and of which kinds each may be."""
+"""The parts of a profile, and the classes allowed for each."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = [
 ]
 
 LISTS = ("channels", "factors", "keep", "phases")
-"""The fields that hold several parts each."""
+"""Fields that hold several parts each."""
 PARTS: Final[dict[str, tuple[str, str]]] = {
-    "fusion": ("fusion", "fusions"),
+    "fusion": ("fusion", "FUSIONS"),
     "query_words": ("understanding", "QueryWords"),
     "hot_set": ("relevance_adjustments", "HotSet"),
     "neighbours": ("relevance_adjustments", "Neighbours"),
@@ -49,8 +49,8 @@ PARTS: Final[dict[str, tuple[str, str]]] = {
     "cache": ("stages", "ResponseCache"),
     "rails": ("safety_limits", "SafetyRails"),
 }
-"""The fields that hold one part, and where its class or classes are: a module of ``oneiros.scoring``,
-which is loaded for a profile that has the part, and a name in it."""
+"""Fields that hold one part -> module of ``oneiros.scoring`` and the name of the part's class or
+classes in it. A module is imported for the first profile that has the part."""
 _KINDS_OF_LISTS: Final = {
     "channels": ("channels", "CHANNELS"),
     "keep": ("candidate_filters", "KEEP_RULES"),
@@ -63,31 +63,29 @@ OPTIONAL_PARTS = (
     *("reinforcement", "promotion", "initial_stability", "ingest", "understanding"),
     *("cache", "rails"),
 )
-"""What a profile may be without, by field."""
+"""Fields that may be None."""
 NUMBERS = ("deep_recall_penalty",)
-"""The fields that hold one number."""
+"""Fields that hold one number."""
 KEYS = ("name", *LISTS, *PARTS, *NUMBERS)
-"""All fields that a profile is given."""
+"""All fields of a profile except its hash."""
 
 Part = TypeVar("Part")
 
 
 def kinds_of(key: str) -> tuple[type[Any], ...]:
-    """Return the classes that may stand in a field, loading those that no profile in use has."""
+    """Return the classes allowed for a field, importing them if necessary."""
     if key == "factors":
         return (*factors.FACTORS, *factors.USER_FACTORS)
     file, name = _KINDS_OF_LISTS.get(key) or PARTS[key]
-    found: Any = getattr(import_module(f"oneiros.scoring.{file}"), name)
-    if key == "fusion":
-        found = found()
-    return found if isinstance(found, tuple) else (found,)
+    kinds: Any = getattr(import_module(f"oneiros.scoring.{file}"), name)
+    return kinds if isinstance(kinds, tuple) else (kinds,)
 
 
 def require_part(where: str, part: object, *kinds: type) -> None:
-    """Refuse what is of none of some classes.
+    """Check that ``part`` is an instance of one of ``kinds``.
 
     Raises:
-        TypeError: naming the place.
+        TypeError: names the place.
     """
     if isinstance(part, type) or not isinstance(part, kinds):
         known = " or ".join(kind.__name__ for kind in kinds)
@@ -96,11 +94,11 @@ def require_part(where: str, part: object, *kinds: type) -> None:
 
 
 def checked_parts(where: str, parts: object, *kinds: type) -> tuple[Any, ...]:
-    """Return the parts of a field that holds several.
+    """Return the parts of a field that holds several, checked, as a tuple.
 
     Raises:
-        TypeError: they are no tuple or list, or one is of another class.
-        ValueError: two of one name.
+        TypeError: not a tuple or list, or a part of another class.
+        ValueError: two parts of the same name.
     """
     if not isinstance(parts, tuple | list):
         msg = f"{where}: expected a tuple, got {type(parts).__name__} {parts!r}"
@@ -116,25 +114,27 @@ def checked_parts(where: str, parts: object, *kinds: type) -> tuple[Any, ...]:
 
 
 def read_fields(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a profile, as a record tells them; what is absent is left out.
+    """Return the fields of a profile that a record holds.
 
     Raises:
-        TypeError, ValueError: naming the place.
+        TypeError, ValueError: names the place.
     """
     require_keys(record, KEYS, "profile")
     if "name" not in record:
         msg = "name: a profile must have one"
         raise ValueError(msg)
-    found: dict[str, Any] = {key: record[key] for key in ("name", *NUMBERS) if key in record}
+    values: dict[str, Any] = {key: record[key] for key in ("name", *NUMBERS) if key in record}
     for key in LISTS:
         if key in record:
-            found[key] = _read_parts(record[key], kinds_of(key), key)
+            values[key] = _read_parts(record[key], kinds_of(key), key)
     for key in PARTS:
         if key in record:
             part, kinds = record[key], kinds_of(key)
-            is_absent = key in OPTIONAL_PARTS and part is False
-            found[key] = None if is_absent else read_declaration(part, kinds, key, has_default=True)
-    return found
+            if key in OPTIONAL_PARTS and part is False:
+                values[key] = None
+            else:
+                values[key] = read_declaration(part, kinds, key, has_default=True)
+    return values
 
 
 def _read_parts(records: object, kinds: tuple[type[Part], ...], where: str) -> tuple[Part, ...]:

@@ -1,4 +1,4 @@
-"""A profile: which channels, fused how, multiplied by what. Data, and nothing but data."""
+"""The profile of a scoring system: channels, fusion, factors and stages, as plain data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oneiros.runtime.dataclasses import dataclass, field, replace
 from oneiros.scoring.channels import CHANNELS, ChannelDeclaration, LexicalChannel, VectorChannel
 from oneiros.scoring.compiled import CompiledProfile, compile_profile
 from oneiros.scoring.factor import Factor, KeepRule, is_function
-from oneiros.scoring.fusion import Fusion, ReciprocalRankFusion, is_fusion
+from oneiros.scoring.fusion import Fusion, ReciprocalRankFusion
 from oneiros.scoring.parts import (
     KEYS,
     LISTS,
@@ -26,6 +26,7 @@ from oneiros.scoring.phases import kinds_among, require_order
 from oneiros.scoring.profile_record import content_hash, parse_toml, record_of, toml_of
 from oneiros.scoring.reinforcement import Reinforcement, ReinforcementDeclaration
 from oneiros.scoring.selection import Selection
+from oneiros.scoring.stages import require_words_for
 
 if TYPE_CHECKING:
     from oneiros.scoring.ingest import IngestAssociation, InitialStability
@@ -55,109 +56,111 @@ _TAKEN = {
     "deep_recall": "what deep recall multiplies by; set deep_recall_penalty",
     "association": "what a search multiplies by where links led; choose another name",
 }
-"""Names of factors that a search adds."""
+"""Names of the factors that a search adds, which no other factor may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What one scoring system does with a query's candidates.
+    """A scoring system: retrieval, ranking, reinforcement and dream phases.
 
-    Frozen, comparable, hashable; ``str(profile)`` is its TOML. A profile of one's own::
+    Profiles are frozen, comparable and hashable; ``str(profile)`` is TOML.
 
-        mine = Profile(name="mine", factors=(TimeDecay(tau_days=7.0), Strength()))
+    >>> from oneiros import Engine, Profile
+    >>> from oneiros.scoring.factors import Strength, TimeDecay
+    >>> weekly = Profile(name="weekly", factors=(TimeDecay(tau_days=7.0), Strength()))
+    >>> engine = Engine(":memory:", profile=weekly)
     """
 
     name: str
     """1 to 64 letters, digits, spaces, dots, dashes or underscores."""
 
     channels: tuple[ChannelDeclaration, ...] = (LexicalChannel(), VectorChannel())
-    """What is asked, at least one, each kind once; ranks are fused in this order."""
+    """Retrieval channels, at least one, each kind once; the fusion takes them in this order."""
 
     fusion: Fusion = field(default_factory=ReciprocalRankFusion)
-    """How ranks become a relevance."""
+    """Rule that makes one relevance of the channels' ranks and scores."""
 
     query_words: QueryWords | None = None
-    """What counts as a word of the query where texts are searched for them; None: the default
+    """Rules that split a query into the words matched against texts; None: the default
     :class:`oneiros.scoring.understanding.QueryWords`."""
 
     hot_set: HotSet | None = None
-    """Which of the memories recalled most often are candidates, too; None: none."""
+    """Rule that makes often recalled memories candidates; None: off."""
 
     neighbours: Neighbours | None = None
-    """What stands next to a candidate in its session adds to its relevance; None: nothing."""
+    """Boost from adjacent memories of the same session; None: off."""
 
     statements: Statements | None = None
-    """How memories that ask are damped; None: not at all."""
+    """Penalty for texts that are questions; None: off."""
 
     named_time: NamedTime | None = None
-    """How what lies outside of the time that a question names is damped; None: not at all."""
+    """Penalty for memories outside the time that a query names; None: off."""
 
     fast_path: FastPath | None = None
-    """When a question is answered at once by what is almost itself; None: never."""
+    """Short circuit for queries that almost equal a stored text; None: off."""
 
     strong_signal: StrongSignal | None = None
-    """When what the words found decides alone; None: never."""
+    """Short circuit that ranks by the text channel alone; None: off."""
 
     factors: tuple[Factor, ...] = ()
-    """What the relevance is multiplied by, or gains, in this order, each name once."""
+    """Factors that the relevance is multiplied by, or terms added to it, in order; unique names."""
 
     keep: tuple[KeepRule, ...] = ()
-    """What a candidate must hold to stay, each name once."""
+    """Filters that every candidate must pass; unique names."""
 
     selection: Selection = field(default_factory=Selection)
-    """What recall hides."""
+    """Memories that recall hides."""
 
     deep_recall_penalty: float = _PENALTY
-    """What deep recall multiplies the score of a superseded memory by, 0 to 1, and that of an expired
-    one. Source: docs/systems/cognitive.md C6, C7."""
+    """Multiplier of the scores of superseded and of expired memories in deep recall, 0 to 1.
+    Source: docs/systems/cognitive.md C6, C7."""
 
     expansion: ExpansionDeclaration | None = None
-    """What links of the results bring besides; None: nothing."""
+    """Rule that adds memories linked to the results; None: off."""
 
     rerank: Reranking | None = None
-    """Where a reranker stands, and how many it judges; None: nowhere."""
+    """Position of the reranker, and the number of results it scores; None: off."""
 
     reinforcement: ReinforcementDeclaration | None = field(default_factory=Reinforcement)
-    """What a recall does to the memories it returns; None: nothing."""
+    """Changes that a recall makes to the memories it returns; None: off."""
 
     duplicates: Duplicates | None = None
-    """Which results are too much alike; None: none are."""
+    """Rule that removes near duplicates from the results; None: off."""
 
     abstention: AbstentionDeclaration | None = None
-    """Which results are too far off, or whether all are; None: none are."""
+    """Rule that removes results too far from the query, or all of them; None: off."""
 
     retry: AdaptiveRetry | None = None
-    """When a search is made once more, and with what; None: never."""
+    """Rule that repeats a search with lower thresholds; None: off."""
 
     normalisation: ByBest | None = None
-    """What scores are divided by at the end; None: by nothing."""
+    """Normalisation of the final scores; None: off."""
 
     promotion: Promotion | None = None
-    """From which score on a staged memory is consolidated; None: promotion does not ask scores."""
+    """Score from which a staged memory is consolidated; None: promotion ignores scores."""
 
     initial_stability: InitialStability | None = None
-    """The stability of a memory added without one; None: that of docs/systems/fields.md."""
+    """Stability of memories added without one; None: the default of docs/systems/fields.md."""
 
     ingest: IngestAssociation | None = None
-    """How what is added is linked, and raises what is like it; None: not at all."""
+    """Links and stability gains when memories are added; None: off."""
 
     understanding: Understanding | None = None
-    """How the words of a question weigh its parts; None: they do not."""
+    """Rules that classify, split and weigh queries; None: off."""
 
     cache: ResponseCache | None = None
-    """How long an answer is given again; None: each question is asked anew."""
+    """Cache of the responses to identical queries; None: off."""
 
     phases: tuple[Phase, ...] = ()
-    """What the dream cycle does, in this order, each phase once; none: it does nothing."""
+    """Phases of the dream cycle, in order, each once; empty: a cycle changes nothing."""
 
     rails: SafetyRails | None = None
-    """What a dream cycle never does; None: only what docs/systems/reverie.md R13 keeps from pruning."""
+    """Safety limits of dream cycles; None: only the exemptions of docs/systems/reverie.md R13."""
 
     hash: str = field(init=False, repr=False, compare=False, default="")
-    """SHA-256 over every part and the name, 64 hexadecimal digits.
+    """SHA-256 of the name and all parts, 64 hexadecimal digits.
 
-    Two profiles have one hash where they are equal, whatever order the fields were given in and
-    whichever version of Python computes it.
+    Equal profiles have equal hashes, in every version of Python.
     """
 
     def __post_init__(self) -> None:
@@ -170,8 +173,7 @@ class Profile:
         settle_numbers(self, deep_recall_penalty=(0.0, 1.0, False))
         for key in PARTS:
             part = getattr(self, key)
-            if key == "fusion" and is_fusion(part):
-                continue
+
             if part is not None or key not in OPTIONAL_PARTS:
                 require_part(key, part, *kinds_of(key))
         if not self.channels:
@@ -186,24 +188,21 @@ class Profile:
                 raise ValueError(msg)
         self.fusion.require_channels([channel.name for channel in self.channels])
         _require_scored(self.expansion, self.fusion)
-        if self.fast_path is not None or self.strong_signal is not None:
-            from oneiros.scoring.stages import require_words_for  # noqa: PLC0415
-
-            require_words_for(self)
+        require_words_for(self)
         settle(self, "hash", content_hash(_hashed(self.record())))
 
     @property
     def reads_texts(self) -> bool:
-        """Whether a part of it looks into the texts of candidates."""
+        """Whether any part reads the texts of candidates."""
         parts = (*self.channels, *self.factors, *self.keep)
-        ends = (self.hot_set, self.fast_path, self.duplicates, self.abstention, self.retry)
-        return any(getattr(part, "reads_texts", False) for part in (*parts, *ends))
+        stages = (self.hot_set, self.fast_path, self.duplicates, self.abstention, self.retry)
+        return any(getattr(part, "reads_texts", False) for part in (*parts, *stages))
 
     @property
     def not_after_now(self) -> tuple[str, ...]:
-        """Times that a table must not hold after ``now``: a search takes such a one as age 0."""
-        named = (getattr(factor, "not_after_now", ()) for factor in self.factors)
-        return tuple(dict.fromkeys(name for names in named for name in names))
+        """Time columns that a table must not hold after ``now``; searches count them as age 0."""
+        columns = (getattr(factor, "not_after_now", ()) for factor in self.factors)
+        return tuple(dict.fromkeys(name for names in columns for name in names))
 
     def __hash__(self) -> int:
         return builtins.hash(self.hash)
@@ -212,11 +211,16 @@ class Profile:
         return toml_of(self.record())
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with the fields given changed.
+        """Return a copy with some fields changed.
 
-        ``weights=`` changes those of the fusion: one a channel in the order of the profile, and for
-        a weighted sum that of the importance after them, brought to the sum 1
-        (docs/systems/mnemosyne.md M7).
+        >>> from oneiros import profiles
+        >>> profiles.get("reverie").replace(name="reverie-2", weights=(2.0, 1.0)).fusion.weights
+        (2.0, 1.0)
+
+        Args:
+            **changes: fields of the profile; or ``weights``, those of the fusion, one per channel
+                in the order of the profile. A weighted sum takes that of the importance after
+                them and normalises the sum to 1 (docs/systems/mnemosyne.md M7).
 
         Raises:
             TypeError: an unknown field, or a value of another type.
@@ -235,7 +239,12 @@ class Profile:
         return replace(self, **changes)
 
     def with_factors(self, *factors: Factor) -> Self:
-        """Return a copy in which these factors stand in the places of those of their names.
+        """Return a copy in which these factors replace those of the same names.
+
+        >>> from oneiros import profiles
+        >>> from oneiros.scoring.factors import Spread
+        >>> profiles.get("reverie").with_factors(Spread(cap=3.0)).factors[3].cap
+        3.0
 
         Raises:
             ValueError: the profile has no factor of such a name.
@@ -247,13 +256,19 @@ class Profile:
             if name not in known:
                 msg = f"factors: the profile has none called {name!r}; known: {', '.join(known)}"
                 raise ValueError(msg)
-        return self.replace(factors=tuple(changed.get(one.name, one) for one in self.factors))
+        return self.replace(
+            factors=tuple(changed.get(factor.name, factor) for factor in self.factors)
+        )
 
     def record(self) -> dict[str, object]:
-        """Return the profile as a table of tables.
+        """Return the profile as nested dicts and lists, the content of its TOML.
 
-        ``reinforcement`` is false where there is none; another part that is not there is left out,
-        so that a new kind of part changes no hash of a profile without it.
+        Parts that are None are left out, so that a new kind of part changes no existing hash. Only
+        ``reinforcement`` is false instead.
+
+        >>> from oneiros import Profile
+        >>> Profile(name="plain").record()["fusion"]["k"]
+        30.0
         """
         record: dict[str, object] = {"name": self.name}
         for key in LISTS:
@@ -272,10 +287,15 @@ class Profile:
     def to_toml(self) -> str:
         """Return the profile as TOML, with every field; :meth:`from_toml` reads it back.
 
+        >>> from oneiros import Profile, profiles
+        >>> omega = profiles.get("omega")
+        >>> Profile.from_toml(omega.to_toml()) == omega
+        True
+
         Raises:
-            ValueError: a factor is a function of the user's own, which no TOML can hold.
+            ValueError: a factor is a Python function, which TOML cannot hold.
         """
-        functions = [one.name for one in self.factors if is_function(one)]
+        functions = [factor.name for factor in self.factors if is_function(factor)]
         if functions:
             msg = f"factors: TOML cannot hold a function, which {functions[0]} is"
             raise ValueError(msg)
@@ -283,32 +303,41 @@ class Profile:
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
-        """Read a profile from TOML. What is absent has its default; ``name`` must be there.
+        """Read a profile from TOML.
+
+        >>> from oneiros import Profile
+        >>> Profile.from_toml('name = "plain"') == Profile(name="plain")
+        True
 
         Args:
-            text: at most 64 KiB, 8 levels and 4,096 values.
+            text: at most 64 KiB, 8 levels and 4,096 values. ``name`` is required, all other fields
+                have defaults.
 
         Raises:
             TypeError: a value of another type.
-            ValueError: no TOML, an unknown key or name, a value out of its range; the message names
-                the place, as in ``factors[1].tau_days: must be > 0 and finite, got 0``.
+            ValueError: invalid TOML, an unknown key or name, a value out of its range; the message
+                names the place, as in ``factors[1].tau_days: must be > 0 and finite, got 0``.
         """
         return cls(**read_fields(parse_toml(text)))
 
     def compile(
         self, kinds: tuple[str, ...] = (), added: tuple[Factor, ...] = ()
     ) -> CompiledProfile:
-        """Return the profile as the core runs it. Equal arguments share one.
+        """Return the profile compiled for the core. Equal arguments return the same object.
+
+        >>> from oneiros import profiles
+        >>> profiles.get("reverie").compile().names
+        ('time_decay', 'strength', 'depth', 'spread', 'stability')
 
         Args:
-            kinds: the words for the codes of the column ``kind``, by code; code 0 stands for none.
-            added: factors that a search applies after those of the profile.
+            kinds: the words of the column ``kind`` by code; code 0 stands for none.
+            added: factors to apply after those of the profile.
         """
         return compile_profile(self, kinds, added)
 
 
 def _hashed(record: dict[str, object]) -> dict[str, object]:
-    """Return what the hash covers: without the published penalty, as before there was such a field."""
+    """Return the hashed record. The published penalty is left out, to keep older hashes valid."""
     if record["deep_recall_penalty"] == _PENALTY:
         del record["deep_recall_penalty"]
     return record

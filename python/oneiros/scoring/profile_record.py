@@ -1,6 +1,6 @@
-"""Profiles as plain records: what TOML holds and what the content hash covers.
+"""Conversion between profiles, plain records and TOML, and the content hash.
 
-A record is a table of tables of numbers and words. Reading refuses what it does not know, and what
+A record is a table of tables of numbers and strings. Reading rejects unknown keys, and input that
 is larger or deeper than any profile.
 """
 
@@ -37,21 +37,20 @@ _BARE_KEY = r"[A-Za-z0-9_-]+"
 
 
 Kind = TypeVar("Kind")
-"""A frozen dataclass; where several kinds may stand in one place, each has a ``name``, or, where its
-declarations have names of their own, a field ``told_by`` that no other kind has."""
+"""A frozen dataclass. Several kinds for one place are distinguished by a class attribute ``name``
+or, if instances have their own names, by ``discriminator``, a field that no other kind has."""
 
 
 def record_of(declaration: Any) -> dict[str, object]:
-    """Return a declaration's name and system, if it has them, and fields; None is left out.
+    """Return a declaration's name and system, if it has them, and its fields that are not None.
 
-    A declaration that is more than its fields says so by a ``record`` of its own.
+    A declaration may define a method ``record`` that returns something else.
     """
+    record: dict[str, object]
     if hasattr(declaration, "record"):
-        own: dict[str, object] = declaration.record()
-        return own
-    record: dict[str, object] = {
-        key: getattr(declaration, key) for key in _LABELS if hasattr(declaration, key)
-    }
+        record = declaration.record()
+        return record
+    record = {key: getattr(declaration, key) for key in _LABELS if hasattr(declaration, key)}
     for field in fields(declaration):
         value = getattr(declaration, field.name)
         if field.init and value is not None:
@@ -68,10 +67,10 @@ def _plain(value: object) -> object:
 
 
 def require_keys(record: Mapping[str, object], known: Sequence[str], where: str) -> None:
-    """Refuse a key that is not among ``known``.
+    """Check that all keys of ``record`` are known.
 
     Raises:
-        ValueError: names the key, where it stands and the known ones.
+        ValueError: names the unknown key, its place and the known keys.
     """
     for key in record:
         if key not in known:
@@ -82,16 +81,16 @@ def require_keys(record: Mapping[str, object], known: Sequence[str], where: str)
 def read_declaration(
     record: object, kinds: Sequence[type[Kind]], where: str, *, has_default: bool = False
 ) -> Kind:
-    """Make the declaration that ``record`` describes.
+    """Build the declaration that ``record`` describes.
 
     Args:
-        record: a table with ``name``, ``system`` where several classes share the name, and fields.
-        kinds: the classes that may stand here.
-        where: the place in the profile, for the errors.
-        has_default: without a ``name`` it is the first class.
+        record: a table with ``name``, with ``system`` if several classes share it, and the fields.
+        kinds: the classes allowed here.
+        where: the place in the profile, for error messages.
+        has_default: without a ``name``, use the first class.
 
     Raises:
-        TypeError: ``record`` is no table, or a field has another type.
+        TypeError: ``record`` is not a table, or a field has another type.
         ValueError: an unknown name or key, or a value out of its range.
     """
     if not isinstance(record, Mapping):
@@ -115,11 +114,11 @@ def _fields_of(kind: type[Kind]) -> list[str]:
 def _kind_of(
     record: Mapping[str, object], kinds: Sequence[type[Kind]], where: str, has_default: bool
 ) -> type[Kind]:
-    """Return the class that a record names: by name, by system where several share the name."""
+    """Return the class that a record names, by name, and by system if several share the name."""
     if has_default and ("name" not in record or _label(kinds[0], "name") is None):
         return kinds[0]
     for kind in kinds:
-        if getattr(kind, "told_by", None) in record:
+        if getattr(kind, "discriminator", None) in record:
             return kind
     name, system = record.get("name"), record.get("system")
     named = [kind for kind in kinds if _label(kind, "name") == name is not None]
@@ -138,7 +137,7 @@ def _kind_of(
 
 
 def _label(kind: type[Any], label: str) -> str | None:
-    """Return a class's name or system; None where it is a field, or missing."""
+    """Return a class's name or system; None if it is a field or missing."""
     value = getattr(kind, label, None)
     return value if isinstance(value, str) else None
 
@@ -152,19 +151,19 @@ def _refuse_system(named: Sequence[type[Any]], where: str, system: object) -> No
 def content_hash(record: Mapping[str, object]) -> str:
     """Return the SHA-256 of the record as JSON with sorted keys, in hexadecimal.
 
-    Floats stand as ``repr`` writes them, the shortest text that reads back: the same in every
-    version of Python.
+    Floats are written by ``repr``, the shortest text that reads back, so the hash is the same in
+    every version of Python.
     """
     text = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return sha256(text.encode("ascii")).hexdigest()
 
 
 def parse_toml(text: object) -> dict[str, object]:
-    """Return the table that ``text`` holds.
+    """Parse TOML.
 
     Raises:
-        TypeError: ``text`` is no str.
-        ValueError: no TOML; longer than 64 KiB; deeper than 8 or wider than 4,096 values.
+        TypeError: ``text`` is not a str.
+        ValueError: invalid TOML, more than 64 KiB, more than 8 levels or 4,096 values.
     """
     if not isinstance(text, str):
         msg = f"text: expected str, got {type(text).__name__}"
@@ -174,10 +173,10 @@ def parse_toml(text: object) -> dict[str, object]:
         msg = f"text: at most {LONGEST_TEXT} bytes, got {length}"
         raise ValueError(msg)
     if any(line.count(".") > MOST_DOTS for line in text.splitlines()):
-        # tomllib takes quadratic time for a.a.a.a: minutes for a key of 64 KiB
+        # tomllib takes quadratic time for a.a.a.a: minutes for a key of 64 KiB.
         msg = f"text: at most {MOST_DOTS} dots a line"
         raise ValueError(msg)
-    import tomllib  # noqa: PLC0415 - no search needs it
+    import tomllib  # noqa: PLC0415 - takes milliseconds, for TOML only
 
     try:
         record = tomllib.loads(text)
@@ -189,6 +188,7 @@ def parse_toml(text: object) -> dict[str, object]:
 
 
 def require_size(record: dict[str, object]) -> None:
+    """Check that a record has at most 8 levels and 4,096 values; ValueError otherwise."""
     level: list[object] = [record]
     nodes = 0
     for _ in range(DEEPEST):
@@ -210,7 +210,7 @@ def require_size(record: dict[str, object]) -> None:
 
 
 def toml_of(record: Mapping[str, object]) -> str:
-    """Write a record of scalars, lists of scalars, tables and lists of tables as TOML."""
+    """Return a record of scalars, lists of scalars, tables and lists of tables as TOML."""
     lines = _scalar_lines(record)
     for key, value in record.items():
         if isinstance(value, Mapping):
@@ -246,7 +246,7 @@ def _key(key: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Write a basic string: TOML escapes as JSON does, and DEL besides."""
+    """Return a TOML basic string, which is escaped as in JSON, and DEL too."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 

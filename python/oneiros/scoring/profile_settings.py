@@ -1,4 +1,7 @@
-"""The numbers of profiles from the environment and from TOML or YAML files. Source: docs/systems/ciar.md A9."""
+"""Settings of profiles from the environment and from TOML or YAML files.
+
+Source: docs/systems/ciar.md A9.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +37,14 @@ VARIABLES: Final = {
     "OMEGA_ADAPTIVE_RETRY_THRESHOLD": ("retry", "least_confidence"),  # O28
     "OMEGA_ADAPTIVE_RETRY_RELAXATION": ("retry", "relaxation"),
 }
-"""Variable -> part and field of the profile."""
+"""Environment variable -> part and field of the profile."""
 
 
 def with_environment(profile: Profile, environment: Mapping[str, str]) -> Profile:
-    """Return the profile with the numbers that are set there, of the parts that it has.
+    """Return the profile with the numbers set in ``environment``; parts it lacks are skipped.
 
     Raises:
-        ValueError: one is no number, or out of its field's range; the message names the variable.
+        ValueError: not a number, or out of range; the message names the variable.
     """
     changes: dict[str, Any] = {}
     for variable, (name, field) in VARIABLES.items():
@@ -60,15 +63,15 @@ _YAML = (".yaml", ".yml")
 
 
 def read_settings(path: str | os.PathLike[str]) -> dict[str, object]:
-    """Return the table that a file holds.
+    """Read the table in a TOML or YAML file.
 
     Args:
-        path: ``.toml``, ``.yaml`` or ``.yml`` (by PyYAML's safe loader; the extra
-            ``oneiros[yaml]``); at most 64 KiB, 8 levels and 4,096 values.
+        path: ``.toml``, ``.yaml`` or ``.yml``; at most 64 KiB, 8 levels and 4,096 values. YAML is
+            read by PyYAML's safe loader (extra ``oneiros[yaml]``).
 
     Raises:
-        ValueError: another suffix; no such text, or more of it; no table; in YAML, an alias or a
-            key that comes twice.
+        ValueError: another suffix, invalid content, a limit exceeded, or not a table; in YAML, an
+            alias or a duplicate key.
         ImportError: YAML without PyYAML.
         OSError: the file cannot be read.
     """
@@ -77,9 +80,9 @@ def read_settings(path: str | os.PathLike[str]) -> dict[str, object]:
         msg = f"path: expected a .toml, .yaml or .yml file, got {path.name!r}"
         raise ValueError(msg)
     with path.open("rb") as file:
-        held = file.read(LONGEST_TEXT + 1)
+        content = file.read(LONGEST_TEXT + 1)
     try:
-        text = held.decode("utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         msg = f"{path.name}: expected UTF-8: {error}"
         raise ValueError(msg) from None
@@ -92,7 +95,7 @@ def read_settings(path: str | os.PathLike[str]) -> dict[str, object]:
 
 def _parse_yaml(text: str) -> dict[str, object]:
     try:
-        import yaml  # noqa: PLC0415 - an extra
+        import yaml  # noqa: PLC0415 - optional
     except ImportError as error:
         msg = "reading YAML needs PyYAML; install oneiros[yaml]"
         raise ImportError(msg) from error
@@ -108,15 +111,15 @@ def _parse_yaml(text: str) -> dict[str, object]:
         raise ValueError(msg) from error
     if not isinstance(record, Mapping):
         msg = f"text: expected a table, got {type(record).__name__}"
-        raise ValueError(msg)  # noqa: TRY004 - what a file holds, not what a caller gave
+        raise ValueError(msg)  # noqa: TRY004 - the content of a file, not an argument
     require_size(dict(record))
     return dict(record)
 
 
 def _require_modest(events: Iterator[Any]) -> None:
-    """Refuse text before anything is built of it: ten aliases of ten aliases are a billion values.
+    """Check the limits before any value is built: nested aliases grow exponentially.
 
-    Nor is more of it looked at than may be there: deep nesting takes quadratic time.
+    Stops at the first excess, because deep nesting takes quadratic time.
     """
     depth = nodes = 0
     for event in events:
@@ -126,16 +129,16 @@ def _require_modest(events: Iterator[Any]) -> None:
         if name == "AliasEvent":
             msg = "text: aliases are not read"
             raise ValueError(msg)
-        if depth > DEEPEST + 2:  # the stream and the document are two
+        if depth > DEEPEST + 2:  # the stream and the document are two levels
             msg = f"text: nested deeper than {DEEPEST}"
             raise ValueError(msg)
-        if nodes > 2 * MOST_NODES + 1:  # keys are nodes here too
+        if nodes > 2 * MOST_NODES + 1:  # keys are nodes too
             msg = f"text: at most {MOST_NODES} values, got more"
             raise ValueError(msg)
 
 
 def _require_single_keys(node: object) -> None:
-    """Refuse a mapping that says something twice: YAML's loader would take the last."""
+    """Check that no mapping has a duplicate key, of which YAML's loader would take the last."""
     value = getattr(node, "value", None)
     if not isinstance(value, list):
         return
@@ -157,17 +160,17 @@ _DEFAULT: Final = "default"
 
 
 def read_presets(path: str | os.PathLike[str], ciar: Profile) -> dict[str, Profile]:
-    """Return the presets that a file holds; ``default`` has the numbers that stand above them.
+    """Read CIAR presets from a file; ``default`` has the numbers outside of ``presets``.
 
     Args:
-        path: as :func:`read_settings` takes it.
-        ciar: the profile whose numbers they replace. A number that a preset leaves out is that of
-            ``default``; one that this leaves out, the profile's own.
+        path: as in :func:`read_settings`.
+        ciar: the base profile. Numbers that a preset leaves out come from ``default``, and those
+            that ``default`` leaves out from this profile.
 
     Raises:
         TypeError: a number of another type.
-        ValueError: an unknown key, a number out of its range, what :func:`read_settings` refuses;
-            the message names the file and the place in it.
+        ValueError: an unknown key, a number out of its range, or as :func:`read_settings`; the
+            message names the file and the place in it.
         ImportError, OSError: as :func:`read_settings`.
     """
     settings = read_settings(file_name("path", path))
@@ -177,19 +180,19 @@ def read_presets(path: str | os.PathLike[str], ciar: Profile) -> dict[str, Profi
     require_keys(table, (*_NUMBERS, "presets"), where)
     numbers = {name: table[name] for name in _NUMBERS if name in table}
     presets = {_DEFAULT: _with_numbers(ciar, numbers, where)}
-    for name, held in _table(table.get("presets", {}), f"{where}.presets").items():
+    for name, preset in _table(table.get("presets", {}), f"{where}.presets").items():
         place = f"{where}.presets.{name}"
-        own = _table(held, place)
-        require_keys(own, _NUMBERS, place)
+        changes = _table(preset, place)
+        require_keys(changes, _NUMBERS, place)
         if name in presets or not isinstance(name, str):
             msg = f"{place}: a preset's name is a word other than {_DEFAULT}"
             raise ValueError(msg)
-        presets[name] = _with_numbers(ciar, {**numbers, **own}, place)
+        presets[name] = _with_numbers(ciar, {**numbers, **changes}, place)
     return presets
 
 
 def _with_numbers(ciar: Profile, numbers: Mapping[str, Any], where: str) -> Profile:
-    made: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     try:
         for name, kind, field in (
             ("lambda_decay", CiarDecay, "rate"),
@@ -197,18 +200,12 @@ def _with_numbers(ciar: Profile, numbers: Mapping[str, Any], where: str) -> Prof
             ("promotion_threshold", Promotion, "threshold"),
         ):
             if name in numbers:
-                made[field] = kind(**{field: numbers[name]})
+                parts[field] = kind(**{field: numbers[name]})
     except (TypeError, ValueError) as error:
         msg = f"{where}.{name} ({error})"
         raise type(error)(msg) from error
-    factors = (_replaced(factor, made) for factor in ciar.factors)
-    return ciar.replace(factors=tuple(factors), promotion=made.get("threshold", ciar.promotion))
-
-
-def _replaced(factor: Any, made: Mapping[str, Any]) -> Any:
-    """Return the new factor of the same name, if there is one."""
-    new = {held.name: held for field, held in made.items() if field != "threshold"}
-    return new.get(factor.name, factor)
+    promotion = parts.pop("threshold", ciar.promotion)
+    return ciar.with_factors(*parts.values()).replace(promotion=promotion)
 
 
 def _table(value: object, where: str) -> dict[Any, Any]:

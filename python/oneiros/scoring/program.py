@@ -1,7 +1,7 @@
-"""Programs: what the factors of a profile compute, row by row, as one list of kernels.
+"""Programs: the factors of a profile as one list of kernels over the rows of columns.
 
-A program is data for the core. Factors write into it through a :class:`ProgramBuilder`; equal parts
-of several factors are computed once.
+A program is data for the core. Factors add to it through a :class:`ProgramBuilder`; subexpressions
+that several factors share are computed once.
 """
 
 from __future__ import annotations
@@ -38,12 +38,11 @@ class ProgramText:
 class ProgramBuilder:
     """Collects the inputs and kernels of a program.
 
-    Every method returns a register: a number to hand on to :meth:`call`. The same input or the same
-    call asked for twice is one register. :meth:`numbers` translates registers into those of the
-    finished program.
+    Methods return registers, numbers to pass to :meth:`call`. Equal inputs or calls share one
+    register. :meth:`numbers` translates registers into those of the finished program.
 
     Args:
-        kinds: the words for the codes of the column ``kind``, by code; code 0 stands for none.
+        kinds: the words of the column ``kind``, by code; code 0 stands for none.
     """
 
     def __init__(self, kinds: Sequence[str] = ()) -> None:
@@ -54,13 +53,13 @@ class ProgramBuilder:
         self._relevance: int | None = None
         self._best: list[str] = []
         self.reads_kinds = False
-        """Whether a value depends on the words of ``kind``, of whichever ``kinds``."""
+        """Whether a value depends on the words of ``kind``, for any ``kinds``."""
 
     @property
     def relevance(self) -> int:
-        """The register of the fused relevance; 1 for every row where nothing was asked.
+        """The register of the fused relevance; 1 for every row without a query.
 
-        A fusion that makes the relevance of more than ranks and scores sets it, once.
+        A fusion that adds to the core's relevance sets it, once.
         """
         if self._relevance is None:
             self._relevance = self.signal("relevance", 1.0)
@@ -75,23 +74,23 @@ class ProgramBuilder:
 
     @property
     def is_asked(self) -> int:
-        """The register of 1 where a question was asked, 0 in a rescoring."""
+        """The register of 1 in a search, 0 in a rescoring without a query."""
         return self.call("less_equal", self.constant(0.0), self.signal("relevance", -1.0))
 
     @property
     def best_relevance(self) -> int:
-        """The register of the largest relevance, what joined it by the maximum included."""
+        """The register of the largest relevance, including the signals of :meth:`join_best`."""
         best = self.signal("best_relevance", 1.0)
         for name in self._best:
             best = self.call("maximum", best, self.signal(name, -math.inf))
         return best
 
     def join_best(self, signal: str) -> None:
-        """Let a signal, the largest of what joins the relevance by the maximum, be the best, too."""
+        """Include a signal in the best relevance: the largest value joined by the maximum."""
         self._best.append(signal)
 
     def add_to_relevance(self, register: int) -> None:
-        """Add a term to the relevance, before anything reads it but the fusion itself."""
+        """Add a term to the relevance; only the fusion may have read it before."""
         self._relevance = self.call("add", self.relevance, register)
 
     def column(self, name: str, default: float | None = None) -> int:
@@ -100,7 +99,7 @@ class ProgramBuilder:
         Args:
             name: a column of docs/systems/fields.md, or ``superseded``. Words are codes, in the
                 order of that page; booleans are 0 and 1; times are seconds, NaN for none.
-            default: the value of every row where the column is not given; None: the field's own.
+            default: the value of all rows if the column is missing; None: the field's default.
 
         Raises:
             ValueError: no such column.
@@ -111,16 +110,16 @@ class ProgramBuilder:
         return self._value(name, COLUMN_DEFAULTS[name] if default is None else default)
 
     def age(self, *times: str, unit: Unit = "days") -> int:
-        """Return the register of the time since the first of ``times`` that a row has.
+        """Return the register of the age: the time since the first of ``times`` that a row has.
 
-        A time after ``now`` gives 0, a row with none of them NaN.
+        A time after ``now`` gives 0, a row without any of them NaN.
 
         Args:
-            *times: columns of times, the one to prefer first.
+            *times: columns of times, in order of preference.
             unit: "days" or "hours".
 
         Raises:
-            ValueError: no column, one that holds no time, or another unit.
+            ValueError: no column, a column that is not a time, or another unit.
         """
         if not times or any(name not in _TIME_COLUMNS for name in times):
             msg = f"age: expected columns of times ({', '.join(_TIME_COLUMNS)}), got {times!r}"
@@ -132,11 +131,11 @@ class ProgramBuilder:
         return self._input(("age", times, seconds), ("age", list(times), seconds))
 
     def signal(self, name: str, neutral: float) -> int:
-        """Return the register of what a query says of each candidate.
+        """Return the register of a signal: a value that a query gives each candidate.
 
         Args:
-            name: any but a column's.
-            neutral: the value of every row where the signal is not given.
+            name: any name that is not a column's.
+            neutral: the value of all rows if the signal is missing.
 
         Raises:
             ValueError: a column has this name.
@@ -151,12 +150,12 @@ class ProgramBuilder:
         return self._value(f"constant {float(value)!r}", value)
 
     def call(self, kernel: str, *registers: int, **parameters: float | Sequence[float]) -> int:
-        """Return the register of a kernel's value over the values of other registers.
+        """Return the register of a kernel's value.
 
         Args:
             kernel: its name in the core.
-            *registers: its arguments, in order.
-            **parameters: its numbers; a table as a sequence.
+            *registers: the registers of its arguments, in order.
+            **parameters: its parameters; a table as a sequence.
         """
         plain = {name: _plain(value) for name, value in parameters.items()}
         key = (kernel, registers, *((name, repr(plain[name])) for name in sorted(plain)))
@@ -169,8 +168,9 @@ class ProgramBuilder:
         """Return the register of a table's value for the kind of each row.
 
         Args:
-            table: values by kind, read literally; :func:`oneiros.model.fields.table_of` adds other words.
-            otherwise: the value of a kind that the table does not list.
+            table: values by kind, without aliases, which :func:`oneiros.model.fields.table_of`
+                adds.
+            otherwise: the value of a kind that is not in the table.
         """
         self.reads_kinds |= any(value != otherwise for value in table.values())
         values = [table.get(kind, otherwise) for kind in self.kinds]
@@ -181,7 +181,7 @@ class ProgramBuilder:
         return self.call("lookup", self.column("kind"), table=values, otherwise=otherwise)
 
     def build(self) -> ProgramText:
-        """Return the program as it stands."""
+        """Return the program built so far."""
         return ProgramText(
             tuple(self._inputs.values()),
             tuple(
@@ -191,7 +191,7 @@ class ProgramBuilder:
         )
 
     def numbers(self, registers: Sequence[int]) -> list[int]:
-        """Return what registers are called in the program as it stands."""
+        """Return the numbers of registers in the program built so far."""
         shift = len(self._inputs) - _MOST_INPUTS
         return [register if register < _MOST_INPUTS else register + shift for register in registers]
 

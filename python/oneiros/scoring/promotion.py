@@ -1,4 +1,4 @@
-"""When a staged memory is worth keeping: promotion by score."""
+"""Promotion of staged memories by score."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["Promotion", "promoted", "threshold_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """Promote what scores ``threshold`` or more: from staged to consolidated.
+    """Promote memories that score at least ``threshold`` from staged to consolidated.
 
     Source: docs/systems/ciar.md A4; published threshold 0.6.
     """
 
     threshold: float = 0.6
-    """The least score that is promoted, above 0 and at most 1."""
+    """Least score of a promoted memory, above 0, at most 1."""
 
     def __post_init__(self) -> None:
         threshold = require_number("threshold", self.threshold, low=0.0, high=1.0, above_low=True)
@@ -32,11 +32,11 @@ class Promotion:
 
 
 def threshold_of(profile: Profile, threshold: float | None) -> float:
-    """Return the threshold given, or else the profile's.
+    """Return the given threshold, or the profile's if it is None.
 
     Raises:
-        TypeError: no number.
-        ValueError: out of its range; or none is given, and the profile promotes nothing.
+        TypeError: not a number.
+        ValueError: out of its range, or None and the profile has no threshold.
     """
     if threshold is not None:
         return Promotion(threshold=threshold).threshold
@@ -49,19 +49,19 @@ def threshold_of(profile: Profile, threshold: float | None) -> float:
 def promoted(
     scores: npt.NDArray[Any], threshold: float | None, out: npt.NDArray[np.bool_] | None = None
 ) -> npt.NDArray[np.bool_]:
-    """Return which scores are the threshold or more; NaN is none.
+    """Return a mask of the scores that reach the threshold; NaN does not.
 
     Args:
-        scores: of any shape; float32 ones are held against the threshold as a float32.
-        threshold: above 0 and at most 1; None: nothing is promoted.
-        out: of the same shape, to hold the verdicts.
+        scores: any shape; float32 scores are compared with the threshold rounded to float32.
+        threshold: above 0, at most 1; None: nothing is promoted.
+        out: an array of the same shape for the result.
 
     Source: docs/systems/ciar.md A4.
     """
     real = np.dtype(np.float64) if scores.dtype.kind != "f" else scores.dtype
     zero = real.type(0.0)
     least = real.type(np.nan if threshold is None else threshold)
-    if least == zero:  # it is above 0, though a float32 cannot hold it
+    if least == zero:  # above 0, but rounded to 0 in float32
         least = np.nextafter(zero, real.type(1.0))
-    verdicts: npt.NDArray[np.bool_] = np.greater_equal(scores, least, out=out)
-    return verdicts
+    reached: npt.NDArray[np.bool_] = np.greater_equal(scores, least, out=out)
+    return reached

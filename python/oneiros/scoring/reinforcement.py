@@ -1,7 +1,7 @@
-"""What a recall does to the memories it returns.
+"""Reinforcement: the changes that a recall makes to the memories it returns.
 
-Whatever the rule, ``access_count`` goes up by one, ``last_accessed_at`` becomes now, and the session
-joins the memory's set of sessions. ``oneiros._core.Columns.reinforce`` carries it out.
+Every rule increases ``access_count`` by one, sets ``last_accessed_at`` to now and adds the session
+to the memory's set of sessions. ``oneiros._core.Columns.reinforce`` carries it out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _POSITIVE = (0.0, math.inf, True)
 
 
 class ReinforcementRule(TypedDict):
-    """The numbers of the core's rule."""
+    """Parameters of the core's rule."""
 
     gain: float
     span_days: float
@@ -44,7 +44,7 @@ class ReinforcementRule(TypedDict):
 
 
 class _Growing:
-    """A rule by which the stability grows with the rest before an access."""
+    """A rule by which an access raises the stability, more after a longer rest."""
 
     __slots__ = ()
 
@@ -55,10 +55,10 @@ class _Growing:
     is_additive: ClassVar[bool]
 
     def rule(self, *, is_associative: bool = False) -> ReinforcementRule:
-        """Return the numbers of the core's rule, for direct results or those that links brought."""
-        own = getattr(self, "associative_gain", None) if is_associative else None
+        """Return the parameters of the core's rule, for direct or for linked results."""
+        linked_gain = getattr(self, "associative_gain", None) if is_associative else None
         return {
-            "gain": self.gain if own is None else own,
+            "gain": self.gain if linked_gain is None else linked_gain,
             "span_days": self.span_days,
             "most": self.most,
             "limit": self.limit,
@@ -68,10 +68,10 @@ class _Growing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reinforcement(_Growing):
-    """Each returned memory grows more stable, the longer it had rested.
+    """Multiply the stability of each returned memory, by more after a longer rest.
 
-    ``stability = min(limit, stability * (1 + gain * min(most, days / span_days)))``, days since the
-    last access (creation if never, a negative span 0).
+    ``stability = min(limit, stability * (1 + gain * min(most, days / span_days)))``, where ``days``
+    counts from the last access (creation if never); negative days count as 0.
 
     Source: docs/systems/reverie.md R20.
     """
@@ -88,7 +88,7 @@ class Reinforcement(_Growing):
     """Days, > 0."""
 
     most: float = 2.0
-    """The spans of rest that count, 0 to 1e6."""
+    """Most spans of rest that count, 0 to 1e6."""
 
     limit: float = 10.0
     """The greatest stability, > 0."""
@@ -99,60 +99,63 @@ class Reinforcement(_Growing):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpacedReinforcement(_Growing):
-    """Each returned memory gains stability, more after a rest than at once.
+    """Add stability to each returned memory, more after a longer rest; strengthen links.
 
-    ``stability = min(limit, stability + gain * min(most, days / span_days))``, days since the last
-    access (creation if never, a negative span 0); without any time as after one span.
+    ``stability = min(limit, stability + gain * min(most, days / span_days))``, where ``days``
+    counts from the last access (creation if never); negative days count as 0, a memory without any
+    time as one span.
 
-    A memory of the cold tier comes back to the hot one. What is not given, is not done.
+    A memory of the cold tier returns to the hot tier. Options that are None are off.
 
-    Accesses are counted and dated however often one asks. What they raise is bounded: stability by
-    the rest that must come before, a link by ``link_rest_days``, and both by ``once_a_session``.
+    Every access is counted and dated. Its effects are bounded: on stability by the rest before it,
+    on links by ``link_rest_days``, on both by ``once_a_session``.
 
     Source: docs/systems/cognitive.md C11 to C13; the bounds: docs/systems/house.md H7.
     """
 
     name: ClassVar[str] = "spaced"
     is_additive: ClassVar[bool] = True
+    promotes: ClassVar[bool] = True
+    """Whether a recall can make a memory core or hot again."""
 
     gain: float = 0.1
-    """At ``span_days`` of rest, 0 to 1e6."""
+    """Gain after ``span_days`` of rest, 0 to 1e6."""
 
     span_days: float = 7.0
     """Days, > 0."""
 
     most: float = 2.0
-    """The spans of rest that count, 0 to 1e6."""
+    """Most spans of rest that count, 0 to 1e6."""
 
     limit: float = 1.0
     """The greatest stability, > 0."""
 
     associative_gain: float | None = None
-    """In place of ``gain`` for results that links brought, 0 to 1e6; None: the same. C11."""
+    """Gain of linked results, 0 to 1e6; None: ``gain``. C11."""
 
     link_gain: float | None = None
-    """What the link of each pair of direct results gains, above 0, at most 1; None: nothing. C13."""
+    """Gain of the link between each pair of direct results, above 0, at most 1; None: off. C13."""
 
     most_linked: int = 32
-    """So many of the first direct results are linked, pair by pair, 2 to 1,000: pairs grow with the
-    square."""
+    """Number of first direct results that are linked pairwise, 2 to 1,000; the number of pairs
+    grows with its square."""
 
     link_rest_days: float = 0.0
-    """Days, >= 0: a link whose memories were found together less long ago gains only that share of
-    ``link_gain``; 0: always all of it."""
+    """Days, >= 0. A link gains only ``days / link_rest_days`` of ``link_gain`` if its memories were
+    last found together fewer days ago; 0: always all of it."""
 
     once_a_session: bool = False
-    """Whether a session raises nothing of what it was among the sessions of before: no stability of
-    such a memory, no link of two of them."""
+    """Whether a memory that the session recalled before gains no stability, and a link between two
+    such memories no weight."""
 
     core_accesses: int | None = None
-    """From so many accesses on a memory may become core, >= 0; None: none does. C12."""
+    """Least number of accesses of a memory that becomes core, >= 0; None: none does. C12."""
 
     core_stability: float = 0.85
-    """And from this stability on, >= 0."""
+    """Its least stability, >= 0."""
 
     core_sessions: int = 3
-    """And from so many distinct sessions on, >= 1."""
+    """Its least number of distinct sessions, >= 1."""
 
     def __post_init__(self) -> None:
         settle_numbers(
@@ -174,25 +177,20 @@ class SpacedReinforcement(_Growing):
         require_int("most_linked", self.most_linked, low=2, high=1_000)
         settle_flags(self, "once_a_session")
 
-    @property
-    def promotes(self) -> bool:
-        """Whether a memory can become core or hot again."""
-        return True
-
     def record(self) -> dict[str, object]:
-        """Return name and fields; of becoming core, where none does, only what is not the default."""
-        told: dict[str, object] = {"name": self.name}
+        """Return name and fields; without ``core_accesses``, no defaults of other core fields."""
+        record: dict[str, object] = {"name": self.name}
         for field in fields(self):
             value = getattr(self, field.name)
-            is_idle = self.core_accesses is None and field.name.startswith("core_")
-            if value is not None and not (is_idle and value == field.default):
-                told[field.name] = value
-        return told
+            is_unused = self.core_accesses is None and field.name.startswith("core_")
+            if value is not None and not (is_unused and value == field.default):
+                record[field.name] = value
+        return record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountsOnly:
-    """Accesses are counted and dated; the stability stays.
+    """Count and date accesses; leave the stability unchanged.
 
     Source: docs/systems/mnemosyne.md M9, docs/systems/ciar.md A13, docs/systems/omega.md O33.
     """
@@ -202,7 +200,7 @@ class CountsOnly:
     promotes: ClassVar[bool] = False
 
     def rule(self, *, is_associative: bool = False) -> ReinforcementRule:
-        """Return the numbers of the core's rule: a gain of 0, and no limit below a column's."""
+        """Return the parameters of the core's rule: no gain, and the largest limit of a column."""
         del is_associative
         return {
             "gain": 0.0,
@@ -214,7 +212,7 @@ class CountsOnly:
 
 
 ReinforcementDeclaration: TypeAlias = Reinforcement | SpacedReinforcement | CountsOnly
-"""Any reinforcement a profile can name."""
+"""Any reinforcement that a profile can name."""
 
 REINFORCEMENTS: tuple[type[ReinforcementDeclaration], ...] = (
     Reinforcement,

@@ -1,4 +1,4 @@
-"""Profiles weighed by a question: the same scoring, other weights. Source: docs/systems/omega.md O8, O9."""
+"""Profiles reweighted for one query. Source: docs/systems/omega.md O8, O9."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.model.validation import LARGEST_WEIGHT
 from oneiros.runtime.dataclasses import replace
-from oneiros.scoring.fusion import ReciprocalRankFusion
+from oneiros.scoring.fusion import ReciprocalRankFusion, WeightedSum
 from oneiros.scoring.link_expansion import GraphExpansion
 from oneiros.scoring.understanding import Weights
 
@@ -24,26 +24,26 @@ _PART_OF: Final = {"vector": "vector", "lexical": "text"}
 
 @lru_cache(maxsize=512)
 def weighed(profile: Profile, weights: Weights, minimum: float | None = None) -> Profile:
-    """Return the profile as it ranks one question. Equal arguments give the same object.
+    """Return the profile with weights for one query. Equal arguments return the same object.
 
     Args:
-        profile: as it was asked for.
-        weights: multiply those of the fusion, where it has one a channel, and of the factors
-            "overlap" and "context", and of what the graph brings.
-        minimum: the least cosine that the vector channel finds; None: its own.
+        profile: the profile of the search.
+        weights: multipliers of the weights of the fusion, if it has one per channel, of the
+            factors "overlap" and "context", and of the expansion "graph".
+        minimum: the least cosine of a hit of the vector channel; None: the channel's.
     """
     changes: dict[str, Any] = {}
     if weights != _NEUTRAL:
         fusion: Any = profile.fusion
-        own = getattr(fusion, "weights", ())
-        if own != ():
-            by_channel = (1.0,) * len(profile.channels) if own is None else own
+        existing = getattr(fusion, "weights", ())
+        if existing != ():
+            by_channel = (1.0,) * len(profile.channels) if existing is None else existing
             scaled = [
                 _scaled(weight, getattr(weights, _PART_OF.get(channel.name, ""), 1.0))
                 for weight, channel in zip(by_channel, profile.channels, strict=True)
             ]
             changes["fusion"] = replace(fusion, weights=tuple(scaled))
-        changes["factors"] = tuple(_weighed(factor, weights) for factor in profile.factors)
+        changes["factors"] = tuple(_reweighted(factor, weights) for factor in profile.factors)
         if isinstance(profile.expansion, GraphExpansion):
             weight = _scaled(profile.expansion.weight, weights.graph)
             changes["expansion"] = replace(profile.expansion, weight=weight)
@@ -54,20 +54,17 @@ def weighed(profile: Profile, weights: Weights, minimum: float | None = None) ->
 
 @lru_cache(maxsize=256)
 def fused_by_shares(profile: Profile) -> Profile:
-    """Return the profile with a fusion that adds the shares of the core (docs/systems/omega.md O6)."""
-    from oneiros.scoring.fusion import WeightedSum  # noqa: PLC0415 - few questions need it
-
+    """Return the profile with a fusion that adds the core's shares (docs/systems/omega.md O6)."""
     channels, fusion = profile.channels, profile.fusion
     assert isinstance(fusion, ReciprocalRankFusion)
     weights = (1.0,) * len(channels) if fusion.weights is None else fusion.weights
-    as_they_are: tuple[ScoreNormalisation, ...] = tuple("none" for _ in channels)
-    return profile.replace(
-        fusion=WeightedSum(weights=weights, importance=0.0, normalise=as_they_are)
-    )
+    normalise: tuple[ScoreNormalisation, ...] = tuple("none" for _ in channels)
+    return profile.replace(fusion=WeightedSum(weights=weights, importance=0.0, normalise=normalise))
 
 
-def _weighed(factor: Factor, weights: Weights) -> Factor:
-    from oneiros.scoring.factors import ContextMatch, Overlap  # noqa: PLC0415 - few profiles have them
+def _reweighted(factor: Factor, weights: Weights) -> Factor:
+    # Searches whose profile has neither do not load them.
+    from oneiros.scoring.factors import ContextMatch, Overlap  # noqa: PLC0415
 
     if isinstance(factor, Overlap):
         return replace(factor, weight=_scaled(factor.weight, weights.word))

@@ -1,4 +1,4 @@
-"""Scores of whole columns without a query: the compiled profile over every row, a block at a time.
+"""Scores of whole columns without a query: a compiled profile is run over the rows in blocks.
 
 Source: docs/systems/README.md, "Scoring without a query".
 """
@@ -32,7 +32,7 @@ __all__ = [
 
 
 class ColumnRange(NamedTuple):
-    """What the values of a column ought to be."""
+    """The allowed range of the values of a column."""
 
     values: Array
     low: float
@@ -42,17 +42,17 @@ class ColumnRange(NamedTuple):
 
 
 BLOCK: Final = 2**20
-"""Rows a call into the core: a few milliseconds, between which Ctrl-C is heard."""
+"""Rows per call into the core: a few milliseconds, after which Ctrl-C takes effect."""
 
 
 def blocks(size: int) -> Iterator[tuple[int, int]]:
-    """Yield first row and end of each block of ``size`` rows."""
+    """Yield start and end of each block of rows, for ``size`` rows in all."""
     for start in range(0, size, BLOCK):
         yield start, min(start + BLOCK, size)
 
 
 def columns_read(compiled: CompiledProfile) -> tuple[str, ...]:
-    """Return the columns and signals that the profile reads, those of its functions too."""
+    """Return the columns and signals that the profile reads, including those of its functions."""
     names = compiled.program.input_names
     return tuple(dict.fromkeys((*names, *fields_of(compiled.profile.factors))))
 
@@ -65,18 +65,18 @@ def score_rows(
     out: Array,
     threads: int,
 ) -> int:
-    """Write each row's score: all factors over a relevance of 1.
+    """Write each row's score into ``out``: all factors over a relevance of 1.
 
     Args:
         compiled: the profile.
-        columns: field to values, each of ``len(out)`` rows or one number for all; of kinds, codes
-            as the profile was compiled with. An absent field has its default.
+        columns: field -> values, ``len(out)`` rows or one number for all rows; kinds as the codes
+            that the profile was compiled with. A missing field has its default.
         now: seconds since the epoch.
-        out: float32 or float64, in which is computed.
-        threads: of the core.
+        out: float32 or float64; its dtype is that of the computation.
+        threads: number of threads of the core.
 
     Returns:
-        How many rows hold times after ``now``, taken as age 0.
+        The number of rows with times after ``now``, which count as age 0.
     """
     return values_of_registers(
         compiled, [compiled.score], columns, now=now, out=[out], threads=threads
@@ -92,7 +92,7 @@ def values_of_registers(
     out: Sequence[Array],
     threads: int,
 ) -> int:
-    """Write the values of some registers of the profile's program, as :func:`score_rows` does."""
+    """Write the values of some registers of the profile's program; else as :func:`score_rows`."""
     future_count, _ = judged_values(
         compiled,
         registers,
@@ -117,34 +117,33 @@ def judged_values(
     threads: int,
     whole_size: int,
 ) -> tuple[int, bool]:
-    """Write the values of some registers and judge columns while they are in the cache.
+    """Write the values of some registers; check ranges of columns while they are in the cache.
 
     Args:
         compiled: the profile.
-        registers: of its program.
+        registers: registers of its program.
         columns: as in :func:`score_rows`.
-        ranges: columns to judge, of ``len(out[0])`` rows each; the profile need not read them.
+        ranges: columns to check, ``len(out[0])`` rows each; the profile need not read them.
         now: seconds since the epoch.
-        out: float32 or float64, one a register.
-        threads: of the core.
-        whole_size: rows of the table that these are some of; scores that the cache could not hold
-            go past it.
+        out: float32 or float64, one per register.
+        threads: number of threads of the core.
+        whole_size: number of rows of the whole table; scores too large for the cache bypass it.
 
     Returns:
-        How many rows hold times after ``now``, and whether every value lies in its range; what
-        does not is computed like any other.
+        The number of rows with times after ``now``, and whether all values are in their ranges.
+        Values out of range are computed all the same.
     """
     program, size = compiled.program, len(out[0])
-    told = signals_of(
+    signals = signals_of(
         compiled.profile.factors,
         lambda name: _column(name, columns.get(name), size),
         compiled.kinds,
         now,
         size,
     )
-    held = {**columns, **told}
+    inputs = {**columns, **signals}
     _, future_count, is_within = program.run_and_judge(
-        operands={name: held[name] for name in program.input_names if name in held},
+        operands={name: inputs[name] for name in program.input_names if name in inputs},
         now_seconds=now,
         size=size,
         outputs=list(registers),
@@ -158,7 +157,7 @@ def judged_values(
 
 
 def _column(name: str, values: Array | float | None, size: int) -> Array:
-    """Return a column as functions of the user's own get it: whole, words as codes."""
+    """Return a column as an array of ``size`` rows, words as codes, for Python functions."""
     if not isinstance(values, np.ndarray):
         values = np.full(size, COLUMN_DEFAULTS[name] if values is None else values)
     return values.astype(np.intp) if name in WORD_FIELDS else values

@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion of lists on its own: ``oneiros.rrf``."""
+"""Reciprocal rank fusion of any ranked lists: ``oneiros.rrf``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ Ids: TypeAlias = "npt.NDArray[np.int64]"
 Scores: TypeAlias = "npt.NDArray[np.float64]"
 Normalise = Literal["none", "channel"]
 
-"""With it ``1 / (k + rank)`` still tells neighbouring ranks apart."""
 
 _MOST_RESULTS = 2**32 - 1
 
@@ -58,27 +57,31 @@ def rrf(
 ) -> tuple[Ids, Scores] | list[tuple[Id, float]]:
     """Fuse ranked lists by reciprocal rank.
 
-    ``score = sum over lists of weight / (k + rank)``, ranks from 1; an id repeated within one list
-    keeps its best rank, an id that a list lacks gets nothing from it.
+    ``score = sum over lists of weight / (k + rank)``, ranks from 1. An id repeated within a list
+    keeps its best rank; an id that is not in a list gets nothing from it.
+
+    >>> import oneiros
+    >>> [id for id, score in oneiros.rrf([["a", "b", "c"], ["b", "d"]])]
+    ['b', 'a', 'd', 'c']
 
     Args:
-        rankings: lists of ids (any hashable), best first; or integer arrays of shape (n,). Empty
-            lists count for nothing.
-        k: how little the first ranks stand out, 0 to 1e9.
-        weights: one a list, each 0 to 1e6; None: all 1.
+        rankings: lists of ids (any hashable), best first, or integer arrays of shape (n,). Empty
+            lists are ignored.
+        k: rank offset, 0 to 1e9; the larger, the closer the values of the first ranks.
+        weights: one per list, each 0 to 1e6; None: all 1.
         normalise: ``"none"``, or ``"channel"``: each list's contributions are divided by its best
             and the sums by the best sum, so that the first result scores 1.
-        top: how many results, >= 0; None: all.
+        top: number of results, >= 0; None: all.
 
     Returns:
-        (id, score) pairs, or, for arrays, the ids as int64 and the scores as float64: higher score
-        first, equal scores in order of first appearance, list by list.
+        (id, score) pairs or, for arrays, the ids as int64 and the scores as float64, ordered by
+        descending score, then by first appearance, list by list.
 
     Raises:
-        TypeError: an argument of another type; an id that cannot be hashed; an array of another
-            dtype than integers.
-        ValueError: a number out of its range, weights that are not one a list, an array of another
-            shape than (n,), an integer that int64 cannot hold.
+        TypeError: an argument of another type, an id that is not hashable, an array that is not of
+            integers.
+        ValueError: a number out of its range, not one weight per list, an array of another shape
+            than (n,), an integer that does not fit into int64.
 
     Source: docs/systems/reverie.md R3; ``"channel"``: docs/systems/omega.md O7.
     """
@@ -87,7 +90,7 @@ def rrf(
         require_int("top", top, low=0, high=_MOST_RESULTS)
     if not (type(k) is float and 0.0 <= k <= LARGEST_K):
         k = require_number("k", k, low=0.0, high=LARGEST_K)
-    if type(rankings) is list and weights is None:  # arrays that the core can read: no more to ask
+    if type(rankings) is list and weights is None:  # the core may read such lists by itself
         fused = _core.rrf(rankings, k, None, normalise, top)
         if fused is not None:
             return fused
@@ -102,8 +105,8 @@ def rrf(
 
 
 def _lists_of(rankings: object) -> list[Any]:
-    is_one = isinstance(rankings, str | bytes) or is_scalar_array(rankings)
-    if is_one or not isinstance(rankings, Iterable):
+    is_scalar = isinstance(rankings, str | bytes) or is_scalar_array(rankings)
+    if is_scalar or not isinstance(rankings, Iterable):
         msg = f"rankings: expected a list of lists of ids, got {type(rankings).__name__}"
         raise TypeError(msg)
     return list(rankings)
@@ -116,19 +119,19 @@ def _fuse(
     normalise: str,
     top: int | None,
 ) -> tuple[Ids, Scores]:
-    checked = None if weights is None else _weights_of(weights, len(arrays))
+    checked: Scores | None = None
+    if weights is not None:
+        numbers = require_numbers(
+            "weights", weights, low=0.0, high=LARGEST_WEIGHT, count=len(arrays)
+        )
+        checked = np.array(numbers, np.float64)
     fused = _core.rrf(arrays, k, checked, normalise, top)
     return (np.empty(0, np.int64), np.empty(0)) if fused is None else fused
 
 
-def _weights_of(weights: Sequence[float], count: int) -> Scores:
-    checked = require_numbers("weights", weights, low=0.0, high=LARGEST_WEIGHT, count=count)
-    return np.array(checked, np.float64)
-
-
 @cache
 def _int64() -> np.dtype[np.int64]:
-    """The one object that NumPy gives its own arrays."""
+    """Return the dtype object that NumPy's own arrays share."""
     return np.dtype(np.int64)
 
 
@@ -146,14 +149,14 @@ def _as_int64(ranking: object) -> Ids:
 
 
 def _numbered(ranking: object, numbers: dict[Id, int]) -> Ids:
-    """Number the ids of ``ranking`` in order of first appearance over all lists."""
-    is_one = isinstance(ranking, str | bytes) or is_scalar_array(ranking)
-    if is_one or not isinstance(ranking, Iterable):
+    """Return the ids as numbers, assigned in order of first appearance over all lists."""
+    is_scalar = isinstance(ranking, str | bytes) or is_scalar_array(ranking)
+    if is_scalar or not isinstance(ranking, Iterable):
         msg = f"rankings: expected lists of ids, got {type(ranking).__name__} {ranking!r}"
         raise TypeError(msg)
     try:
-        found = [numbers.setdefault(name, len(numbers)) for name in ranking]
+        numbered = [numbers.setdefault(name, len(numbers)) for name in ranking]
     except TypeError as error:
         msg = f"rankings: every id must be hashable: {error}"
         raise TypeError(msg) from error
-    return np.array(found, np.int64)
+    return np.array(numbered, np.int64)

@@ -1,4 +1,4 @@
-"""What a dream cycle never does, whatever its phases say."""
+"""Safety limits that hold for every phase of a dream cycle."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ _SHARE: Final = (0.0, 1.0, False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafetyRails:
-    """Bounds on what dream cycles may take away.
+    """Limits on the memories that dream cycles may remove: soft-delete, archive or cut to a stub.
 
-    Never taken away, by no phase: what is pinned, core, tagged explicit or schema_violation, or
-    younger than ``youngest_days``. Taken away is what is soft-deleted, archived or cut to a stub.
-    Where a budget does not suffice, the phases say who goes first; the others wait for another cycle,
-    and the report counts them.
+    No phase ever removes memories that are pinned, core, tagged explicit or schema_violation, or
+    younger than ``youngest_days``. If a budget is too small, the phases set the order; the rest
+    waits for another cycle, and the report counts it.
     """
 
     youngest_days: float = 0.0
-    """Days since creation, or since the store learned of a memory where that is later, below which
-    nothing is taken away; >= 0."""
+    """Least age of a removed memory in days, >= 0, since creation or since the store learned of it,
+    whichever is later."""
 
     most_pruned: float = 1.0
-    """The share of the live memories that all cycles of a day may take away, 0 to 1; 1: no limit.
+    """The share of the live memories that all cycles of a day may remove, 0 to 1; 1: no limit.
 
-    A day is the 24 hours up to the cycle, by the cycles' clocks. Live memories are those of the
-    first cycle in it, or those now and those taken away since where these are fewer."""
+    A day is the 24 hours up to the cycle, by the cycles' clocks. The live memories are those of the
+    first cycle in it or, if fewer, the current ones and those removed since."""
 
     most_changed: float = 1.0
-    """The share of the live memories that one cycle may change otherwise, downscaling apart, 0 to 1."""
+    """The share of the live memories that one cycle may change otherwise, except by downscaling, 0
+    to 1."""
 
     activity_times: tuple[str, ...] = ("learned_at",)
-    """Times that make a memory less idle, and younger, to every rule that takes memories away:
-    "updated_at", "learned_at". The last access, or creation, always counts; empty: nothing else."""
+    """Times that make a memory less idle and younger for rules that remove memories: "updated_at",
+    "learned_at". The last access, or creation, always counts; empty: nothing else."""
 
     kept_importance: float | None = None
-    """The importance from which on no rule of age takes a memory away, 0 to 1; None: none (in TOML
-    ``false``)."""
+    """Memories of at least this importance are never removed for their age, 0 to 1; None: off
+    (in TOML ``false``)."""
 
     kept_priority: int | None = None
-    """The priority from which on no rule of age takes a memory away, 1 to 5; None: none (in TOML
-    ``false``)."""
+    """Memories of at least this priority are never removed for their age, 1 to 5; None: off
+    (in TOML ``false``)."""
 
     def __post_init__(self) -> None:
         settle_numbers(
@@ -70,7 +70,7 @@ class SafetyRails:
             require_int("kept_priority", self.kept_priority, low=1, high=5)
 
     def record(self) -> dict[str, object]:
-        """Return the fields; None is written as false, since a field left out has its default."""
+        """Return the fields; None is written as false, since a missing field has its default."""
         record: dict[str, object] = {
             field.name: getattr(self, field.name) for field in fields(self)
         }

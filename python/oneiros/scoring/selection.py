@@ -1,4 +1,4 @@
-"""What a profile hides from recall, beyond what is deleted or archived."""
+"""Memories that a profile hides from recall, besides deleted and archived ones."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["Selection"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which memories recall may return.
+    """Rules for the memories that recall may return.
 
-    Deleted memories never come back; archived ones do when the caller asks by ``status=``.
+    Deleted memories are never returned, archived ones only if the caller passes ``status=``.
 
     Source: docs/systems/fields.md, "Hidden from recall".
     """
@@ -23,20 +23,20 @@ class Selection:
     reads_aliases: ClassVar[tuple[str, ...]] = ("expiring_kinds",)
 
     hide_superseded: bool = True
-    """Leave out what a newer memory has replaced."""
+    """Hide memories that a newer one has replaced."""
 
     hide_expired: bool = True
-    """Leave out what is past its ``valid_until`` or its ``ttl`` at ``now``, of the kinds that expire."""
+    """Hide memories of expiring kinds whose ``valid_until`` or ``ttl`` is past at ``now``."""
 
     expiring_kinds: tuple[str, ...] = ()
-    """The kinds that expire; empty: every kind. Memories of another kind stay, whatever their
-    ``valid_until`` and ``ttl`` say. Other words for a kind expire alike. Source: docs/systems/cognitive.md C7."""
+    """The kinds that expire, including their aliases; empty: every kind. ``valid_until`` and
+    ``ttl`` of other kinds are ignored. Source: docs/systems/cognitive.md C7."""
 
     hide_cold: bool = False
-    """Leave out what is not of the hot tier. Source: docs/systems/cognitive.md C4."""
+    """Hide memories outside of the hot tier. Source: docs/systems/cognitive.md C4."""
 
     hidden_kinds: tuple[str, ...] = ()
-    """Kinds that are left out unless the filter or scope asks for kinds. Source: docs/systems/omega.md
+    """Kinds that are hidden unless the filter or scope names kinds. Source: docs/systems/omega.md
     O23."""
 
     def __post_init__(self) -> None:
@@ -45,25 +45,25 @@ class Selection:
         settle_flags(self, "hide_superseded", "hide_expired", "hide_cold")
 
     def record(self) -> dict[str, object]:
-        """Return the fields; tiers and kinds only where they are set: other profiles keep their hashes."""
-        told: dict[str, object] = {
+        """Return the fields; newer ones only if they are set, which keeps older hashes valid."""
+        record: dict[str, object] = {
             "hide_superseded": self.hide_superseded,
             "hide_expired": self.hide_expired,
         }
         if self.hide_cold:
-            told["hide_cold"] = True
+            record["hide_cold"] = True
         if self.hidden_kinds:
-            told["hidden_kinds"] = list(self.hidden_kinds)
+            record["hidden_kinds"] = list(self.hidden_kinds)
         if self.expiring_kinds:
-            told["expiring_kinds"] = list(self.expiring_kinds)
-        return told
+            record["expiring_kinds"] = list(self.expiring_kinds)
+        return record
 
 
 def checked_kinds(field: str, kinds: object) -> tuple[str, ...]:
     """Return kinds as a tuple.
 
     Raises:
-        TypeError, ValueError: no list of texts of 1 to 64 bytes.
+        TypeError, ValueError: not a list of strings of 1 to 64 bytes.
     """
     if not isinstance(kinds, (list, tuple)):
         msg = f"{field}: expected a list of kinds, got {kinds!r}"

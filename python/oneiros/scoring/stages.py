@@ -1,4 +1,4 @@
-"""Declarations of the stages after ranking: cache, reranking, short circuit, duplicates, abstention, retry."""
+"""Stages around ranking: cache, short circuits, reranking, duplicates, abstention, retry."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from oneiros.model.validation import (
     settle_numbers,
 )
 from oneiros.runtime.dataclasses import dataclass, replace
+from oneiros.scoring.fusion import WeightedMean
 from oneiros.scoring.tables import require_words
 
 if TYPE_CHECKING:
@@ -44,22 +45,22 @@ _LONGEST = (0.0, 1e9, False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseCache:
-    """The same question is given the same answer for a while, until a memory is written.
+    """A cache of the responses to identical queries, valid until the next write.
 
     Source: docs/systems/omega.md O30.
     """
 
     most: int = 128
-    """Answers that are kept, those asked for last, 1 to 100,000."""
+    """Number of responses kept, 1 to 100,000; the least recently used are dropped."""
 
     seconds: float = 60.0
-    """How long, by the engine's clock, 0 to 1e9."""
+    """Lifetime of a response by the engine's clock, 0 to 1e9."""
 
     confident_seconds: float = 300.0
-    """How long an answer of high confidence is."""
+    """Lifetime of a response of high confidence, 0 to 1e9."""
 
     above_confidence: float = 0.7
-    """Confidence is high above this, 0 to 1; a profile without a retry tells of none (O28)."""
+    """Confidence above this is high, 0 to 1; without a retry there is no confidence (O28)."""
 
     def __post_init__(self) -> None:
         require_int("most", self.most, low=1, high=100_000)
@@ -71,28 +72,28 @@ class ResponseCache:
         )
 
     def kept_for(self, confidence: float | None) -> float:
-        """Return for how many seconds an answer of this confidence is given again."""
+        """Return the lifetime of a response of this confidence, in seconds."""
         is_sure = confidence is not None and confidence > self.above_confidence
         return self.confident_seconds if is_sure else self.seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reranking:
-    """The first results are judged again, where there is a reranker.
+    """Rescore the first results with the reranker, if there is one.
 
-    With the factor "rerank" its scores multiply those of the results; without, they are the order.
+    With the factor "rerank" its scores multiply those of the results; without, they set the order.
 
     Source: docs/systems/cognitive.md C8, omega.md O25.
     """
 
     top: int = 20
-    """So many of the first are judged, 1 to 1,000."""
+    """Number of results that are reranked, 1 to 1,000."""
 
     after_links: bool = True
-    """Whether what links bring is judged, too; else direct results alone, and links follow them."""
+    """Rerank linked results too; else direct results only, before links are followed."""
 
     deadline_seconds: float = 5.0
-    """How long it may take, > 0, before the search goes on without it; infinity: as long as it does."""
+    """Time limit, > 0; then the search continues without it. Infinity: no limit."""
 
     def __post_init__(self) -> None:
         require_int("top", self.top, low=1, high=1_000)
@@ -105,7 +106,7 @@ class Reranking:
 
 @lru_cache(maxsize=256)
 def with_place(profile: Profile) -> Profile:
-    """Return a profile with a place for a reranker: its own, else the default one."""
+    """Return a profile with the stage ``rerank``: its own, else the default one."""
     return profile if profile.rerank is not None else profile.replace(rerank=Reranking())
 
 
@@ -114,10 +115,10 @@ _POSITIVE_SHARE = (0.0, 1.0, True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FastPath:
-    """A keyword-like question is answered by what words found of almost the same characters.
+    """Answer a keyword-like query with the text hits of almost the same characters.
 
-    Their likeness is the score: no fusion, factor, link or reranker has a part in it. Not in deep
-    recall, and not where a time is named.
+    The similarity is the score; fusion, factors, links and the reranker are skipped. Not used in
+    deep recall or if the query names a time.
 
     Source: docs/systems/omega.md O1.
     """
@@ -125,10 +126,10 @@ class FastPath:
     reads_texts: ClassVar[bool] = True
 
     similarity: float = 0.60
-    """Least share of character trigrams in common (Jaccard), above 0, at most 1."""
+    """Least Jaccard similarity of the character trigrams, above 0, at most 1."""
 
     characters: int = 200
-    """Length to which each text is cut before it is put into canonical form (O26), 3 to 100,000."""
+    """Length to which texts are cut before they are put into canonical form (O26), 3 to 100,000."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, similarity=_POSITIVE_SHARE)
@@ -137,22 +138,22 @@ class FastPath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrongSignal:
-    """Where the text channel's first hit is strong and well ahead, its hits alone are the candidates.
+    """Use only the hits of the text channel if the first is strong and well ahead of the second.
 
-    Their relevance is the channel's own. Needs a lexical channel with a ``word_share``, whose
-    relevance lies in 0 to 1.
+    Their relevance is the channel's own. Requires a lexical channel with a ``word_share``, so that
+    the relevance is in [0, 1].
 
     Source: docs/systems/omega.md O5.
     """
 
     threshold: float = 0.85
-    """Least relevance of the first, 0 to 1e6."""
+    """Least relevance of the first hit, 0 to 1e6."""
 
     gap: float = 0.15
-    """Least lead over the second, 0 to 1e6; without a second no hit is strong."""
+    """Least lead over the second hit, 0 to 1e6; a single hit is never strong."""
 
     skips: tuple[str, ...] = ("kind", "feedback", "priority", "decay", "thompson", "consolidation")
-    """Factors that then have no part in the score; nor has a reranker."""
+    """Names of the factors that are then skipped. The reranker is skipped too."""
 
     def __post_init__(self) -> None:
         settle_numbers(
@@ -162,10 +163,11 @@ class StrongSignal:
 
 
 def require_words_for(profile: Profile) -> None:
-    """Refuse short cuts that the profile's other parts do not allow.
+    """Check that the profile has what its short circuits need.
 
     Raises:
-        ValueError: no text channel, or none whose scores can be strong; an expansion by raw scores.
+        ValueError: no lexical channel; for a strong signal, none with a ``word_share``, or an
+            expansion that needs raw scores.
     """
     words = [channel for channel in profile.channels if channel.name == "lexical"]
     if profile.fast_path is not None and not words:
@@ -183,17 +185,17 @@ def require_words_for(profile: Profile) -> None:
 
 @lru_cache(maxsize=512)
 def decided_by_words(profile: Profile) -> Profile:
-    """Return the profile as it ranks where the text channel's signal is strong."""
+    """Return the profile that ranks after a strong signal of the text channel."""
     rule = profile.strong_signal
     assert rule is not None
     factors = tuple(factor for factor in profile.factors if factor.name not in rule.skips)
-    return _of_words(profile, factors=factors)
+    return _text_only(profile, factors=factors)
 
 
 @lru_cache(maxsize=512)
 def answered_at_once(profile: Profile) -> Profile:
-    """Return the profile as it ranks on the fast path."""
-    return _of_words(
+    """Return the profile that ranks on the fast path."""
+    return _text_only(
         profile,
         statements=None,
         named_time=None,
@@ -204,10 +206,8 @@ def answered_at_once(profile: Profile) -> Profile:
     )
 
 
-def _of_words(profile: Profile, **changes: Any) -> Profile:
-    """The profile with the text channel's own relevance, and without hot set, neighbours or a reranker."""
-    from oneiros.scoring.fusion import WeightedMean  # noqa: PLC0415 - few profiles ask
-
+def _text_only(profile: Profile, **changes: Any) -> Profile:
+    """Return the profile with the text channel's relevance, no hot set, neighbours or reranker."""
     names = [channel.name for channel in profile.channels]
     weights = tuple(float(name == "lexical") for name in names)
     fusion = WeightedMean(weights=weights, normalise=tuple("clamp" for _ in names))
@@ -222,7 +222,7 @@ _MOST_MISSES = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicates:
-    """Of two alike, the better stays; the other is listed in the trace.
+    """Remove near duplicates: the better one is kept, the trace lists the other.
 
     Source: docs/systems/omega.md O26.
     """
@@ -230,10 +230,10 @@ class Duplicates:
     reads_texts: ClassVar[bool] = True
 
     characters: int = 150
-    """Number of leading characters of the canonical form that make two texts alike, 1 to 100,000."""
+    """Texts whose canonical forms share this many leading characters are alike, 1 to 100,000."""
 
     cosine: float = 0.92
-    """Two whose embeddings have at least this cosine are alike, above 0, at most 1."""
+    """Embeddings with at least this cosine are alike, above 0, at most 1."""
 
     def __post_init__(self) -> None:
         require_int("characters", self.characters, low=1, high=_MOST_CHARACTERS)
@@ -242,10 +242,10 @@ class Duplicates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surfacing:
-    """Each result must be near enough by itself; where none is, nothing is returned.
+    """Remove each result that is too far from the query; abstain if none is left.
 
-    What the vector channel found needs ``least_cosine`` or ``least_overlap``, what only words found
-    ``least_overlap``; whatever stays, a score of ``least_score``.
+    A hit of the vector channel needs ``least_cosine`` or ``least_overlap``, a hit of words only
+    ``least_overlap``. Both need ``least_score``.
 
     Source: docs/systems/omega.md O27, O16.
     """
@@ -254,16 +254,16 @@ class Surfacing:
     reads_texts: ClassVar[bool] = True
 
     least_cosine: float = 0.5
-    """-1 to 1."""
+    """Least cosine, -1 to 1."""
 
     least_overlap: float = 0.35
-    """Share of the question's words found in text and tags, 0 to 1."""
+    """Least share of query words found in text and tags, 0 to 1."""
 
     least_score: float = 0.10
-    """0 to 1e6."""
+    """Least score, 0 to 1e6."""
 
     misses: int = 3
-    """How many of the nearest are told where nothing is returned, 0 to 1,000."""
+    """Number of nearest misses reported if nothing is returned, 0 to 1,000."""
 
     def __post_init__(self) -> None:
         settle_numbers(
@@ -275,7 +275,7 @@ class Surfacing:
         require_int("misses", self.misses, low=0, high=_MOST_MISSES)
 
     def eased(self, rule: AdaptiveRetry) -> Self:
-        """Return what a second search asks."""
+        """Return the rule with the lower thresholds of a retry."""
         return replace(
             self,
             least_cosine=eased(self.least_cosine, rule.relaxation),
@@ -286,7 +286,7 @@ class Surfacing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeakBest:
-    """Nothing is returned where even the best cosine is low and most words are found nowhere.
+    """Abstain if even the best cosine is low and few query words are found.
 
     Source: docs/systems/house.md H7.
     """
@@ -295,16 +295,16 @@ class WeakBest:
     reads_texts: ClassVar[bool] = False
 
     cosine: float = 0.25
-    """The best must be at least this, -1 to 1; without a vector channel it is not asked."""
+    """Least best cosine, -1 to 1; not checked without a vector channel."""
 
     words: float = 0.5
-    """Or this share of the question's words must be found in what the search found, 0 to 1."""
+    """Otherwise the least share of query words that occur in the candidates, 0 to 1."""
 
     suffixes: tuple[str, ...] = ("ing", "ed", "es", "s", "ly")
-    """Endings that are cut off a word of the question, the longest that leaves three characters."""
+    """Endings removed from a query word, the longest that leaves three characters."""
 
     misses: int = 3
-    """How many of the nearest are told where nothing is returned, 0 to 1,000."""
+    """Number of nearest misses reported if nothing is returned, 0 to 1,000."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, cosine=_COSINE, words=_SHARE)
@@ -312,7 +312,7 @@ class WeakBest:
         require_int("misses", self.misses, low=0, high=_MOST_MISSES)
 
     def eased(self, rule: AdaptiveRetry) -> Self:
-        """Return what a second search asks."""
+        """Return the rule with the lower thresholds of a retry."""
         return replace(
             self,
             cosine=eased(self.cosine, rule.relaxation),
@@ -326,10 +326,10 @@ ABSTENTIONS: tuple[type[AbstentionDeclaration], ...] = (Surfacing, WeakBest)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptiveRetry:
-    """Once more, with less asked of a result and no time, where the results are far from the question.
+    """Search again, with lower thresholds and no time range, if the results are far off.
 
-    ``confidence = mean over the first results of max(cosine in [0, 1], share of words)``, one that
-    is missing counting 0. The second answer stands where its confidence is higher.
+    ``confidence = mean over the first results of max(cosine in [0, 1], share of words)``, where
+    missing results count 0. The second response is used if its confidence is higher.
 
     Source: docs/systems/omega.md O28.
     """
@@ -337,16 +337,16 @@ class AdaptiveRetry:
     reads_texts: ClassVar[bool] = True
 
     least_confidence: float = 0.3
-    """Below it the search is made once more, 0 to 1."""
+    """A lower confidence triggers the retry, 0 to 1."""
 
     relaxation: float = 0.6
-    """What then is left of the least cosine and the least share of words, 0 to 1."""
+    """Multiplier of the least cosine and the least share of words in the retry, 0 to 1."""
 
     score_relaxation: float = 0.5
-    """What then is left of the least score, 0 to 1."""
+    """Multiplier of the least score in the retry, 0 to 1."""
 
     results: int = 3
-    """So many of the first results are looked at, or as many as are asked for, 1 to 1,000."""
+    """Number of first results in the confidence, at most the number requested, 1 to 1,000."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, least_confidence=_SHARE, relaxation=_SHARE, score_relaxation=_SHARE)
@@ -354,15 +354,15 @@ class AdaptiveRetry:
 
 
 def eased(cosine: float, by: float) -> float:
-    """Return a least cosine that asks less; one below 0 asks next to nothing, and stays."""
+    """Return the relaxed least cosine; one below 0 is unchanged."""
     return min(cosine, cosine * by)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByBest:
-    """Scores are divided by the best of the results, at the very end; ``raw_score`` is that before.
+    """Divide the final scores by the best one; ``raw_score`` is the score before that.
 
-    Where the best is not above 0, they stay as they are.
+    If the best is not above 0, scores are unchanged.
 
     Source: docs/systems/omega.md O29.
     """

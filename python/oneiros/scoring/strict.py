@@ -1,4 +1,4 @@
-"""The strict way into the core: what a factor's ``values`` accepts, nothing cast unasked."""
+"""Kernel calls for the ``values`` of factors: arrays are checked, never cast."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["Real", "numbers_of", "strict_values"]
 
 if TYPE_CHECKING:
     Real = TypeVar("Real", np.float32, np.float64)
-else:  # at run time nobody asks which types, and NumPy may not be there yet
+else:  # NumPy may not be loaded yet
     Real = TypeVar("Real")
 
 
 def numbers_of(declaration: Any) -> dict[str, Parameter]:
-    """Return a declaration's fields as a kernel's parameters; ``damping`` and ``seed`` are none."""
+    """Return a declaration's fields, except ``damping`` and ``seed``, as a kernel's parameters."""
     values = {field.name: getattr(declaration, field.name) for field in fields(declaration)}
     return {
         name: list(value) if isinstance(value, tuple) else value
@@ -38,17 +38,17 @@ def strict_values(
 
     Args:
         kernel: its name in the core.
-        parameters: its numbers.
+        parameters: its parameters.
         **inputs: its arguments in order, float32 or float64, shape (n,), contiguous, aligned.
 
     Raises:
-        TypeError: another dtype, or two dtypes.
-        ValueError: another shape or layout, or what the kernel refuses.
+        TypeError: another dtype, or different dtypes.
+        ValueError: another shape or layout, or an error of the kernel.
     """
     first = next(iter(inputs))
     for name, array in inputs.items():
         _require_strict(name, array, first, inputs[first])
-    found: npt.NDArray[Real] = _core.evaluate(
+    result: npt.NDArray[Real] = _core.evaluate(
         kernel=kernel,
         inputs=list(inputs.values()),
         parameters=dict(parameters),
@@ -56,7 +56,7 @@ def strict_values(
         out=None,
         threads=1,
     )
-    return found
+    return result
 
 
 def _require_strict(

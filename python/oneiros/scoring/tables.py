@@ -1,8 +1,9 @@
-"""Tables of numbers by word, as a declaration holds them: immutable, comparable, hashable."""
+"""Immutable, hashable tables of numbers by word, for declarations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
+from typing import Self, TypeVar
 
 from oneiros.model.validation import require_number, require_numbers
 
@@ -11,59 +12,46 @@ __all__ = ["Rows", "Table", "require_rows", "require_table", "require_words"]
 _LONGEST_TABLE = 1024
 _LONGEST_WORD = 64
 
-
-class Table(Mapping[str, float]):
-    """Numbers by word; two tables are equal where their entries are, in whatever order."""
-
-    __slots__ = ("_numbers",)
-
-    def __init__(self, numbers: Mapping[str, float]) -> None:
-        self._numbers = dict(numbers)
-
-    def __getitem__(self, word: str) -> float:
-        return self._numbers[word]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._numbers)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._numbers.items()))
-
-    def __repr__(self) -> str:
-        return repr(self._numbers)
-
-    def __reduce__(self) -> tuple[type[Table], tuple[dict[str, float]]]:
-        return (Table, (self._numbers,))
+Value = TypeVar("Value")
 
 
-class Rows(Mapping[str, tuple[float, ...]]):
-    """Rows of numbers by word; two are equal where their entries are, in whatever order."""
+class _Entries(Mapping[str, Value]):
+    """An immutable mapping; equality ignores the order of entries."""
 
-    __slots__ = ("_rows",)
+    __slots__ = ("_entries",)
 
-    def __init__(self, rows: Mapping[str, tuple[float, ...]]) -> None:
-        self._rows = dict(rows)
+    def __init__(self, entries: Mapping[str, Value]) -> None:
+        self._entries = dict(entries)
 
-    def __getitem__(self, word: str) -> tuple[float, ...]:
-        return self._rows[word]
+    def __getitem__(self, word: str) -> Value:
+        return self._entries[word]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
+        return iter(self._entries)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._entries)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._rows.items()))
+        return hash(frozenset(self._entries.items()))
 
     def __repr__(self) -> str:
-        return repr(self._rows)
+        return repr(self._entries)
 
-    def __reduce__(self) -> tuple[type[Rows], tuple[dict[str, tuple[float, ...]]]]:
-        return (Rows, (self._rows,))
+    def __reduce__(self) -> tuple[type[Self], tuple[dict[str, Value]]]:
+        return (type(self), (self._entries,))
+
+
+class Table(_Entries[float]):
+    """Numbers by word."""
+
+    __slots__ = ()
+
+
+class Rows(_Entries[tuple[float, ...]]):
+    """Rows of numbers by word."""
+
+    __slots__ = ()
 
 
 def require_table(
@@ -79,22 +67,20 @@ def require_table(
 
     Args:
         field: its name, for the error.
-        value: what to check; at most 1,024 words of 1 to 64 bytes.
+        value: at most 1,024 words of 1 to 64 bytes.
         low: the least number allowed.
         high: the greatest number allowed.
-        above_low: ``low`` itself is refused too.
-        finite: infinity is refused.
+        above_low: ``low`` itself is not allowed.
+        finite: infinity is not allowed.
 
     Raises:
-        TypeError: no mapping, a key that is no str, a value that is no number.
+        TypeError: not a mapping, a key that is not a str, a value that is not a number.
         ValueError: a word or a number out of bounds.
     """
     if not isinstance(value, Mapping):
         msg = f"{field}: expected a table of numbers by word, got {type(value).__name__} {value!r}"
         raise TypeError(msg)
-    if len(value) > _LONGEST_TABLE:
-        msg = f"{field}: at most {_LONGEST_TABLE} words, got {len(value)}"
-        raise ValueError(msg)
+    _require_length(field, value)
     return Table(
         {
             _require_word(field, word): require_number(
@@ -114,15 +100,13 @@ def require_rows(field: str, value: object, *, count: int, low: float, high: flo
     """Return ``value``, a mapping of words to ``count`` numbers each, as rows.
 
     Raises:
-        TypeError: no mapping, a key that is no str, a row that is no list of numbers.
+        TypeError: not a mapping, a key that is not a str, a row that is not a list of numbers.
         ValueError: more than 1,024 words, a word, a row's length or a number out of bounds.
     """
     if not isinstance(value, Mapping):
         msg = f"{field}: expected a table of rows by word, got {type(value).__name__} {value!r}"
         raise TypeError(msg)
-    if len(value) > _LONGEST_TABLE:
-        msg = f"{field}: at most {_LONGEST_TABLE} words, got {len(value)}"
-        raise ValueError(msg)
+    _require_length(field, value)
     return Rows(
         {
             _require_word(field, word): require_numbers(
@@ -137,16 +121,20 @@ def require_words(field: str, value: object) -> tuple[str, ...]:
     """Return ``value``, a tuple or list of words, as a tuple.
 
     Raises:
-        TypeError: no tuple or list, or an item that is no str.
+        TypeError: not a tuple or list, or an item that is not a str.
         ValueError: more than 1,024 words, or one that is not 1 to 64 bytes.
     """
     if not isinstance(value, tuple | list):
         msg = f"{field}: expected a list of words, got {type(value).__name__} {value!r}"
         raise TypeError(msg)
+    _require_length(field, value)
+    return tuple(_require_word(field, word) for word in value)
+
+
+def _require_length(field: str, value: Sized) -> None:
     if len(value) > _LONGEST_TABLE:
         msg = f"{field}: at most {_LONGEST_TABLE} words, got {len(value)}"
         raise ValueError(msg)
-    return tuple(_require_word(field, word) for word in value)
 
 
 def _require_word(field: str, word: object) -> str:

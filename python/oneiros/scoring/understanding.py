@@ -1,4 +1,4 @@
-"""What a profile reads in a query: the words that count, and tables of words with weights."""
+"""Query understanding: which words of a query count, its intent, and the weights that follow."""
 
 from __future__ import annotations
 
@@ -32,28 +32,29 @@ QueryCut: TypeAlias = Literal["runs", "white_space", "joined"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryWords:
-    """How a query is cut into the words that are looked for in texts.
+    """Rules that split a query into the words that are matched against texts.
 
-    At most 1,024 words count. The lexical channel is not affected: the engine's analyzer cuts its
-    terms.
+    At most 1,024 words count. The lexical channel is not affected: it uses the terms of the
+    engine's analyzer.
 
     Source: docs/systems/omega.md O3, mnemosyne.md M8, house.md H7.
     """
 
     cut: QueryCut = "runs"
-    """"runs": runs of letters, digits and underscores. "white_space": what white space separates,
-    with its punctuation. "joined": runs as above that begin with a letter or digit, and several of
-    them joined by any of ``_ . : / + -``."""
+    """"runs": runs of letters, digits and underscores. "white_space": split at white space and keep
+    punctuation. "joined": runs that begin with a letter or digit, also several of them joined by
+    any of ``_ . : / + -``."""
 
     least_characters: int = 3
-    """A shorter word does not count, 1 to 64."""
+    """Shorter words do not count, 1 to 64."""
 
     counts_each: bool = False
-    """Count a word as often as it stands in the query, also one that consists of marks and is empty in
-    canonical form, which every text holds. False: each word counts once, and such a word does not."""
+    """Count every occurrence of a word in the query. Words of punctuation only, which are empty in
+    canonical form and so occur in every text, count too. False: each distinct word counts once, and
+    words of punctuation do not count."""
 
     counts_numbers: bool = True
-    """Whether words of digits alone count."""
+    """Whether words that consist of digits count."""
 
     stop_words: tuple[str, ...] = ()
     """Words that do not count, in lower case."""
@@ -66,125 +67,124 @@ class QueryWords:
 
 
 INTENTS: Final = ("navigational", "factual", "conceptual")
-"""What a question may be after; one that is neither has no intent."""
+"""The intents of a query; a query may have none."""
 
 KEYWORD_SIGNS: Final = (
     *("code", "path", "quoted", "camel_case", "snake_case", "memory_id", "version", "url", "hex"),
 )
-"""The signs of a keyword-like question (docs/systems/omega.md, Lists): backticks; a path; all of the
-question in double quotes; a CamelCase or snake_case word; ``mem-`` and a hexadecimal number; a version
+"""The signs of a keyword-like query (docs/systems/omega.md, Lists): backticks; a path; the whole
+query in double quotes; a CamelCase or snake_case word; ``mem-`` and a hexadecimal number; a version
 or a decimal number; ``http://`` or ``https://``; a word of 8 or more hexadecimal digits."""
 
 DEFAULT_HINT: Final = "_default"
 
 
 class Weights(NamedTuple):
-    """How much each part counts; the columns of docs/systems/omega.md O8 and O9."""
+    """Weights of the parts of a profile; the columns of docs/systems/omega.md O8 and O9."""
 
     vector: float = 1.0
     text: float = 1.0
     word: float = 1.0
-    """Of the factor ``overlap``."""
+    """Weight of the factor ``overlap``."""
     context: float = 1.0
-    """Of the factor ``context``."""
+    """Weight of the factor ``context``."""
     graph: float = 1.0
-    """Of the expansion ``graph``."""
+    """Weight of the expansion ``graph``."""
 
     def times(self, other: Weights) -> Weights:
-        """Return the products, part by part."""
-        return Weights(*(mine * theirs for mine, theirs in zip(self, other, strict=True)))
+        """Return the element-wise product."""
+        return Weights(*(left * right for left, right in zip(self, other, strict=True)))
 
 
 class Situation(NamedTuple):
-    """What holds while the caller does something; the columns of docs/systems/omega.md O16."""
+    """Thresholds for an activity of the caller; the columns of docs/systems/omega.md O16."""
 
     min_vec: float
-    """The least cosine that the vector channel finds."""
+    """Least cosine of a hit of the vector channel."""
     min_text: float
-    """The least share of words that a hit by words must have."""
+    """Least share of query words that a text hit must contain."""
     min_composite: float
-    """The least score that is returned."""
+    """Least score of a result."""
     context: float
-    """What the weight of the factor ``context`` is multiplied by."""
+    """Multiplier of the weight of the factor ``context``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Understanding:
-    """How a question is read. Phrases are lower case and match whole words.
+    """Rules that classify, split and expand a query, and the weights that follow.
 
-    A table that is empty changes nothing. Weights multiply those of the fusion, where it has any,
-    and of the factors ``overlap`` and ``context``.
+    Phrases are lower case and match whole words. An empty table changes nothing. Weights multiply
+    those of the fusion, if it has any, and of the factors ``overlap`` and ``context``.
 
     Source: docs/systems/omega.md O2, O6, O8 to O10, O16, O19.
     """
 
     hints: Rows = field(default_factory=lambda: Rows({}))
-    """By hint: five weights, as :class:`Weights`; of another hint those of "_default", or all 1."""
+    """Five weights per hint, as :class:`Weights`; other hints use "_default", or 1 throughout."""
 
     intents: Rows = field(default_factory=lambda: Rows({}))
-    """By intent, navigational, factual or conceptual: five weights, as :class:`Weights`."""
+    """Five weights, as :class:`Weights`, per intent: navigational, factual or conceptual."""
 
     keyword_signs: tuple[str, ...] = ()
-    """Signs, of :data:`KEYWORD_SIGNS`, one of which makes a question keyword-like: navigational."""
+    """Signs, of :data:`KEYWORD_SIGNS`. A query with one of them is keyword-like: navigational."""
 
     factual: tuple[str, ...] = ()
-    """Phrases that make a question factual."""
+    """Phrases that make a query factual."""
 
     conceptual: tuple[str, ...] = ()
-    """Phrases that make a question conceptual."""
+    """Phrases that make a query conceptual."""
 
     skips_vectors: bool = False
-    """Whether a keyword-like question leaves the vector channel out."""
+    """Whether a keyword-like query skips the vector channel."""
 
     preference: tuple[str, ...] = ()
-    """Phrases that ask for a preference."""
+    """Phrases that make a query one for a preference."""
 
     conjunctions: tuple[str, ...] = ()
-    """Phrases that split a question where they stand, tried in this order."""
+    """Phrases at which a query is split, tried in this order."""
 
     not_before: tuple[str, ...] = ()
-    """Words that keep a conjunction right before them from splitting."""
+    """A conjunction directly before one of these words does not split the query."""
 
     clause_marks: tuple[str, ...] = ()
-    """Phrases that begin a clause. A question without a conjunction that splits it is split at its
-    commas if each part begins with one."""
+    """Phrases that begin a clause. A query that no conjunction splits is split at its commas if
+    every part begins with one of them."""
 
     quotes: tuple[str, ...] = ('"', "'")
-    """Characters that keep a question whole where it holds ``least_quotes`` or more of one."""
+    """A query with ``least_quotes`` or more of one of these characters is not split."""
 
     least_quotes: int = 2
-    """1 to 1,000."""
+    """Number of quote characters that prevent a split, 1 to 1,000."""
 
     least_question_characters: int = 25
-    """Of a question that is split, 1 to 1,000."""
+    """Shorter queries are not split, 1 to 1,000 characters."""
 
     trailing_marks: tuple[str, ...] = ("?", ".", ",", ";", "!")
-    """Characters that are cut off the end of a part, as blanks are."""
+    """Characters that, like spaces, are stripped from the end of a part."""
 
     most_parts: int = 4
-    """Of one question, 1 to 16; 1: a question is never split. Further parts are dropped."""
+    """Most parts of a query, 1 to 16; further parts are dropped. 1: queries are not split."""
 
     least_characters: int = 12
-    """Of a part, 1 to 1,000; a shorter one is dropped."""
+    """Shorter parts are dropped, 1 to 1,000 characters."""
 
     least_words: int = 2
-    """Of a part, apart by blanks, 1 to 100; one with fewer is dropped."""
+    """Parts of fewer words, separated by spaces, are dropped, 1 to 100."""
 
     part_gain: float = 1.15
-    """What each further part that finds a memory multiplies its score by, 1 to 1,000."""
+    """Multiplier of a memory's score for each further part that finds it, 1 to 1,000."""
 
     variant_weight: float = 0.8
-    """What a reciprocal rank in the answer to an expansion counts, 0 to 1."""
+    """Weight of a reciprocal rank in the results of an expanded query, 0 to 1."""
 
     most_variants: int = 4
-    """So many of what an expander gives are searched, 1 to 16."""
+    """Most expanded queries that are searched, 1 to 16."""
 
     expander_seconds: float = 5.0
-    """How long an expander may take, > 0, before the search goes on without it; infinity: as long as
-    it does."""
+    """Time limit of an expander, > 0; then the search continues without it. Infinity: no limit."""
 
     situations: Rows = field(default_factory=lambda: Rows({}))
-    """By what the caller does: four numbers, as :class:`Situation`."""
+    """Four numbers, as :class:`Situation`, per activity of the caller."""
 
     def __post_init__(self) -> None:
         for name, row in (("hints", Weights), ("intents", Weights), ("situations", Situation)):
@@ -214,23 +214,23 @@ class Understanding:
 
     def weights_of(self, hint: str | None, intent: str | None) -> Weights:
         """Return the product of the hint's weights and the intent's."""
-        held = self.hints.get(DEFAULT_HINT if hint is None or hint not in self.hints else hint)
-        asked = None if intent is None else self.intents.get(intent)
-        weights = Weights() if held is None else Weights(*held)
-        return weights if asked is None else weights.times(Weights(*asked))
+        by_hint = self.hints.get(DEFAULT_HINT if hint is None or hint not in self.hints else hint)
+        by_intent = None if intent is None else self.intents.get(intent)
+        weights = Weights() if by_hint is None else Weights(*by_hint)
+        return weights if by_intent is None else weights.times(Weights(*by_intent))
 
     def situation_of(self, name: str) -> Situation:
-        """Return what holds there.
+        """Return the situation of this name.
 
         Raises:
             ValueError: there is no such situation.
         """
-        held = self.situations.get(name)
-        if held is None:
+        row = self.situations.get(name)
+        if row is None:
             known = ", ".join(self.situations) or "none"
             msg = f"situation: must be one of {known}, got {name!r}"
             raise ValueError(msg)
-        return Situation(*held)
+        return Situation(*row)
 
 
 _PHRASES: Final = (

@@ -1,3 +1,3 @@
-"""One search, from its query to its response. The stages run in the core; this is around them."""
+"""Searches from query to response. The core runs the stages; this package wraps them."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers given again to the same question, until a memory is written. docs/systems/omega.md O30."""
+"""Cache of responses to identical queries until the next write. docs/systems/omega.md O30."""
 
 from __future__ import annotations
 
@@ -15,113 +15,113 @@ from oneiros.search.trace import SearchTrace, StageTrace
 if TYPE_CHECKING:
     from oneiros.search.response import LoadMemories, ResponseParts, SearchResponse
 
-__all__ = ["Kept", "RecentAnswers", "Same"]
+__all__ = ["CachedResponse", "RecentAnswers", "SameObject"]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """An answer, and for how long it is given again."""
+class CachedResponse:
+    """A response, and how long it stays valid."""
 
     response: SearchResponse
     seconds: float
 
     def again(self, now: float, started: float, load: LoadMemories) -> SearchResponse:
-        """Return the answer as it is given at ``now``; its memories are loaded anew.
+        """Return a copy of the response at ``now``. Its memories are loaded again.
 
         Args:
-            now: the clock.
-            started: by ``perf_counter``, when it was asked for.
+            now: time of the search, seconds UTC.
+            started: when the search started, by ``perf_counter``.
             load: the store's loader.
         """
         response = self.response
         note = f"answered {now - response.now:.3g} s ago, and kept for {self.seconds:g} s"
         duration_ms = (perf_counter() - started) * 1e3
         stage = StageTrace("response_cache", len(response), len(response), duration_ms, note=note)
-        return response.again(load, now=now, answer=_Again(response.answer, stage))
+        return response.again(load, now=now, answer=_CachedParts(response.answer, stage))
 
 
-class _Again:
-    """An answer given again, whose trace says so.
+class _CachedParts:
+    """Parts of a cached response: the original parts with another trace.
 
     Args:
-        first: as it was given first.
-        stage: in place of all of its stages.
+        original: the parts of the first response.
+        stage: the cache's stage, which replaces all stages of the trace.
     """
 
-    def __init__(self, first: ResponseParts, stage: StageTrace) -> None:
+    def __init__(self, original: ResponseParts, stage: StageTrace) -> None:
         self._stage = stage
-        self.results = first.results
-        self.nearest_misses = first.nearest_misses
-        self.direct_ids = first.direct_ids
-        self.linked_ids = first.linked_ids
-        self._first_trace = first.trace
+        self.results = original.results
+        self.nearest_misses = original.nearest_misses
+        self.direct_ids = original.direct_ids
+        self.linked_ids = original.linked_ids
+        self._original_trace = original.trace
 
     def trace(self) -> SearchTrace:
-        """Return that it was given again, with the notes of before."""
-        before, stage = self._first_trace(), self._stage
-        return SearchTrace((stage,), stage.duration_ms, before.notes, before.duplicates)
+        """Return a trace of the cache's stage with the notes of the original."""
+        original, stage = self._original_trace(), self._stage
+        return SearchTrace((stage,), stage.duration_ms, original.notes, original.duplicates)
 
 
 class RecentAnswers:
-    """The answers of one engine that may be given again. Safe to use from many threads."""
+    """The response cache of one engine, with least recently used eviction. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = fork_safe_lock()
         self._revision = -1
-        self._kept: OrderedDict[Hashable, Kept] = OrderedDict()
+        self._cached: OrderedDict[Hashable, CachedResponse] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._cached)
 
-    def get(self, key: Hashable, *, revision: int, now: float) -> Kept | None:
-        """Return what is kept under a key, if it is of this revision and not too old at ``now``.
+    def get(self, key: Hashable, *, revision: int, now: float) -> CachedResponse | None:
+        """Return the response of a key if its revision is current and it is not too old at ``now``.
 
         Args:
-            key: all that the answer depends on, but for the memories and the time.
-            revision: of what is written in memories, as it is now.
-            now: the clock; before the answer was given, it is not given again.
+            key: all that the response depends on except memories and the clock.
+            revision: current revision of the memories' content.
+            now: time of the search; earlier than that of the cached response, nothing is returned.
         """
         with self._lock:
             if revision != self._revision:
                 return None
-            held = self._kept.pop(key, None)
-            if held is None or not 0 <= now - held.response.now <= held.seconds:
+            cached = self._cached.pop(key, None)
+            if cached is None or not 0 <= now - cached.response.now <= cached.seconds:
                 return None
-            self._kept[key] = held  # the last now
-            return held
+            self._cached[key] = cached  # most recently used now
+            return cached
 
-    def put(self, key: Hashable, kept: Kept, *, revision: int, most: int) -> None:
-        """Keep an answer; of more than ``most`` those go that were asked for longest ago.
+    def put(self, key: Hashable, cached: CachedResponse, *, revision: int, most: int) -> None:
+        """Store a response and evict the least recently used beyond ``most``.
 
         Args:
-            key: as :meth:`get` takes it.
-            kept: the answer.
-            revision: as it was before the answer was looked for.
-            most: so many are kept.
+            key: as for :meth:`get`.
+            cached: the response.
+            revision: revision of the memories' content before the search.
+            most: most responses to hold.
         """
         with self._lock:
             if revision < self._revision:
                 return
             if revision > self._revision:
-                self._kept.clear()
+                self._cached.clear()
                 self._revision = revision
-            self._kept.pop(key, None)
-            self._kept[key] = kept
-            while len(self._kept) > most:
+            self._cached.pop(key, None)
+            self._cached[key] = cached
+            while len(self._cached) > most:
                 with suppress(KeyError):  # a signal handler may have emptied it
-                    self._kept.popitem(last=False)
+                    self._cached.popitem(last=False)
 
 
-class Same:
-    """Stands in a key for an object that is the same only as itself, whatever it says of others."""
+class SameObject:
+    """A key that compares an object by identity instead of by its ``__eq__``."""
 
-    __slots__ = ("_held",)
+    __slots__ = ("_object",)
 
-    def __init__(self, held: object) -> None:
-        self._held = held  # kept, or another could come to have its id
+    def __init__(self, value: object) -> None:
+        self._object = value  # a reference, so that no other object can get its id
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other._held is self._held
+        return isinstance(other, SameObject) and other._object is self._object
 
     def __hash__(self) -> int:
-        return id(self._held)
+        return id(self._object)

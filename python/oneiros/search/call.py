@@ -1,4 +1,4 @@
-"""One call of ``search``, ``search_many`` or ``why_not``: how each of its questions is asked."""
+"""One call of ``search``, ``search_many`` or ``why_not``: from options and queries to requests."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from oneiros.model.fields import FIELDS
 from oneiros.model.validation import count, require_text
 from oneiros.runtime.dataclasses import NamedTuple, replace
 from oneiros.scoring.fusion import ReciprocalRankFusion
+from oneiros.scoring.reweighting import fused_by_shares
 from oneiros.scoring.stages import with_place
-from oneiros.search.cache import Same
+from oneiros.search.cache import SameObject
 from oneiros.search.plan import DeepRecall
 from oneiros.search.query.date_words import may_name_a_time
 from oneiros.search.query.dates import range_in
+from oneiros.search.query.expansion import Expanded, Variant, expanded_by
 from oneiros.search.query.parsed import PLAIN, Understood, asks_times, ranked_by, understand
+from oneiros.search.query.subqueries import merged_answer, parts_of
 from oneiros.search.request import SearchRequest
 from oneiros.write.reinforce import ReinforcementEvent
 
@@ -33,15 +36,14 @@ if TYPE_CHECKING:
     from oneiros.scoring.selection import Selection
     from oneiros.search.options import SearchOptions
     from oneiros.search.query.dates import TimeRange
-    from oneiros.search.query.expansion import Expanded
     from oneiros.search.response import SearchResponse
-    from oneiros.search.text_match import Sought
+    from oneiros.search.text_match import TextMatcher
 
 __all__ = ["SearchCall", "query_vector"]
 
 
 class _Traits(NamedTuple):
-    """What a profile reads of a question, looked up once."""
+    """The parts of a query that a profile reads, computed once per profile."""
 
     profile: Profile
     asks_times: bool
@@ -51,34 +53,33 @@ class _Traits(NamedTuple):
 
 
 _TRAITS: Final[dict[str, _Traits]] = {}
-"""By the hash of a profile."""
-_MOST_KEPT: Final = 256
-_USUAL_K: Final = 1_000_000  # checked without a call
+"""By profile hash."""
+_MOST_CACHED: Final = 256
+_USUAL_K: Final = 1_000_000  # up to here k is checked without a function call
 
 
 def _traits_of(profile: Profile) -> _Traits:
-    """Return what a profile reads of a question."""
-    if len(_TRAITS) >= _MOST_KEPT:
+    if len(_TRAITS) >= _MOST_CACHED:
         _TRAITS.clear()
-    found = _TRAITS[profile.hash] = _Traits(
+    traits = _TRAITS[profile.hash] = _Traits(
         profile=profile,
         asks_times=asks_times(profile),
         reads_texts=profile.reads_texts,
-        reads_verdicts=any(getattr(one, "reads_verdicts", False) for one in profile.factors),
+        reads_verdicts=any(getattr(factor, "reads_verdicts", False) for factor in profile.factors),
         takes_variants=profile.understanding is not None
         and isinstance(profile.fusion, ReciprocalRankFusion),
     )
-    return found
+    return traits
 
 
 class SearchCall:
-    """The options of a call, met with the engine that is asked.
+    """The options of one call, resolved against its engine.
 
     Args:
-        scope: of the engine, or a part of it.
-        options: checked.
-        k: at most so many results a question.
-        is_explained: whether results are explained; None: as the options say.
+        scope: scope of the engine, or a part of it.
+        options: checked options.
+        k: most results per query.
+        is_explained: whether results are explained; None: as in the options.
 
     Raises:
         TypeError, ValueError: ``k`` is no count, or the profile does not read an option.
@@ -138,7 +139,7 @@ class SearchCall:
         )
 
     def visible(self) -> Visible:
-        """Return what the searches may return, and where links may lead them."""
+        """Return the rows that the searches may return, and those that links may reach."""
         limits, services, bounds = self.limits, self.services, self.bounds
         row_sets = services.projections.row_sets
         visible = row_sets.visible(limits, bounds)
@@ -147,87 +148,85 @@ class SearchCall:
         if expansion is None or links is None:
             return visible
         linked = visible
-        if limits.is_deep and not expansion.needs_scores:  # then nothing has a score to halve
+        if limits.is_deep and not expansion.needs_scores:  # then there is no score to penalise
             limits = replace(limits, is_deep=False)
             linked = row_sets.visible(limits, bounds)
         if expansion.cold and limits.selection.hide_cold:
             limits = replace(limits, selection=replace(limits.selection, hide_cold=False))
         return visible._replace(reach=row_sets.reach(limits, bounds, linked, links))
 
-    # -- questions ---------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------------
 
-    def questions(
+    def requests(
         self, queries: Sequence[str], embeddings: Sequence[npt.ArrayLike | None]
     ) -> tuple[list[SearchRequest], list[int]]:
-        """Read queries, part by part where a question has several.
+        """Return the requests of queries: one per query, or one per part of a compound query.
 
         Args:
             queries: the texts.
-            embeddings: one a query; None: the embedder's. Of several, or of parts, the embedder
-                makes all vectors in one call.
+            embeddings: one per query; None: the embedder makes it. The embedder is called once for
+                several queries or parts.
 
         Returns:
-            The requests, and of how many parts each query consists.
+            The requests, and the number of parts of each query.
         """
-        parted = [self._parts_of(query) for query in queries]
-        counts = list(map(len, parted))
+        parts_by_query = [self._parts_of(query) for query in queries]
+        counts = list(map(len, parts_by_query))
         if len(counts) == 1 and counts[0] == 1:
-            return [self.question(queries[0], embeddings[0])], counts
-        each: list[str] = []
+            return [self.request(queries[0], embeddings[0])], counts
+        parts: list[str] = []
         vectors: list[npt.ArrayLike | None] = []
-        for query, parts, embedding in zip(queries, parted, embeddings, strict=True):
-            each += parts if len(parts) > 1 else [query]
-            vectors += [embedding] * len(parts)
-        spoken = [_spoken_in(part, self.options.syntax) for part in each]
-        is_mute = [bool(self._understood(words).skips_vectors) for words in spoken]
-        made = self._embedded(spoken, vectors, is_mute)
-        return [self.question(part, own) for part, own in zip(each, made, strict=True)], counts
+        for query, query_parts, embedding in zip(queries, parts_by_query, embeddings, strict=True):
+            parts += query_parts if len(query_parts) > 1 else [query]
+            vectors += [embedding] * len(query_parts)
+        plain_texts = [_plain_text_of(part, self.options.syntax) for part in parts]
+        skips_vector = [bool(self._understood(text).skips_vectors) for text in plain_texts]
+        vectors = self._embedded(plain_texts, vectors, skips_vector)
+        requests = [self.request(part, vector) for part, vector in zip(parts, vectors, strict=True)]
+        return requests, counts
 
     def _parts_of(self, query: str) -> Sequence[str]:
-        """The parts of a compound question; of another, itself. Source: docs/systems/omega.md O10."""
+        """Return the parts of a compound query, else the query. docs/systems/omega.md O10."""
         reader = self.profile.understanding
         if reader is None or self.options.syntax != "plain":
             return [query]
         require_text("query", query)
-        from oneiros.search.query.subqueries import parts_of  # noqa: PLC0415 - few profiles read questions
-
         return parts_of(query, reader)
 
-    def question(self, query: str, embedding: npt.ArrayLike | None) -> SearchRequest:
-        """Read one query.
+    def request(self, query: str, embedding: npt.ArrayLike | None) -> SearchRequest:
+        """Return the request of one query.
 
         Args:
             query: the text.
-            embedding: its vector; None: the embedder's.
+            embedding: its vector; None: the embedder makes it.
         """
         options, services = self.options, self.services
         if type(query) is not str:
             require_text("query", query)
-        spoken = query if options.syntax == "plain" else _spoken_in(query, options.syntax)
-        understood = self._understood(spoken)
-        expanded = ranks = None
+        plain_text = query if options.syntax == "plain" else _plain_text_of(query, options.syntax)
+        understood = self._understood(plain_text)
+        expanded = variant_fusion = None
         if services.expander is not None:
             if not self.traits.takes_variants:
                 unused = (*understood.unused, "query_expander not used by the profile")
                 understood = understood._replace(unused=unused)
-            expanded, embedding = self._expanded(spoken, understood, embedding)
+            expanded, embedding = self._expanded(plain_text, understood, embedding)
         vector, absent = None, understood.skips_vectors
-        if not absent or embedding is not None:  # what is given is checked in any case
-            found = query_vector(self._scope, spoken, embedding)
+        if not absent or embedding is not None:  # a given vector is always checked
+            found = query_vector(self._scope, plain_text, embedding)
             vector, absent = (None, absent) if absent else found
         reranker = services.reranker if options.reranker is None else options.reranker
         ranked = self.profile if reranker is None else with_place(self.profile)
         if understood is not PLAIN:
             ranked = ranked_by(ranked, understood)
         if expanded is not None and expanded.variants:
-            from oneiros.scoring.reweighting import fused_by_shares  # noqa: PLC0415 - few
-
             assert isinstance(ranked.fusion, ReciprocalRankFusion)
-            ranks, ranked = ranked.fusion, fused_by_shares(ranked)
-        limits = self.limits
+            variant_fusion, ranked = ranked.fusion, fused_by_shares(ranked)
+        is_deep = self.limits.is_deep
+        row_sets = services.projections.row_sets
         return SearchRequest(
             query=query,
-            spoken=spoken,
+            plain_text=plain_text,
             syntax=options.syntax,
             vector=vector,
             absent=absent,
@@ -238,17 +237,17 @@ class SearchCall:
             understood=understood,
             is_explained=self.is_explained,
             verdicts=self._scope.verdicts(self.profile) if self.traits.reads_verdicts else {},
-            back_again=services.projections.row_sets.came_back(limits) if limits.is_deep else None,
-            sought=self._sought(spoken) if self.traits.reads_texts else None,
+            deep_recall_rows=row_sets.came_back(self.limits) if is_deep else None,
+            text_matcher=self._text_matcher(plain_text) if self.traits.reads_texts else None,
             reranker=reranker,
             until=options.until,
             expanded=expanded,
-            added=(DeepRecall(self.profile.deep_recall_penalty),) if limits.is_deep else (),
-            ranks=ranks,
+            added=(DeepRecall(self.profile.deep_recall_penalty),) if is_deep else (),
+            variant_fusion=variant_fusion,
         )
 
-    def _understood(self, spoken: str) -> Understood:
-        """What the profile makes of the words, and of what the caller does.
+    def _understood(self, plain_text: str) -> Understood:
+        """Read the query's text and the caller's context by the profile.
 
         Raises:
             ValueError: a situation that the profile does not know.
@@ -257,100 +256,101 @@ class SearchCall:
         time: TimeRange | None = None
         if options.time is not None:
             time = options.time
-        elif self.traits.asks_times and may_name_a_time(spoken):
-            time = range_in(spoken, self.now)
+        elif self.traits.asks_times and may_name_a_time(plain_text):
+            time = range_in(plain_text, self.now)
         if time is not None and time.words and profile.named_time is None:
-            time = time._replace(certainty="soft")  # O22; H10 alone reads the wording
+            time = time._replace(certainty="soft")  # O22; only H10 reads the wording
         if time is None and profile.understanding is None:
-            found = PLAIN
+            understood = PLAIN
         else:
-            found = understand(spoken, profile, options.hint, options.where, time)
-        if options.hint is not None and found.hint is None:
-            found = found._replace(unused=("hint not listed by the profile",))
+            understood = understand(plain_text, profile, options.hint, options.where, time)
+        if options.hint is not None and understood.hint is None:
+            understood = understood._replace(unused=("hint not listed by the profile",))
         context = options.context
         if context is None:
-            return found
+            return understood
         reader, situation = profile.understanding, None
         if reader is not None and context.situation is not None:
             situation = reader.situation_of(context.situation)
-        is_asked = any(one.name == "context" for one in profile.factors)
+        reads_context = any(factor.name == "context" for factor in profile.factors)
         row_sets = self.services.projections.row_sets
-        surroundings = context.surroundings(row_sets) if is_asked else None
-        return found._replace(surroundings=surroundings, situation=situation)
+        surroundings = context.surroundings(row_sets) if reads_context else None
+        return understood._replace(surroundings=surroundings, situation=situation)
 
     def _expanded(
-        self, spoken: str, understood: Understood, embedding: npt.ArrayLike | None
+        self, plain_text: str, understood: Understood, embedding: npt.ArrayLike | None
     ) -> tuple[Expanded, npt.ArrayLike | None]:
-        """Ask the engine's expander for a conceptual question in other words.
+        """Have the engine's expander rephrase a conceptual query.
 
         Returns:
-            What came of it; and the question's vector, embedded with those of the variants.
+            The variants, or why there are none; and the query's vector, embedded together with
+            those of the variants.
 
         Source: docs/systems/omega.md O6.
         """
-        from oneiros.search.query.expansion import Expanded, Variant, expanded_by  # noqa: PLC0415
-
         expander, reader = self.services.expander, self.profile.understanding
         assert expander is not None
         if reader is None or not self.traits.takes_variants:
-            why = "not asked: the profile reads no questions or fuses no ranks"
-            return Expanded(reason=why), embedding
+            reason = "not asked: the profile reads no questions or fuses no ranks"
+            return Expanded(reason=reason), embedding
         if understood.intent != "conceptual":
             return Expanded(reason="not asked: the question is not conceptual"), embedding
         seconds = reader.expander_seconds
         if self.options.until is not None:
             seconds = min(seconds, self.options.until - monotonic())
-        told = expanded_by(expander, spoken, reader, seconds)
-        if not told.texts:
-            return told, embedding
-        texts = [spoken, *told.texts]
-        made = self._embedded(texts, [embedding, *(None for _ in told.texts)], [False] * len(texts))
+        expanded = expanded_by(expander, plain_text, reader, seconds)
+        if not expanded.texts:
+            return expanded, embedding
+        texts = [plain_text, *expanded.texts]
+        given = [embedding, *(None for _ in expanded.texts)]
+        vectors = self._embedded(texts, given, [False] * len(texts))
         accept = self.services.sync.vectors.accept
         variants = tuple(
             Variant(
                 text,
                 None if vector is None else accept(FIELDS["embedding"].check(vector)),
-                self._sought(text) if self.traits.reads_texts else None,
+                self._text_matcher(text) if self.traits.reads_texts else None,
             )
-            for text, vector in zip(told.texts, made[1:], strict=True)
+            for text, vector in zip(expanded.texts, vectors[1:], strict=True)
         )
-        return told._replace(variants=variants), made[0]
+        return expanded._replace(variants=variants), vectors[0]
 
-    def _sought(self, spoken: str) -> Sought:
-        from oneiros.search.text_match import Sought  # noqa: PLC0415 - few profiles look into texts
+    def _text_matcher(self, plain_text: str) -> TextMatcher:
+        from oneiros.search.text_match import TextMatcher  # noqa: PLC0415 - loads rare factors
 
-        return Sought(self.services.sync.texts(), spoken, self.profile.query_words)
+        return TextMatcher(self.services.sync.texts(), plain_text, self.profile.query_words)
 
     def _embedded(
         self,
         queries: Sequence[str],
         given: list[npt.ArrayLike | None],
-        is_mute: Sequence[bool],
+        skips_vector: Sequence[bool],
     ) -> list[npt.ArrayLike | None]:
-        """Give the queries that come without a vector the embedder's, all in one call.
+        """Fill in the missing vectors in ``given``, all by one call of the embedder.
 
-        Those that are mute get none: the vector channel is not asked.
+        Blank queries get none, and those that skip the vector channel.
         """
-        maker = self.services.sync.vectors
-        bare = [
+        embedder = self.services.sync.vectors
+        missing = [
             n
             for n, query in enumerate(queries)
-            if given[n] is None and query.strip() and not is_mute[n]
+            if given[n] is None and query.strip() and not skips_vector[n]
         ]
-        if maker.is_present and bare:
-            for n, vector in zip(bare, maker.of([queries[n] for n in bare]), strict=True):
+        if embedder.is_present and missing:
+            vectors = embedder.of([queries[n] for n in missing])
+            for n, vector in zip(missing, vectors, strict=True):
                 given[n] = vector
         return given
 
     # -- after the search --------------------------------------------------------------------------
 
     def key(self, query: str, embedding: npt.ArrayLike | None) -> Hashable:
-        """Return all that an answer depends on, but for what memories hold and when it is asked.
+        """Return the cache key of a response: all it depends on except memories and the clock.
 
-        Of the time it says which memories are valid.
+        Of the clock it includes how many memories are out of their time of validity.
 
         Raises:
-            TypeError, ValueError: an argument breaks its rule, as it would without.
+            TypeError, ValueError: an argument breaks its rule, as without a cache.
         """
         require_text("query", query)
         vector = None
@@ -363,48 +363,54 @@ class SearchCall:
             tuple(sorted(self._scope.bounds.items())),
             (query, options.syntax, self.k, vector),
             (options.where, options.hint, options.time, options.context),
-            None if options.reranker is None else Same(options.reranker),
+            None if options.reranker is None else SameObject(options.reranker),
             None if limits.status is None else frozenset(map(str, limits.status)),
             (limits.valid_at, limits.includes_expired, limits.is_deep, limits.includes_lapsed),
             self.services.projections.row_sets.out_of_time_counts(limits),
         )
 
-    def together(
+    def merge_parts(
         self,
         queries: Sequence[str],
         counts: Sequence[int],
-        questions: Sequence[SearchRequest],
+        requests: Sequence[SearchRequest],
         responses: list[SearchResponse],
     ) -> list[SearchResponse]:
-        """Merge the answers to the parts of each compound question; ``counts``: of the parts."""
+        """Merge the responses of the parts of each compound query.
+
+        Args:
+            queries: the queries.
+            counts: number of parts of each query.
+            requests: one per part.
+            responses: one per part.
+        """
         if len(queries) == len(responses):
             return responses
-        from oneiros.search.query.subqueries import merged_answer  # noqa: PLC0415 - few are compound
-
-        told: list[SearchResponse] = []
+        merged: list[SearchResponse] = []
         start = 0
-        for query, count_ in zip(queries, counts, strict=True):
-            own = slice(start, start + count_)
-            start += count_
-            told.append(
-                responses[own][0]
-                if count_ == 1
+        for query, part_count in zip(queries, counts, strict=True):
+            parts = slice(start, start + part_count)
+            start += part_count
+            merged.append(
+                responses[parts][0]
+                if part_count == 1
                 else merged_answer(
                     query,
-                    questions[own],
-                    responses[own],
+                    requests[parts],
+                    responses[parts],
                     self.services.projections,
                     self._scope.loader,
                 )
             )
-        return told
+        return merged
 
-    def reinforced(self, responses: list[SearchResponse]) -> list[SearchResponse]:
-        """Strengthen what was found, if it is to be, and say so in the traces."""
-        rule, asked = self.profile.reinforcement, self.options.reinforce
-        if rule is None or not (not self.is_explained if asked is None else asked):
+    def reinforce(self, responses: list[SearchResponse]) -> list[SearchResponse]:
+        """Reinforce the results if profile and options say so, and add the stage to the traces."""
+        rule, is_wanted = self.profile.reinforcement, self.options.reinforce
+        if is_wanted is None:
+            is_wanted = not self.is_explained
+        if rule is None or not is_wanted:
             return responses
-        told = []
         for response in responses:
             started = perf_counter()
             if response:
@@ -420,19 +426,19 @@ class SearchCall:
                         frozenset() if direct is None else response.linked_ids,
                     )
                 )
-            told.append(response.with_reinforcement((perf_counter() - started) * 1e3))
-        return told
+            response.with_reinforcement((perf_counter() - started) * 1e3)
+        return responses
 
 
 def query_vector(
     scope: Scope, query: str, embedding: npt.ArrayLike | None
 ) -> tuple[npt.NDArray[np.float32] | None, str]:
-    """Return the unit vector of a query, or None and why there is none.
+    """Return the unit vector of a query and "", or None and the reason.
 
     Args:
-        scope: of the engine, or a part of it.
-        query: what it says in words.
-        embedding: its vector; None: the embedder's.
+        scope: scope of the engine, or a part of it.
+        query: its plain text.
+        embedding: its vector; None: the embedder makes it.
     """
     vectors = scope.services.sync.vectors
     if embedding is not None:
@@ -447,10 +453,10 @@ def query_vector(
 
 
 def _names_kinds(condition: Where | None) -> bool:
-    """Tell whether a filter asks for kinds, so that none of them is hidden. O23."""
+    """Return whether a filter names kinds, so that no kind is hidden. O23."""
     if condition is None:
         return False
-    from oneiros.filters.conditions import And, AnyOf, Or  # noqa: PLC0415 - filters load them
+    from oneiros.filters.conditions import And, AnyOf, Or  # noqa: PLC0415 - only for filters
 
     if isinstance(condition, (And, Or)):
         return any(map(_names_kinds, condition.parts))
@@ -463,8 +469,8 @@ def _with_all_kinds(selection: Selection) -> Selection:
     return replace(selection, hidden_kinds=())
 
 
-def _spoken_in(query: str, syntax: str) -> str:
-    """What a query says in words, which an embedder understands."""
+def _plain_text_of(query: str, syntax: str) -> str:
+    """Return a query's text without the signs of its syntax, as an embedder reads it."""
     if syntax == "plain":
         return query
     clauses = _core.parse_query(text=query, syntax=syntax)

@@ -1,4 +1,4 @@
-"""What a search asks of Python while it runs: the user's own functions, and texts from the store."""
+"""Callbacks from the core into Python during a search: user functions, and texts from the store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from oneiros._lazy import np
 from oneiros.index.texts import normalised, stemmed, words_of
+from oneiros.models.rerankers import judge, order_by, shares_of
 from oneiros.scoring.stages import WeakBest
+from oneiros.search.response import readable
+from oneiros.store.rows import tags_of
+from oneiros.write.vectors import embedded_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,28 +19,27 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.index import Projections
-    from oneiros.model.memory import Memory
     from oneiros.search.plan import SearchPlan
     from oneiros.search.request import SearchRequest
     from oneiros.search.response import LoadMemories
-    from oneiros.store.loading import OwnRow
+
 
 __all__ = ["Callbacks"]
 
 Read = TypeVar("Read")
 
 _Judgement = tuple[str, list[float], list[int], int, int]
-"""A note; factors by place, NaN: not scored; or places in a new order; prompt and completion tokens."""
+"""A note; factors by place (NaN: not scored); or the new order; prompt and completion tokens."""
 
 
 class Callbacks:
-    """The part of one search that only Python can do. The core calls it while it holds no lock.
+    """The callbacks of one search. The core holds no lock while it calls them.
 
     Args:
-        request: the search.
-        plan: of its profile.
-        projections: what it reads.
-        load: the store's loader: ids in, memories out, None for one that is gone.
+        request: the checked request.
+        plan: plan of the request's profile.
+        projections: the read model.
+        load: the store's loader.
     """
 
     __slots__ = ("_load", "_plan", "_projections", "_request")
@@ -54,7 +57,7 @@ class Callbacks:
         self._load = load
 
     def factor_values(self, rows: npt.NDArray[np.uint32]) -> dict[str, npt.NDArray[np.float64]]:
-        """Return the values of the profile's callable factors, by signal; one value a row."""
+        """Return the values of the profile's callable factors, by signal, one per row."""
         from oneiros.scoring.callable_factor import signals_of  # noqa: PLC0415 - few have one
 
         lifecycle = self._projections.lifecycle
@@ -67,105 +70,90 @@ class Callbacks:
         )
 
     def judge(self, rows: Sequence[int]) -> _Judgement:
-        """Have the reranker judge the first results. Source: docs/systems/cognitive.md C8, omega.md O25.
+        """Rerank the first results. Source: docs/systems/cognitive.md C8, omega.md O25.
 
-        With the factor "rerank" in the profile they are rescored (O25), without it put in an order
-        (C8). Where it fails, they stay as they are.
+        With the factor "rerank" in the profile, results are rescored (O25). Without it, they are
+        reordered (C8). If the reranker fails, they are unchanged.
 
         Args:
-            rows: of the first results, best first.
+            rows: rows of the first results, best first.
         """
-        from oneiros.models.rerankers import (  # noqa: PLC0415
-            judge,
-            order_by,
-        )
-        from oneiros.write.vectors import embedded_text  # noqa: PLC0415 - few rerank
-
         request, rule = self._request, self._request.profile.rerank
         assert request.reranker is not None
         assert rule is not None
         texts = [
-            (place, embedded_text(one))
-            for place, one in enumerate(self._memories(rows))
-            if one is not None
+            (place, embedded_text(memory))
+            for place, memory in enumerate(self._loaded(self._load, rows))
+            if memory is not None
         ]
         if not texts:
             return "", [], [], 0, 0
-        told = judge(
+        judgement = judge(
             request.reranker,
-            request.spoken,
+            request.plain_text,
             [text for _, text in texts],
             rule.deadline_seconds if request.until is None else request.until - monotonic(),
         )
-        tokens = told.prompt_tokens, told.completion_tokens
-        if told.scores is None:
-            return f"as it was without: {told.reason}", [], [], *tokens
+        tokens = judgement.prompt_tokens, judgement.completion_tokens
+        if judgement.scores is None:
+            return f"as it was without: {judgement.reason}", [], [], *tokens
         scores = np.full(len(rows), np.nan)
-        scores[[place for place, _ in texts]] = told.scores
+        scores[[place for place, _ in texts]] = judgement.scores
         values = self._factor_of(scores)
         if values is None:
-            return told.reason, [], order_by(scores), *tokens
-        return told.reason, np.where(np.isfinite(scores), values, np.nan).tolist(), [], *tokens
+            return judgement.reason, [], order_by(scores), *tokens
+        return judgement.reason, np.where(np.isfinite(scores), values, np.nan).tolist(), [], *tokens
 
     def stems(self) -> list[str]:
-        """Return the query's words without their endings. Source: docs/systems/house.md H7."""
+        """Return the stems of the query's words. Source: docs/systems/house.md H7."""
         profile = self._request.profile
         if not isinstance(profile.abstention, WeakBest):
             return []
-        words = words_of(self._request.spoken, profile.query_words)
+        words = words_of(self._request.plain_text, profile.query_words)
         return stemmed(words, profile.abstention.suffixes)
 
     def texts(self, rows: Sequence[int]) -> str:
-        """Return all normalised text, title and tags of these memories, a line each."""
-        return "\n".join(
-            normalised("\n".join((one.text, one.title, *_tags(one))))
-            for one in self._own_rows(rows)
-            if one is not None
-        )
+        """Return normalised text, title and tags of the memories, each on a line."""
+        lines = []
+        for row in self._loaded(self._load.own_rows, rows):
+            if row is not None:
+                tags = () if row.tags is None else tags_of(row.tags)
+                lines.append(normalised("\n".join((row.text, row.title, *tags))))
+        return "\n".join(lines)
 
     def uneven_starts(self, rows: Sequence[int], characters: int) -> list[tuple[int, str]]:
-        """Return, of texts that must be cut before they are normalised, place and normalised start.
+        """Return place and normalised start of each text that must be cut before it is normalised.
 
         Args:
-            rows: of texts.
-            characters: to which each is cut.
+            rows: rows of the texts.
+            characters: length of the start.
         """
         uneven = self._projections.texts.uneven
         places = [place for place, row in enumerate(rows) if row in uneven]
-        memories = self._own_rows([rows[place] for place in places])
+        own_rows = self._loaded(self._load.own_rows, [rows[place] for place in places])
         return [
-            (place, "" if one is None else normalised(one.text[:characters]))
-            for place, one in zip(places, memories, strict=True)
+            (place, "" if row is None else normalised(row.text[:characters]))
+            for place, row in zip(places, own_rows, strict=True)
         ]
-
-    def _memories(self, rows: Sequence[int]) -> list[Memory | None]:
-        """Return the memories of rows; None in place of one that is gone, or damaged."""
-        return self._loaded(self._load, rows)
-
-    def _own_rows(self, rows: Sequence[int]) -> list[OwnRow | None]:
-        """Return the same of memories, of which less is read."""
-        return self._loaded(self._load.own_rows, rows)
 
     def _loaded(
         self, load: Callable[[Sequence[str]], list[Read | None]], rows: Sequence[int]
     ) -> list[Read | None]:
-        from oneiros.search.response import readable  # noqa: PLC0415 - a cycle of modules
-
+        """Load the memories of rows; None for a forgotten or damaged memory."""
         if not rows:
             return []
-        ids = self._projections.lifecycle.ids
-        held = [ids[row] for row in rows]  # "": forgotten meanwhile
-        found = iter(readable(load, [id for id in held if id]))
-        return [next(found) if id else None for id in held]
+        id_of = self._projections.lifecycle.ids
+        ids = [id_of[row] for row in rows]  # "": forgotten since
+        loaded = iter(readable(load, [id for id in ids if id]))
+        return [next(loaded) if id else None for id in ids]
 
     def _factor_of(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
-        """What the profile's factor makes of scores by their places; None where it has no such factor."""
-        from oneiros.models.rerankers import shares_of  # noqa: PLC0415
-        from oneiros.scoring.factors import Rerank  # noqa: PLC0415 - few rerank
+        """Return the factor "rerank" for a reranker's scores; None without that factor."""
+        from oneiros.scoring.factors import Rerank  # noqa: PLC0415 - few profiles have it
 
         profile = self._plan.profile
-        held = [isinstance(factor, Rerank) for factor in profile.factors]
-        if not any(held):
+        is_rerank = [isinstance(factor, Rerank) for factor in profile.factors]
+        if not any(is_rerank):
             return None
         compiled = self._plan.compiled
         (values,), _ = compiled.program.run(
@@ -175,17 +163,9 @@ class Callbacks:
             },
             now_seconds=self._request.now,
             size=len(scores),
-            outputs=[compiled.factors[held.index(True)]],
+            outputs=[compiled.factors[is_rerank.index(True)]],
             dtype="float64",
             out=None,
             threads=1,
         )
         return values
-
-
-def _tags(row: OwnRow) -> Sequence[str]:
-    if row.tags is None:
-        return ()
-    from oneiros.store.rows import tags_of  # noqa: PLC0415 - few have tags
-
-    return tags_of(row.tags)

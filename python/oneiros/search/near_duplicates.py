@@ -1,4 +1,4 @@
-"""Memories that resemble a memory or a text: the same beginning, or a near vector.
+"""Near-duplicates: memories whose text begins the same, or whose vector is close.
 
 Source: docs/systems/omega.md O26.
 """
@@ -34,42 +34,42 @@ if TYPE_CHECKING:
 
 __all__ = ["NearDuplicate", "Similar", "among", "repeats_among", "similar"]
 
-_MOST_OF_ONE: Final = 10
+_MOST_PER_MEMORY: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """A memory beside another, or beside a text. Source: docs/systems/omega.md O26."""
+    """A memory compared with another, or with a text. Source: docs/systems/omega.md O26."""
 
     id: str
     cosine: float | None
-    """Of the embeddings; None where one of the two has none."""
+    """Cosine of the embeddings; None if one of the two has none."""
     begins_alike: bool
     """Whether the canonical forms of the texts begin with the same characters."""
     is_duplicate: bool
-    """Whether the two are alike by the rule: they begin alike, or the cosine is high enough."""
+    """Whether the two are duplicates: they begin alike, or the cosine is high enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicate:
-    """A memory that is like another. Source: docs/systems/omega.md O26."""
+    """A memory that duplicates another. Source: docs/systems/omega.md O26."""
 
     id: str
     of: str
-    """The id of the other; of two that were asked about, the one that came before."""
+    """The id of the other memory; if both were passed in, the one that came first."""
     cosine: float | None
-    """Of the embeddings; None where one of the two has none."""
+    """Cosine of the embeddings; None if one of the two has none."""
     begins_alike: bool
     """Whether the canonical forms of the texts begin with the same characters."""
 
 
-class Likeness:
-    """What is like given texts and vectors, among some rows.
+class DuplicateFinder:
+    """Finds the rows that resemble given texts and vectors.
 
     Args:
-        rule: what makes two alike.
-        projections: hold texts and embeddings; REQUIRES: the texts were read.
-        rows: those to look among.
+        rule: the rule that makes two memories duplicates.
+        projections: the read model. REQUIRES: the texts were read.
+        rows: the rows to search.
     """
 
     def __init__(self, rule: Duplicates, projections: Projections, rows: BitMap) -> None:
@@ -80,72 +80,74 @@ class Likeness:
         self._rows = rows
         self._allowed = allowed_bits(rows, len(projections.lifecycle.ids))
 
-    def beginning_alike(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return for each text the rows that begin as it does, in order of insertion: one pass."""
+    def by_starts(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return for each text the rows that begin alike, in order of insertion; in one pass."""
         starts = [canonical(text)[: self._rule.characters] for text in texts]
         rows = np.array(self._rows.to_array(), np.uint32)
         characters = self._rule.characters
         which = self._column.which_alike(rows=rows, texts=starts, characters=characters)
         found = np.flatnonzero(which < len(starts))
-        held: dict[int, list[int]] = {}
+        rows_of: dict[int, list[int]] = {}
         for row, place in zip(rows[found].tolist(), which[found].tolist(), strict=True):
-            held.setdefault(place, []).append(row)
+            rows_of.setdefault(place, []).append(row)
         first = {start: place for place, start in reversed(list(enumerate(starts)))}
-        return [held.get(first[start], []) for start in starts]
+        return [rows_of.get(first[start], []) for start in starts]
 
     def by_vectors(self, vectors: Sequence[Vector | None], k: int) -> list[Mapping[int, float]]:
-        """Return for each vector row and cosine of the ``k`` nearest; none where there is no vector.
+        """Return for each vector the cosines of the ``k`` nearest, by row; empty for None.
 
-        One search each by a graph, else all in one pass.
+        With a graph one search per vector, else one pass for all.
         """
         index = self._vectors
-        found: list[Mapping[int, float]] = [{} for _ in vectors]
-        held = [(place, vector) for place, vector in enumerate(vectors) if vector is not None]
-        if not index or not held or not k:
-            return found
+        nearest: list[Mapping[int, float]] = [{} for _ in vectors]
+        given = [(place, vector) for place, vector in enumerate(vectors) if vector is not None]
+        if not index or not given or not k:
+            return nearest
         if index.has_graph:
-            lists = [index.search(vector, k, self._allowed) for _, vector in held]
+            lists = [index.search(vector, k, self._allowed) for _, vector in given]
         else:
-            matrix = np.stack([vector for _, vector in held])
+            matrix = np.stack([vector for _, vector in given])
             lists = index.search_many(matrix, k, self._allowed)
-        for (place, _), hits in zip(held, lists, strict=True):
-            found[place] = dict(zip(hits.rows.tolist(), hits.scores.tolist(), strict=True))
-        return found
+        for (place, _), hits in zip(given, lists, strict=True):
+            nearest[place] = dict(zip(hits.rows.tolist(), hits.scores.tolist(), strict=True))
+        return nearest
 
-    def most_alike(
+    def most_similar(
         self,
         vector: Vector | None,
-        near: Mapping[int, float],
-        begun: Sequence[int],
+        nearest: Mapping[int, float],
+        same_start: Sequence[int],
         k: int,
-        own: int | None,
+        excluded: int | None,
     ) -> list[Similar]:
-        """Return the ``k`` that are most alike: those that begin alike, then the nearest.
+        """Return the ``k`` most similar: first the rows that begin alike, then the nearest.
 
         Args:
-            vector: unit length; None: what begins alike has no cosine.
-            near: cosine by row, the k + 1 nearest.
-            begun: rows that begin alike, in order of insertion.
-            k: most to return.
-            own: a row to leave out.
+            vector: of unit length; None: rows that begin alike have no cosine.
+            nearest: cosines of the k + 1 nearest, by row.
+            same_start: rows that begin alike, in order of insertion.
+            k: most results.
+            excluded: a row to leave out.
         """
-        begun = [row for row in begun if row != own][:k]
-        cosines: dict[int, float | None] = dict.fromkeys(begun)
-        if self._vectors and vector is not None and begun:
-            exact = self._vectors.cosines(vector, np.array(begun, np.uint32))
-            is_there = np.isfinite(exact).tolist()
+        same_start = [row for row in same_start if row != excluded][:k]
+        cosines: dict[int, float | None] = dict.fromkeys(same_start)
+        if self._vectors and vector is not None and same_start:
+            exact = self._vectors.cosines(vector, np.array(same_start, np.uint32))
+            has_vector = np.isfinite(exact).tolist()
             cosines = {
-                row: cosine if is_held else None
-                for row, cosine, is_held in zip(begun, exact.tolist(), is_there, strict=True)
+                row: cosine if is_known else None
+                for row, cosine, is_known in zip(
+                    same_start, exact.tolist(), has_vector, strict=True
+                )
             }
-        for row, cosine in near.items():
-            if row != own:
+        for row, cosine in nearest.items():
+            if row != excluded:
                 cosines.setdefault(row, cosine)
-        alike = frozenset(begun)
+        alike = frozenset(same_start)
         return [
             self._similar(row, cosine, begins_alike=row in alike)
             for row, cosine in list(cosines.items())[:k]
-            if self._ids[row]  # "": forgotten meanwhile
+            if self._ids[row]  # "": forgotten since
         ]
 
     def _similar(self, row: int, cosine: float | None, *, begins_alike: bool) -> Similar:
@@ -162,10 +164,10 @@ def similar(
     embedding: npt.ArrayLike | None = None,
     profile: Profile | str | None = None,
 ) -> list[Similar]:
-    """Return what is most like a memory or a text; see :meth:`oneiros.Engine.similar`."""
+    """Return the memories most similar to a memory or text; see :meth:`oneiros.Engine.similar`."""
     require_utf8("id_or_text", id_or_text)
     k = count("k", k)
-    likeness = _likeness(scope, where, profile)
+    finder = _finder(scope, where, profile)
     row = scope.live_rows([id_or_text])[0]
     if row is None:
         text, vector = id_or_text, query_vector(scope, id_or_text, embedding)[0]
@@ -173,9 +175,9 @@ def similar(
         text = _texts_of(scope, [id_or_text])[0]
         given = embedding is not None
         vector = query_vector(scope, text, embedding)[0] if given else _vectors_of(scope, [row])[0]
-    (begun,) = likeness.beginning_alike([text])
-    (near,) = likeness.by_vectors([vector], k + 1 if k else 0)
-    return likeness.most_alike(vector, near, begun, k, row)
+    (same_start,) = finder.by_starts([text])
+    (nearest,) = finder.by_vectors([vector], k + 1 if k else 0)
+    return finder.most_similar(vector, nearest, same_start, k, row)
 
 
 def among(
@@ -186,55 +188,52 @@ def among(
     profile: Profile | str | None = None,
 ) -> list[NearDuplicate]:
     """Return the near-duplicates of memories; see :meth:`oneiros.Engine.near_duplicates`."""
-    asked = texts("ids", ids)
-    for place, id in enumerate(asked):
+    ids = texts("ids", ids)
+    for place, id in enumerate(ids):
         require_utf8(f"ids[{place}]", id)
-    asked = [*dict.fromkeys(asked)]
-    likeness = _likeness(scope, where, profile)
-    rows = scope.live_rows(asked)
-    for id, row in zip(asked, rows, strict=True):
+    ids = [*dict.fromkeys(ids)]
+    finder = _finder(scope, where, profile)
+    rows = scope.live_rows(ids)
+    for id, row in zip(ids, rows, strict=True):
         if row is None:
             raise UnknownMemory(unknown(id))
-    place_of = {id: place for place, id in enumerate(asked)}
-    told: dict[tuple[str, str], NearDuplicate] = {}
+    place_of = {id: place for place, id in enumerate(ids)}
+    pairs: dict[tuple[str, str], NearDuplicate] = {}
     known = [row for row in rows if row is not None]
     vectors = _vectors_of(scope, known)
-    for id, row, vector, near, begun in zip(
-        asked,
+    for id, row, vector, nearest, same_start in zip(
+        ids,
         known,
         vectors,
-        likeness.by_vectors(vectors, _MOST_OF_ONE + 1),
-        likeness.beginning_alike(_texts_of(scope, asked)),
+        finder.by_vectors(vectors, _MOST_PER_MEMORY + 1),
+        finder.by_starts(_texts_of(scope, ids)),
         strict=True,
     ):
-        for one in likeness.most_alike(vector, near, begun, _MOST_OF_ONE, row):
-            if one.is_duplicate:
-                is_earlier = place_of.get(one.id, -1) < place_of[id]
-                pair = (id, one.id) if is_earlier else (one.id, id)
-                told[pair] = NearDuplicate(*pair, one.cosine, one.begins_alike)
-    return sorted(told.values(), key=lambda one: place_of[one.id])
+        for other in finder.most_similar(vector, nearest, same_start, _MOST_PER_MEMORY, row):
+            if other.is_duplicate:
+                is_earlier = place_of.get(other.id, -1) < place_of[id]
+                pair = (id, other.id) if is_earlier else (other.id, id)
+                pairs[pair] = NearDuplicate(*pair, other.cosine, other.begins_alike)
+    return sorted(pairs.values(), key=lambda duplicate: place_of[duplicate.id])
 
 
 def repeats_among(scope: Scope, ids: Sequence[str]) -> list[NearDuplicate]:
-    """The near-duplicates of those that are still there."""
+    """Return the near-duplicates of those memories that still exist."""
     rows = scope.live_rows(ids)
     return among(scope, [id for id, row in zip(ids, rows, strict=True) if row is not None])
 
 
-def _likeness(scope: Scope, where: Where | None, profile: Profile | str | None) -> Likeness:
+def _finder(scope: Scope, where: Where | None, profile: Profile | str | None) -> DuplicateFinder:
     rule = scope.profile(profile).duplicates or Duplicates()
     scope.follow_others()
     scope.services.sync.texts()
-    return Likeness(rule, scope.services.projections, scope.matching(where))
+    return DuplicateFinder(rule, scope.services.projections, scope.matching(where))
 
 
 def _texts_of(scope: Scope, ids: Sequence[str]) -> Sequence[str]:
-    """Their texts; of one that was forgotten meanwhile, or is damaged, an empty one.
-
-    That is like no other.
-    """
-    found = readable(scope.loader, ids)
-    return ["" if memory is None else memory.text for memory in found]
+    """Return texts; "" for a forgotten or damaged memory, which duplicates nothing."""
+    memories = readable(scope.loader, ids)
+    return ["" if memory is None else memory.text for memory in memories]
 
 
 def _vectors_of(scope: Scope, rows: Sequence[int]) -> Sequence[npt.NDArray[np.float32] | None]:

@@ -1,4 +1,4 @@
-"""The words for what the core's stages note of themselves."""
+"""Texts of the notes that the core's stages leave in the trace."""
 
 from __future__ import annotations
 
@@ -9,16 +9,24 @@ from oneiros.scoring.stages import Surfacing
 if TYPE_CHECKING:
     from oneiros.search.request import SearchRequest
 
-__all__ = ["NO_TIME", "REASONS", "Far", "Note", "far_words", "note_words", "reason_words"]
+__all__ = [
+    "NO_TIME",
+    "REASONS",
+    "Note",
+    "Shortfall",
+    "note_words",
+    "reason_words",
+    "shortfall_words",
+]
 
 NO_TIME: Final = "absent: the query names no time"
 
-Far = tuple[bool, float, float | None, float]
-"""Of a result that was left out: is its score too low, score, cosine, share of words."""
+Shortfall = tuple[bool, float, float | None, float]
+"""A result that was left out: whether its score is too low, score, cosine, share of words."""
 
 
 class Note:
-    """As the core numbers them (cpp/search/search_trace.h)."""
+    """Numbers of the notes, as in the core (cpp/search/search_trace.h)."""
 
     NONE = 0
     VECTOR_ABSENT = 1
@@ -44,23 +52,23 @@ class Note:
 
 
 REASONS: Final = frozenset((Note.SURFACING, Note.LOW, Note.WEAK))
-"""Why nothing is returned: the words are those of :func:`reason_words`."""
+"""Notes on why nothing is returned, put in words by :func:`reason_words`."""
 
 
 def _figure(value: float) -> str:
-    from oneiros.display.tables import figure  # noqa: PLC0415 - few stages note a figure
+    from oneiros.display.tables import figure  # noqa: PLC0415 - few notes have a figure
 
     return figure(value)
 
 
 def note_words(note: int, first: float, second: float, request: SearchRequest) -> str:
-    """Return a stage's note in words; empty where there is nothing to say.
+    """Return a stage's note in words; "" for none.
 
     Args:
-        note: its number.
-        first: what it tells of.
-        second: the same.
-        request: the search.
+        note: number of the note.
+        first: first figure of the note.
+        second: second figure of the note.
+        request: the request.
     """
     match note:
         case Note.VECTOR_ABSENT:
@@ -97,9 +105,9 @@ def note_words(note: int, first: float, second: float, request: SearchRequest) -
     return ""
 
 
-def far_words(far: Far, rule: Surfacing) -> str:
-    """Return why a result is not near enough."""
-    is_low, score, cosine, overlap = far
+def shortfall_words(shortfall: Shortfall, rule: Surfacing) -> str:
+    """Return why a result is not close enough."""
+    is_low, score, cosine, overlap = shortfall
     if is_low:
         return f"score {_figure(score)} below {rule.least_score:g}"
     lacks = f"overlap {_figure(overlap)} below {rule.least_overlap:g}"
@@ -109,16 +117,16 @@ def far_words(far: Far, rule: Surfacing) -> str:
 
 
 def reason_words(
-    reason: tuple[int, float, float, int, Far],
+    reason: tuple[int, float, float, int, Shortfall],
     rule: object,
     word_count: int,
 ) -> str:
-    """Return why nothing is returned, in words; empty where something is.
+    """Return why nothing is returned.
 
     Args:
-        reason: the note's number, two figures, how many were left out, the best of them.
-        rule: the profile's abstention, as this attempt applied it.
-        word_count: of the query's words.
+        reason: number of the note, two figures, count of results left out, the best of them.
+        rule: the abstention rule as this attempt applied it.
+        word_count: number of words in the query.
     """
     note, first, second, left_count, nearest = reason
     if note == Note.WEAK:
@@ -128,7 +136,7 @@ def reason_words(
             f"{second:.0f} of the question's {word_count} words are found"
         )
     assert isinstance(rule, Surfacing)
-    best = far_words(nearest, rule)
+    best = shortfall_words(nearest, rule)
     if note == Note.SURFACING:
         return f"none of {left_count} candidates is near enough; the best: {best}"
     return f"none of {left_count} results scores enough; the best: {best}"

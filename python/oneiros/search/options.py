@@ -1,4 +1,4 @@
-"""How a search is asked: every keyword of ``search``, ``search_many`` and ``why_not``, checked once."""
+"""Search options: the keywords of ``search``, ``search_many`` and ``why_not``, checked once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypedDict, TypeVar
 
 from oneiros import _core
 from oneiros.filters import require_where
+from oneiros.index.row_sets import of_status
 from oneiros.model.calls import unexpected
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import (
@@ -20,9 +21,11 @@ from oneiros.model.validation import (
     statuses,
 )
 from oneiros.model.validation import text as text_check
+from oneiros.models.rerankers import require_reranker
 from oneiros.runtime.dataclasses import dataclass, fields
 from oneiros.scoring.profile import Profile
-from oneiros.scoring.profiles import resolved
+from oneiros.scoring.profiles import get, names, resolved
+from oneiros.search.query.context import Context
 from oneiros.search.query.dates import given_range
 from oneiros.search.query.parsed import asks_times
 
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
     from oneiros.clock import Time
     from oneiros.filters import Where
     from oneiros.models.rerankers import Reranker
-    from oneiros.search.query.context import Context
     from oneiros.search.query.dates import TimeRange
 
     TimePair = tuple[Time | None, Time | None]
@@ -47,7 +49,7 @@ __all__ = [
 ]
 
 Given = ParamSpec("Given")
-Told = TypeVar("Told")
+Returned = TypeVar("Returned")
 
 
 class SharedKeywords(TypedDict, total=False):
@@ -99,9 +101,9 @@ _check_valid_at: Final = moment("valid_at")
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The keywords of one call, checked; what follows never checks them again.
+    """The checked keywords of one call; later code does not check them again.
 
-    An instance holds what was given; all else are the defaults of the class.
+    An instance holds the given values. The rest are defaults of the class.
     """
 
     where: Where | None = None
@@ -118,23 +120,23 @@ class SearchOptions:
     syntax: str = "plain"
     hint: str | None = None
     time: TimeRange | None = None
-    """Of ``date_range`` and ``soft_range``: in place of the time that the words name."""
+    """From ``date_range`` and ``soft_range``; replaces the time that the query names."""
     context: Context | None = None
     reranker: Reranker | None = None
-    """In place of the engine's."""
+    """Replaces the engine's reranker."""
     until: float | None = None
-    """Of ``deadline``: by ``time.monotonic``, when nobody is waited for any longer."""
+    """From ``deadline``: when user code is no longer waited for, by ``time.monotonic``."""
 
     @classmethod
     def checked(cls, given: Mapping[str, Any], method: Callable[..., Any]) -> SearchOptions:
-        """Return the options of a call, whose time begins now.
+        """Check the keywords of a call and start its deadline.
 
         Args:
-            given: keywords of :class:`SharedKeywords`, those not given left out.
-            method: that was called with them.
+            given: keywords of :class:`SharedKeywords` that the caller passed.
+            method: the called method.
 
         Raises:
-            TypeError, ValueError: names the argument and its rule.
+            TypeError, ValueError: an argument breaks its rule; the message names both.
         """
         if not given:
             return _DEFAULT
@@ -157,10 +159,11 @@ class SearchOptions:
         return options
 
     def require_read(self, profile: Profile) -> None:
-        """Refuse arguments that the profile does not read.
+        """Check that the profile reads the given arguments.
 
         Raises:
-            ValueError: names the argument, the profile and the profiles that read it.
+            ValueError: it does not; the message names the argument, the profile and the profiles
+                that read it.
         """
         if self.hint is None and self.time is None and self.context is None:
             return
@@ -175,10 +178,10 @@ class SearchOptions:
                 raise _unread(name, profile)
 
     def require_reinforcement(self, profile: Profile) -> None:
-        """Refuse ``reinforce=True`` under a profile that reinforces nothing.
+        """Check that the profile reinforces memories if ``reinforce=True``.
 
         Raises:
-            ValueError: names the profile.
+            ValueError: it does not; the message names the profile.
         """
         if self.reinforce and profile.reinforcement is None:
             msg = (
@@ -208,29 +211,23 @@ def _where(value: object) -> object:
 def _syntax(value: str) -> str:
     require_utf8("syntax", value)
     if value != "plain":
-        _core.parse_query(text="", syntax=value)  # refuses what is no syntax
+        _core.parse_query(text="", syntax=value)  # raises ValueError for an unknown syntax
     return value
 
 
 def _status(value: str | Sequence[str]) -> Sequence[str] | None:
-    from oneiros.index.row_sets import of_status  # noqa: PLC0415 - few searches give one
-
-    asked = statuses(value)
-    if asked is not None:
-        of_status(asked)  # refuses what is no status
-    return asked
+    checked = statuses(value)
+    if checked is not None:
+        of_status(checked)  # raises ValueError for an unknown status
+    return checked
 
 
 def _context(value: Context) -> Context:
-    from oneiros.search.query.context import Context  # noqa: PLC0415 - few searches give one
-
     require_instance("context", value, (Context,), "an oneiros.Context")
     return value
 
 
 def _reranker(value: Reranker) -> Reranker:
-    from oneiros.models.rerankers import require_reranker  # noqa: PLC0415 - few searches give one
-
     require_reranker("reranker", value)
     return value
 
@@ -284,12 +281,10 @@ _READERS: Final[Mapping[str, Callable[[Profile], bool]]] = {
     "soft_range": _reads_softness,
     "context": _reads_contexts,
 }
-"""Whether a profile reads an argument."""
+"""By argument: whether a profile reads it."""
 
 
 def _unread(name: str, profile: Profile) -> ValueError:
-    from oneiros.scoring.profiles import get, names  # noqa: PLC0415 - only for the message
-
     readers = [known for known in names() if _READERS[name](get(known))]
     msg = (
         f"{name}: must be left out, since the profile {profile.name!r} does not read it; "
@@ -300,55 +295,59 @@ def _unread(name: str, profile: Profile) -> ValueError:
 
 def taking(
     keywords: type, **others: object
-) -> Callable[[Callable[Given, Told]], Callable[Given, Told]]:
-    """Return a decorator: ``help`` and messages of wrong calls show all keywords of the method.
+) -> Callable[[Callable[Given, Returned]], Callable[Given, Returned]]:
+    """Return a decorator that makes ``help`` show all keywords of a method with ``**options``.
+
+    Messages about wrong calls list them too.
 
     Args:
-        keywords: the ``TypedDict`` that its ``**options`` take.
-        others: defaults of those keywords that :class:`SearchOptions` does not hold.
+        keywords: the ``TypedDict`` of ``**options``.
+        others: defaults of the keywords that :class:`SearchOptions` does not have.
     """
     defaults = {field.name: field.default for field in fields(SearchOptions)}
     defaults |= {"date_range": None, "soft_range": False, "deadline": None, **others}
 
-    def decorate(method: Callable[Given, Told]) -> Callable[Given, Told]:
+    def decorate(method: Callable[Given, Returned]) -> Callable[Given, Returned]:
         assert isinstance(method, FunctionType)
-        method.__wrapped__ = _shown(method, keywords, defaults)  # type: ignore[attr-defined]
+        method.__wrapped__ = _documented(method, keywords, defaults)  # type: ignore[attr-defined]
         method.takes_keywords = True  # type: ignore[attr-defined]
         return method
 
     return decorate
 
 
-def _shown(method: FunctionType, keywords: type, defaults: Mapping[str, object]) -> FunctionType:
-    """Return a function that has a method's parameters, and ``keywords`` in place of ``**options``.
+def _documented(
+    method: FunctionType, keywords: type, defaults: Mapping[str, object]
+) -> FunctionType:
+    """Return a function with a method's parameters and ``keywords`` in place of ``**options``.
 
-    It is never called: ``inspect.signature`` follows a method's ``__wrapped__`` and reads the
-    parameters of what it finds there. An ``inspect.Signature`` would say the same, but importing
-    ``inspect`` takes as long as a search.
+    The function is never called: ``inspect.signature`` follows a method's ``__wrapped__`` and reads
+    the parameters there. An ``inspect.Signature`` would do too, but importing ``inspect`` takes as
+    long as a search.
     """
-    own = method.__code__
-    parameters = (*own.co_varnames[: own.co_argcount], *keywords.__annotations__)
+    source = method.__code__
+    parameters = (*source.co_varnames[: source.co_argcount], *keywords.__annotations__)
     code = _blank.__code__.replace(
-        co_argcount=own.co_argcount,
-        co_posonlyargcount=own.co_posonlyargcount,
+        co_argcount=source.co_argcount,
+        co_posonlyargcount=source.co_posonlyargcount,
         co_kwonlyargcount=len(keywords.__annotations__),
         co_nlocals=len(parameters),
         co_varnames=parameters,
-        co_filename=own.co_filename,
-        co_firstlineno=own.co_firstlineno,
+        co_filename=source.co_filename,
+        co_firstlineno=source.co_firstlineno,
     )
-    shown = FunctionType(code, method.__globals__, method.__name__, method.__defaults__)
-    shown.__kwdefaults__ = {name: defaults[name] for name in keywords.__annotations__}
-    shown.__annotations__ = {
+    documented = FunctionType(code, method.__globals__, method.__name__, method.__defaults__)
+    documented.__kwdefaults__ = {name: defaults[name] for name in keywords.__annotations__}
+    documented.__annotations__ = {
         **method.__annotations__,
         **{
             name: annotation if isinstance(annotation, str) else annotation.__forward_arg__
             for name, annotation in keywords.__annotations__.items()
         },
     }
-    shown.__doc__, shown.__qualname__ = method.__doc__, method.__qualname__
-    return shown
+    documented.__doc__, documented.__qualname__ = method.__doc__, method.__qualname__
+    return documented
 
 
 def _blank() -> None:
-    """Do nothing."""
+    """Lend its code object to :func:`_documented`."""

@@ -1,7 +1,7 @@
-"""The recall path: a checked request -> one run in the core -> a response.
+"""The search path: a checked request, one run in the core, a response.
 
-The core goes through channels, candidates, scoring and all stages of the profile in one call that
-holds no lock of Python's. FAISS is asked before, where a graph is walked.
+The core runs channels, candidates, scoring and all stages of the profile in one call without the
+GIL. The walk of an HNSW graph by FAISS comes before that call.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core
 from oneiros._lazy import np
-from oneiros.graph.link import LinkEvidence as FoundByLinks
+from oneiros.graph.link import LinkEvidence
 from oneiros.index.stored_rows import StoredIdsByRow
 from oneiros.runtime.dataclasses import NamedTuple, replace
 from oneiros.scoring.stages import Surfacing
@@ -31,14 +31,13 @@ from oneiros.search.trace import SearchTrace, StageTrace
 if TYPE_CHECKING:
     from oneiros.explain.explanation import Explanation
     from oneiros.index import Projections, Visible
-    from oneiros.search.query.dates import TimeRange
     from oneiros.search.request import SearchRequest
     from oneiros.search.response import LoadMemories
 
-__all__ = ["FoundRows", "Search", "abstention_of", "answer", "answer_many", "ids_of", "walked"]
+__all__ = ["FoundRows", "Search", "abstention_of", "answer", "answer_many", "ids_of", "walk_graph"]
 
 Result = tuple[int, float, float, float]
-"""A row with its relevance, retention and score."""
+"""A row, its relevance, retention and score."""
 
 
 def answer(
@@ -47,12 +46,12 @@ def answer(
     """Run one search.
 
     Args:
-        request: the checked search.
-        projections: what searches read.
-        visible: the rows that it may return.
+        request: the checked request.
+        projections: the read model.
+        visible: the rows that may be returned.
         load: the store's loader, for the memories of the results.
     """
-    walk = walked(request, projections, visible)
+    walk = walk_graph(request, projections, visible)
     search = Search(request, projections, visible, load, walk)
     return search.response(search.run.run())
 
@@ -64,11 +63,11 @@ def answer_many(
     load: LoadMemories,
     threads: int,
 ) -> list[SearchResponse]:
-    """Run a batch of searches, cut over threads; the responses are those of :func:`answer`."""
-    walks = _walked_many(requests, projections, visible, threads)
+    """Run a batch of searches on several threads; the responses equal those of :func:`answer`."""
+    walks = _walk_graph_many(requests, projections, visible, threads)
     searches = [
-        Search(request, projections, visible, load, own)
-        for request, own in zip(requests, walks, strict=True)
+        Search(request, projections, visible, load, walk)
+        for request, walk in zip(requests, walks, strict=True)
     ]
     outcomes = _core.run_searches(runs=[search.run for search in searches], threads=threads)
     return [search.response(outcome) for search, outcome in zip(searches, outcomes, strict=True)]
@@ -78,12 +77,12 @@ class Search:
     """One search, ready to run.
 
     Args:
-        request: the checked search.
-        projections: what it reads.
-        visible: the rows that it may return.
-        load: the store's loader: ids in, memories out, None for one that is gone.
-        walk: of the vectors' graph; without hits the core looks at the vectors itself.
-        is_whole: whether what lies beyond the last place is judged, too.
+        request: the checked request.
+        projections: the read model.
+        visible: the rows that may be returned.
+        load: the store's loader.
+        walk: result of the graph walk; without hits the core scans the vectors itself.
+        is_whole: whether candidates beyond the last result run through the stages too.
     """
 
     __slots__ = ("callbacks", "load", "plan", "projections", "reach", "request", "run", "started")
@@ -129,28 +128,28 @@ class Search:
         )
 
     def _read_query(self) -> dict[str, Any]:
-        """What the query's words, times and surroundings say."""
+        """Return the query for the core: words, times, context, verdicts, variants."""
         request, plan = self.request, self.plan
-        sought = request.sought
+        matcher = request.text_matcher
         read: dict[str, Any] = {}
-        if sought is not None:
+        if matcher is not None:
             profile = request.profile
-            read["words"] = (sought.words, [], len(sought.words))
+            read["words"] = (matcher.words, [], len(matcher.words))
             if plan.reads_overlap:
-                read["overlap"] = sought.overlap_words(profile.factors)
+                read["overlap"] = matcher.overlap_words(profile.factors)
             if profile.fast_path is not None:
-                read["spoken"] = sought.start(profile.fast_path.characters)
+                read["spoken"] = matcher.start(profile.fast_path.characters)
         if request.understood is not PLAIN:
             self._read_understood(read)
-        if request.back_again is not None:
-            read["lapsed"] = request.back_again.lapsed_rows
+        if request.deep_recall_rows is not None:
+            read["lapsed"] = request.deep_recall_rows.lapsed_rows
         if request.verdicts:
             from oneiros.scoring.factors.thompson import verdict_tables  # noqa: PLC0415
 
             kinds = self.projections.lifecycle.kinds
             factors = request.profile.factors
             read["by_kind"] = verdict_tables(factors, request.verdicts, kinds, request.now)
-        if request.ranks is not None:
+        if request.variant_fusion is not None:
             read |= self._variants()
         return read
 
@@ -158,29 +157,32 @@ class Search:
         request = self.request
         profile, understood = request.profile, request.understood
         if understood.time is not None:
-            read["time"] = _time(understood.time)
+            time = understood.time
+            read["time"] = (time.start, time.end, time.is_soft, time.case)
         read["is_keyword_like"] = understood.intent == "navigational"
         read["leaves_time"] = understood.leaves_time
         constants = read["constants"] = []
         if understood.asks_preference:
             constants.append(("preference", 1.0))
-        here = understood.situation
+        situation = understood.situation
         if understood.surroundings is not None:
             count = len(self.projections.lifecycle.ids)
             read["surroundings"] = understood.surroundings.for_rows(count)
             from oneiros.scoring.factors import ContextMatch  # noqa: PLC0415 - few have a context
 
-            weights = [one.weight for one in profile.factors if isinstance(one, ContextMatch)]
-            if here is not None and weights:
-                constants.append(("context_weight", weights[0] * here.context))
-        if here is not None and isinstance(profile.abstention, Surfacing):
+            factors = (factor for factor in profile.factors if isinstance(factor, ContextMatch))
+            factor = next(factors, None)
+            if situation is not None and factor is not None:
+                constants.append(("context_weight", factor.weight * situation.context))
+        if situation is not None and isinstance(profile.abstention, Surfacing):
             read["surfacing"] = surfacing_numbers(_surfacing(request, is_relaxed=False))
             if profile.retry is not None:
                 read["relaxed_surfacing"] = surfacing_numbers(_surfacing(request, is_relaxed=True))
 
     def _variants(self) -> dict[str, Any]:
-        """The query in other words, each searched as the query itself. O6."""
-        request, expanded, fusion = self.request, self.request.expanded, self.request.ranks
+        """Return the variants of the query, each searched like the query itself. O6."""
+        request, expanded = self.request, self.request.expanded
+        fusion = request.variant_fusion
         reader = request.profile.understanding
         assert expanded is not None
         assert fusion is not None
@@ -194,8 +196,8 @@ class Search:
                     variant.vector,
                     None,
                     None
-                    if variant.sought is None
-                    else (variant.sought.words, [], len(variant.sought.words)),
+                    if (matcher := variant.text_matcher) is None
+                    else (matcher.words, [], len(matcher.words)),
                 )
                 for variant in expanded.variants
             ],
@@ -208,7 +210,7 @@ class Search:
         }
 
     def response(self, outcome: _core.SearchOutcome) -> SearchResponse:
-        """Return the response to what the run found."""
+        """Return the response for the outcome of the run."""
         request = self.request
         found = FoundRows(self, outcome)
         return SearchResponse(
@@ -226,11 +228,11 @@ class Search:
 
 
 class FoundRows:
-    """What a search found, told by ids; each part is made when it is asked for.
+    """The outcome of a search with ids in place of rows; each part is built on demand.
 
     Args:
-        search: was run.
-        outcome: of the run.
+        search: a search that has run.
+        outcome: the outcome of that run.
     """
 
     __slots__ = (
@@ -251,13 +253,13 @@ class FoundRows:
         self._request = search.request
         self._plan = search.plan
         self._callbacks = search.callbacks
-        # A run holds all candidates: explanations alone need it.
+        # A run holds all candidates; only explanations need them.
         self._search = search if search.request.is_explained else None
         self._id_of = search.projections.lifecycle.ids
         self.ids = ids_of(self._id_of, outcome.rows())
         self.scores = outcome.scores()
         self._places: Sequence[int] | None = None
-        if "" in self.ids:  # forgotten meanwhile
+        if "" in self.ids:  # forgotten since
             self._places = [place for place, id in enumerate(self.ids) if id]
             self.ids = [self.ids[place] for place in self._places]
             self.scores = [self.scores[place] for place in self._places]
@@ -265,12 +267,12 @@ class FoundRows:
 
     @property
     def ranking(self) -> SearchPlan:
-        """The plan that ranked the results: the profile's, or that of a short cut or a retry."""
+        """The plan that ranked the results: of the profile, a short circuit or a retry."""
         outcome = self.outcome
         return self._plan.ranking(outcome.short_cut, is_relaxed=outcome.is_relaxed)
 
     def results(self, memories: ResultMemories) -> tuple[SearchResult, ...]:
-        """Return new results, best first, whose memories are these."""
+        """Return new results, best first, that read from ``memories``."""
         outcome, request = self.outcome, self._request
         rows = outcome.results()
         raw = outcome.raw_scores if outcome.best is not None else None
@@ -279,17 +281,17 @@ class FoundRows:
             raw = None if raw is None else [raw[place] for place in self._places]
         explanations = self._explanations([row for row, *_ in rows]) if self._search else None
         results = tuple(
-            SearchResult(memories, id, found[1:], explanations, place)
-            for place, (id, found) in enumerate(zip(self.ids, rows, strict=True))
+            SearchResult(memories, id, row[1:], explanations, place)
+            for place, (id, row) in enumerate(zip(self.ids, rows, strict=True))
         )
         if raw is not None:
             for result, score in zip(results, raw, strict=True):
                 result.raw_score = score
-        if request.back_again is not None:
+        if request.deep_recall_rows is not None:
             for result, (row, *_) in zip(results, rows, strict=True):
-                result.via_deep_recall = request.back_again.hold(row)
+                result.via_deep_recall = request.deep_recall_rows.hold(row)
         if outcome.direct is not None:
-            self._tell_links(results, rows)
+            self._set_links(results, rows)
         if self._plan.core.has_neighbours:
             brought = outcome.brought()
             for result, (row, *_) in zip(results, rows, strict=True):
@@ -297,95 +299,84 @@ class FoundRows:
                     result.neighbour_of = self._id_of[brought[row]] or None
         return results
 
-    def _tell_links(self, results: Sequence[SearchResult], rows: Sequence[Result]) -> None:
-        """Say of results what links have to do with them."""
+    def _set_links(self, results: Sequence[SearchResult], rows: Sequence[Result]) -> None:
+        """Set ``found_by_links`` of the results."""
         linked = {row: (path, weight) for row, path, weight, *_ in self.outcome.linked()}
         bridges = self.outcome.bridges()
         for result, (row, *_) in zip(results, rows, strict=True):
             bridge = bridges.get(row, ())
             if row in linked or bridge:
                 path, weight = linked.get(row, ((), None))
-                result.found_by_links = FoundByLinks(
+                result.found_by_links = LinkEvidence(
                     tuple(ids_of(self._id_of, path)), weight, tuple(ids_of(self._id_of, bridge))
                 )
 
     def _explanations(self, rows: Sequence[int]) -> Sequence[Explanation]:
-        """Return how each of these came to its score, made when it is touched."""
-        from oneiros.explain.explanation import ExplanationsOfSearch  # noqa: PLC0415 - few are explained
+        """Return the explanation of each row, made on first access."""
+        from oneiros.explain.explanation import ExplanationsOfSearch  # noqa: PLC0415 - rare
 
         assert self._search is not None
         return ExplanationsOfSearch(self._search, self.outcome, self.ranking).of(rows)
 
     def nearest_misses(self, load: LoadMemories) -> tuple[SearchResult, ...]:
-        """Return new nearest candidates where nothing is returned."""
+        """Return the nearest candidates as new results, if the search abstained."""
         if not self.outcome.has_reason:
             return ()
         misses = self.outcome.misses()
         pairs = zip(ids_of(self._id_of, [row for row, *_ in misses]), misses, strict=True)
-        there = [(id, found) for id, found in pairs if id]
-        memories = ResultMemories([id for id, _ in there], load)
-        return tuple(SearchResult(memories, id, found[1:]) for id, found in there)
+        existing = [(id, miss) for id, miss in pairs if id]
+        memories = ResultMemories([id for id, _ in existing], load)
+        return tuple(SearchResult(memories, id, miss[1:]) for id, miss in existing)
 
     def direct_ids(self) -> tuple[str, ...] | None:
-        """Return the direct results before what links brought was merged in; None: there are none."""
+        """Return the ids of the direct results; None if no links were followed."""
         direct = self.outcome.direct
         return None if direct is None else tuple(filter(None, ids_of(self._id_of, direct)))
 
     def linked_ids(self) -> frozenset[str]:
-        """Return the ids of the results that links brought."""
+        """Return the ids of the results that were found by links."""
         linked = [row for row, *_ in self.outcome.linked()]
         return frozenset(ids_of(self._id_of, linked)).intersection(self.ids)
 
     def reason(self, *, is_relaxed: bool | None = None) -> str:
-        """Return why an attempt returns nothing although there are candidates; else "".
+        """Return why an attempt abstained although there were candidates; else "".
 
         Args:
-            is_relaxed: whether the second is meant; None: the one that is returned.
+            is_relaxed: True for the retry, False for the first attempt; None: the returned one.
         """
         outcome = self.outcome
-        second = outcome.is_relaxed if is_relaxed is None else is_relaxed
-        told = outcome.reasons[second]
-        if not told[0]:
+        is_retry = outcome.is_relaxed if is_relaxed is None else is_relaxed
+        reason = outcome.reasons[is_retry]
+        if not reason[0]:
             return ""
-        rule = abstention_of(self._request, is_relaxed=second)
-        return reason_words(told, rule, len(self._callbacks.stems()))
+        rule = abstention_of(self._request, is_relaxed=is_retry)
+        return reason_words(reason, rule, len(self._callbacks.stems()))
 
     def trace(self) -> SearchTrace:
-        """Return what every stage did."""
+        """Return the trace of all stages."""
         request, outcome = self._request, self.outcome
         stages = []
-        before_ms = 0.0
-        if (told := request.expanded) is not None:
-            before_ms = told.duration_ms
+        expansion_ms = 0.0
+        if (expanded := request.expanded) is not None:
+            expansion_ms = expanded.duration_ms
+            query_count = 1 + len(expanded.texts)
+            tokens, reason = expanded.tokens, expanded.reason
             stages.append(
-                StageTrace(
-                    "query_expansion", 1, 1 + len(told.texts), before_ms, *told.tokens, told.reason
-                )
+                StageTrace("query_expansion", 1, query_count, expansion_ms, *tokens, reason)
             )
-        for (
-            name,
-            is_retry,
-            entered,
-            left,
-            ms,
-            note,
-            first,
-            second,
-            text,
-            *tokens,
-        ) in outcome.stages():
-            words = text
+        for stage in outcome.stages():
+            name, is_retry, entered, left, ms, note, first, second, words, read, written = stage
             if note in REASONS:
                 words = self.reason(is_relaxed=is_retry)
             elif note and not words:
                 words = note_words(note, first, second, request)
             full_name = f"retry/{name}" if is_retry else name
-            stages.append(StageTrace(full_name, entered, left, ms, tokens[0], tokens[1], words))
+            stages.append(StageTrace(full_name, entered, left, ms, read, written, words))
         ids = self._id_of
         duplicates = [(ids[row], ids[better]) for row, better in outcome.duplicates]
         return SearchTrace(
             tuple(stages),
-            self.total_ms + before_ms,
+            self.total_ms + expansion_ms,
             tuple(self._notes()),
             tuple(Duplicate(id, better) for id, better in duplicates if id and better),
         )
@@ -408,7 +399,7 @@ class FoundRows:
 
 
 def abstention_of(request: SearchRequest, *, is_relaxed: bool) -> object:
-    """Return the rule of abstention as an attempt applies it."""
+    """Return the abstention rule as an attempt applies it."""
     rule, retry = request.profile.abstention, request.profile.retry
     if isinstance(rule, Surfacing):
         return _surfacing(request, is_relaxed=is_relaxed)
@@ -416,35 +407,35 @@ def abstention_of(request: SearchRequest, *, is_relaxed: bool) -> object:
 
 
 def _surfacing(request: SearchRequest, *, is_relaxed: bool) -> Surfacing:
-    """How near a result must be, as the situation has it. O16, O28."""
+    """Return the surfacing thresholds, those of the situation if there is one. O16, O28."""
     rule, retry = request.profile.abstention, request.profile.retry
-    here = request.understood.situation
+    situation = request.understood.situation
     assert isinstance(rule, Surfacing)
-    share = score = 1.0
+    share = score_share = 1.0
     if is_relaxed and retry is not None:
-        if here is None:
+        if situation is None:
             return rule.eased(retry)
-        share, score = retry.relaxation, retry.score_relaxation
-    if here is None:
+        share, score_share = retry.relaxation, retry.score_relaxation
+    if situation is None:
         return rule
     return replace(
         rule,
-        least_cosine=here.min_vec * share,
-        least_overlap=here.min_text * share,
-        least_score=here.min_composite * score,
+        least_cosine=situation.min_vec * share,
+        least_overlap=situation.min_text * share,
+        least_score=situation.min_composite * score_share,
     )
 
 
 def ids_of(ids: Sequence[str] | StoredIdsByRow, rows: Sequence[int]) -> list[str]:
-    """Return the ids of rows; "" for one that was forgotten."""
+    """Return the ids of rows; "" for a forgotten row."""
     return ids.of(rows) if isinstance(ids, StoredIdsByRow) else [ids[row] for row in rows]
 
 
 def _view(
     request: SearchRequest, plan: SearchPlan, projections: Projections, visible: Visible
 ) -> _core.ReadView:
-    """What the core reads, part by part."""
-    reach, sought = visible.reach, request.sought
+    """Return the parts of the read model that the core reads for this search."""
+    reach, matcher = visible.reach, request.text_matcher
     is_read = request.vector is not None or plan.reads_vectors
     vectors = projections.indexes.vectors if is_read else None
     has_neighbours = request.profile.neighbours is not None
@@ -455,36 +446,36 @@ def _view(
         if has_neighbours
         else None,
         graph=None if reach is None else reach.associations.graph,
-        texts=None if sought is None else sought.column,
-        lowered=None if sought is None else sought.texts.lowered,
+        texts=None if matcher is None else matcher.column,
+        lowered=None if matcher is None else matcher.texts.lowered,
         vectors=vectors.column if vectors else None,
     )
 
 
 class Walk(NamedTuple):
-    """What a walk of the vectors' graph found."""
+    """The result of a walk of the HNSW graph."""
 
     hits: Any
     """Rows and scores; None: there was no walk."""
     ms: float
-    """How long it took; of a batch, a query's share."""
+    """Duration; in a batch, the query's share."""
 
 
 _NO_WALK: Final = Walk(None, 0.0)
 
 
-def walked(request: SearchRequest, projections: Projections, visible: Visible) -> Walk:
-    """Walk the vectors' graph for a query, where that is faster than to look at all vectors."""
-    return _walked_many([request], projections, visible, 1)[0]
+def walk_graph(request: SearchRequest, projections: Projections, visible: Visible) -> Walk:
+    """Walk the HNSW graph for a query if that is faster than a scan of all vectors."""
+    return _walk_graph_many([request], projections, visible, 1)[0]
 
 
-def _walked_many(
+def _walk_graph_many(
     requests: Sequence[SearchRequest], projections: Projections, visible: Visible, threads: int
 ) -> list[Walk]:
-    """Walk for the requests of one call, which differ in their queries alone."""
+    """Walk the graph for the requests of one call, which differ only in their queries."""
     walks = [_NO_WALK] * len(requests)
     if all(request.vector is None for request in requests):
-        return walks  # of words alone: the vectors are not even loaded
+        return walks  # queries of words only: do not even load the vectors
     index, first = projections.indexes.vectors, requests[0]
     depth = next(
         (
@@ -496,27 +487,23 @@ def _walked_many(
     )
     if not index or depth is None:
         return walks
-    walking = {
+    vector_of = {
         place: request.vector
         for place, request in enumerate(requests)
         if request.vector is not None and len(request.vector) == index.dimension
     }
     started = perf_counter()
-    if first.syntax == "plain" and len(walking) > 1:
-        vectors = np.stack(list(walking.values()))
+    if first.syntax == "plain" and len(vector_of) > 1:
+        vectors = np.stack(list(vector_of.values()))
         found = index.walk_many(vectors, depth, visible.bits, threads)
     else:
         found = []
-        for place, vector in walking.items():
+        for place, vector in vector_of.items():
             request = requests[place]
             permitted = projections.indexes.permitted(request.query, visible.bits, request.syntax)
             found.append(index.walk(vector, depth, permitted))
-    if walking:
-        share_ms = (perf_counter() - started) * 1e3 / len(walking)
-        for place, hits in zip(walking, found, strict=True):
+    if vector_of:
+        share_ms = (perf_counter() - started) * 1e3 / len(vector_of)
+        for place, hits in zip(vector_of, found, strict=True):
             walks[place] = Walk(hits, share_ms)
     return walks
-
-
-def _time(asked: TimeRange) -> tuple[float, float, bool, float]:
-    return asked.start, asked.end, asked.is_soft, asked.case

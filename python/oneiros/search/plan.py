@@ -1,4 +1,4 @@
-"""A profile as the core's searches run it: channels, scoring and stages as plain data."""
+"""Profiles compiled for the core: channels, scoring and stages as plain data."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from oneiros.scoring.stages import AdaptiveRetry
 
 __all__ = [
-    "LAPSED",
+    "EXPIRED",
     "PATH_WEIGHT",
     "DeepRecall",
     "PathWeight",
     "SearchPlan",
-    "eased_profile",
+    "relaxed_profile",
     "search_plan",
 ]
 
 
-LAPSED: Final = "lapsed"
-"""The signal: 1 for an expired memory that deep recall returns."""
+EXPIRED: Final = "lapsed"
+"""Name of the signal that is 1 for an expired memory that deep recall returns."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeepRecall:
-    """Multiply by the penalty once for a superseded memory, and once for an expired one.
+    """Multiply by the penalty once if the memory is superseded, and once if it is expired.
 
-    A deep search adds this factor after those of the profile; no profile holds one. The signal
-    ``lapsed`` marks the expired memories.
+    A deep search applies this factor after those of the profile. No profile contains it. The
+    signal ``lapsed`` marks the expired memories.
 
     Source: docs/systems/cognitive.md C6, C7.
     """
@@ -55,22 +55,22 @@ class DeepRecall:
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of the factor."""
-        one, penalty = program.constant(1.0), program.constant(self.penalty)
-        replaced = program.call("select", program.column("superseded"), penalty, one)
-        late = program.call("select", program.signal(LAPSED, 0.0), penalty, one)
-        return program.call("multiply", replaced, late)
+        neutral, penalty = program.constant(1.0), program.constant(self.penalty)
+        superseded = program.call("select", program.column("superseded"), penalty, neutral)
+        expired = program.call("select", program.signal(EXPIRED, 0.0), penalty, neutral)
+        return program.call("multiply", superseded, expired)
 
 
 PATH_WEIGHT: Final = "path_weight"
-"""The signal: the product of what is left of the links on the way; NaN for what may not stay."""
+"""Name of the signal with the product of the link weights on the path; NaN: left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathWeight:
-    """Weigh by the way that links led: the signal ``path_weight``.
+    """Multiply by the weight of the path of links: the signal ``path_weight``.
 
-    A search adds this factor for what it reaches by links, after those of the profile; no profile
-    holds one.
+    A search applies this factor after those of the profile to memories that links reach. No
+    profile contains it.
 
     Source: docs/systems/cognitive.md C9, C10.
     """
@@ -84,17 +84,17 @@ class PathWeight:
 
 
 @lru_cache(maxsize=512)
-def eased_profile(profile: Profile, rule: AdaptiveRetry) -> Profile:
-    """Return the profile with less asked of a result, and no retry."""
+def relaxed_profile(profile: Profile, rule: AdaptiveRetry) -> Profile:
+    """Return the profile with its thresholds relaxed by ``rule``, and without a retry."""
     abstention = profile.abstention
     return profile.replace(
-        channels=tuple(_eased(channel, rule) for channel in profile.channels),
+        channels=tuple(_relaxed_channel(channel, rule) for channel in profile.channels),
         abstention=None if abstention is None else abstention.eased(rule),
         retry=None,
     )
 
 
-def _eased(channel: ChannelDeclaration, rule: AdaptiveRetry) -> ChannelDeclaration:
+def _relaxed_channel(channel: ChannelDeclaration, rule: AdaptiveRetry) -> ChannelDeclaration:
     if channel.least is None:
         return channel
     return channel.with_least(eased(channel.least, rule.relaxation))
@@ -109,33 +109,33 @@ _PATH_WEIGHT: Final = PathWeight()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchPlan:
-    """A profile ready to search, and the profiles that take its place during a search."""
+    """A compiled profile, and the plans that can replace it during a search."""
 
     profile: Profile
     compiled: CompiledProfile
-    """How candidates are scored."""
+    """Scores candidates."""
     linked: CompiledProfile | None
-    """How memories that links lead to are scored; None: as parts of other scores."""
+    """Scores memories reached by links; None: their scores are parts of other scores."""
     core: _core.SearchPlan
     at_once: SearchPlan | None
-    """What ranks where the fast path answers; None: this one."""
+    """Ranks if the fast path answers; None: this plan does."""
     by_words: SearchPlan | None
-    """What ranks where the lexical channel decides alone; None: this one."""
+    """Ranks if the lexical channel decides alone; None: this plan does."""
     relaxed: SearchPlan | None
-    """What a second search runs; None: there is none."""
+    """Run by the retry; None: there is no retry."""
     has_functions: bool
-    """Whether a factor is a function of the user's."""
+    """Whether a factor is a Python function of the user's."""
     reads_vectors: bool
-    """Whether a stage looks at vectors though the query has none: loads those of a store just opened."""
+    """Whether a stage reads vectors even if the query has none, so that they must be loaded."""
     reads_overlap: bool
-    """Whether a stage asks for the share of words found in text and tags (O18)."""
+    """Whether a stage reads the share of query words found in text and tags (O18)."""
 
     def ranking(self, short_cut: int, *, is_relaxed: bool) -> SearchPlan:
-        """Return the plan by which an attempt ranked.
+        """Return the plan that ranked in an attempt.
 
         Args:
             short_cut: 0 none, 1 the fast path, 2 the lexical channel alone.
-            is_relaxed: whether it was the second.
+            is_relaxed: whether the attempt was the retry.
         """
         plan = self
         if is_relaxed and self.relaxed is not None:
@@ -151,13 +151,13 @@ def search_plan(
     added: tuple[Factor, ...],
     retry: AdaptiveRetry | None = None,
 ) -> SearchPlan:
-    """Return the plan of a profile.
+    """Compile the plan of a profile.
 
     Args:
-        profile: as it ranks.
-        compile: brings a profile, with further factors, to the core.
-        added: factors that the search applies after those of the profile.
-        retry: the rule by which a search of this plan is retried; None: the profile's own.
+        profile: the profile.
+        compile: compiles a profile with additional factors for the core.
+        added: factors applied after those of the profile.
+        retry: the retry rule; None: that of the profile.
     """
     rule = profile.retry if retry is None else retry
     compiled = compile(profile, added)
@@ -167,7 +167,7 @@ def search_plan(
 
     at_once = None if profile.fast_path is None else other(answered_at_once(profile))
     by_words = None if profile.strong_signal is None else other(decided_by_words(profile))
-    relaxed = None if rule is None else _relaxed(profile, rule, compile, added)
+    relaxed = None if rule is None else search_plan(relaxed_profile(profile, rule), compile, added)
     linked = None
     if isinstance(profile.expansion, AssociativeExpansion):
         linked = compile(profile, (*added, _PATH_WEIGHT))
@@ -194,8 +194,8 @@ def search_plan(
         expansion=_expansion(profile, linked, compile),
         rerank=None if (place := profile.rerank) is None else (place.top, place.after_links),
         duplicates=None
-        if (alike := profile.duplicates) is None
-        else (alike.characters, alike.cosine),
+        if (duplicates := profile.duplicates) is None
+        else (duplicates.characters, duplicates.cosine),
         abstention=_abstention(profile),
         retry=None if rule is None else (rule.least_confidence, rule.results),
         relaxed=None if relaxed is None else relaxed.core,
@@ -219,12 +219,6 @@ def search_plan(
         or any(factor.name == "cluster" for factor in profile.factors),
         reads_overlap=reads_overlap,
     )
-
-
-def _relaxed(
-    profile: Profile, rule: AdaptiveRetry, compile: Compile, added: tuple[Factor, ...]
-) -> SearchPlan:
-    return search_plan(eased_profile(profile, rule), compile, added)
 
 
 def _scoring(compiled: CompiledProfile) -> tuple[_core.Plan, bool]:
@@ -278,18 +272,19 @@ def _abstention(profile: Profile) -> tuple[str, tuple[Any, ...]] | None:
 
 
 def surfacing_numbers(rule: Surfacing) -> tuple[float, float, float, int]:
-    """Return the rule as the core takes it."""
+    """Return the rule's numbers in the order of the core."""
     return rule.least_cosine, rule.least_overlap, rule.least_score, rule.misses
 
 
 @lru_cache(maxsize=64)
 def _lifecycle_of(profile: Profile) -> Profile:
-    """Return the profile with what makes the retention alone. Equal profiles give one object."""
-    return profile.replace(factors=tuple(one for one in profile.factors if one.is_lifecycle))
+    """Return the profile with only its lifecycle factors. Equal profiles give one object."""
+    factors = tuple(factor for factor in profile.factors if factor.is_lifecycle)
+    return profile.replace(factors=factors)
 
 
 @lru_cache(maxsize=256)
 def _up_to_cluster(profile: Profile) -> Profile:
-    """Return the profile without the factor and those after it. Equal profiles give one object."""
+    """Return the profile with the factors before "cluster". Equal profiles give one object."""
     names = [factor.name for factor in profile.factors]
     return profile.replace(factors=profile.factors[: names.index("cluster")])

@@ -1,4 +1,4 @@
-"""One search, checked and read: what the core needs to run it."""
+"""The request of one search: everything the core needs to run it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from oneiros.scoring.profile import Profile
     from oneiros.search.query.expansion import Expanded
     from oneiros.search.query.parsed import Understood
-    from oneiros.search.text_match import Sought
+    from oneiros.search.text_match import TextMatcher
 
 __all__ = ["SearchRequest"]
 
@@ -28,35 +28,36 @@ class SearchRequest:
     """One search, checked."""
 
     query: str
-    spoken: str
-    """What the query says in words."""
+    plain_text: str
+    """The query's text without the signs of its syntax."""
     syntax: str
-    """How the query is read: "plain" or "query"."""
+    """Syntax of the query: "plain" or "query"."""
     vector: npt.NDArray[np.float32] | None
     """Unit length, shape (dimension,); None leaves the vector channel out."""
     absent: str
-    """Why the vector channel is left out; empty when it is not."""
+    """Why the vector channel is left out; empty if it is not."""
     k: int
-    """How many results are asked for; channels are as deep as that needs."""
+    """Most results; the depth of channels follows from it."""
     now: float
+    """Seconds UTC."""
     profile: Profile
-    """As it ranks this query."""
+    """The profile with the weights of this query."""
     profile_hash: str
-    """Of the profile as it was asked for, before the query weighed it."""
+    """Hash of the profile before the query changed its weights."""
     understood: Understood
     is_explained: bool
     verdicts: Verdicts
-    """Feedback on memories, by kind; empty where the profile does not read it."""
-    back_again: BackAgain | None
-    """The rows that deep recall brings back; None: it is none."""
-    sought: Sought | None
-    """The query's words and the texts they are sought in; None where no stage reads texts."""
+    """Feedback on memories, by kind; empty if the profile does not read it."""
+    deep_recall_rows: BackAgain | None
+    """Rows that only deep recall returns; None: the search is not deep."""
+    text_matcher: TextMatcher | None
+    """The query's words and the texts to match them with; None if no stage reads texts."""
     reranker: Reranker | None
     until: float | None
-    """When a reranker is waited for no longer, by the monotonic clock; None: as the profile says."""
+    """Deadline of the reranker on the monotonic clock; None: the profile's deadline."""
     expanded: Expanded | None = None
-    """What an expander made of the query; None where there is none."""
+    """Result of the query expander; None without one."""
     added: tuple[Factor, ...] = ()
-    """The factors that this search applies after those of the profile."""
-    ranks: ReciprocalRankFusion | None = None
-    """The profile's fusion, where the query is searched in other words too."""
+    """Factors applied after those of the profile."""
+    variant_fusion: ReciprocalRankFusion | None = None
+    """The profile's fusion if variants of the query are searched too; else None."""

@@ -1,10 +1,12 @@
-"""What a search answers: results, each with its scores, and what every stage did."""
+"""Responses of searches: ranked results with their scores, and the trace of every stage."""
 
 from __future__ import annotations
 
 import threading
+from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from oneiros.display.escaping import shortened, snippet
 from oneiros.errors import OneirosError, StoreCorrupt, UnknownMemory
 from oneiros.runtime.dataclasses import NamedTuple, replace
 from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
@@ -21,12 +23,12 @@ if TYPE_CHECKING:
 Read = TypeVar("Read")
 Made = TypeVar("Made")
 
-_QUERY = 80  # characters of a query that are shown
+_QUERY = 80  # characters of a query in headlines
 
 __all__ = [
+    "BuiltParts",
     "Duplicate",
     "LoadMemories",
-    "MadeAnswer",
     "ResponseParts",
     "ResultMemories",
     "SearchResponse",
@@ -39,45 +41,45 @@ __all__ = [
 
 
 class LoadMemories(Protocol):
-    """Loads memories by their ids, None in place of one that is not there."""
+    """Loads memories by id; None for an id that does not exist."""
 
     def __call__(self, ids: Sequence[str], /) -> list[Memory | None]:
         """Return the memories."""
 
     def texts(self, ids: Sequence[str], /) -> list[str | None]:
-        """Return their texts alone, which takes less."""
+        """Return only the texts, which is cheaper."""
 
     def own_rows(self, ids: Sequence[str], /) -> list[OwnRow | None]:
-        """Return text, title and tags, which takes as little."""
+        """Return text, title and tags, which is as cheap as :meth:`texts`."""
 
 
 def load_each(
     load: Callable[[Sequence[str]], list[Read | None]], ids: Sequence[str]
 ) -> list[Read | StoreCorrupt | None]:
-    """Return what a loader does, but the error in place of a memory that is damaged.
+    """Load memories, with the error in place of each damaged memory.
 
     Args:
-        load: raises ``StoreCorrupt`` where one of them is.
-        ids: of the memories.
+        load: raises ``StoreCorrupt`` if one of the memories is damaged.
+        ids: ids of the memories.
     """
     try:
         return list(load(ids))
     except StoreCorrupt as error:
         if len(ids) == 1:
             return [error]
-        return [one for id in ids for one in load_each(load, [id])]
+        return [loaded for id in ids for loaded in load_each(load, [id])]
 
 
 def readable(
     load: Callable[[Sequence[str]], list[Read | None]], ids: Sequence[str]
 ) -> list[Read | None]:
-    """Return what a loader does, but None in place of a memory that is damaged."""
-    found = load_each(load, ids)
-    return [None if isinstance(memory, StoreCorrupt) else memory for memory in found]
+    """Load memories, with None in place of each damaged memory."""
+    loaded = load_each(load, ids)
+    return [None if isinstance(memory, StoreCorrupt) else memory for memory in loaded]
 
 
 class ResultMemories:
-    """Reads the memories of one response, or their texts, all at once on the first touch."""
+    """The memories and texts of one response, each kind read in one go on first access."""
 
     __slots__ = ("_ids", "_lock", "_memories", "_texts", "loader")
 
@@ -85,15 +87,15 @@ class ResultMemories:
         self._ids = ids
         self.loader = load
         """Reads memories, or their texts, from the store."""
-        self._lock = threading.RLock()  # a signal handler may look on the thread that holds it
+        self._lock = threading.RLock()  # a signal handler may read on the thread that holds it
         self._memories: dict[str, Memory | StoreCorrupt | None] | None = None
         self._texts: dict[str, str | StoreCorrupt | None] | None = None
 
     def load(self) -> dict[str, Memory | StoreCorrupt | None]:
         with self._lock:
             if self._memories is None:
-                found = load_each(self.loader, self._ids)
-                self._memories = dict(zip(self._ids, found, strict=True))
+                loaded = load_each(self.loader, self._ids)
+                self._memories = dict(zip(self._ids, loaded, strict=True))
             return self._memories
 
     def memory(self, memory_id: str) -> Memory:
@@ -102,37 +104,54 @@ class ResultMemories:
     def text(self, memory_id: str) -> str | None:
         with self._lock:
             if self._texts is None:
-                self._texts = self._found_texts()
-            found = self._texts[memory_id]
-        return None if found is None else _present(memory_id, found)
+                self._texts = self._load_texts()
+            text = self._texts[memory_id]
+        return None if text is None else _present(memory_id, text)
 
-    def _found_texts(self) -> dict[str, str | StoreCorrupt | None]:
+    def _load_texts(self) -> dict[str, str | StoreCorrupt | None]:
         if self._memories is None:
-            read = load_each(self.loader.texts, self._ids)
-            return dict(zip(self._ids, read, strict=True))
+            texts = load_each(self.loader.texts, self._ids)
+            return dict(zip(self._ids, texts, strict=True))
         return {
-            id: one if one is None or isinstance(one, StoreCorrupt) else one.text
-            for id, one in self._memories.items()
+            id: memory if memory is None or isinstance(memory, StoreCorrupt) else memory.text
+            for id, memory in self._memories.items()
         }
 
 
-def _present(memory_id: str, found: Read | StoreCorrupt | None) -> Read:
-    if found is None:
+def _present(memory_id: str, loaded: Read | StoreCorrupt | None) -> Read:
+    if loaded is None:
         msg = f"id: {memory_id!r} was forgotten after the search"
         raise UnknownMemory(msg)
-    if isinstance(found, StoreCorrupt):
-        from copy import copy  # noqa: PLC0415 - as a rule nothing is damaged
-
-        raise copy(found)  # each touch raises one of its own
-    return found
+    if isinstance(loaded, StoreCorrupt):
+        raise copy(loaded)  # a new exception each time: raising adds a traceback
+    return loaded
 
 
 class SearchResult:
-    """One ranked memory."""
+    """One ranked memory.
+
+    Attributes:
+        id: id of the memory.
+        relevance_score: what fusion made of the channels.
+        retention_score: product of the profile's lifecycle factors.
+        combined_score: the score that ranks.
+        raw_score: the score before scores are divided by the best (docs/systems/omega.md O29).
+        found_by_links: paths of links to it or over it; None if links played no part.
+        neighbour_of: id of the result whose session neighbour it is, if only that brought it.
+        via_deep_recall: whether only ``deep_recall=True`` returns it.
+        parts: parts of a compound query that found it, in order; else empty.
+
+    >>> import oneiros
+    >>> with oneiros.Engine(":memory:") as engine:
+    ...     id = engine.add("Ada likes coffee")
+    ...     result = engine.search("coffee").results[0]
+    ...     result.text, result.score == result.combined_score
+    ('Ada likes coffee', True)
+    """
 
     __slots__ = (
         "_explanations",
-        "_memories_of",
+        "_memories",
         "_place",
         "combined_score",
         "found_by_links",
@@ -153,63 +172,60 @@ class SearchResult:
         explanations: Sequence[Explanation | None] | None = None,
         place: int = 0,
     ) -> None:
-        self._memories_of = memories
+        self._memories = memories
         self.id = memory_id
         self.relevance_score, self.retention_score, self.combined_score = scores
         self.raw_score = self.combined_score
-        """The score before scores are divided by the best (docs/systems/omega.md O29)."""
         self._explanations = explanations
         self._place = place
         self.found_by_links: LinkEvidence | None = None
         self.neighbour_of: str | None = None
-        """The hit beside which it stands in its session, and which alone brought it; else None."""
         self.via_deep_recall = False
         self.parts: tuple[str, ...] = ()
-        """Of a compound question, the parts that found it, in order; else empty."""
 
     @property
     def memory(self) -> Memory:
-        """The memory as the store holds it when this is first touched.
+        """The memory, read from the store on first access.
 
         Raises:
-            UnknownMemory: it was forgotten since the search.
+            UnknownMemory: the memory was forgotten after the search.
             StoreCorrupt: its row in the store is damaged; the other results can be read.
         """
-        return self._memories_of.memory(self.id)
+        return self._memories.memory(self.id)
 
     @property
     def text(self) -> str:
-        """The memory's text, for which no memory is made; see :attr:`SearchResponse.texts`.
+        """The memory's text, read without the rest of it; see :attr:`SearchResponse.texts`.
 
         Raises:
             UnknownMemory, StoreCorrupt: as :attr:`memory`.
         """
-        return _present(self.id, self._memories_of.text(self.id))
+        return _present(self.id, self._memories.text(self.id))
 
     @property
     def explanation(self) -> Explanation | None:
-        """How the score came about, made when this is first touched; None unless it was asked for."""
+        """Explanation of the score; None unless the search was called with ``explain=True``."""
         return None if self._explanations is None else self._explanations[self._place]
 
     @property
     def is_associative(self) -> bool:
-        """Whether links of other results brought it, and gave it its score."""
+        """Whether links of other results found it and set its score."""
         return self.found_by_links is not None and self.found_by_links.weight is not None
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Ids from the direct result that led here to this memory; empty for a direct result."""
+        """Ids from the direct result to this memory, along links; empty for a direct result."""
         return () if self.found_by_links is None else self.found_by_links.path
 
     @property
     def path_weight(self) -> float:
-        """What the links on the path leave of a score; 1 for a direct result."""
-        found = self.found_by_links
-        return 1.0 if found is None or found.weight is None else found.weight
+        """Share of the score that the links on the path leave; 1 for a direct result."""
+        evidence = self.found_by_links
+        return 1.0 if evidence is None or evidence.weight is None else evidence.weight
 
     @property
     def bridge(self) -> tuple[str, ...]:
-        """Ids of the path by which it joins two of the first results that share no link; else empty.
+        """Ids of the path on which it connects two top results without a direct link; else empty.
 
         Source: docs/systems/cognitive.md C10.
         """
@@ -217,17 +233,15 @@ class SearchResult:
 
     @property
     def score(self) -> float:
-        """The same as ``combined_score``."""
+        """Same as ``combined_score``."""
         return self.combined_score
 
-    def _shown(self) -> tuple[str, str, str]:
-        """Return the beginning of title and text, the kind and the day, each in one harmless line.
+    def _cells(self) -> tuple[str, str, str]:
+        """Return the start of title and text, the kind and the day, each in one escaped line.
 
-        The memory is read from the store if it was not yet. Of one that cannot be read any more, the
-        text is the reason.
+        Reads the memory from the store on first access. If that fails, the text is the reason.
         """
-        from oneiros.display.escaping import snippet  # noqa: PLC0415 - for those who look
-        from oneiros.display.tables import CELL, day, fitted  # noqa: PLC0415 - for those who look
+        from oneiros.display.tables import CELL, day, fitted  # noqa: PLC0415 - only for display
 
         try:
             memory = self.memory
@@ -235,73 +249,77 @@ class SearchResult:
             return snippet(f"({error})", CELL), "", ""
         occurred = memory.created_at if memory.event_at is None else memory.event_at
         text = f"{memory.title}: {memory.text}" if memory.title else memory.text
-        shown, kind = (fitted(snippet(one, CELL), CELL) for one in (text, memory.kind))
-        return shown, kind, day(occurred)
+        text, kind = (fitted(snippet(value, CELL), CELL) for value in (text, memory.kind))
+        return text, kind, day(occurred)
 
     def __repr__(self) -> str:
-        from oneiros.display.escaping import shortened  # noqa: PLC0415 - for those who look
-
-        text, kind, date = self._shown()
-        told = f"score={self.combined_score:.5g}, text={text!r}, kind={kind!r}, date={date!r}"
-        return f"SearchResult({told}, id={shortened(repr(self.id), _QUERY)})"
+        text, kind, date = self._cells()
+        fields = f"score={self.combined_score:.5g}, text={text!r}, kind={kind!r}, date={date!r}"
+        return f"SearchResult({fields}, id={shortened(repr(self.id), _QUERY)})"
 
 
 class ResponseParts(Protocol):
-    """What a response is made of, each part when it is first asked for."""
+    """The parts of a response, each built on demand."""
 
     def results(self, memories: ResultMemories) -> tuple[SearchResult, ...]:
-        """Return new results, best first, whose memories are these."""
+        """Return new results, best first, that read from ``memories``."""
 
     def nearest_misses(self, load: LoadMemories) -> tuple[SearchResult, ...]:
-        """Return new nearest candidates where nothing is returned."""
+        """Return the nearest candidates as new results, if the search abstained."""
 
     def trace(self) -> SearchTrace:
-        """Return what every stage did."""
+        """Return the trace of all stages."""
 
     def direct_ids(self) -> tuple[str, ...] | None:
-        """Return the ids of the direct results; None where no links were followed."""
+        """Return the ids of the direct results; None if no links were followed."""
 
     def linked_ids(self) -> frozenset[str]:
-        """Return the ids of the results that links brought."""
+        """Return the ids of the results that were found by links."""
 
 
-class MadeAnswer(NamedTuple):
-    """An :class:`Answer` whose parts were made elsewhere."""
+class BuiltParts(NamedTuple):
+    """:class:`ResponseParts` that are built already."""
 
-    made_results: tuple[SearchResult, ...]
-    made_trace: SearchTrace
-    made_misses: tuple[SearchResult, ...] = ()
-    made_direct_ids: tuple[str, ...] | None = None
+    built_results: tuple[SearchResult, ...]
+    built_trace: SearchTrace
+    built_misses: tuple[SearchResult, ...] = ()
+    built_direct_ids: tuple[str, ...] | None = None
 
     def results(self, memories: ResultMemories) -> tuple[SearchResult, ...]:
-        """Return new results, best first, whose memories are these."""
-        return _with_memories(self.made_results, memories)
+        """Return copies of the results that read from ``memories``."""
+        return _with_memories(self.built_results, memories)
 
     def nearest_misses(self, load: LoadMemories) -> tuple[SearchResult, ...]:
-        """Return new nearest candidates where nothing is returned."""
-        memories = ResultMemories([one.id for one in self.made_misses], load)
-        return _with_memories(self.made_misses, memories)
+        """Return copies of the nearest misses."""
+        memories = ResultMemories([miss.id for miss in self.built_misses], load)
+        return _with_memories(self.built_misses, memories)
 
     def trace(self) -> SearchTrace:
-        """Return what every stage did."""
-        return self.made_trace
+        """Return the trace of all stages."""
+        return self.built_trace
 
     def direct_ids(self) -> tuple[str, ...] | None:
-        """Return the ids of the direct results; None where no links were followed."""
-        return self.made_direct_ids
+        """Return the ids of the direct results; None if no links were followed."""
+        return self.built_direct_ids
 
     def linked_ids(self) -> frozenset[str]:
-        """Return the ids of the results that links brought."""
-        return frozenset(one.id for one in self.made_results if one.is_associative)
+        """Return the ids of the results that were found by links."""
+        return frozenset(result.id for result in self.built_results if result.is_associative)
 
 
 class SearchResponse:
-    """The answer to one query, best first; always with its trace.
+    """The results of one query, best first, and the trace of the search.
 
-    ``ids``, ``scores`` and ``texts`` cost little; results are made when one is first looked at, the
-    trace when it is. ``str()`` and a notebook show a row a result: the beginning of its text, kind,
-    date, score and id; with explanations, :meth:`table` too. Texts are read from the store then, not
-    before.
+    ``ids``, ``scores`` and ``texts`` are cheap. Results and trace are built on first access.
+    ``str()`` and notebooks show one row per result (start of its text, kind, date, score and id),
+    and :meth:`table` if the search was explained; only then texts are read from the store.
+
+    >>> import oneiros
+    >>> with oneiros.Engine(":memory:") as engine:
+    ...     id = engine.add("Ada likes coffee")
+    ...     response = engine.search("coffee")
+    ...     len(response), response.texts, response.ids == [id]
+    (1, ['Ada likes coffee'], True)
     """
 
     __slots__ = (
@@ -337,7 +355,7 @@ class SearchResponse:
     ) -> None:
         self.query = query
         self.now = now
-        """The clock of this search, seconds UTC."""
+        """The time of the search, seconds UTC."""
         self.profile = profile
         """Name of the profile that ranked."""
         self.profile_hash = profile_hash
@@ -345,11 +363,10 @@ class SearchResponse:
         self.reason = reason
         """Why nothing is returned although there were candidates; else empty."""
         self.confidence = confidence
-        """How near the first results are to the question, 0 to 1; None where the profile does not ask
-        (docs/systems/omega.md O28)."""
+        """Closeness of the first results to the query, 0 to 1; None if the profile does not
+        compute it (docs/systems/omega.md O28)."""
         self.parts = parts
-        """Of a compound question, its parts, each of which was searched (docs/systems/omega.md O10);
-        else empty."""
+        """Parts of a compound query, each searched (docs/systems/omega.md O10); else empty."""
         self._ids = ids
         self._scores = scores
         self._memories = memories
@@ -357,28 +374,28 @@ class SearchResponse:
         self._reinforcement_ms: float | None = None
         self._made: dict[str, Any] = {}
 
-    def _once(self, name: str, make: Callable[[], Made]) -> Made:
-        """Return what is made once, also where several threads ask at the same time."""
-        found: Made | None = self._made.get(name)
-        return self._made.setdefault(name, make()) if found is None else found
+    def _cached(self, name: str, make: Callable[[], Made]) -> Made:
+        """Return the value under ``name``, made on first access. All threads get the same one."""
+        made: Made | None = self._made.get(name)
+        return self._made.setdefault(name, make()) if made is None else made
 
     @property
     def results(self) -> tuple[SearchResult, ...]:
         """The results, best first."""
-        return self._once("results", lambda: self._answer.results(self._memories))
+        return self._cached("results", lambda: self._answer.results(self._memories))
 
     @property
     def nearest_misses(self) -> tuple[SearchResult, ...]:
-        """Where nothing is returned for :attr:`reason`: the nearest, best first. They count as no access."""
+        """The nearest candidates, best first, if the search abstained. They count as no access."""
         load = self._memories.loader
-        return self._once("misses", lambda: self._answer.nearest_misses(load))
+        return self._cached("misses", lambda: self._answer.nearest_misses(load))
 
     @property
     def trace(self) -> SearchTrace:
-        """What every stage did."""
-        return self._once("trace", self._whole_trace)
+        """The trace of all stages."""
+        return self._cached("trace", self._make_trace)
 
-    def _whole_trace(self) -> SearchTrace:
+    def _make_trace(self) -> SearchTrace:
         trace, duration_ms = self._answer.trace(), self._reinforcement_ms
         if duration_ms is None:
             return trace
@@ -387,22 +404,22 @@ class SearchResponse:
 
     @property
     def direct_ids(self) -> tuple[str, ...] | None:
-        """Ids of the direct results, before what links brought was merged in; None: ``ids`` are."""
+        """Ids of the direct results, before links were merged in; None: ``ids`` are all direct."""
         return self._answer.direct_ids()
 
     @property
     def linked_ids(self) -> frozenset[str]:
-        """Ids of the results that links brought."""
+        """Ids of the results that were found by links."""
         return self._answer.linked_ids()
 
     @property
     def answer(self) -> ResponseParts:
-        """What the response is made of."""
+        """The parts that the response is built from."""
         return self._answer
 
     @property
     def abstained(self) -> bool:
-        """Whether nothing is returned because nothing is near enough (docs/systems/omega.md O27)."""
+        """Whether nothing is close enough to be returned (docs/systems/omega.md O27)."""
         return bool(self.reason)
 
     def __len__(self) -> int:
@@ -412,7 +429,10 @@ class SearchResponse:
         return iter(self.results)
 
     def with_reinforcement(self, duration_ms: float) -> SearchResponse:
-        """Return the response with the stage that followed it in its trace. REQUIRES: nobody has it yet."""
+        """Add the reinforcement stage to the trace and return self.
+
+        REQUIRES: the response was not handed out yet.
+        """
         self._reinforcement_ms = duration_ms
         self._made.pop("trace", None)
         return self
@@ -420,12 +440,12 @@ class SearchResponse:
     def again(
         self, load: LoadMemories, *, now: float | None = None, answer: ResponseParts | None = None
     ) -> SearchResponse:
-        """Return the same answer in new results, whose memories are read when they are first touched.
+        """Return a copy with new results, whose memories are read on first access.
 
         Args:
             load: the store's loader.
-            now: the clock; None: the same.
-            answer: with another trace; None: this one's.
+            now: time of the search, seconds UTC; None: unchanged.
+            answer: parts with another trace; None: unchanged.
         """
         return SearchResponse(
             query=self.query,
@@ -442,10 +462,10 @@ class SearchResponse:
         )
 
     def load(self) -> None:
-        """Read the memories of results and nearest misses now, and not when one is first touched."""
+        """Read the memories of results and nearest misses now instead of on first access."""
         self._memories.load()
         if self.reason and self.nearest_misses:
-            self.nearest_misses[0]._memories_of.load()
+            self.nearest_misses[0]._memories.load()
 
     @property
     def ids(self) -> list[str]:
@@ -459,58 +479,57 @@ class SearchResponse:
 
     @property
     def texts(self) -> list[str | None]:
-        """Texts of the results, best first, one an id; None for a memory forgotten since the search.
+        """Texts of the results, best first, one per id; None for a memory forgotten since.
 
-        All are read by one statement when this or ``result.text`` is first touched, without the
-        cost of ``result.memory``, and are not read again: what is written later does not show. A
-        text comes from a verified row. Of what use and dream cycles change nothing is read.
+        One statement reads all texts on first access of this or ``result.text``, without the cost
+        of ``result.memory``. Later writes do not change them. Each text comes from a row whose
+        checksum was verified; the fields that use and dream cycles change are not read.
 
         Raises:
-            StoreCorrupt: the row of one is damaged; it is named, and the others can be read by
-                their ``result.text``.
+            StoreCorrupt: a row is damaged. The message names it; the other texts can be read by
+                ``result.text``.
         """
         return [self._memories.text(id) for id in self._ids]
 
     def table(self) -> DisplayTable:
-        """Return one row a result, best first.
+        """Return a table with one row per result, best first.
 
-        With explanations its columns are rank, id, each channel's rank and score, relevance, each
-        factor, score; without: rank, id, relevance, retention, score.
+        Columns: rank, id, relevance, retention, score. For an explained search: rank, id, each
+        channel's rank and score, relevance, each factor, score.
         """
-        from oneiros.display.tables import DisplayTable  # noqa: PLC0415 - for those who look
+        from oneiros.display.tables import DisplayTable  # noqa: PLC0415 - only for display
         from oneiros.explain.render import explanations_table  # noqa: PLC0415
 
-        told = [one for result in self.results if (one := result.explanation) is not None]
-        if told and len(told) == len(self.results):
-            return explanations_table(self.ids, told)
+        found = (result.explanation for result in self.results)
+        explanations = [explanation for explanation in found if explanation is not None]
+        if explanations and len(explanations) == len(self.results):
+            return explanations_table(self.ids, explanations)
         return DisplayTable(
             ("rank", "id", "relevance", "retention", "score"),
             tuple(
-                (rank, one.id, one.relevance_score, one.retention_score, one.score)
-                for rank, one in enumerate(self.results, start=1)
+                (rank, result.id, result.relevance_score, result.retention_score, result.score)
+                for rank, result in enumerate(self.results, start=1)
             ),
         )
 
     def _overview(self) -> DisplayTable:
-        """Return what people look for in each result, its id last."""
-        from oneiros.display.tables import DisplayTable  # noqa: PLC0415 - for those who look
+        """Return a table of rank, text, kind, date, score and id."""
+        from oneiros.display.tables import DisplayTable  # noqa: PLC0415 - only for display
 
         rows = (
-            (rank, *result._shown(), result.score, result.id)
+            (rank, *result._cells(), result.score, result.id)
             for rank, result in enumerate(self.results, start=1)
         )
         return DisplayTable(("rank", "text", "kind", "date", "score", "id"), tuple(rows))
 
     def _tables(self) -> list[DisplayTable]:
-        """Return the overview, and the figures where every result is explained."""
+        """Return the overview, and :meth:`table` if every result is explained."""
         if not self.results:
             return []
         is_explained = all(result.explanation is not None for result in self.results)
         return [self._overview(), *([self.table()] if is_explained else [])]
 
     def _headline(self) -> str:
-        from oneiros.display.escaping import shortened  # noqa: PLC0415 - for those who look
-
         count = f"{len(self.results)} result{'' if len(self.results) == 1 else 's'}"
         why = f": {self.reason}" if self.reason else ""
         return f"{count} for {shortened(repr(self.query), _QUERY)}, profile {self.profile}{why}"
@@ -523,7 +542,7 @@ class SearchResponse:
         return f"<SearchResponse: {self._headline()}{best}>"
 
     def _repr_html_(self) -> str:
-        from oneiros.display.tables import html_text  # noqa: PLC0415 - for notebooks
+        from oneiros.display.tables import html_text  # noqa: PLC0415 - only for notebooks
 
         tables = "".join(table._repr_html_() for table in self._tables())
         return f"<p>{html_text(self._headline())}</p>{tables}"
@@ -532,9 +551,7 @@ class SearchResponse:
 def _with_memories(
     results: Sequence[SearchResult], memories: ResultMemories
 ) -> tuple[SearchResult, ...]:
-    from copy import copy  # noqa: PLC0415 - for answers that are kept
-
     copies = tuple(map(copy, results))
-    for one in copies:
-        one._memories_of = memories
+    for result in copies:
+        result._memories = memories
     return copies

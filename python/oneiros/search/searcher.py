@@ -1,4 +1,4 @@
-"""Searches from their keywords to their responses: options, questions, one run each, reinforcement."""
+"""Searches from keywords to responses: options, requests, runs, reinforcement."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneiros.model.validation import is_scalar_array, texts
 from oneiros.runtime.threads import checked_threads
-from oneiros.search.cache import Kept
+from oneiros.search.cache import CachedResponse
 from oneiros.search.call import SearchCall
 from oneiros.search.options import SearchOptions
 from oneiros.search.pipeline import answer, answer_many
@@ -31,21 +31,21 @@ def search(
     keywords: SearchKeywords,
     method: Callable[..., object],
 ) -> SearchResponse:
-    """Answer one question; see :meth:`oneiros.Engine.search`.
+    """Search for one query; see :meth:`oneiros.Engine.search`.
 
     Args:
-        scope: of the engine, or a part of it.
-        query: the question.
-        k: at most so many results.
-        keywords: as the method was given them.
-        method: as the caller knows it, for messages.
+        scope: scope of the engine, or a part of it.
+        query: the query.
+        k: most results.
+        keywords: the keywords that the method received.
+        method: the called method, for messages.
     """
     watch = scope.shared.watch
     if watch is None:
         return _search(scope, query, k, keywords, method)
-    with watch.searching("search") as tell:
+    with watch.searching("search") as report:
         response = _search(scope, query, k, keywords, method)
-        tell([response])
+        report([response])
     return response
 
 
@@ -62,35 +62,35 @@ def _search(
     call.options.require_reinforcement(call.profile)
     rule = call.profile.cache
     if rule is None or call.options.now is not None or call.is_explained:
-        response, _ = _answered(call, query, embedding, scope)
-        return call.reinforced([response])[0]
-    load, recent = scope.loader, call.services.recent
+        response, _ = _run(call, query, embedding, scope)
+        return call.reinforce([response])[0]
+    load, cache = scope.loader, call.services.recent
     key, revision = call.key(query, embedding), call.services.sync.content_revision
-    kept = recent.get(key, revision=revision, now=call.now)
-    if kept is not None:
-        return call.reinforced([kept.again(call.now, started, load)])[0]
-    response, fell_short = _answered(call, query, embedding, scope)
-    if not fell_short:
-        # A copy: what the caller does to the results is not told to who asks next.
-        kept = Kept(response.again(load), rule.kept_for(response.confidence))
-        recent.put(key, kept, revision=revision, most=rule.most)
-    return call.reinforced([response])[0]
+    cached = cache.get(key, revision=revision, now=call.now)
+    if cached is not None:
+        return call.reinforce([cached.again(call.now, started, load)])[0]
+    response, is_incomplete = _run(call, query, embedding, scope)
+    if not is_incomplete:
+        # A copy: the caller may change its own results.
+        cached = CachedResponse(response.again(load), rule.kept_for(response.confidence))
+        cache.put(key, cached, revision=revision, most=rule.most)
+    return call.reinforce([response])[0]
 
 
-def _answered(
+def _run(
     call: SearchCall, query: str, embedding: npt.ArrayLike | None, scope: Scope
 ) -> tuple[SearchResponse, bool]:
-    """Search anew, part by part where the question has several.
+    """Run a search without the cache, a compound query part by part.
 
     Returns:
-        The answer; whether a reranker or an expander said less than it might next time.
+        The response, and whether :func:`_is_incomplete` holds for any part.
     """
-    questions, counts = call.questions([query], [embedding])
+    requests, counts = call.requests([query], [embedding])
     visible, load = call.visible(), scope.loader
     projections = call.services.projections
-    responses = [answer(question, projections, visible, load) for question in questions]
-    fell_short = any(map(_has_fallen_short, questions, responses))
-    return call.together([query], counts, questions, responses)[0], fell_short
+    responses = [answer(request, projections, visible, load) for request in requests]
+    is_incomplete = any(map(_is_incomplete, requests, responses))
+    return call.merge_parts([query], counts, requests, responses)[0], is_incomplete
 
 
 def search_many(
@@ -100,13 +100,13 @@ def search_many(
     keywords: BatchKeywords,
     method: Callable[..., object],
 ) -> list[SearchResponse]:
-    """Answer a batch of questions; see :meth:`oneiros.Engine.search_many`."""
+    """Search for a batch of queries; see :meth:`oneiros.Engine.search_many`."""
     watch = scope.shared.watch
     if watch is None:
         return _search_many(scope, queries, k, keywords, method)
-    with watch.searching("search_many") as tell:
+    with watch.searching("search_many") as report:
         responses = _search_many(scope, queries, k, keywords, method)
-        tell(responses)
+        report(responses)
     return responses
 
 
@@ -117,25 +117,26 @@ def _search_many(
     keywords: BatchKeywords,
     method: Callable[..., object],
 ) -> list[SearchResponse]:
-    asked = texts("queries", queries)
-    embeddings = _one_each(keywords.pop("embeddings", None), len(asked))
+    queries = texts("queries", queries)
+    embeddings = _checked_embeddings(keywords.pop("embeddings", None), len(queries))
     threads = checked_threads(keywords.pop("threads", None))
     call = SearchCall(scope, SearchOptions.checked(keywords, method), k)
     call.options.require_reinforcement(call.profile)
-    questions, counts = call.questions(asked, embeddings)
-    if not questions:
+    requests, counts = call.requests(queries, embeddings)
+    if not requests:
         return []
     responses = answer_many(
-        questions, call.services.projections, call.visible(), scope.loader, threads
+        requests, call.services.projections, call.visible(), scope.loader, threads
     )
-    return call.reinforced(call.together(asked, counts, questions, responses))
+    return call.reinforce(call.merge_parts(queries, counts, requests, responses))
 
 
-def _one_each(embeddings: Any, count: int) -> list[npt.ArrayLike | None]:
-    """Return the vectors of a batch, one a query, each perhaps None.
+def _checked_embeddings(embeddings: Any, count: int) -> list[npt.ArrayLike | None]:
+    """Return the vectors of a batch, one per query or None.
 
     Raises:
-        TypeError, ValueError: what is no such batch.
+        TypeError: not iterable.
+        ValueError: not ``count`` of them.
     """
     if embeddings is None:
         return [None] * count
@@ -149,12 +150,12 @@ def _one_each(embeddings: Any, count: int) -> list[npt.ArrayLike | None]:
     return vectors
 
 
-def _has_fallen_short(request: SearchRequest, response: SearchResponse) -> bool:
-    """Whether a reranker or an expander, where there is one, said less than it might next time.
+def _is_incomplete(request: SearchRequest, response: SearchResponse) -> bool:
+    """Return whether a reranker or expander failed or was too slow, so that it may do better later.
 
     Args:
-        request: one that was searched whole, or a part of a compound one.
-        response: the answer to it.
+        request: request of a query, or of a part of a compound query.
+        response: its response.
     """
     if request.expanded is not None and request.expanded.has_failed:
         return True

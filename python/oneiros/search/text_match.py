@@ -1,4 +1,7 @@
-"""What a query looks for in the texts of its candidates. Source: docs/systems/omega.md O3, O18, mnemosyne.md M8."""
+"""Matching of a query's words with the texts of candidates.
+
+Source: docs/systems/omega.md O3, O18; docs/systems/mnemosyne.md M8.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,16 @@ if TYPE_CHECKING:
     from oneiros.scoring.factor import Factor
     from oneiros.scoring.understanding import QueryWords
 
-__all__ = ["Sought"]
+__all__ = ["TextMatcher"]
 
 
-class Sought:
-    """The words of one query, and the texts they are sought in.
+class TextMatcher:
+    """The words of one query, and the texts to match them with.
 
     Args:
-        texts: of all memories. REQUIRES: they were read.
-        query: what the query says in words.
-        rule: the profile's, of which words count.
+        texts: texts of all memories. REQUIRES: they were read.
+        query: the query's text without the signs of its syntax.
+        rule: the profile's rule for the words that count.
     """
 
     def __init__(self, texts: MemoryTexts, query: str, rule: QueryWords | None = None) -> None:
@@ -40,19 +43,18 @@ class Sought:
         return list(map(normalised, self._words))
 
     def overlap_words(self, factors: Sequence[Factor]) -> tuple[list[str], list[str], int]:
-        """Return the words in canonical form, their stems, empty for none, and how many there are.
+        """Return the words in canonical form, their stems ("" if equal) and their count.
 
-        As the profile has it, each word counts once, and empty ones do not. The endings are those of
-        the factor "overlap". Source: docs/systems/omega.md O18.
+        Unless the profile counts repetitions, each word counts once and empty ones do not. The
+        endings are those of the factor "overlap". Source: docs/systems/omega.md O18.
         """
         forms = map(canonical, self._words)
         words = list(forms if self._counts_each else dict.fromkeys(filter(None, forms)))
-        own = [factor.suffixes for factor in factors if isinstance(factor, Overlap)]
-        suffixes = own[0] if own else Overlap().suffixes
-        cut = [stem_of(word, suffixes) for word in words]
-        stems = ["" if stem == word else stem for stem, word in zip(cut, words, strict=True)]
+        overlap = next((factor for factor in factors if isinstance(factor, Overlap)), None)
+        suffixes = (Overlap() if overlap is None else overlap).suffixes
+        stems = ["" if (stem := stem_of(word, suffixes)) == word else stem for word in words]
         return words, stems, len(words)
 
     def start(self, characters: int) -> str:
-        """Return the canonical form of the query cut to its first characters. O1."""
+        """Return the canonical form of the query's first characters. O1."""
         return canonical(self._query[:characters])

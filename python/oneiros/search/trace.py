@@ -1,9 +1,10 @@
-"""What every stage of a search did. ``print(response.trace)`` shows it as a table."""
+"""Search traces: counts, times and notes per stage. ``print(response.trace)`` shows a table."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oneiros.display.escaping import one_line
 from oneiros.runtime.dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -25,27 +26,37 @@ class StageTrace:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     note: str = ""
-    """Why the stage did less than it might have; empty when there is nothing to say."""
+    """Why the stage did less than it could have; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTrace:
-    """Every stage in the order it ran. Source: docs/systems/cognitive.md C15."""
+    """All stages of a search in the order they ran. Source: docs/systems/cognitive.md C15.
+
+    ``str()`` and notebooks show it as a table, with notes and duplicates below.
+
+    >>> import oneiros
+    >>> with oneiros.Engine(":memory:") as engine:
+    ...     id = engine.add("Ada likes coffee")
+    ...     trace = engine.search("coffee").trace
+    ...     trace.stages[0].name, trace.total_tokens
+    ('validity_filter', 0)
+    """
 
     stages: tuple[StageTrace, ...]
     total_ms: float
     notes: tuple[str, ...] = ()
     duplicates: tuple[Duplicate, ...] = ()
-    """What was left out for a better result it is like. Source: docs/systems/omega.md O26."""
+    """Results left out because they duplicate a better one. Source: docs/systems/omega.md O26."""
 
     @property
     def total_tokens(self) -> int:
-        """Tokens that language models used in all stages."""
+        """Tokens used by language models in all stages."""
         return sum(stage.prompt_tokens + stage.completion_tokens for stage in self.stages)
 
     def table(self) -> DisplayTable:
-        """Return one row a stage in the order they ran, and one for all of them together."""
-        from oneiros.display.tables import DisplayTable  # noqa: PLC0415 - for those who look
+        """Return a table with one row per stage in the order they ran, and a row of totals."""
+        from oneiros.display.tables import DisplayTable  # noqa: PLC0415 - only for display
 
         rows = [
             (
@@ -68,17 +79,15 @@ class SearchTrace:
         )
 
     def _below(self) -> list[str]:
-        """What is told below the table."""
-        from oneiros.display.escaping import one_line  # noqa: PLC0415 - for those who look
-
-        left = [f"left out: {one.id} is like {one.of}" for one in self.duplicates]
+        """Return the lines below the table."""
+        left = (f"left out: {pair.id} is like {pair.of}" for pair in self.duplicates)
         return [one_line(line) for line in (*self.notes, *left)]
 
     def __str__(self) -> str:
         return "\n".join((str(self.table()), *self._below()))
 
     def _repr_html_(self) -> str:
-        from oneiros.display.tables import html_text  # noqa: PLC0415 - for notebooks
+        from oneiros.display.tables import html_text  # noqa: PLC0415 - only for notebooks
 
         below = "".join(f"<p>{html_text(line)}</p>" for line in self._below())
         return self.table()._repr_html_() + below
@@ -86,8 +95,8 @@ class SearchTrace:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """A memory that was left out for a better one it is like."""
+    """A memory left out because it duplicates a better result."""
 
     id: str
     of: str
-    """The id of the better one."""
+    """The id of the better result."""

@@ -1,4 +1,4 @@
-"""The figures of a simulated life: a checkpoint a month, what is gone at the end, and tables of both."""
+"""Figures of a simulation: monthly checkpoints, removed memories, and tables of both."""
 
 from __future__ import annotations
 
@@ -34,64 +34,64 @@ __all__ = [
 
 
 DEFAULT_KIND: Final = Memory.from_record({"text": "any"}, now=0.0).kind
-"""Of a memory that names none."""
+"""Kind of a memory given without one."""
 
 TAKING_FIELDS: Final = ("deleted_at", "status", "tier")
-"""The fields by which a cycle takes a memory away."""
+"""Fields through which a cycle removes or archives a memory."""
 
 _COLD_TIERS: Final = ("cold", "stub")
 
 SET_ASIDE: Final = where(status="archived") | where(tier=list(_COLD_TIERS))
-"""What is kept, and not recalled unless asked for."""
+"""Memories that are kept, but not searched by default."""
 
 
 class Forgotten(NamedTuple):
-    """What is away of the memories of one kind."""
+    """Memories of one kind that are deleted or set aside."""
 
     kind: str
-    told: int
+    memories: int
     taken: Mapping[str, int]
-    """How many of them, by the rule that took them, and its reason where a rule has several."""
+    """Rule that removed them -> count. A rule with several reasons is followed by the reason."""
 
 
 class Takings:
-    """Notes which rule took a memory away, cycle by cycle."""
+    """Records which rule removed a memory, cycle by cycle."""
 
     def __init__(self) -> None:
         self._rules: dict[tuple[str, str], str] = {}
 
     def note(self, changes: Iterable[FieldChange]) -> None:
-        """Note the changes of a cycle to :data:`TAKING_FIELDS`; the last one counts."""
+        """Record a cycle's changes to :data:`TAKING_FIELDS`; the last change counts."""
         for change in changes:
-            # Of several reasons the first would have done.
+            # The first of several reasons was sufficient.
             reason = (change.reason or "").partition(",")[0]
             self._rules[change.field, change.id] = f"{change.rule} {reason}".strip()
 
     def by_kind(
         self, kinds: Mapping[str, str], memories: Iterable[Memory | None]
     ) -> Sequence[Forgotten]:
-        """Return what is away of each kind, those with the most memories first.
+        """Return the removed memories by kind, the most frequent kind first.
 
         Args:
-            kinds: of each memory told, by id.
-            memories: as they are now, in the same order; None where one is deleted.
+            kinds: memory id -> kind, for all memories added.
+            memories: their current state, in the same order; None if deleted.
         """
         taken: dict[str, Counter[str]] = {kind: Counter() for kind in kinds.values()}
         for (id, kind), memory in zip(kinds.items(), memories, strict=True):
             field = _taken_by(memory)
             if field is not None:
                 taken[kind][self._rules[field, id]] += 1
-        told = Counter(kinds.values())
-        return [Forgotten(kind, count, taken[kind]) for kind, count in told.most_common()]
+        counts = Counter(kinds.values())
+        return [Forgotten(kind, count, taken[kind]) for kind, count in counts.most_common()]
 
 
 def is_set_aside(memory: Memory) -> bool:
-    """Whether :data:`SET_ASIDE` holds for a memory."""
+    """Return whether a memory matches :data:`SET_ASIDE`."""
     return _taken_by(memory) is not None
 
 
 def _taken_by(memory: Memory | None) -> str | None:
-    """Return the field by which a memory is away; None where it is not."""
+    """Return the field through which a memory is removed; None if it is not."""
     if memory is None:
         return "deleted_at"
     if memory.status == "archived":
@@ -101,68 +101,66 @@ def _taken_by(memory: Memory | None) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayFigures:
-    """How a memory stands on one day."""
+    """The state of a memory on one day."""
 
     day: float
-    told: int
-    """Memories told so far."""
+    memories: int
+    """Memories added by sessions so far."""
     active: int
-    """Memories that are neither set aside nor deleted, superseded ones and those that dreams made
-    among them."""
+    """Memories neither set aside nor deleted, including superseded ones and dreams' own."""
     set_aside: int
-    """Those told that are archived, cold or cut to a stub: kept, and not recalled unless asked for."""
+    """Memories of sessions that are archived, cold or stubs: kept, but not searched by default."""
     deleted: int
-    """Those told that are soft-deleted."""
+    """Memories of sessions that are soft-deleted."""
     added: int
-    """Memories that dreams made."""
+    """Memories made by dreams."""
     questions: int
-    """About facts that are still relevant: ``World.still_relevant``."""
+    """Questions about facts that are still relevant: ``World.still_relevant``."""
     found: float
-    """recall@10: the share of them with a memory among the first ten that states what holds now."""
+    """recall@10: share of questions with a memory of the current value among the first ten."""
     misled: float
-    """The share in whose first ten an untrue memory of the fact stands above all that hold now."""
+    """Share of questions with an untrue memory of the fact ranked above all current ones."""
     untrue: float
-    """The share in whose first ten stands an untrue memory of the fact at all."""
+    """Share of questions with an untrue memory of the fact among the first ten."""
     p50_ms: float
-    """Median time of these searches, in milliseconds of the processor: what else the machine does
-    meanwhile is not in it."""
+    """Median processor time of these searches, in milliseconds, excluding other processes."""
     p99_ms: float
 
     @property
     def taken_away(self) -> float:
-        """The share of the memories told that are set aside or deleted."""
-        return (self.set_aside + self.deleted) / self.told if self.told else 0.0
+        """Share of the memories of sessions that are set aside or deleted."""
+        return (self.set_aside + self.deleted) / self.memories if self.memories else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """One profile's life in one world."""
+    """The simulation of one profile in one world."""
 
     profile: str
     seed: int
-    """Of the world."""
+    """Seed of the world."""
     is_dreaming: bool
     dreams: int
-    """Cycles that ran."""
+    """Number of cycles."""
     dream_seconds: float
-    """What they took by the machine's stopwatch."""
+    """Wall time of the cycles."""
     checkpoints: Sequence[DayFigures]
-    """At least one, the last at the end."""
+    """At least one; the last is at the end."""
     forgotten: Sequence[Forgotten]
-    """What is away at the end, a kind each, those with the most memories first."""
+    """Removed memories at the end by kind, the most frequent kind first."""
 
     @property
     def last(self) -> DayFigures:
-        """The checkpoint at the end."""
+        """The final checkpoint."""
         return self.checkpoints[-1]
 
     def over_time(self, figure: str) -> float:
-        """Return the mean of a figure over the checkpoints at which anything was asked; else NaN."""
-        asked = [getattr(one, figure) for one in self.checkpoints if one.questions]
-        return mean(asked) if asked else math.nan
+        """Return the mean of a figure over checkpoints with questions; NaN if there are none."""
+        values = [getattr(day, figure) for day in self.checkpoints if day.questions]
+        return mean(values) if values else math.nan
 
     def to_document(self) -> dict[str, object]:
-        """Return all of it as plain JSON values."""
+        """Return the course as plain JSON values."""
         return {
             "profile": self.profile,
             "seed": self.seed,
@@ -170,18 +168,18 @@ class Course:
             "dreams": self.dreams,
             "dream_seconds": self.dream_seconds,
             "checkpoints": [
-                {**asdict(one), "taken_away": one.taken_away} for one in self.checkpoints
+                {**asdict(day), "taken_away": day.taken_away} for day in self.checkpoints
             ],
-            "forgotten": [one._asdict() for one in self.forgotten],
+            "forgotten": [kind._asdict() for kind in self.forgotten],
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """One profile's lives, all dreaming or all awake, a world each."""
+    """Simulations of one profile in several worlds, all with or all without dreams."""
 
     courses: Sequence[Course]
-    """At least one, all of as many checkpoints."""
+    """At least one, all with the same number of checkpoints."""
 
     @property
     def profile(self) -> str:
@@ -190,28 +188,28 @@ class Lives:
 
     @property
     def is_dreaming(self) -> bool:
-        """Whether they dream."""
+        """Whether cycles ran."""
         return self.courses[0].is_dreaming
 
     def at_the_end(self, figure: str) -> float:
-        """Return the mean of a figure of the last checkpoints."""
-        return mean(getattr(one.last, figure) for one in self.courses)
+        """Return the mean of a figure over the last checkpoints."""
+        return mean(getattr(course.last, figure) for course in self.courses)
 
     def over_time(self, figure: str) -> float:
-        """Return the mean of what :meth:`Course.over_time` gives; NaN where one has nothing."""
-        return mean(one.over_time(figure) for one in self.courses)
+        """Return the mean of :meth:`Course.over_time`; NaN if it is NaN for one."""
+        return mean(course.over_time(figure) for course in self.courses)
 
     def by_day(self, figure: str) -> list[tuple[float, float]]:
-        """Return the mean of a figure by day, a pair a checkpoint."""
-        moments = zip(*(one.checkpoints for one in self.courses), strict=True)
+        """Return pairs of day and mean of a figure, one per checkpoint."""
+        moments = zip(*(course.checkpoints for course in self.courses), strict=True)
         return [
-            (mean(one.day for one in moment), mean(getattr(one, figure) for one in moment))
+            (mean(each.day for each in moment), mean(getattr(each, figure) for each in moment))
             for moment in moments
         ]
 
 
 def grouped(courses: Iterable[Course]) -> list[Lives]:
-    """Return the lives of each profile, with dreams and without apart, in their order."""
+    """Group courses by profile and by whether they dream, in order of appearance."""
     found: dict[tuple[str, bool], list[Course]] = {}
     for course in courses:
         found.setdefault((course.profile, course.is_dreaming), []).append(course)
@@ -224,7 +222,7 @@ _HEADS: Final = (
 )
 
 _MOST_KINDS: Final = 7
-"""Kinds with a column of their own; the others share one."""
+"""Number of kinds with their own column; the others share one."""
 
 _OTHERS: Final = "other"
 
@@ -235,28 +233,28 @@ class Told(NamedTuple):
     title: str
     heads: tuple[str, ...]
     rows: list[tuple[str, ...]]
-    """Of as many cells as there are heads; the first ``names`` of them are no numbers."""
+    """Each as long as ``heads``; the first ``names`` cells are text, the others numbers."""
     names: int
 
 
 def fared(lives: Sequence[Lives], title: str) -> Told:
-    """Return a row for each of the lives: how things stand at the end, and shares over the months.
+    """Return a table with a row per entry: state at the end, and shares averaged over the months.
 
     Args:
-        lives: means over their worlds are told.
-        title: of the table.
+        lives: each row is the mean over its worlds.
+        title: title of the table.
     """
     rows = []
-    for one in lives:
-        counts = (one.at_the_end(name) for name in ("active", "set_aside", "deleted"))
-        shares = (one.over_time(name) for name in ("found", "misled", "untrue"))
-        times = (one.at_the_end(name) for name in ("p50_ms", "p99_ms"))
+    for life in lives:
+        counts = (life.at_the_end(name) for name in ("active", "set_aside", "deleted"))
+        shares = (life.over_time(name) for name in ("found", "misled", "untrue"))
+        times = (life.at_the_end(name) for name in ("p50_ms", "p99_ms"))
         rows.append(
             (
-                one.profile,
-                str(one.courses[0].dreams) if one.is_dreaming else "-",
+                life.profile,
+                str(life.courses[0].dreams) if life.is_dreaming else "-",
                 *(f"{count:.0f}" for count in counts),
-                f"{one.at_the_end('taken_away'):.1%}",
+                f"{life.at_the_end('taken_away'):.1%}",
                 *("-" if math.isnan(share) else f"{share:.3f}" for share in shares),
                 *(f"{milliseconds:.2f}" for milliseconds in times),
             )
@@ -265,39 +263,44 @@ def fared(lives: Sequence[Lives], title: str) -> Told:
 
 
 def forgot(lives: Sequence[Lives]) -> Told | None:
-    """Return what dreams took away: a row a rule, a column a kind; None where nobody dreamt.
+    """Return a table of removals by dreams: a row per rule, a column per kind; None without dreams.
 
-    A share is of the memories told of that kind.
+    Each share refers to the memories of that kind.
 
     Args:
-        lives: those awake are left out.
+        lives: those without dreams are ignored.
     """
-    dreaming = [one for one in lives if one.is_dreaming]
+    dreaming = [life for life in lives if life.is_dreaming]
     if not dreaming:
         return None
-    told: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for course in dreaming[0].courses:
-        told.update({one.kind: one.told for one in course.forgotten})
-    kinds = [kind for kind, _ in told.most_common(_MOST_KINDS)]
-    heads = ("profile", "rule", "all", *kinds, *([_OTHERS] if len(told) > len(kinds) else []))
-    rows = [row for one in dreaming for row in _rows_of(one, told, heads[3:])]
+        totals.update({each.kind: each.memories for each in course.forgotten})
+    kinds = [kind for kind, _ in totals.most_common(_MOST_KINDS)]
+    heads = ("profile", "rule", "all", *kinds, *([_OTHERS] if len(totals) > len(kinds) else []))
+    rows = [row for life in dreaming for row in _rows_of(life, totals, heads[3:])]
     return Told("Away at the end, of each kind, by rule", heads, rows, 2)
 
 
-def _rows_of(lives: Lives, told: Counter[str], columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield a profile's rows: by all rules, then by each, that which took the most first."""
+def _rows_of(
+    lives: Lives, kinds: Counter[str], columns: Sequence[str]
+) -> Iterator[tuple[str, ...]]:
+    """Yield a profile's rows: the sum of all rules, then each rule, the largest first."""
     totals: Counter[str] = Counter()
     taken: dict[str, Counter[str]] = {}
-    for kind, count in told.items():
+    for kind, count in kinds.items():
         totals[kind if kind in columns else _OTHERS] += count
     for course in lives.courses:
-        for one in course.forgotten:
-            for rule, count in one.taken.items():
+        for each in course.forgotten:
+            for rule, count in each.taken.items():
                 of_rule = taken.setdefault(rule, Counter())
-                of_rule[one.kind if one.kind in columns else _OTHERS] += count
-    by_rule = sorted(taken.items(), key=lambda held: (-held[1].total(), held[0]))
+                of_rule[each.kind if each.kind in columns else _OTHERS] += count
+    by_rule = sorted(taken.items(), key=lambda item: (-item[1].total(), item[0]))
     of_all: Counter[str] = sum(taken.values(), Counter())
     for place, (rule, counts) in enumerate([("all", of_all), *by_rule]):
-        shares = (counts.total() / totals.total(), *(counts[one] / totals[one] for one in columns))
+        shares = (
+            counts.total() / totals.total(),
+            *(counts[kind] / totals[kind] for kind in columns),
+        )
         name = lives.profile if place == 0 else ""
         yield (name, rule, *(f"{share:.0%}" if share else "-" for share in shares))

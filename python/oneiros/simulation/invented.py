@@ -1,4 +1,4 @@
-"""A script from templates: facts stated, changed, repeated and contradicted between much chatter."""
+"""Scripts generated from templates: facts stated, changed, repeated, contradicted, amid chatter."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ __all__ = [
 
 
 class KindTemplate(NamedTuple):
-    """How facts of one kind sound; ``{subject}``, ``{what}`` and ``{value}`` are filled in."""
+    """Sentences for facts of one kind; ``{subject}``, ``{what}`` and ``{value}`` are filled in."""
 
     share: float
-    """Of all facts; they add up to 1."""
-    told: str
-    changed: tuple[str, ...]
-    asked: tuple[str, ...]
+    """Share of all facts; the shares add up to 1."""
+    statement: str
+    changes: tuple[str, ...]
+    questions: tuple[str, ...]
     whats: tuple[str, ...]
     values: tuple[str, ...]
 
@@ -154,7 +154,7 @@ CHATTER: Final = (
     ("config", 3, "Set the log level of {subject} to debug for {number} minutes, and back."),
     ("reference", 2, "{person} sent {number} links about {subject}."),
 )
-"""Kind, weight and text of what nobody asks about again."""
+"""Kind, weight and text of memories without questions."""
 
 PEOPLE: Final = (
     *("Ada", "Grace", "Linus", "Barbara", "Edsger", "Radia", "Donald", "Margaret", "Alan", "Lynn"),
@@ -178,14 +178,14 @@ _CORRECTED_AFTER: Final = (10, 60)
 
 
 @dataclass(slots=True)
-class _Told:
-    """A fact as it stands."""
+class _Fact:
+    """The current state of a fact."""
 
     kind: str
     subject: str
     what: str
     values: list[str]
-    """The values told, the last one holds."""
+    """Stated values; the last one is current."""
     denied: list[str] = field(default_factory=list)
     """Values of contradictions."""
     last_text: str = ""
@@ -193,31 +193,31 @@ class _Told:
 
 @dataclass(slots=True)
 class _Author:
-    """Writes one line after the other."""
+    """Writes a script line by line."""
 
     workload: Workload
     random: Random
     subjects: list[str]
-    facts: list[_Told] = field(default_factory=list)
+    facts: list[_Fact] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
     corrections: list[tuple[int, int]] = field(default_factory=list)
-    """Line and fact of those that are due, as a heap."""
-    taken: set[tuple[str, str, str]] = field(default_factory=set)
+    """Due line and fact of pending corrections, as a heap."""
+    used: set[tuple[str, str, str]] = field(default_factory=set)
 
     def write(self) -> None:
         """Write the next line."""
         if self.corrections and self.corrections[0][0] <= len(self.lines):
             self._correct(heapq.heappop(self.corrections)[1])
             return
-        asked = self.workload
-        chance = self.random.random() - asked.chatter
-        if chance < 0.0 or (chance < asked.changes and not self.facts):
+        workload = self.workload
+        chance = self.random.random() - workload.chatter
+        if chance < 0.0 or (chance < workload.changes and not self.facts):
             self._chat()
-        elif chance < asked.revisions:
+        elif chance < workload.revisions:
             self._revise(self.random.randrange(len(self.facts)))
-        elif chance < asked.revisions + asked.repeats:
+        elif chance < workload.revisions + workload.repeats:
             self._repeat(self.random.randrange(len(self.facts)))
-        elif chance < asked.changes:
+        elif chance < workload.changes:
             self._contradict(self.random.randrange(len(self.facts)))
         else:
             self._tell()
@@ -225,21 +225,22 @@ class _Author:
     def _tell(self) -> None:
         kinds = list(KINDS)
         while True:
-            kind = self.random.choices(kinds, [one.share for one in KINDS.values()])[0]
+            kind = self.random.choices(kinds, [template.share for template in KINDS.values()])[0]
             subject = self.random.choice(self.subjects)
             what = self.random.choice(KINDS[kind].whats)
-            if (kind, subject, what) not in self.taken:
+            if (kind, subject, what) not in self.used:
                 break
-        self.taken.add((kind, subject, what))
+        self.used.add((kind, subject, what))
         value = self.random.choice(KINDS[kind].values)
-        self.facts.append(_Told(kind, subject, what, [value]))
-        self._say(len(self.facts) - 1, self._filled(KINDS[kind].told, self.facts[-1], value), 0)
+        self.facts.append(_Fact(kind, subject, what, [value]))
+        text = self._filled(KINDS[kind].statement, self.facts[-1], value)
+        self._say(len(self.facts) - 1, text, 0)
 
     def _revise(self, number: int) -> None:
         fact = self.facts[number]
         value = self._another(fact)
         fact.values.append(value)
-        text = self._filled(self.random.choice(KINDS[fact.kind].changed), fact, value)
+        text = self._filled(self.random.choice(KINDS[fact.kind].changes), fact, value)
         self._say(number, text, len(fact.values) - 1)
 
     def _repeat(self, number: int) -> None:
@@ -250,14 +251,14 @@ class _Author:
         fact = self.facts[number]
         doubt = DOUBT.format(person=self.random.choice(PEOPLE))
         fact.denied.append(self._another(fact))
-        text = doubt + self._filled(KINDS[fact.kind].told, fact, fact.denied[-1])
+        text = doubt + self._filled(KINDS[fact.kind].statement, fact, fact.denied[-1])
         due = len(self.lines) + self.random.randint(*_CORRECTED_AFTER)
         heapq.heappush(self.corrections, (due, number))
         self._say(number, text, NEVER_TRUE)
 
     def _correct(self, number: int) -> None:
         fact = self.facts[number]
-        text = CORRECTION + self._filled(KINDS[fact.kind].told, fact, fact.values[-1])
+        text = CORRECTION + self._filled(KINDS[fact.kind].statement, fact, fact.values[-1])
         self._say(number, text, len(fact.values) - 1)
 
     def _chat(self) -> None:
@@ -274,38 +275,38 @@ class _Author:
         record = {"text": text, "kind": fact.kind, "topic": fact.subject}
         self.lines.append(Line(record, number, version))
 
-    def _another(self, fact: _Told) -> str:
-        """Return a value that was not said of the fact; where all were, one that does not hold."""
-        said = {*fact.values, *fact.denied}
+    def _another(self, fact: _Fact) -> str:
+        """Return a value not yet used for the fact, or else one that is not current."""
+        used = {*fact.values, *fact.denied}
         values = KINDS[fact.kind].values
-        others = [value for value in values if value not in said]
+        others = [value for value in values if value not in used]
         return self.random.choice(others or [value for value in values if value != fact.values[-1]])
 
-    def _filled(self, text: str, fact: _Told, value: str) -> str:
+    def _filled(self, text: str, fact: _Fact, value: str) -> str:
         return text.format(subject=fact.subject, what=fact.what, value=value)
 
 
 def invent(workload: Workload, random: Random) -> Script:
-    """Return a script of ``workload.memories`` lines in the shares that the workload says.
+    """Generate a script of ``workload.memories`` lines, in the workload's shares.
 
-    Subjects are as many as give each some eight facts, so that a question has neighbours with the
-    same subject, and with the same words about other subjects. A line's record holds text, kind and
-    topic (the subject): nothing in it tells what will be asked about.
+    There are about eight facts per subject, so that a question has neighbours with the same
+    subject, and with the same words about other subjects. A record contains text, kind and topic
+    (the subject); nothing in it reveals the questions.
 
     Args:
-        workload: how many lines, and the share of each sort.
-        random: what chance decides.
+        workload: number of lines, and the shares of their sorts.
+        random: random generator.
     """
     expected = workload.memories * (1.0 - workload.chatter)
     subjects = _subjects(max(4, round(expected / _FACTS_OF_A_SUBJECT)), random)
     author = _Author(workload, random, subjects)
     for _ in range(workload.memories):
         author.write()
-    return Script(author.lines, [_fact(told) for told in author.facts])
+    return Script(author.lines, [_script_fact(fact) for fact in author.facts])
 
 
 def _subjects(count: int, random: Random) -> list[str]:
-    """Return so many names; numbered from the second time round."""
+    """Return ``count`` names; repeated names are numbered from 2."""
     names = [f"{adjective} {noun}" for adjective, noun in product(ADJECTIVES, NOUNS)]
     random.shuffle(names)
     rounds, rest = divmod(count, len(names))
@@ -313,7 +314,7 @@ def _subjects(count: int, random: Random) -> list[str]:
     return [*names, *numbered][:count] if rounds else names[:rest]
 
 
-def _fact(told: _Told) -> Fact:
-    asked = KINDS[told.kind].asked
-    texts = (text.format(subject=told.subject, what=told.what) for text in asked)
-    return Fact(told.kind, tuple(Phrase(text) for text in texts))
+def _script_fact(fact: _Fact) -> Fact:
+    questions = KINDS[fact.kind].questions
+    texts = (text.format(subject=fact.subject, what=fact.what) for text in questions)
+    return Fact(fact.kind, tuple(Phrase(text) for text in texts))

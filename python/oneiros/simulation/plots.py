@@ -1,4 +1,4 @@
-"""Simulated lives as plots and as one HTML page. Needs ``oneiros[plots]``."""
+"""Plots of simulations, and an HTML page with them. Needs ``oneiros[plots]``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["FORMATS", "drawn", "page", "require_matplotlib"]
 FORMATS: Final = ("svg", "png")
 
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Okabe and Ito's, which people tell apart who do not see all colours."""
+"""Okabe and Ito's palette, which is distinguishable with colour blindness."""
 
 _MARKS: Final = "osD^vPX"
 
@@ -27,7 +27,7 @@ _MARKS: Final = "osD^vPX"
 class _Panel(NamedTuple):
     title: str
     figure: str
-    """Of a checkpoint."""
+    """A figure of a checkpoint."""
     scale: float
     from_zero: bool
 
@@ -41,7 +41,7 @@ _PANELS: Final = (
 
 
 def require_matplotlib() -> None:
-    """Raise now what :func:`drawn` would raise after lives that took their time.
+    """Check for matplotlib before a long simulation instead of after it, in :func:`drawn`.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -50,11 +50,11 @@ def require_matplotlib() -> None:
 
 
 def drawn(lives: Sequence[Lives], format: str = "svg") -> bytes:
-    """Return the panels as a picture: a line for each of the lives, dashed where nobody dreamt.
+    """Draw the panels as one picture, with a line per entry, dashed without dreams.
 
-    A profile has one colour and one mark in all panels. The ground is white, so that the picture can
-    be read on a dark page, too. An SVG holds its letters as outlines, refers to nothing outside, and
-    has the same bytes for the same lives.
+    A profile has the same colour and mark in all panels. The background is white, so that the
+    picture is readable on a dark page. An SVG has its letters as outlines, refers to nothing
+    external, and is byte-identical for identical input.
 
     Args:
         lives: at least one.
@@ -89,21 +89,21 @@ def drawn(lives: Sequence[Lives], format: str = "svg") -> bytes:
 
 
 def _draw(axis: Any, panel: _Panel, lives: Sequence[Lives]) -> None:
-    profiles = list(dict.fromkeys(one.profile for one in lives))
-    for one in lives:
-        place = profiles.index(one.profile)
-        days, values = zip(*one.by_day(panel.figure), strict=True)
+    profiles = list(dict.fromkeys(life.profile for life in lives))
+    for life in lives:
+        place = profiles.index(life.profile)
+        days, values = zip(*life.by_day(panel.figure), strict=True)
         axis.plot(
             days,
             [panel.scale * value for value in values],
             color=_COLOURS[place % len(_COLOURS)],
             marker=_MARKS[place % len(_MARKS)],
             markersize=4.0,
-            fillstyle="full" if one.is_dreaming else "none",
-            linestyle="-" if one.is_dreaming else "--",
-            linewidth=1.6 if one.is_dreaming else 0.9,
+            fillstyle="full" if life.is_dreaming else "none",
+            linestyle="-" if life.is_dreaming else "--",
+            linewidth=1.6 if life.is_dreaming else 0.9,
             zorder=3.0 - place / len(profiles),
-            label=one.profile if one.is_dreaming else f"{one.profile}, without dreams",
+            label=life.profile if life.is_dreaming else f"{life.profile}, without dreams",
         )
     axis.set_title(panel.title, loc="left", fontsize=10)
     axis.set_xlim(left=0.0)
@@ -114,12 +114,12 @@ def _draw(axis: Any, panel: _Panel, lives: Sequence[Lives]) -> None:
 
 
 def page(lives: Sequence[Lives], tables: Sequence[Told], title: str) -> str:
-    """Return a page in HTML that loads nothing.
+    """Return a self-contained HTML page with the picture and tables.
 
     Args:
-        lives: at least one, drawn.
-        tables: below the picture, in their order.
-        title: of the page.
+        lives: at least one; plotted.
+        tables: shown below the picture, in this order.
+        title: title of the page.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -133,6 +133,6 @@ def page(lives: Sequence[Lives], tables: Sequence[Told], title: str) -> str:
     )
 
 
-def _section(told: Told) -> Html:
-    table = cells(told.heads, told.rows, numbers=told.heads[told.names :])
-    return element("section", element("h2", told.title), table)
+def _section(table: Told) -> Html:
+    body = cells(table.heads, table.rows, numbers=table.heads[table.names :])
+    return element("section", element("h2", table.title), body)

@@ -1,4 +1,4 @@
-"""A world run on an engine: memories added, queried, dreamt about and measured, on the virtual clock."""
+"""Running a world on an engine with the virtual clock: add, search, dream, measure."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ __all__ = ["BEGINNING", "DEPTH", "SHORTEST_DAYS", "HashedGrams", "simulate", "st
 
 
 _WORD_WEIGHT: Final = 2.0
-"""What a word counts beside one of its trigrams."""
+"""Weight of a word relative to one of its trigrams."""
 
 
 class HashedGrams:
-    """Adds up a signed unit for each word and each trigram of a text, where its CRC-32 says.
+    """An embedder that hashes words and trigrams, by CRC-32, to signed units of a vector.
 
-    The same text has the same vector everywhere and always; texts are near where they share words,
-    or parts of words. Stands in for a model, of whose sense for meaning it has nothing.
+    Deterministic on every machine. Texts are similar if they share words or parts of words. Stands
+    in for a model, but does not capture meaning.
 
     Args:
-        dimension: of the vectors, >= 1; the default is that of the demo's.
+        dimension: dimension of the vectors, >= 1; default: that of the demo's vectors.
     """
 
     def __init__(self, dimension: int = 384) -> None:
@@ -56,11 +56,11 @@ class HashedGrams:
 
     @property
     def name(self) -> str:
-        """What the store records."""
+        """The name recorded in the store."""
         return f"hashed-grams-{self._dimension}"
 
     def __call__(self, texts: list[str]) -> npt.NDArray[np.float32]:
-        """Return one vector a text, shape (n, dimension), not of unit length."""
+        """Return one vector per text, shape (n, dimension), not normalised."""
         vectors = np.zeros((len(texts), self._dimension), np.float32)
         for vector, text in zip(vectors, texts, strict=True):
             for word in text.lower().split():
@@ -69,7 +69,7 @@ class HashedGrams:
         return vectors
 
     def _hashed(self, word: str) -> tuple[list[int], list[float]]:
-        """Return where a word counts, and how much."""
+        """Return a word's positions in the vector and their values."""
         bare = word.strip(".,:;!?'\"")
         edged = f"^{bare}$"
         grams = [edged[first : first + 3] for first in range(len(edged) - 2)]
@@ -86,16 +86,16 @@ if TYPE_CHECKING:
 
 
 BEGINNING: Final = 1_735_689_600.0
-"""When a simulated life begins: 2025-01-01T00:00:00Z."""
+"""Start of a simulation: 2025-01-01T00:00:00Z."""
 
 DEPTH: Final = 10
-"""Results looked at by a probe."""
+"""Number of results checked per probe."""
 
-_ASKED_DEPTH: Final = 5
-"""Results that a session asks for, and uses."""
+_SESSION_DEPTH: Final = 5
+"""Number of results that a session requests and uses."""
 
 SHORTEST_DAYS: Final = 0.01
-"""Between two cycles."""
+"""Minimum number of days between two cycles."""
 
 _DAY: Final = 86_400.0
 _MONTH_DAYS: Final = 365.0 / 12.0
@@ -109,32 +109,32 @@ def simulate(
     embedder: Embedder | None = None,
     advance: Advance | None = None,
 ) -> Course:
-    """Run a world under one profile, and measure it month by month.
+    """Run a world under one profile and measure it every month.
 
-    All times are the virtual clock's, from :data:`BEGINNING` on; the machine's is looked at for what
-    searches and cycles take alone. What sessions ask counts as use (five results each); what is measured does not:
-    probes see what they see, and leave no trace.
+    All times are those of the virtual clock, from :data:`BEGINNING` on; only the latencies of
+    searches and cycles are real. Searches of sessions count as accesses (five results each).
+    Measurements do not: they leave no trace.
 
     Args:
-        world: what happens.
-        profile: ranks, and dreams, by name or as a ``Profile``.
-        dream_every_days: days between two cycles, >= 0.01; None: never.
-        embedder: of memories and questions without a vector; None: :class:`HashedGrams`.
+        world: the events.
+        profile: a name or a ``Profile``; determines ranking and dreams.
+        dream_every_days: days between two cycles, >= 0.01; None: no cycles.
+        embedder: for memories and questions without a vector; None: :class:`HashedGrams`.
         advance: called with 1 after each of :func:`step_count` steps.
 
     Returns:
-        The same for the same arguments, latencies apart.
+        The course; identical for identical arguments, except for latencies.
 
     Raises:
-        ValueError, TypeError: an argument breaks its rule.
+        ValueError, TypeError: an invalid argument.
     """
     steps = _steps(world, dream_every_days)
     clock = VirtualClock(BEGINNING)
     chosen = HashedGrams() if embedder is None else embedder
     with Engine(
         ":memory:", profile=profile, embedder=chosen, clock=clock, vector_index="flat"
-    ) as mind:
-        life = _Life(mind, clock, world, chosen)
+    ) as engine:
+        life = _Life(engine, clock, world, chosen)
         for at, step in steps:
             life.live_until(at)
             if step == "dream":
@@ -146,7 +146,7 @@ def simulate(
             if advance is not None:
                 advance(1)
         return Course(
-            profile=mind.stats()["profile"],
+            profile=engine.stats()["profile"],
             seed=world.seed,
             is_dreaming=dream_every_days is not None,
             dreams=life.dreams,
@@ -157,12 +157,12 @@ def simulate(
 
 
 def step_count(world: World, dream_every_days: float | None) -> int:
-    """Return how often :func:`simulate` says that it advanced."""
+    """Return the number of steps for which :func:`simulate` calls ``advance``."""
     return len(_steps(world, dream_every_days))
 
 
 def _steps(world: World, dream_every_days: float | None) -> list[tuple[float, str]]:
-    """Return what happens by its time in days: a session's place, "dream", then "measure"."""
+    """Return pairs of time in days and step: a session's index, "dream" or "measure"."""
     steps = [
         (session.at, 0, str(place))
         for place, session in enumerate(world.sessions)
@@ -174,59 +174,59 @@ def _steps(world: World, dream_every_days: float | None) -> list[tuple[float, st
         steps += [(turn * dream_every_days, 1, "dream") for turn in range(1, count + 1)]
     months = max(1, round(world.days / _MONTH_DAYS))
     steps += [(world.days * turn / months, 2, "measure") for turn in range(1, months + 1)]
-    return [(at, step) for at, _, step in sorted(steps, key=lambda one: one[:2])]
+    return [(at, step) for at, _, step in sorted(steps, key=lambda each: each[:2])]
 
 
 @dataclass(slots=True)
 class _Life:
-    """An engine, and what is true beside it."""
+    """An engine, with the facts that are true at the same time."""
 
-    mind: Engine
+    engine: Engine
     clock: VirtualClock
     world: World
     embedder: Embedder
     standing: FactStanding = field(default_factory=FactStanding)
-    told: dict[str, str] = field(default_factory=dict)
-    """The kind of each memory told, by id."""
+    kinds: dict[str, str] = field(default_factory=dict)
+    """Memory id -> kind, for all memories of sessions."""
     made: list[str] = field(default_factory=list)
-    """The ids of what dreams made."""
+    """Ids of memories made by dreams."""
     takings: Takings = field(default_factory=Takings)
     dreams: int = 0
     dream_seconds: float = 0.0
     checkpoints: list[DayFigures] = field(default_factory=list)
 
     def live_until(self, day: float) -> None:
-        """Move the clock to a day, and never back: what overlaps comes one after the other."""
+        """Move the clock forward to a day; never back, since sessions may overlap."""
         self.clock.advance(max(0.0, BEGINNING + day * _DAY - self.clock()))
 
     def sit(self, session: Session) -> None:
-        """Ask what a session asks, then tell what it tells."""
-        for asked in session.asked:
-            self.live_until(asked.at)
-            phrase = self.world.facts[asked.fact].phrases[asked.phrase]
-            self.mind.search(
-                phrase.text, _ASKED_DEPTH, session=session.name, embedding=phrase.vector
+        """Run a session's queries, then add its memories."""
+        for query in session.asked:
+            self.live_until(query.at)
+            phrase = self.world.facts[query.fact].phrases[query.phrase]
+            self.engine.search(
+                phrase.text, _SESSION_DEPTH, session=session.name, embedding=phrase.vector
             )
         if not session.tellings:
             return
         self.live_until(session.ends)
-        records = [{**one.record, "session": session.name} for one in session.tellings]
-        self.mind.add_many(records)
+        records = [{**telling.record, "session": session.name} for telling in session.tellings]
+        self.engine.add_many(records)
         for telling in session.tellings:
-            self.told[telling.record["id"]] = telling.record.get("kind", DEFAULT_KIND)
+            self.kinds[telling.record["id"]] = telling.record.get("kind", DEFAULT_KIND)
             self.standing.tell(telling)
             for old in telling.supersedes:
                 self._supersede(old, telling.record["id"])
 
     def _supersede(self, old: str, new: str) -> None:
-        """Mark a memory as superseded, unless a dream took it away: who looks for it finds none."""
-        if self.mind.get_many([old])[0] is not None:
-            self.mind.supersede(old, new)
+        """Mark a memory as superseded, unless a dream deleted it."""
+        if self.engine.get_many([old])[0] is not None:
+            self.engine.supersede(old, new)
 
     def dream(self) -> None:
         """Run one cycle."""
         started = perf_counter()
-        plan = self.mind.dream(dry_run=True)
+        plan = self.engine.dream(dry_run=True)
         plan.apply()
         self.dream_seconds += perf_counter() - started
         self.dreams += 1
@@ -234,53 +234,53 @@ class _Life:
         self.made += [change.id for change in plan.changes(["memory"])]
 
     def forgotten(self) -> Sequence[Forgotten]:
-        """Return what is away now, kind by kind."""
-        return self.takings.by_kind(self.told, self.mind.get_many(list(self.told)))
+        """Return the memories that are currently removed, by kind."""
+        return self.takings.by_kind(self.kinds, self.engine.get_many(list(self.kinds)))
 
     def measure(self) -> None:
-        """Ask about every fact that is still relevant, and note how things stand."""
+        """Search for every fact that is still relevant, and append a checkpoint."""
         day = (self.clock() - BEGINNING) / _DAY
         probes = self.world.still_relevant(day)
-        asked = [self._probed(probe) for probe in probes]
-        outcomes = [outcome for outcome, _ in asked]
-        milliseconds = [1e3 * seconds for _, seconds in asked] or [0.0]
-        live, set_aside = len(self.mind), self.mind.count(SET_ASIDE)
-        made = [one for one in self.mind.get_many(self.made) if one is not None]
+        probed = [self._probed(probe) for probe in probes]
+        outcomes = [outcome for outcome, _ in probed]
+        milliseconds = [1e3 * seconds for _, seconds in probed] or [0.0]
+        live, set_aside = len(self.engine), self.engine.count(SET_ASIDE)
+        made = [memory for memory in self.engine.get_many(self.made) if memory is not None]
         self.checkpoints.append(
             DayFigures(
                 day=day,
-                told=len(self.told),
+                memories=len(self.kinds),
                 active=live - set_aside,
                 set_aside=set_aside - sum(map(is_set_aside, made)),
-                deleted=len(self.told) - (live - len(made)),
+                deleted=len(self.kinds) - (live - len(made)),
                 added=len(self.made),
                 questions=len(probes),
-                found=_share([one.found for one in outcomes]),
-                misled=_share([one.misled for one in outcomes]),
-                untrue=_share([one.untrue for one in outcomes]),
+                found=_share([outcome.found for outcome in outcomes]),
+                misled=_share([outcome.misled for outcome in outcomes]),
+                untrue=_share([outcome.untrue for outcome in outcomes]),
                 p50_ms=float(np.percentile(milliseconds, 50.0)),
                 p99_ms=float(np.percentile(milliseconds, 99.0)),
             )
         )
 
     def _probed(self, probe: Probe) -> tuple[Outcome, float]:
-        """Return what came of a question that leaves no trace, and the seconds that it took."""
+        """Return the outcome of a search that leaves no trace, and its processor seconds."""
         phrase = probe.phrase
         started = thread_time()
-        response = self.mind.search(
+        response = self.engine.search(
             phrase.text, DEPTH, embedding=phrase.vector, now=self.clock(), reinforce=False
         )
         seconds = thread_time() - started
         current, untrue = self.standing.current(probe.fact), self.standing.untrue(probe.fact)
         shown = []
-        for one in response.results:
-            is_made = one.id not in self.told
-            # A text is read from the store: only where it can tell something.
-            is_read = is_made or one.id in current or one.id in untrue
-            shown.append(Shown(one.id, one.memory.text if is_read else "", is_made))
+        for hit in response.results:
+            is_made = hit.id not in self.kinds
+            # Reading a text from the store is slow: do it only where the judgement needs it.
+            is_read = is_made or hit.id in current or hit.id in untrue
+            shown.append(Shown(hit.id, hit.memory.text if is_read else "", is_made))
         return judged(shown, current, untrue), seconds
 
 
 def _share(claims: Sequence[bool]) -> float:
-    """Return the share of claims that hold; 0 of none."""
+    """Return the share of true values; 0 if there are none."""
     return sum(claims) / len(claims) if claims else 0.0

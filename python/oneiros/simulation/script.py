@@ -1,10 +1,11 @@
-"""Scripts: what is told in which order and which facts it states; from a file or from the demo."""
+"""Scripts: memories in order, with the facts that they state; from a file or from the demo."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
+from oneiros.demo import load
 from oneiros.model.memory import Memory
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.simulation.figures import DEFAULT_KIND
@@ -20,31 +21,31 @@ __all__ = ["NEVER_TRUE", "Fact", "Line", "Phrase", "Script", "demo_script", "rea
 
 
 NEVER_TRUE: Final = -1
-"""The version of a line that contradicts its fact."""
+"""Version of a line that contradicts its fact."""
 
 
 class Phrase(NamedTuple):
-    """One way in which a fact is asked about."""
+    """One wording of a question about a fact."""
 
     text: str
     vector: npt.NDArray[np.float32] | None = None
-    """Shape (dimension,); None: the run's embedder makes it."""
+    """Shape (dimension,); None: computed by the run's embedder."""
 
 
 class Line(NamedTuple):
-    """One memory, and what it states."""
+    """A memory, and what it states."""
 
     record: Mapping[str, Any]
-    """As ``Engine.add`` takes it, without session and times; an ``id``, if any, names it here only."""
+    """Fields for ``Engine.add``, without session and times; an ``id`` is only a name here."""
     fact: int | None = None
-    """The place of the fact among the script's; None: nobody will ever ask about this."""
+    """Index of the fact in the script; None if no question is about it."""
     version: int = 0
-    """Which value of the fact it states, from 0; :data:`NEVER_TRUE` where it contradicts it."""
+    """Value of the fact that it states, from 0; :data:`NEVER_TRUE` if it contradicts the fact."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that is asked about, whose value may change."""
+    """A fact that questions are about, whose value may change."""
 
     kind: str
     phrases: tuple[Phrase, ...]
@@ -53,9 +54,9 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Lines in the order in which they are told.
+    """Lines in the order in which they are added.
 
-    Of a fact the value told last holds: a line of a version makes those of lower versions untrue.
+    The last stated value of a fact is current: a version makes lower versions untrue.
     """
 
     lines: Sequence[Line]
@@ -70,7 +71,7 @@ _KEPT: Final = (
 
 @dataclass(slots=True)
 class _Given:
-    """A line, and what it says of others."""
+    """A line, and its references to others."""
 
     place: str
     """For messages: "line 17"."""
@@ -81,12 +82,15 @@ class _Given:
 
 
 def read_script(path: Path) -> Script:
-    """Return the script of a file of JSON lines; see the module's page for its format.
+    """Read a script from a file of JSON lines.
+
+    Each line is an object with the fields of a memory and, optionally, ``questions`` (one or more
+    texts) and ``replaces`` (ids of earlier lines).
 
     Raises:
         OSError: the file cannot be read.
-        ValueError, TypeError: a line breaks the format, or a field its rule; no line at all, or
-            none with a question. The message begins with the line.
+        ValueError, TypeError: an invalid line or field; no line at all, or none with a question.
+            For an invalid line the message begins with its number.
     """
     script = _script_of(_read(path.read_bytes()))
     if not script.lines:
@@ -101,11 +105,9 @@ def read_script(path: Path) -> Script:
 def demo_script() -> Script:
     """Return the demo's memories with its questions, and the vectors of both.
 
-    A question is about the newest of the memories judged to be its answer (grade 2), unless that
-    has been superseded.
+    A question is about the newest of its answers of grade 2. It is left out if that memory has been
+    superseded.
     """
-    from oneiros.demo import load  # noqa: PLC0415
-
     data = load()
     places = {record["id"]: place for place, record in enumerate(data.memories)}
     replaces: dict[str, list[str]] = {}
@@ -131,7 +133,7 @@ def demo_script() -> Script:
 
 
 def _read(content: bytes) -> Iterator[_Given]:
-    """Yield the lines that are not blank, checked."""
+    """Parse and check the lines that are not blank."""
     for number, line in enumerate(content.split(b"\n"), start=1):
         if line.strip():
             yield _given(f"line {number}", line)
@@ -164,10 +166,10 @@ def _refuse(constant: str) -> NoReturn:
 
 def _texts(place: str, field: str, value: object) -> tuple[str, ...]:
     texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):
+    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
         msg = f"{place}: {field}: expected a text or a list of texts, got {value!r:.80}"
         raise TypeError(msg)
-    if not all(one.strip() for one in texts):
+    if not all(each.strip() for each in texts):
         msg = f"{place}: {field}: must not be blank, got {value!r:.80}"
         raise ValueError(msg)
     return tuple(texts)
@@ -178,19 +180,19 @@ def _kept(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _script_of(lines: Iterable[_Given]) -> Script:
-    """Join the lines that replace one another to facts."""
+    """Join lines that replace each other to facts."""
     given = list(lines)
     place_of: dict[str, int] = {}
     replaced_by: dict[int, int] = {}
     versions: list[int] = []
-    for place, one in enumerate(given):
-        before = [_replaced(one, id, place_of, replaced_by, given) for id in one.replaces]
+    for place, line in enumerate(given):
+        before = [_replaced(line, id, place_of, replaced_by, given) for id in line.replaces]
         replaced_by.update(dict.fromkeys(before, place))
         versions.append(1 + max((versions[old] for old in before), default=-1))
-        if one.id in place_of:
-            msg = f"{one.place}: id: {one.id!r} is that of {given[place_of[one.id]].place}, too"
+        if line.id in place_of:
+            msg = f"{line.place}: id: {line.id!r} is that of {given[place_of[line.id]].place}, too"
             raise ValueError(msg)
-        place_of[one.id] = place
+        place_of[line.id] = place
     heads = list(range(len(given)))
     for place in reversed(range(len(given))):
         if place in replaced_by:
@@ -199,35 +201,35 @@ def _script_of(lines: Iterable[_Given]) -> Script:
 
 
 def _replaced(
-    one: _Given,
+    line: _Given,
     id: str,
     place_of: Mapping[str, int],
     replaced_by: Mapping[int, int],
     given: Sequence[_Given],
 ) -> int:
-    """Return the place of a line that this one replaces."""
+    """Return the index of the line that ``line`` replaces."""
     old = place_of.get(id)
     if old is None:
-        msg = f"{one.place}: replaces: no line before it has the id {id!r}"
+        msg = f"{line.place}: replaces: no line before it has the id {id!r}"
         raise ValueError(msg)
     if old in replaced_by:
         newer = given[replaced_by[old]].place
-        msg = f"{one.place}: replaces: {id!r} is replaced in {newer} already"
+        msg = f"{line.place}: replaces: {id!r} is replaced in {newer} already"
         raise ValueError(msg)
     return old
 
 
 def _joined(given: Sequence[_Given], heads: Sequence[int], versions: Sequence[int]) -> Script:
-    """Return the script: one fact for each head that anything is asked about."""
+    """Return the script, with a fact for each chain of lines that has questions."""
     phrases: dict[int, list[Phrase]] = {}
-    for one, head in zip(given, heads, strict=True):
-        if one.phrases:
-            phrases.setdefault(head, []).extend(one.phrases)
+    for line, head in zip(given, heads, strict=True):
+        if line.phrases:
+            phrases.setdefault(head, []).extend(line.phrases)
     numbers = {head: number for number, head in enumerate(phrases)}
     lines = [
-        Line(one.record, numbers.get(head), version)
-        for one, head, version in zip(given, heads, versions, strict=True)
+        Line(line.record, numbers.get(head), version)
+        for line, head, version in zip(given, heads, versions, strict=True)
     ]
     kinds = [given[head].record.get("kind", DEFAULT_KIND) for head in phrases]
-    facts = [Fact(kind, tuple(held)) for kind, held in zip(kinds, phrases.values(), strict=True)]
+    facts = [Fact(kind, tuple(texts)) for kind, texts in zip(kinds, phrases.values(), strict=True)]
     return Script(lines, facts)

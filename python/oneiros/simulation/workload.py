@@ -1,4 +1,4 @@
-"""The kind of life that is simulated, its sessions and what is queried in them."""
+"""Parameters of a simulation; generates its sessions and their queries."""
 
 from __future__ import annotations
 
@@ -31,23 +31,24 @@ INTEREST_DAYS: Final = {
     "config": 45.0,
     "decision": 90.0,
 }
-"""Days in which the interest in what is new halves, by kind; that in any other kind stays."""
+"""Half-life in days of the interest in a new fact, by kind; in other kinds it does not fade."""
 
 _FAINTEST: Final = 1e-300
-"""Added to each weight, so that some fact is asked about however long ago all were told."""
+"""Added to each weight, so that facts can be drawn however old all of them are."""
 
 
 class Demand:
-    """Chooses the facts that are asked about.
+    """Draws the facts that questions are about.
 
-    With ``workload.recent`` a fact told lately, its weight 2^(-age / ``workload.recent_days``); else
-    a popular one, its weight rank^(-``workload.zipf``) x 2^(-age / :data:`INTEREST_DAYS`), its rank
-    drawn at random. The age is that of the last time the fact was told, in days.
+    With probability ``workload.recent``, a recent fact, with weight
+    2^(-age / ``workload.recent_days``); else a popular one, with weight
+    rank^(-``workload.zipf``) x 2^(-age / :data:`INTEREST_DAYS`) and a random rank. The age is that
+    of the last statement of the fact, in days.
 
     Args:
-        kinds: of each fact.
-        workload: the shares and exponents.
-        random: what chance decides.
+        kinds: kind of each fact.
+        workload: shares and exponents.
+        random: random generator.
     """
 
     def __init__(self, kinds: Sequence[str], workload: Workload, random: Random) -> None:
@@ -59,33 +60,36 @@ class Demand:
         """Shape (facts,); 1 is the most popular."""
         fades = INTEREST_DAYS if workload.fading else {}
         self._fade_days = np.array([fades.get(kind, math.inf) for kind in kinds], np.float64)
-        self._told_at = np.full(len(kinds), math.inf)
+        self._stated_at = np.full(len(kinds), math.inf)
 
     def tell(self, fact: int, at: float) -> None:
-        """Note that a fact was told at this time, in days."""
-        self._told_at[fact] = at
+        """Record that a fact was stated at a time, in days."""
+        self._stated_at[fact] = at
 
     def ask(self, at: float, count: int) -> list[int]:
-        """Return the facts of so many questions at this time, in days; none where none was told."""
-        age = at - self._told_at
-        told = age >= 0.0
-        if not count or not told.any():
+        """Draw the facts of ``count`` questions at a time, in days; empty if no fact was stated."""
+        age = at - self._stated_at
+        is_stated = age >= 0.0
+        if not count or not is_stated.any():
             return []
-        age = np.where(told, age, 0.0)
+        age = np.where(is_stated, age, 0.0)
         recent = 2.0 ** (-age / self._workload.recent_days)
         popular = self.ranks**-self._workload.zipf * 2.0 ** (-age / self._fade_days)
-        sums = [np.cumsum(np.where(told, one + _FAINTEST, 0.0)) for one in (popular, recent)]
+        sums = [
+            np.cumsum(np.where(is_stated, weights + _FAINTEST, 0.0))
+            for weights in (popular, recent)
+        ]
         return [
             self._drawn(sums[self._random.random() < self._workload.recent]) for _ in range(count)
         ]
 
     def _drawn(self, sums: npt.NDArray[np.float64]) -> int:
-        """Return a place, each with a chance in proportion to what it adds to the sums."""
+        """Draw an index with probability proportional to its increment of the cumulative sums."""
         return int(np.searchsorted(sums, self._random.random() * sums[-1], side="right"))
 
 
 _BETWEEN: Final = 60.0 / 86_400.0
-"""Days between two questions of a session, and before what is told at its end."""
+"""Days between two questions of a session, and before its memories."""
 
 _SHARES: Final = ("chatter", "revisions", "repeats", "contradictions", "recent", "marked")
 _ABOVE_ZERO: Final = ("session_size", "recent_days")
@@ -95,46 +99,46 @@ _LONGEST: Final = 36_525.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """Numbers of a simulated life.
+    """Parameters of a simulation.
 
-    Sessions arrive as a Poisson process (of as many as tell all memories); each asks some questions
-    about what was told before it, and then tells its memories, as many as 1 and a Poisson number.
-    ``memories``, ``chatter``, ``revisions``, ``repeats`` and ``contradictions`` shape an invented
-    script; one that is given has its own.
+    Sessions arrive as a Poisson process, as many as are needed for all memories. Each has some
+    questions about earlier memories, then adds 1 plus a Poisson number of memories. ``memories``,
+    ``chatter``, ``revisions``, ``repeats`` and ``contradictions`` shape a generated script; a given
+    one is used unchanged.
     """
 
     days: float = 365.0
-    """How long, >= 1. Virtual: nobody waits."""
+    """Virtual days, >= 1."""
     memories: int = 5_000
-    """Memories told, >= 1."""
+    """Number of memories, >= 1."""
     seed: int = 0
-    """Of all that chance decides, >= 0; the same seed gives the same world."""
+    """Seed of all random choices, >= 0; the same seed gives the same world."""
     chatter: float = 0.55
-    """Share of memories that nobody will ask about."""
+    """Share of memories without questions about them."""
     revisions: float = 0.08
     """Share of memories that give a fact another value."""
     repeats: float = 0.06
-    """Share of memories that say once more, word for word, what a fact's last one said."""
+    """Share of memories that repeat a fact's last statement word for word."""
     contradictions: float = 0.02
-    """Share of memories that contradict a fact wrongly; each is corrected some sessions later."""
+    """Share of memories that wrongly contradict a fact; each is corrected some sessions later."""
     marked: float = 0.5
     """Share of revisions and corrections for which ``supersede`` is called."""
     session_size: float = 5.0
-    """Memories a session on the average, > 0; at least 1 is told."""
+    """Mean number of memories per session, > 0; at least 1."""
     questions: float = 3.0
-    """Questions a session on the average, >= 0."""
+    """Mean number of questions per session, >= 0."""
     recent: float = 0.4
-    """Share of questions about what was told lately; the others are about what is popular."""
+    """Share of questions about recent facts; the others are about popular ones."""
     recent_days: float = 3.0
-    """Days in which the chance of a question about what was told lately halves, > 0."""
+    """Half-life in days of the chance of a question about a recent fact, > 0."""
     zipf: float = 1.0
-    """Exponent of popularity, >= 0: the fact of rank r is asked about r^-zipf times as often."""
+    """Exponent of popularity, >= 0: questions about the fact of rank r have weight r^-zipf."""
     fading: bool = True
-    """Whether interest in what is popular fades, too, as ``demand.INTEREST_DAYS`` says by kind."""
+    """Whether interest in popular facts also fades, by :data:`INTEREST_DAYS`."""
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            _require_number(one.name, getattr(self, one.name))
+        for parameter in fields(self):
+            _require_number(parameter.name, getattr(self, parameter.name))
         if self.chatter + self.changes > 1.0:
             total = self.chatter + self.changes
             msg = f"chatter: at most 1 with revisions, repeats and contradictions, got {total:g}"
@@ -142,14 +146,14 @@ class Workload:
 
     @property
     def changes(self) -> float:
-        """Share of memories that say something of a fact that was told before."""
+        """Share of memories about a fact that was stated before."""
         return self.revisions + self.repeats + self.contradictions
 
     def world(self, script: Script | None = None) -> World:
-        """Return the sessions of these days, and the questions of the days after them.
+        """Return the sessions within ``days``, and the questions of the days after them.
 
         Args:
-            script: what is told; None: it is invented.
+            script: the memories; None: a generated script.
         """
         random = Random(self.seed)
         if script is None:
@@ -158,7 +162,7 @@ class Workload:
 
 
 class _Narrator:
-    """Gives a script its times and its questions."""
+    """Assigns times and questions to a script."""
 
     def __init__(self, workload: Workload, script: Script, random: Random) -> None:
         self._workload = workload
@@ -166,23 +170,23 @@ class _Narrator:
         self._random = random
         self._demand = Demand([fact.kind for fact in script.facts], workload, random)
         self._standing: dict[int, list[tuple[str, int]]] = {}
-        """Of each fact what was told and not marked as superseded: id and version."""
+        """Fact -> id and version of its memories that are not marked as superseded."""
 
     def world(self) -> World:
         lines, days = len(self._script.lines), self._workload.days
         sizes = self._sizes(lines)
         arrivals = sorted(self._random.uniform(0.0, days) for _ in sizes)
         sessions: list[Session] = []
-        told = 0
+        first = 0
         for at, size in zip(arrivals, sizes, strict=True):
-            sessions.append(self._session(len(sessions), at, range(told, told + size)))
-            told += size
+            sessions.append(self._session(len(sessions), at, range(first, first + size)))
+            first += size
         for at in self._aftermath(len(sizes) / days):
             sessions.append(self._session(len(sessions), at, range(0)))
         return World(days, tuple(sessions), self._script.facts, lines, self._workload.seed)
 
     def _sizes(self, count: int) -> list[int]:
-        """Return how many memories each session tells, so that all are told."""
+        """Return the number of memories of each session, summing to ``count``."""
         sizes: list[int] = []
         while count:
             sizes.append(min(count, 1 + self._poisson(self._workload.session_size - 1.0)))
@@ -190,20 +194,21 @@ class _Narrator:
         return sizes
 
     def _aftermath(self, rate: float) -> Iterator[float]:
-        """Yield when sessions begin after the days that are run, at their rate a day."""
+        """Yield start times of sessions after the simulated days, at ``rate`` per day."""
         at = self._workload.days
         while (at := at + self._random.expovariate(rate)) < self._workload.days + AFTERMATH_DAYS:
             yield at
 
     def _session(self, number: int, at: float, places: range) -> Session:
         count = self._poisson(self._workload.questions)
-        asked = tuple(
-            FactQuery(at + _BETWEEN * place, fact, self._random.randrange(self._phrases(fact)))
+        facts = self._script.facts
+        queries = tuple(
+            FactQuery(at + _BETWEEN * place, fact, self._random.randrange(len(facts[fact].phrases)))
             for place, fact in enumerate(self._demand.ask(at, count))
         )
-        ends = at + _BETWEEN * (len(asked) + 1)
+        ends = at + _BETWEEN * (len(queries) + 1)
         tellings = tuple(self._telling(ends, place) for place in places)
-        return Session(f"session-{number:06}", at, asked, ends, tellings)
+        return Session(f"session-{number:06}", at, queries, ends, tellings)
 
     def _telling(self, at: float, place: int) -> Telling:
         line = self._script.lines[place]
@@ -217,22 +222,19 @@ class _Narrator:
         return Telling(record, line.fact, line.version, replaced)
 
     def _replaced(self, line: Line) -> tuple[str, ...]:
-        """Return what the user marks as superseded: all that the line makes untrue, or nothing."""
+        """Return the ids to mark as superseded: all that the line makes untrue, or none."""
         assert line.fact is not None
         if line.version == NEVER_TRUE:
             return ()
         standing = self._standing.get(line.fact, [])
-        untrue = [one for one in standing if one[1] != line.version]
+        untrue = [each for each in standing if each[1] != line.version]
         if not untrue or self._random.random() >= self._workload.marked:
             return ()
-        self._standing[line.fact] = [one for one in standing if one not in untrue]
+        self._standing[line.fact] = [each for each in standing if each not in untrue]
         return tuple(id for id, _ in untrue)
 
-    def _phrases(self, fact: int) -> int:
-        return len(self._script.facts[fact].phrases)
-
     def _poisson(self, mean: float) -> int:
-        """Return a Poisson number, by Knuth's product of chances; 0 where the mean is not above 0."""
+        """Draw from a Poisson distribution by Knuth's method; 0 if the mean is not positive."""
         product, count, bound = self._random.random(), 0, math.exp(-max(mean, 0.0))
         while product > bound:
             product *= self._random.random()
@@ -256,7 +258,7 @@ def _require_number(name: str, value: object) -> None:
 
 
 def _range(name: str) -> tuple[float, float, bool]:
-    """Return the bounds of a number, and whether the lower is not among them."""
+    """Return the bounds of a parameter, and whether the lower one is excluded."""
     if name in _SHARES:
         return 0.0, 1.0, False
     if name in _ABOVE_ZERO:

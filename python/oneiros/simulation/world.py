@@ -1,4 +1,4 @@
-"""A simulated life as it happens, what is true in it, and answers judged by that."""
+"""The events of a simulation, the truth of facts over time, and the judgement of results."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ __all__ = [
 
 
 class Shown(NamedTuple):
-    """A result."""
+    """A search result."""
 
     id: str
     text: str
-    """As the store holds it after the search; of a memory that was told and is none of the fact's, any."""
+    """Text in the store after the search; irrelevant for memories about other facts."""
     is_made: bool
-    """Whether a dream made the memory."""
+    """Whether the memory was made by a dream."""
 
 
 class Outcome(NamedTuple):
-    """What came of one question."""
+    """The judgement of one question's results."""
 
     found: bool
-    """Whether a memory that states what holds now is among the results."""
+    """Whether a result states the current value."""
     misled: bool
-    """Whether an untrue memory of the fact stands above all of those."""
+    """Whether an untrue memory of the fact is ranked above all current ones."""
     untrue: bool
-    """Whether an untrue one is among the results at all."""
+    """Whether any result is an untrue memory of the fact."""
 
 
 def judged(
@@ -55,14 +55,14 @@ def judged(
 ) -> Outcome:
     """Judge the results of a question about one fact.
 
-    A memory that was told states its own text, as long as that stands in it whole: a stub states
-    nothing. One that a dream made states every text that stands in it whole; if what holds now is
-    among them, that is what it states.
+    A memory of a session states its text if the result still contains it completely: a stub states
+    nothing. A memory made by a dream states every text that it contains completely; if the current
+    value is among them, it counts as current.
 
     Args:
-        results: the best first.
-        current: memories that state the fact's value as it is now, id to the text told.
-        untrue: those that state an earlier one, or contradict it.
+        results: best first.
+        current: id -> text of memories that state the fact's current value.
+        untrue: id -> text of memories that state an earlier value or contradict the fact.
     """
     first_current = first_untrue = len(results)
     for rank, shown in reversed(list(enumerate(results))):
@@ -85,48 +85,48 @@ def _states(shown: Shown, statements: Mapping[str, str]) -> bool:
 
 
 AFTERMATH_DAYS: Final = 90.0
-"""How far the future reaches in which a fact that will be asked about is still relevant."""
+"""Number of days before its next question in which a fact is relevant."""
 
 RECENT_DAYS: Final = 30.0
-"""How long a fact that was asked about stays relevant."""
+"""Number of days after a question in which its fact stays relevant."""
 
 
 class FactQuery(NamedTuple):
     """A question about a fact."""
 
     at: float
-    """Days since the beginning."""
+    """Days since the start."""
     fact: int
     phrase: int
-    """The place of its words among the fact's."""
+    """Index of the wording among the fact's phrases."""
 
 
 class Telling(NamedTuple):
     """A memory that is added."""
 
     record: Mapping[str, Any]
-    """As ``Engine.add`` takes it; its ``id`` tells nothing but the order."""
+    """Fields for ``Engine.add``; the ``id`` reveals only the order."""
     fact: int | None
-    """None: nobody asks about it."""
+    """None if no question is about it."""
     version: int
     supersedes: tuple[str, ...]
-    """The ids of which the user says that this one takes their place."""
+    """Ids that the user marks as superseded by this memory."""
 
 
 class Session(NamedTuple):
-    """Questions, then memories, of one session."""
+    """The questions of a session, then its memories."""
 
     name: str
     at: float
-    """Days since the beginning."""
+    """Days since the start."""
     asked: tuple[FactQuery, ...]
     ends: float
-    """When its memories are told, in days."""
+    """Time at which its memories are added, in days."""
     tellings: tuple[Telling, ...]
 
 
 class Probe(NamedTuple):
-    """A question by which it is measured whether a fact is still found."""
+    """A question that measures whether a fact is still found."""
 
     fact: int
     phrase: Phrase
@@ -134,82 +134,81 @@ class Probe(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """All that happens, with an aftermath of questions that nobody runs."""
+    """All events, and questions from after the end, which are not run."""
 
     days: float
-    """How long it runs."""
+    """Duration of the simulation."""
     sessions: Sequence[Session]
-    """By time; those after ``days`` only ask."""
+    """By time; those after ``days`` have only questions."""
     facts: Sequence[Fact]
     memory_count: int
     seed: int = 0
-    """Of what chance decided."""
-    _asked: dict[int, list[FactQuery]] = field(init=False, repr=False, compare=False)
-    _told_at: dict[int, float] = field(init=False, repr=False, compare=False)
-    """When each fact was told first, in days."""
+    """Seed of all random choices."""
+    _queries: dict[int, list[FactQuery]] = field(init=False, repr=False, compare=False)
+    _stated_at: dict[int, float] = field(init=False, repr=False, compare=False)
+    """Day on which each fact was first stated."""
 
     def __post_init__(self) -> None:
-        asked: dict[int, list[FactQuery]] = {}
-        told_at: dict[int, float] = {}
+        queries: dict[int, list[FactQuery]] = {}
+        stated_at: dict[int, float] = {}
         for session in self.sessions:
-            for question in session.asked:
-                asked.setdefault(question.fact, []).append(question)
+            for query in session.asked:
+                queries.setdefault(query.fact, []).append(query)
             for telling in session.tellings:
                 if telling.fact is not None:
-                    told_at.setdefault(telling.fact, session.ends)
-        for questions in asked.values():
-            questions.sort()  # sessions overlap
-        object.__setattr__(self, "_asked", asked)
-        object.__setattr__(self, "_told_at", told_at)
+                    stated_at.setdefault(telling.fact, session.ends)
+        for of_fact in queries.values():
+            of_fact.sort()  # sessions overlap
+        object.__setattr__(self, "_queries", queries)
+        object.__setattr__(self, "_stated_at", stated_at)
 
     def still_relevant(self, at: float) -> list[Probe]:
         """Return a question for each fact that is still relevant at a time, in the facts' order.
 
-        A fact is still relevant at t, if it is asked about within (t - :data:`RECENT_DAYS`, t] or
-        within (t, t + :data:`AFTERMATH_DAYS`], and was told by t. The workload's questions decide
-        that alone, before anything is run; no engine has part in it, and each fact counts once,
-        however often it is asked about. The question is put as it will be put next, or else as it
-        was put last.
+        A fact is relevant at t if it was stated by t, and if a question about it is within
+        (t - :data:`RECENT_DAYS`, t] or (t, t + :data:`AFTERMATH_DAYS`]. That depends only on the
+        workload, not on an engine, and each fact counts once. The wording is that of the next
+        question, or else of the last one.
 
         Args:
-            at: days since the beginning.
+            at: days since the start.
         """
         probes = []
-        for fact, asked in sorted(self._asked.items()):
-            times = [one.at for one in asked]
+        for fact, queries in sorted(self._queries.items()):
+            times = [query.at for query in queries]
             past = bisect_right(times, at)
-            if self._told_at.get(fact, math.inf) > at:
+            if self._stated_at.get(fact, math.inf) > at:
                 continue
             is_recent = past > 0 and times[past - 1] > at - RECENT_DAYS
             is_coming = past < len(times) and times[past] <= at + AFTERMATH_DAYS
             if is_recent or is_coming:
                 place = past if is_coming else past - 1
-                probes.append(Probe(fact, self.facts[fact].phrases[asked[place].phrase]))
+                probes.append(Probe(fact, self.facts[fact].phrases[queries[place].phrase]))
         return probes
 
 
 @dataclass(slots=True)
 class FactStanding:
-    """What is true of each fact by what was told so far."""
+    """The truth of each fact, given the memories added so far."""
 
-    _told: dict[int, list[tuple[int, str, str]]] = field(default_factory=dict)
-    """Of each fact version, id and text of what was told."""
+    _memories: dict[int, list[tuple[int, str, str]]] = field(default_factory=dict)
+    """Fact -> version, id and text of each memory about it."""
 
     def tell(self, telling: Telling) -> None:
-        """Note a memory that was told."""
+        """Record an added memory."""
         if telling.fact is not None:
-            held = (telling.version, telling.record["id"], telling.record["text"])
-            self._told.setdefault(telling.fact, []).append(held)
+            memory = (telling.version, telling.record["id"], telling.record["text"])
+            self._memories.setdefault(telling.fact, []).append(memory)
 
     def current(self, fact: int) -> dict[str, str]:
-        """Return the memories that state a fact's value as it is now, id to text; none: never told."""
+        """Return id -> text of the memories that state a fact's current value."""
         now = self._version(fact)
-        return {id: text for version, id, text in self._told.get(fact, ()) if version == now}
+        return {id: text for version, id, text in self._memories.get(fact, ()) if version == now}
 
     def untrue(self, fact: int) -> dict[str, str]:
-        """Return those that state an earlier value of it, or contradict it, id to text."""
+        """Return id -> text of the memories that state an earlier value or contradict the fact."""
         now = self._version(fact)
-        return {id: text for version, id, text in self._told.get(fact, ()) if version != now}
+        return {id: text for version, id, text in self._memories.get(fact, ()) if version != now}
 
     def _version(self, fact: int) -> int:
-        return max((version for version, _, _ in self._told.get(fact, ())), default=NEVER_TRUE)
+        return max((version for version, _, _ in self._memories.get(fact, ())), default=NEVER_TRUE)

@@ -25,6 +25,7 @@ __all__ = [
     "STATE_CHECKSUM",
     "OnDamage",
     "RawRow",
+    "check_of",
     "checksum",
     "checksum_after",
     "checksums_of",
@@ -109,6 +110,11 @@ def is_sound(table: str, *, alias: str = "") -> str:
     prefix = f"{alias}." if alias else ""
     own = {name: f"{prefix}{name}" for name in COVERED[table]}
     return f"{prefix}checksum = {checksum(own)}"
+
+
+def check_of(table: str) -> _core.RowChecksum:
+    """Return the check of rows that have the columns of :data:`COVERED` in their order."""
+    return _IN_ORDER[table]
 
 
 def checksums_of(table: str, rows: Sequence[tuple[Any, ...]]) -> list[int]:

@@ -7,7 +7,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import apsw
 
@@ -16,6 +16,11 @@ from oneiros.clock import Deadline
 from oneiros.errors import StoreBusy, StoreIOError
 from oneiros.store import checksums, schema
 from oneiros.store.forking import GATE
+
+if TYPE_CHECKING:
+    from threading import RLock as Lock
+
+    from oneiros.store.rows import Cells
 
 Result = TypeVar("Result")
 
@@ -61,6 +66,7 @@ class StoreConnection(apsw.Connection):
     def __init__(self, path: str, *, flags: int, vfs: str | None) -> None:
         self._memory_readers: dict[_core.MemoryQuery, _core.MemoryReader] = {}
         self._data_version: _core.DataVersion | None = None
+        self._memory_writer: _core.MemoryWriter | None = None
         super().__init__(path, flags=flags, vfs=vfs)
 
     def memory_reader(self, query: _core.MemoryQuery) -> _core.MemoryReader:
@@ -94,6 +100,50 @@ class StoreConnection(apsw.Connection):
                 return _no_version
         return self._data_version.read
 
+    def insert_one(self, cells: Cells, last_revision: int, into: list[Cells], lock: Lock) -> bool:
+        """Store a memory by one call of the core.
+
+        Args:
+            cells: see :meth:`oneiros.store.Store.insert_one`, also of the next two.
+            last_revision: the last commit that the caller knows.
+            into: gets the cells at the commit.
+            lock: of whoever writes here; where it is not free, nothing is stored.
+        """
+        from oneiros.store.single_insert import SINGLE_INSERT, rows_of  # noqa: PLC0415 - few write
+
+        writer = self._memory_writer
+        if writer is None:
+            try:
+                writer = _core.MemoryWriter(connection=self._address(), insert=SINGLE_INSERT)
+            except (apsw.ExtensionLoadingError, apsw.ConnectionClosedError):
+                return False
+            self._memory_writer = writer
+        memory, lifecycle = rows_of(cells)
+        return writer.insert(
+            memory=memory,
+            lifecycle=lifecycle,
+            last_revision=last_revision,
+            record=cells,
+            into=into,
+            lock=lock,
+        )
+
+    def stop_inserting(self) -> None:
+        """Store nothing more by :meth:`insert_one`. REQUIRES: its lock."""
+        if self._memory_writer is not None:
+            self._memory_writer.close()
+
+    def failure(self) -> apsw.Error | None:
+        """Return what :meth:`insert_one` met that leaves it open what the disk holds."""
+        found = None if self._memory_writer is None else self._memory_writer.failure
+        if found is None:
+            return None
+        code, words = found
+        error = apsw.exception_for(code)
+        assert isinstance(error, apsw.Error)
+        error.args = (words,)
+        return error
+
     def _address(self) -> int:
         """Return where the connection lies, once the core can use it."""
         if not _core.has_sqlite():
@@ -115,6 +165,7 @@ class StoreConnection(apsw.Connection):
         if self._data_version is not None:
             self._data_version.close()
             self._data_version = None
+        self.stop_inserting()
 
 
 def _no_version() -> None:

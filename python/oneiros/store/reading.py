@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from oneiros.model.memory import Memory, Undecoded
     from oneiros.store.connections import StoreConnection
 
-__all__ = ["MOST_REVISIONS", "REEMBEDDING_SETTING", "SNAPSHOT_SETTING", "Reading"]
+__all__ = ["LAST_REVISION", "MOST_REVISIONS", "REEMBEDDING_SETTING", "SNAPSHOT_SETTING", "Reading"]
 
 Held = TypeVar("Held", StoredMemory, OwnRow)
 
@@ -62,7 +62,7 @@ MOST_REVISIONS: Final = 2**62
 """More commits there are not; a number beyond it in the history of cycles is damage."""
 
 # The tables that followers ask about; whatever a commit does, it marks a row in one of them.
-_LAST_REVISION: Final = f"""
+LAST_REVISION: Final = f"""
 SELECT max(
   coalesce((SELECT max(revision) FROM memory), 0),
   coalesce((SELECT max(revision) FROM lifecycle WHERE revision > 0), 0),
@@ -133,7 +133,7 @@ class Reading:
 
     def last_revision(self) -> int:
         """Return the number of the last commit, 0 before the first."""
-        return int(self.rows(_LAST_REVISION)[0][0])
+        return int(self.rows(LAST_REVISION)[0][0])
 
     def settings(self) -> dict[str, str]:
         """Return every setting.

@@ -20,7 +20,6 @@ from oneiros.store.connections import StoreConnection
 from oneiros.store.lifecycle_rows import parted
 from oneiros.store.reading import DecodeEmbedding, Reading
 from oneiros.store.rows import (
-    DEFAULT_CELLS,
     INSERT,
     INSERT_LIFECYCLE,
     INSERTED,
@@ -33,6 +32,7 @@ from oneiros.store.rows import (
     memory_cells,
     text_digest,
 )
+from oneiros.store.single_insert import INSERTED_CELLS, NEXT_SEQUENCE
 
 __all__ = ["NumbersOf", "RowWriting", "assigned", "increased", "update_of"]
 
@@ -110,15 +110,8 @@ def _nothing_known(ids: Sequence[str]) -> Sequence[int | None]:
     return [None] * len(ids)
 
 
-# Where a memory names a successor, which the store may hold, all are read again.
-_DEFAULTS: Final = {**DEFAULT_CELLS, "state_revision": 0, "is_superseded": 0}
 _own_cells: Final = itemgetter(*INSERTED[:-1])
 _state_cells: Final = itemgetter(*INSERTED_LIFECYCLE[:-1])
-_NEXT_SEQUENCE: Final = """
-SELECT 1 + max(
-  coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'memory'), 0),
-  coalesce((SELECT max(sequence) FROM memory), 0),
-  coalesce((SELECT max(sequence) FROM lifecycle), 0))"""
 
 
 class RowWriting(Reading):
@@ -221,7 +214,7 @@ class RowWriting(Reading):
             count,
             {"sequence": list(sequences), **columns},
             {**shared, "revision": self.revision, "own_revision": self.revision},
-            _DEFAULTS,
+            INSERTED_CELLS,
         )
         insert = self._insert_one if count == 1 else self._insert_parts
         try:
@@ -251,7 +244,7 @@ class RowWriting(Reading):
 
     def _next_sequence(self) -> int:
         """Return a number that no memory has had, erased ones among them."""
-        return int(self.rows(_NEXT_SEQUENCE)[0][0])
+        return int(self.rows(NEXT_SEQUENCE)[0][0])
 
     def _insert_one(self, memory: StoredColumns) -> list[StoredColumns]:
         """Insert without a savepoint: what cuts it off has the transaction taken back."""

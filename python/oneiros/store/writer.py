@@ -19,6 +19,7 @@ from oneiros.store.reading import DecodeEmbedding
 
 if TYPE_CHECKING:
     from oneiros.store.connections import StoreConnection
+    from oneiros.store.rows import Cells
     from oneiros.store.transaction import Transaction
 
 __all__ = ["Write", "Writer"]
@@ -52,9 +53,10 @@ class Writer:
         self._poison = ""
         self._is_ending = False  # a commit or a rollback runs, which nothing interrupts
         self._is_unwanted: Callable[[], bool] = _never
-        # SQLite's number for what others committed, and the last revision of all when it was read.
-        self._data_version = 0
-        self._known: tuple[int, int] | None = None
+        # SQLite's numbers for what others and this connection wrote, and the last revision of all
+        # when they were read.
+        self._state = (0, 0)
+        self._known: tuple[tuple[int, int], int] | None = None
         self.connection = connections.open_writer(
             path, vfs=vfs, durability=durability, deadline=Deadline(timeout_seconds)
         )
@@ -106,7 +108,8 @@ class Writer:
                 self._commit()
                 # What else was written may have been nothing: then the next takes its number.
                 if transaction.has_only_inserted:
-                    self._known = (self._data_version, transaction.revision)
+                    state = (self._state[0], self.connection.total_changes())
+                    self._known = (state, transaction.revision)
                 else:
                     self._known = None
             else:
@@ -114,6 +117,18 @@ class Writer:
         finally:
             self._is_writing = self._is_ending = False
             self._release()
+
+    def insert_one(self, cells: Cells, last_revision: int, into: list[Cells]) -> bool:
+        """Store one new memory; see :meth:`oneiros.store.Store.insert_one`."""
+        entered = GATE.enter()
+        try:
+            # The core takes the lock, if it is free, and lets go of it: a signal handler that writes
+            # could not wait for a lock that this thread holds.
+            return self.connection.insert_one(cells, last_revision, into, self._lock)
+        except apsw.Error:  # of a file system in Python; a transaction meets it again
+            return False
+        finally:
+            GATE.leave(entered)
 
     def checkpoint(self) -> None:
         """Move the log into the file and empty it."""
@@ -132,6 +147,7 @@ class Writer:
         """Close the connection, after the write in progress."""
         with self._lock:
             if not self._is_closed:
+                self._notice_failure()
                 self._is_closed = True
                 self.connection.close()
 
@@ -140,13 +156,14 @@ class Writer:
 
         try:
             connections.run_when_free(self._start, Deadline(self._timeout), self._path)
-            self._data_version = self.connection.commit_version()
+            version = self.connection.commit_version()
+            self._state = (version, self.connection.total_changes())
             known = self._known
             transaction = Transaction(
                 self.connection,
                 self._path,
                 self._decode,
-                None if known is None or known[0] != self._data_version else known[1],
+                None if known is None or known[0] != self._state else known[1],
             )
         except BaseException as error:
             connections.roll_back(self.connection)
@@ -188,6 +205,7 @@ class Writer:
         with it, and the next reader would then find the commit that was refused here.
         """
         self._poison = f"{type(error).__name__}: {error}"
+        self.connection.stop_inserting()
         self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         try:
             connections.roll_back(self.connection)
@@ -217,7 +235,14 @@ class Writer:
         finally:
             self._lock.release()
 
+    def _notice_failure(self) -> None:
+        """Stop writing for good where the core met a failure of the disk."""
+        error = None if self._poison else self.connection.failure()
+        if error is not None:
+            self._poisoned(error)
+
     def _require_sound(self) -> None:
+        self._notice_failure()
         if self._poison:
             raise StorePoisoned(self._poison_words())
 

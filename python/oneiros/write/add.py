@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar
 
 from oneiros._lazy import np
 from oneiros.errors import DuplicateId
 from oneiros.filters import allowed_bits
 from oneiros.index.analysis_ahead import AnalysisAhead
-from oneiros.model.memory import validate_changes
+from oneiros.model.fields import COLUMN_DEFAULTS
+from oneiros.model.memory import Memory, checked_values, validate_changes
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store import KINDS, StoredLink
 from oneiros.store.columns import INSERTED_AT_ONCE, StoredColumns
-from oneiros.store.embedding_bytes import decoded
-from oneiros.store.rows import DEFAULT_CELLS
+from oneiros.store.embedding_bytes import decoded, encoded
+from oneiros.store.rows import DEFAULT_CELLS, cells_of
 from oneiros.write.background import whole_write
 from oneiros.write.rules import (
     Bounds,
@@ -27,19 +28,15 @@ from oneiros.write.rules import (
     restage,
 )
 from oneiros.write.sync import Uncollected
-from oneiros.write.vectors import titled
+from oneiros.write.vectors import MadeVectors, titled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from oneiros.index import Projections
-    from oneiros.model.memory import Memory
     from oneiros.scoring.ingest import IngestAssociation, InitialStability
     from oneiros.store import StoredMemory, Transaction
     from oneiros.write.batch import AddReport, Batch, Entry, RecordColumns
     from oneiros.write.embed import Embedding
     from oneiros.write.sync import Sync
-    from oneiros.write.vectors import MadeVectors
 
 __all__ = ["Added", "Adding", "links_of", "raise_alike"]
 
@@ -149,6 +146,91 @@ class Adding:
         self._embedding = embedding
         self.writer = sync.writer
 
+    def add_one(
+        self,
+        record: Mapping[str, object],
+        *,
+        now: float,
+        on_conflict: str,
+        bounds: Bounds,
+        initial_stability: InitialStability | None,
+        ingest: IngestAssociation | None,
+    ) -> str:
+        """Add one record, and return its id.
+
+        A new memory that nothing else in the store has to do with is stored at once.
+
+        Args:
+            record: its fields.
+            now: for what they leave out.
+            on_conflict: "raise" or "update".
+            bounds: what the caller may touch.
+            initial_stability: of what comes without one; None: the field's default.
+            ingest: how new memories are linked and raise others; None: not at all.
+        """
+        if on_conflict == "update":
+            self._sync.apply_own()  # so that it is known which memories are there
+        vectors = self._sync.vectors
+        made = MadeVectors(vectors) if vectors.is_present else None
+        found = self._add_at_once(record, now, bounds, initial_stability, ingest, made)
+        if found is not None:
+            return found
+        report = self.add(
+            iter((record,)),
+            now=now,
+            on_conflict=on_conflict,
+            on_error="raise",
+            bounds=bounds,
+            initial_stability=initial_stability,
+            ingest=ingest,
+            made=made,
+        )
+        return report.ids[0]
+
+    def _add_at_once(
+        self,
+        record: Mapping[str, object],
+        now: float,
+        bounds: Bounds,
+        initial_stability: InitialStability | None,
+        ingest: IngestAssociation | None,
+        made: MadeVectors | None,
+    ) -> str | None:
+        """Return the id of a memory that was stored; None: nothing was stored, nor any error raised."""
+        sync = self._sync
+        try:
+            given = bounds.inside(record)
+            values = checked_values(given, now=now)
+        except (ValueError, TypeError):
+            return None
+        memory_id: str = values["id"]
+        if (
+            "superseded_by" in values
+            or not sync.lifecycle.has_kind(values.get("kind", "note"))
+            or memory_id in sync.lifecycle.row_of  # which a damaged index may not know
+        ):
+            return None
+        embedding = values.get("embedding")
+        blob, width, maker = None, 0, None
+        if embedding is not None:
+            blob, width = encoded(embedding), len(embedding)
+        elif made is not None:
+            text = titled(values.get("title", ""), values["text"])
+            made.make([text])
+            (blob, width), maker = made.of(text), made
+        last_revision = sync.revision  # what is looked at from here on is of this commit
+        if width and (ingest is not None or not sync.vectors.are_recorded_by(maker, width)):
+            return None
+        values["learned_at"] = now
+        if initial_stability is not None and "stability" not in values:
+            values["stability"] = initial_stability.of(
+                values.get("importance", COLUMN_DEFAULTS["importance"])
+            )
+        cells = cells_of(values)
+        if blob is not None:
+            cells["embedding"] = blob
+        return memory_id if sync.insert_one(cells, last_revision) else None
+
     def add(
         self,
         records: Iterable[object],
@@ -160,6 +242,7 @@ class Adding:
         initial_stability: InitialStability | None = None,
         ingest: IngestAssociation | None = None,
         links: bool | None = None,
+        made: MadeVectors | None = None,
     ) -> AddReport:
         """Add records in one transaction: all (less those refused, as ``on_error`` says) or none.
 
@@ -172,6 +255,7 @@ class Adding:
             initial_stability: of what comes without one; None: the field's default.
             ingest: how new memories are linked and raise others; None: not at all.
             links: False: not at all; True: also in batches that are larger than the rule's.
+            made: vectors of some of the texts.
         """
         from oneiros.write.batch import Batch  # noqa: PLC0415 - many processes only search
 
@@ -189,7 +273,7 @@ class Adding:
                     batch, made, now=now, on_conflict=on_conflict, bounds=bounds, ingest=rule
                 )
 
-        return self._embedding.written(self._texts_of(batch, on_conflict), write)
+        return self._embedding.written(self._texts_of(batch, on_conflict), write, made)
 
     def _texts_of(self, batch: Batch, on_conflict: str) -> list[str]:
         """Return the texts to embed, as far as they are known before the transaction."""
@@ -200,6 +284,7 @@ class Adding:
         batch.read_by_row()
         held: dict[str, StoredMemory] = {}
         if on_conflict == "update":
+            self._sync.apply_own()
             bare = [entry.id for entry in batch.entries if entry.blob is None]
             with self._sync.store.read() as reading:
                 ids = [id for id in bare if id in self._sync.lifecycle.row_of]

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
-__all__ = ["Interrupted", "WriterThread", "whole_write"]
+__all__ = ["Interrupted", "WriterThread", "note_outcome", "whole_write"]
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -166,6 +166,10 @@ class WriterThread:
         # A job of its own, which keeps this object alive until then.
         self._put(_Job(self._nothing, is_write=False))
 
+    def look(self) -> None:
+        """Have ``idle`` called soon; returns at once."""
+        self._put(None)
+
     def _nothing(self) -> None:
         pass
 
@@ -211,11 +215,7 @@ class WriterThread:
                 )
                 raise
         if job.is_write:
-            interrupt.add_note(
-                "oneiros: the write was committed before the interrupt"
-                if has_committed
-                else "oneiros: the write was rolled back, nothing of it is stored"
-            )
+            note_outcome(interrupt, has_committed=has_committed)
 
     def _put(self, job: _Job[Any] | None) -> None:
         self._jobs.put(job)
@@ -243,6 +243,15 @@ class _HasWriter(Protocol):
 
 
 Owner = TypeVar("Owner", bound=_HasWriter)
+
+
+def note_outcome(interrupt: BaseException, *, has_committed: bool) -> None:
+    """Add a note to what interrupted a write: whether that is stored."""
+    interrupt.add_note(
+        "oneiros: the write was committed before the interrupt"
+        if has_committed
+        else "oneiros: the write was rolled back, nothing of it is stored"
+    )
 
 
 def whole_write(

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core
 from oneiros.errors import DuplicateId
-from oneiros.model.fields import FIELDS
+from oneiros.model.fields import COLUMN_DEFAULTS, FIELDS
 from oneiros.model.memory import Memory, checked_columns, checked_values
 from oneiros.model.validation import unit_rows
-from oneiros.runtime.dataclasses import dataclass, field, fields
+from oneiros.runtime.dataclasses import dataclass, field
 from oneiros.store.embedding_bytes import encoded
 from oneiros.store.rows import DEFAULT_CELLS, cell_columns, cells_of, encoded_cells, joined_cells
 
@@ -73,9 +73,6 @@ def _rows_of_table(source: object) -> list[Mapping[str, object]]:
         raise ImportError(msg) from error
     rows: list[Mapping[str, object]] = pa.table(source).to_pylist()
     return rows
-
-
-_DEFAULT_IMPORTANCE: Final = Memory(text="").importance
 
 
 class RecordColumns:
@@ -168,7 +165,7 @@ def record_columns(
         if given.count(None) == len(rows):
             importances = varying.get("importance")
             if importances is None:
-                shared["stability"] = initial_stability.of(_DEFAULT_IMPORTANCE)
+                shared["stability"] = initial_stability.of(COLUMN_DEFAULTS["importance"])
             else:
                 varying["stability"] = list(map(initial_stability.of, importances))
         elif None in given:
@@ -204,7 +201,6 @@ def joined(parts: Sequence[RecordColumns]) -> RecordColumns | None:
 _NOTHING: Final = object()
 
 
-_IMPORTANCE: Final = next(one.default for one in fields(Memory) if one.name == "importance")
 _CHUNK: Final = 2_000
 _FEWEST_BY_COLUMN: Final = 8
 
@@ -467,7 +463,9 @@ class Batch:
             given = _said(record) if isinstance(record, Memory) else record
             initial = self._initial_stability
             if initial is not None and given.get("stability") is None:
-                values["stability"] = initial.of(values.get("importance", _IMPORTANCE))
+                values["stability"] = initial.of(
+                    values.get("importance", COLUMN_DEFAULTS["importance"])
+                )
             entry = Entry(place, values["id"], values, given)
             if embedding is not None:
                 entry.blob, entry.width = encoded(embedding), len(embedding)

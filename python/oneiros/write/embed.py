@@ -99,17 +99,23 @@ class Embedding:
         # Memories that others added between the last batch and the switch may still lack a vector.
         return self.embed_missing(advance) if count is None else count + self.embed_missing(advance)
 
-    def written(self, texts: Sequence[str], write: Callable[[MadeVectors], Written]) -> Written:
+    def written(
+        self,
+        texts: Sequence[str],
+        write: Callable[[MadeVectors], Written],
+        made: MadeVectors | None = None,
+    ) -> Written:
         """Embed texts, then write. Repeat with the current texts if others changed them.
 
         Args:
             texts: to embed first.
             write: opens the transaction; raises TextsChanged if it needs vectors of other texts.
+            made: vectors that were made of some of them already.
 
         Raises:
             StoreBusy: others changed the texts each time.
         """
-        made = MadeVectors(self._sync.vectors)
+        made = (made or MadeVectors(self._sync.vectors)).current(self._sync.vectors)
         made.make(texts)
         for _ in range(_MOST_TRIES):
             try:

@@ -10,7 +10,8 @@ import weakref
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from time import monotonic
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from oneiros._lazy import np
 from oneiros.errors import OneirosError, StoreCorrupt
@@ -20,7 +21,7 @@ from oneiros.store.columns import StoredColumns
 from oneiros.store.connections import MEMORY
 from oneiros.store.index_checking import index_damage, is_rebuildable
 from oneiros.store.rows import Damaged
-from oneiros.write.background import WriterThread
+from oneiros.write.background import WriterThread, note_outcome
 from oneiros.write.reinforce import OF_USE, Reinforcing
 from oneiros.write.vectors import TextVectors
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from oneiros.scoring.factors.thompson import Verdicts
     from oneiros.store import Reading, Store, Transaction
     from oneiros.store.columns import StoredBatch
+    from oneiros.store.rows import Cells
     from oneiros.write.cycle_columns import OwnWrites
     from oneiros.write.reinforce import OwedWrites, ReinforcementEvent
 
@@ -92,6 +94,11 @@ def _by_kind(counts: list[tuple[str, str, int]]) -> Verdicts:
     return {kind: (good[kind], bad[kind]) for kind in {**good, **bad}}
 
 
+_APPLY_SECONDS: Final = 0.002
+"""How long a new memory may wait for others that come into the projections together with it."""
+_MOST_UNAPPLIED: Final = 1_000
+
+
 class Sync:
     """Keeps the read model at what the store holds, whoever writes to that.
 
@@ -114,9 +121,10 @@ class Sync:
         self.successor: TextVectors | None = None
         """Replaces :attr:`vectors` once the store's vectors are those of its embedder."""
         # Everything that changes the store or the projections runs on it, one thing at a time.
-        self.writer = WriterThread(
-            reinforcing.begin_job, reinforcing.end_job, reinforcing.write_due
-        )
+        self.writer: WriterThread = WriterThread(self._begin_job, reinforcing.end_job, self._idle)
+        # Memories that are stored and not in the projections yet, in the order of their commits.
+        self._unapplied: list[Cells] = []
+        self._apply_at: float | None = None
         self._revision = 0
         self._content_revision = 0
         self._damaged_links = -1  # the revision at which links could not be read
@@ -416,12 +424,82 @@ class Sync:
         """
         if self.reinforcing.returned:
             self.settle()
+        self.apply_own()
         is_behind = self._is_behind or bool(self._unhidden)
         asks = self._asks if is_asked else None
         if not is_behind and (asks is None or asks() == self._revision):
             return
         if not self.writer.is_writing:
             self.follow()
+
+    # -- one new memory ----------------------------------------------------------------------------
+
+    def insert_one(self, cells: Cells, last_revision: int) -> bool:
+        """Store a new memory at once, on whichever thread, if nothing else is to be written.
+
+        It comes into the projections a little later, before the next read or write of this engine.
+
+        Args:
+            cells: see ``Store.insert_one``.
+            last_revision: :attr:`revision` when it was checked what they need.
+
+        Returns:
+            Whether it was stored; if not, nothing was, and a transaction has to.
+        """
+        if self.writer.is_writing or len(self._unapplied) >= _MOST_UNAPPLIED:
+            return False
+        try:
+            if not self.store.insert_one(cells, last_revision, self._unapplied):
+                return False
+            if self._apply_at is None:
+                self._apply_at = monotonic() + _APPLY_SECONDS
+                self.writer.look()
+        except BaseException as error:
+            if not isinstance(error, Exception):
+                note_outcome(error, has_committed="sequence" in cells)
+            raise
+        return True
+
+    def apply_own(self) -> None:
+        """Have what :meth:`insert_one` stored in the projections."""
+        if self._unapplied:
+            self.writer.run(_nothing)  # it is applied before any job
+
+    def _begin_job(self) -> None:
+        self.reinforcing.begin_job()
+        self._apply_inserted()
+
+    def _idle(self) -> float | None:
+        seconds = self.reinforcing.write_due()
+        if self._apply_at is None:
+            return seconds
+        left = self._apply_at - monotonic()
+        if left > 0:
+            return left if seconds is None else min(left, seconds)
+        self._apply_inserted()
+        return seconds
+
+    def _apply_inserted(self) -> None:
+        self._apply_at = None
+        count = len(self._unapplied)
+        if not count:
+            return
+        from oneiros.store.rows import joined_cells  # noqa: PLC0415 - many processes only search
+        from oneiros.store.single_insert import INSERTED_CELLS  # noqa: PLC0415 - as above
+
+        # Those that were read from the store meanwhile are applied already.
+        fresh = [one for one in self._unapplied[:count] if one["revision"] > self._revision]
+        try:
+            if fresh and fresh[0]["revision"] == self._revision + 1:
+                self._apply(StoredColumns(len(fresh), joined_cells(fresh), {}, INSERTED_CELLS))
+                self._revision = fresh[-1]["revision"]
+                self._content_revision += 1
+            elif fresh:
+                self._is_behind = True
+        except Exception:  # noqa: BLE001 - whoever follows the store meets it again
+            self._is_behind = True
+        finally:
+            del self._unapplied[:count]
 
     # -- writing -----------------------------------------------------------------------------------
 

@@ -119,6 +119,17 @@ class TextVectors:
                 )
             raise EmbedderMismatch(msg)
 
+    def are_recorded_by(self, made: MadeVectors | None, width: int) -> bool:
+        """Return whether the store records a width, and the embedder that made vectors.
+
+        Args:
+            made: by whom; None: by nobody here.
+            width: of the vectors.
+        """
+        if made is not None and not (made.is_of(self) and self.name in (None, self.recorded_name)):
+            return False
+        return self.dimension == width
+
     def record(self, transaction: Transaction, dimension: int, *, is_made_here: bool) -> None:
         """Write width, and name if the vectors are the embedder's, when the store lacks them."""
         if self.dimension is None:
@@ -218,6 +229,10 @@ class MadeVectors:
         lacking = [text for text in needed if text not in self._made]
         if lacking:
             raise TextsChanged(lacking)
+
+    def is_of(self, vectors: TextVectors) -> bool:
+        """Return whether this embedder makes them."""
+        return vectors is self._vectors
 
     def current(self, vectors: TextVectors) -> MadeVectors:
         """Return this object, or an empty one if the engine has another embedder now."""

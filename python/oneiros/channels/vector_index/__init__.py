@@ -1,1 +1,1 @@
-"""Vectors of rows, searched by cosine: exactly while few, through an HNSW graph when many."""
+"""Vector search by cosine: exact for few vectors, by an HNSW graph for many."""

@@ -1,6 +1,6 @@
-"""The links of an HNSW graph as plain arrays: taken out of FAISS, looked at, put back.
+"""Links of an HNSW graph as plain arrays: copied out of FAISS, checked, put back.
 
-FAISS follows a link without looking where it leads, so nothing gets back in that was not looked at.
+FAISS follows links without bounds checks, so links are checked before they are put back.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from oneiros.runtime.dataclasses import dataclass
 
 __all__ = ["LINKS", "Links"]
 
-LINKS: Final = 16  # HNSW's M: links a vector and level (twice that on the lowest)
-MOST_LEVELS: Final = 8  # so many FAISS draws from, for this M: the next is rarer than one in 10^9
+LINKS: Final = 16  # HNSW's M: links per vector and level (twice that on the lowest)
+MOST_LEVELS: Final = 8  # FAISS's limit for this M: one more level is rarer than one in 10^9
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Which vectors are linked with which."""
+    """The links between vectors."""
 
     levels: npt.NDArray[np.uint8]
-    """On how many levels each vector lies, from the lowest up, shape (n,)."""
+    """Number of levels of each vector, counted from the lowest, shape (n,)."""
     neighbours: npt.NDArray[np.int32]
-    """Of each vector, level by level, to whom it is linked; -1 where a level has links left."""
+    """Targets of the links of each vector, level by level; -1 for an unused link."""
     entry: int
-    """Where every walk begins: a vector that lies on the highest level."""
+    """The vector where every walk begins; it is on the highest level."""
     laid_out_count: int
-    """How many vectors there were when they were last ordered by their links; 0: never."""
+    """Number of vectors when they were last ordered by their links; 0: never."""
 
     @classmethod
     def of(cls, faiss: Any, index: Any, laid_out_count: int) -> Links:
@@ -40,7 +40,7 @@ class Links:
         return cls(levels, neighbours, int(hnsw.entry_point), laid_out_count)
 
     def require_sense(self) -> None:
-        """Raise ValueError unless every walk along the links, and every new link, stays inside."""
+        """Raise ValueError unless walks along the links and new links stay within the graph."""
         count = len(self.levels)
         _require(count > 0, "no vector has links")
         top = int(self.levels.max())
@@ -55,13 +55,13 @@ class Links:
         self._require_ends(starts)
 
     def put_into(self, faiss: Any, index: Any) -> None:
-        """Link the vectors of an index. REQUIRES: the links make sense, and there are none yet."""
+        """Set the links of an index. REQUIRES: the links were checked, and the index has none."""
         hnsw = index.hnsw
         faiss.copy_array_to_vector(self.levels.astype(np.int32), hnsw.levels)
         faiss.copy_array_to_vector(self._starts().astype(np.uint64), hnsw.offsets)
         faiss.copy_array_to_vector(self.neighbours, hnsw.neighbors)
         hnsw.entry_point, hnsw.max_level = self.entry, int(self.levels.max()) - 1
-        # Where it stood is not known; from the first seed, each growth would draw the same levels.
+        # Its former state is unknown. With the first seed, each growth would draw the same levels.
         hnsw.rng = faiss.RandomGenerator(len(self.levels))
         index.ntotal = len(self.levels)
 
@@ -72,13 +72,13 @@ class Links:
         return lowest
 
     def _starts(self) -> npt.NDArray[np.int64]:
-        """Return where the links of each vector begin, and the end, shape (n + 1,)."""
+        """Return the start of each vector's links, and the end, shape (n + 1,)."""
         starts = np.zeros(len(self.levels) + 1, np.int64)
         np.cumsum((self.levels.astype(np.int64) + 1) * LINKS, out=starts[1:])
         return starts
 
     def _require_levels(self, starts: npt.NDArray[np.int64], top: int) -> None:
-        """Above the lowest level, links lead to vectors that have that level."""
+        """Check that links above the lowest level lead to vectors that have that level."""
         for level in range(1, top):
             members = np.flatnonzero(self.levels > level)
             first = starts[members] + (level + 1) * LINKS
@@ -87,11 +87,11 @@ class Links:
             _require(is_inside.all(), "a link leads to a vector that is not on its level")
 
     def _require_ends(self, starts: npt.NDArray[np.int64]) -> None:
-        """After the first -1 of a level only such follow: FAISS looks at the last one alone."""
+        """Check that no link follows a -1 in its level: FAISS only looks at the last one."""
         is_link = self.neighbours >= 0
         after_gap = np.flatnonzero(is_link[1:] & ~is_link[:-1]) + 1
-        of = np.searchsorted(starts, after_gap, side="right") - 1
-        within = after_gap - starts[of]
+        vectors = np.searchsorted(starts, after_gap, side="right") - 1
+        within = after_gap - starts[vectors]
         is_start = (within % LINKS == 0) & (within != LINKS)  # the lowest level has two widths
         _require(is_start.all(), "a link follows where there are none")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import logging  # noqa: F401 (FAISS takes its lock: its hook for forks must be registered before ours)
+import logging  # noqa: F401 (FAISS takes its lock, so its fork hook must be registered before ours)
 import os
 import threading
 import warnings
@@ -23,42 +23,42 @@ Matrix = npt.NDArray[np.float32]
 Nodes = npt.NDArray[np.int64]
 
 EF_BUILD = 100  # HNSW's efConstruction
-_MOST_ROOMS = 16
-SLICE = 256  # vectors added between two looks at the stop signal: at most about 0.1 s
-STEP = 16_384  # nodes whose links are followed at a time: bounds what that holds
+_MOST_BUFFERS = 16
+SLICE = 256  # vectors added between two checks of the stop signal: at most about 0.1 s
+STEP = 16_384  # nodes whose links are followed at a time: bounds memory use
 
 
 @functools.cache
 def library() -> Any:
     """Return the module faiss, imported on first use.
 
-    Its SWIG layer emits DeprecationWarnings at import under Python 3.12 and later, which would be
+    Its SWIG layer emits DeprecationWarnings at import on Python 3.12 and later. They would be
     errors in programs that run with ``-W error``.
     """
     with _loading, warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         module: Any = import_whole("faiss")
     if hasattr(os, "register_at_fork"):
-        # FAISS looks for Ctrl-C under a mutex of its own, which another thread may hold at the
-        # moment of a fork: the child would wait for it for ever. Without the callback it does not
-        # look (so there Ctrl-C comes through when the call returns).
+        # FAISS checks for Ctrl-C under a mutex that another thread may hold during a fork: the
+        # child would wait forever. Without the callback it does not check, and Ctrl-C takes effect
+        # when the call returns.
         os.register_at_fork(after_in_child=module.InterruptCallback.clear_instance)
     return module
 
 
 _loading = threading.RLock()  # a signal handler may search while its thread imports
 if hasattr(os, "register_at_fork"):
-    # A fork waits until the import is over: a child could never finish what another thread began.
-    # No lock of ours is held by whoever calls library() first.
+    # A fork waits until the import is over: a child could not finish the import of another thread.
+    # The first caller of library() holds no other lock of this package.
     os.register_at_fork(
         before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release
     )
 
 
 class _limited_to:
-    """Keep FAISS to ``threads`` OpenMP threads inside; OpenMP counts per calling thread.
+    """Limit FAISS to ``threads`` OpenMP threads within the block, for the calling thread.
 
-    Without it a build and many queries are split over all processors.
+    Without a limit, builds and batches of queries use all processors.
     """
 
     __slots__ = ("_before", "_threads")
@@ -76,10 +76,10 @@ class _limited_to:
 
 
 class Graph:
-    """An HNSW graph over vectors, its nodes. Never changed once it is searched.
+    """An HNSW graph whose nodes are vectors. It never changes once it is searched.
 
-    The vectors are rounded to 16 bits: a walk waits for memory, and half the bytes take two thirds
-    of the time.
+    The vectors are rounded to 16 bits: walks are bound by memory, and half the bytes take two
+    thirds of the time.
     """
 
     def __init__(self, index: Any, laid_out_count: int = 0) -> None:
@@ -87,14 +87,14 @@ class Graph:
         self._laid_out_count = laid_out_count
         self._count = int(index.ntotal)
         self._dimension = int(index.d)
-        self._rooms: dict[int, deque[_Room]] = {}
+        self._buffers: dict[int, deque[_Buffers]] = {}  # by k
 
     def __len__(self) -> int:
         return self._count
 
     @property
     def dimension(self) -> int:
-        """Components of a vector."""
+        """Number of components of a vector."""
         return self._dimension
 
     @property
@@ -103,7 +103,7 @@ class Graph:
         return len(self) * self.dimension * 2 + int(self._index.hnsw.neighbors.size()) * 4
 
     def links(self) -> Links:
-        """Return copies of the links between the nodes."""
+        """Return a copy of the links between nodes."""
         return Links.of(library(), self._index, self._laid_out_count)
 
     def rounded(self, nodes: Nodes) -> Matrix:
@@ -113,14 +113,14 @@ class Graph:
 
     @classmethod
     def restored(cls, links: Links, dimension: int, parts: Iterable[Matrix]) -> Graph | None:
-        """Return the graph of these links and vectors; None where there are too few vectors.
+        """Return the graph of these links and vectors; None if there are too few vectors.
 
-        REQUIRES: the links make sense.
+        REQUIRES: the links were checked.
 
         Args:
-            links: as :meth:`links` returned them.
+            links: links from :meth:`links`.
             dimension: components of a vector.
-            parts: the vectors that lay in that graph, in its order, some at a time.
+            parts: the vectors of that graph, in its order, some at a time.
         """
         faiss, index = library(), _empty(dimension)
         storage = faiss.downcast_index(index.storage)
@@ -140,16 +140,16 @@ class Graph:
         parts: Iterable[Matrix],
         is_stopped: Callable[[], bool],
     ) -> Graph | None:
-        """Return a new graph of ``former``'s vectors and these, or None if stopped on the way.
+        """Return a new graph of ``former``'s vectors and these, or None if stopped.
 
-        ``former`` is copied, not touched: searches go on in it. One thread, so that the answers
-        depend on the order of the vectors alone, and the other processors are left to recall.
+        ``former`` is copied, and searches in it go on. The build runs on one thread, so that
+        results depend only on the order of the vectors and other processors are free for searches.
 
         Args:
-            former: the graph to grow; None: an empty one.
+            former: the graph to grow; None: an empty graph.
             dimension: components of a vector.
-            parts: vectors, at most ``SLICE`` at a time; each part is taken when it is its turn.
-            is_stopped: asked before each part.
+            parts: vectors, at most ``SLICE`` at a time; each part is read when it is needed.
+            is_stopped: called before each part.
         """
         index = _empty(dimension) if former is None else library().clone_index(former._index)
         with _limited_to(1):
@@ -160,10 +160,11 @@ class Graph:
         return cls(index, 0 if former is None else former._laid_out_count)
 
     def laid_out(self) -> tuple[Graph, Nodes]:
-        """Return a graph whose linked nodes lie near each other, and which node each of them was.
+        """Return a graph with linked nodes close together in memory, and the former node of each.
 
-        REQUIRES: nobody searches this one, which may be changed. Walks take a seventh less time in
-        100,000 vectors, 256 wide. It is done each time that the graph has become twice as large.
+        REQUIRES: this graph is not searched; it may be changed. Walks take a seventh less time with
+        100,000 vectors of 256 components. The nodes are moved whenever the graph has doubled in
+        size.
         """
         nodes = np.arange(len(self))
         if len(self) < 2 * self._laid_out_count:
@@ -173,83 +174,82 @@ class Graph:
         return Graph(self._index, len(nodes)), nodes
 
     def nearest(self, queries: Matrix, k: int, breadth: int, threads: int = 1) -> Nodes:
-        """Return about the ``k`` nearest nodes of each query, in no order.
+        """Return approximately the ``k`` nearest nodes of each query, in no order.
 
         Args:
             queries: shape (m, dimension), contiguous.
             k: >= 1.
-            breadth: candidates kept on the way (HNSW's efSearch), >= k: more find more, slower.
-            threads: for more than one query.
+            breadth: candidates kept during the walk (HNSW's efSearch), >= k. A larger breadth
+                finds more and is slower.
+            threads: most threads if there are several queries.
 
         Returns:
-            Shape (m, k), the last of a row -1 where fewer were found.
+            Shape (m, k). Rows end in -1 if fewer were found.
         """
         if len(queries) == 1:
             return self._nearest_to_one(queries, k, breadth)
-        room = _Room(len(queries), self.dimension, k)
+        buffers = _Buffers(len(queries), self.dimension, k)
         with _limited_to(threads):
-            return room.searched(self._index, queries, breadth)
+            return buffers.search(self._index, queries, breadth)
 
     def _nearest_to_one(self, query: Matrix, k: int, breadth: int) -> Nodes:
-        """Return the nodes for one query, which FAISS never splits: there is nothing to limit."""
-        rooms = self._rooms.get(k)
-        if rooms is None:
-            if len(self._rooms) >= _MOST_ROOMS:
-                self._rooms.clear()
-            rooms = self._rooms.setdefault(k, deque(maxlen=_MOST_ROOMS))
+        """Return the nodes for one query. FAISS uses one thread for it: no limit is needed."""
+        pool = self._buffers.get(k)
+        if pool is None:
+            if len(self._buffers) >= _MOST_BUFFERS:
+                self._buffers.clear()
+            pool = self._buffers.setdefault(k, deque(maxlen=_MOST_BUFFERS))
         try:
-            room = rooms.pop()  # no lock: a signal handler may search on this thread
+            buffers = pool.pop()  # no lock: a signal handler may search on this thread
         except IndexError:
-            room = _Room(1, self.dimension, k)
-        nodes = room.searched(self._index, query, breadth).copy()
-        rooms.append(room)
+            buffers = _Buffers(1, self.dimension, k)
+        nodes = buffers.search(self._index, query, breadth).copy()
+        pool.append(buffers)
         return nodes
 
 
-class _Room:
-    """Arrays that FAISS reads a query from and writes to, and its pointers to them.
+class _Buffers:
+    """Arrays for FAISS to read queries from and write nodes to, and SWIG pointers to them.
 
-    A pointer takes a call that lets go of Python's lock, and three of them would let other threads
-    in three times a search.
+    Making a pointer takes a call that releases the GIL. Three of them would let other threads in
+    three times per search.
     """
 
-    __slots__ = ("_given", "_nodes", "_queries")
+    __slots__ = ("_arguments", "_nodes", "_queries", "_rounded")
 
     def __init__(self, count: int, dimension: int, k: int) -> None:
         self._queries = np.empty((count, dimension), np.float32)
-        rounded = np.empty((count, k), np.float32)
+        self._rounded = np.empty((count, k), np.float32)  # similarities, not read
         self._nodes = np.empty((count, k), np.int64)
-        pointer = library().swig_ptr
-        arrays = (self._queries, rounded, self._nodes)
-        first, second, third = map(pointer, arrays)
-        self._given = (count, first, k, second, third), rounded
+        arrays = (self._queries, self._rounded, self._nodes)
+        queries, similarities, nodes = map(library().swig_ptr, arrays)
+        self._arguments = (count, queries, k, similarities, nodes)
 
-    def searched(self, index: Any, queries: Matrix, breadth: int) -> Nodes:
-        """Return the nodes that a walk found: the array itself, which the next walk overwrites."""
+    def search(self, index: Any, queries: Matrix, breadth: int) -> Nodes:
+        """Return the nodes that a walk found, in an array that the next walk overwrites."""
         self._queries[:] = queries
-        arguments, _ = self._given
-        index.search_c(*arguments, _walking(breadth))
+        index.search_c(*self._arguments, _search_parameters(breadth))
         return self._nodes
 
 
 def _empty(dimension: int) -> Any:
-    """Return a new index without vectors."""
+    """Return a FAISS index without vectors."""
     faiss = library()
     index = faiss.IndexHNSWSQ(
         dimension, faiss.ScalarQuantizer.QT_fp16, LINKS, faiss.METRIC_INNER_PRODUCT
     )
     index.hnsw.efConstruction = EF_BUILD
-    index.keep_max_size_level0 = True  # no link left empty: recall up by 0.02, at no cost
+    index.keep_max_size_level0 = True  # leave no link empty: recall up by 0.02, at no cost
     return index
 
 
 def _by_steps(index: Any) -> Nodes:
-    """Return all nodes by how many steps lead to them from the entry, as a walk meets them."""
+    """Return all nodes by their number of steps from the entry, in the order of a walk."""
     faiss = library()
     links = faiss.vector_to_array(index.hnsw.neighbors)
     starts = faiss.vector_to_array(index.hnsw.offsets).astype(np.int64)[:-1]
     width = np.arange(index.hnsw.nb_neighbors(0))
-    met = np.full(index.ntotal, -1, np.int64)  # at which place of its step each node was met
+    met = np.full(index.ntotal, -1, np.int64)  # place of each node within its step
     order, front = [], np.array([index.hnsw.entry_point], np.int64)
     met[front] = 0
     while len(front):
@@ -260,7 +260,7 @@ def _by_steps(index: Any) -> Nodes:
             linked = linked[linked >= 0]
             linked = linked[met[linked] < 0]
             places = np.arange(len(linked))
-            met[linked[::-1]] = places[::-1]  # of a node met twice the first is written last
+            met[linked[::-1]] = places[::-1]  # reversed: the first of several is written last
             found.append(linked[met[linked] == places].astype(np.int64))
         front = np.concatenate(found)
     order.append(np.flatnonzero(met < 0))
@@ -268,6 +268,6 @@ def _by_steps(index: Any) -> Nodes:
 
 
 @functools.lru_cache(maxsize=64)
-def _walking(breadth: int) -> Any:
-    """FAISS's form of a breadth, which searches only read: making one costs as much as ten steps."""
+def _search_parameters(breadth: int) -> Any:
+    """Return FAISS's parameters for a breadth. Making them costs as much as ten steps of a walk."""
     return library().SearchParametersHNSW(efSearch=breadth)

@@ -1,9 +1,9 @@
-"""A graph as it is kept while nobody has it open, and how it comes back.
+"""The stored form of a graph, and its restoration.
 
-Kept are its links, and not its vectors, which are many times as large, and which lie in the column.
-The column has only those that can be found, though, and a walk leads over those that were replaced or
-taken out, too. These few are kept themselves, rounded as the graph has them, so that the graph that
-comes back is the one that was kept, and answers with the same bits.
+The links are stored, but not the vectors, which are many times as large and are in the column
+anyway. The column lacks vectors that were replaced or removed, though, and walks still lead over
+them. These few are stored as well, rounded as in the graph, so that the restored graph equals the
+stored one and returns the same bits.
 """
 
 from __future__ import annotations
@@ -37,46 +37,46 @@ __all__ = ["KeptGraph", "ReplacedVectors", "restored"]
 
 @dataclass(frozen=True, slots=True)
 class KeptGraph:
-    """What a :class:`Sealed` is made of, but for the vectors of rows that have one.
+    """A :class:`Sealed` without the vectors of rows in use.
 
-    Positions are the sealed ones: the graph's vectors, then their twins.
+    Positions are those of :class:`Sealed`: the nodes of the graph, then their twins.
     """
 
     dimension: int
     links: Links
     heads: npt.NDArray[np.uint32]
-    """The position in the graph of each twin's equal, ascending, shape (t,)."""
+    """Node with the vector of each twin, ascending, shape (t,)."""
     rows: npt.NDArray[np.uint32]
-    """Position -> row, shape (n + t,)."""
+    """Row by position, shape (n + t,)."""
     live: Bits | None
     """Packed bits of the positions in use; None: all are."""
     hashes: Hashes
-    """Of the graph's vectors, shape (n,); of those that no position in use has, any."""
+    """Hashes of the nodes' vectors, shape (n,). Those of dead vectors are arbitrary."""
     dead_vectors: Matrix
-    """These, in their order, shape (m, dimension)."""
+    """Vectors of the nodes without a position in use, in their order, shape (m, dimension)."""
 
     @classmethod
-    def of(cls, now: VectorSnapshot) -> KeptGraph:
-        """Return what is sealed in a state."""
-        sealed = now.sealed
+    def of(cls, snapshot: VectorSnapshot) -> KeptGraph:
+        """Return the stored form of a snapshot's graph."""
+        sealed = snapshot.sealed
         assert sealed is not None, "there is a graph"
         return cls(
             dimension=sealed.graph.dimension,
             links=sealed.graph.links(),
             heads=sealed.heads,
             rows=sealed.rows,
-            live=now.live,
+            live=snapshot.live,
             hashes=sealed.hashes,
             dead_vectors=sealed.graph.rounded(
-                np.flatnonzero(sealed.rows_of_nodes(now.live) == NO_ROW)
+                np.flatnonzero(sealed.rows_of_nodes(snapshot.live) == NO_ROW)
             ),
         )
 
     def require_sense(self, row_end: int) -> None:
-        """Raise ValueError unless all of it can be relied upon.
+        """Raise ValueError unless all parts are consistent.
 
         Args:
-            row_end: every row is below.
+            row_end: upper bound of the rows, exclusive.
         """
         self.links.require_sense()
         node_count, count = len(self.links.levels), len(self.rows)
@@ -96,37 +96,40 @@ class KeptGraph:
         read_vectors("graph: its dead vectors", self.dead_vectors, self.dimension)
 
     def rows_of_nodes(self) -> npt.NDArray[np.int64]:
-        """Return a row in use whose vector is the node's, shape (n,); NO_ROW: there is none."""
+        """Return for each node a row in use with its vector, shape (n,); NO_ROW for none."""
         return rows_of_nodes(self.rows, self.heads, len(self.hashes), self.live)
 
     def are_live(self) -> npt.NDArray[np.bool_]:
-        """Tell which positions are in use, shape (n + t,)."""
+        """Return which positions are in use, shape (n + t,)."""
         return flags_of(self.live, len(self.rows))
 
 
 class ReplacedVectors:
-    """The vectors that rows had when an index began, of rows whose vector changed since.
+    """The original vectors of rows whose vector changed since the index was opened.
 
-    One thread adds, and another may read: a vector is here before the column has the next.
+    One thread adds while another may read. A vector is added here before the column replaces it.
     """
 
     def __init__(self) -> None:
         self._parts: list[tuple[npt.NDArray[np.uint32], Matrix]] = []
 
     def keep(self, column: _core.VectorColumn, rows: npt.NDArray[np.uint32]) -> None:
-        """Keep what the column has of rows that are about to change."""
+        """Store the column's vectors of rows that are about to change."""
         if len(rows):
             self._parts.append((rows.copy(), column.reconstruct(rows=rows)))
 
     def put_into(self, rows: npt.NDArray[np.int64], vectors: Matrix) -> None:
-        """Put the vectors that rows had in their places. REQUIRES: they were read before the call."""
-        for changed, former in reversed(self._parts[:]):  # what a row had first is written last
+        """Put the original vectors of rows into ``vectors``.
+
+        REQUIRES: ``vectors`` was read from the column before the call.
+        """
+        for changed, former in reversed(self._parts[:]):  # a row's oldest vector is written last
             order = np.argsort(changed, kind="stable")
             places = np.searchsorted(changed[order], rows)
             places[places == len(changed)] = 0
             found = order[places]
-            is_there = changed[found] == rows
-            vectors[is_there] = former[found[is_there]]
+            is_changed = changed[found] == rows
+            vectors[is_changed] = former[found[is_changed]]
 
 
 def restored(
@@ -137,19 +140,19 @@ def restored(
     *,
     is_trusted: bool,
 ) -> Sealed | None:
-    """Return a graph that was kept, with its vectors; None if stopped on the way.
+    """Restore a stored graph with its vectors; None if stopped.
 
     Args:
-        kept: what makes sense.
-        column: has the vectors, which may change meanwhile.
-        replaced: what rows had that changed since.
-        is_stopped: asked before each part.
-        is_trusted: the vectors are known to be those that the graph was made of.
+        kept: the stored graph, checked.
+        column: the vectors, which may change during the call.
+        replaced: the original vectors of rows that changed since.
+        is_stopped: called before each part.
+        is_trusted: whether the vectors are known to be those of the graph; else they are compared.
 
     Raises:
-        ValueError: they are not.
+        ValueError: the vectors are not those of the graph.
     """
-    from oneiros.channels.vector_index.hnsw import Graph  # noqa: PLC0415 - loaded with the first graph
+    from oneiros.channels.vector_index.hnsw import Graph  # noqa: PLC0415 - loads FAISS's module
 
     node_count = len(kept.hashes)
     row_of = kept.rows_of_nodes()
@@ -192,13 +195,13 @@ def _require_twins(
     row_of: npt.NDArray[np.int64],
     of_rows: Callable[[npt.NDArray[np.int64]], Matrix],
 ) -> None:
-    """Raise ValueError unless each row in use has the vector of the node that it lies at."""
+    """Raise ValueError unless each twin in use has the vector of its node."""
     twins = np.flatnonzero(kept.are_live()[len(kept.hashes) :])
     for start in range(0, len(twins), _BLOCK):
         part = twins[start : start + _BLOCK]
-        own = of_rows(kept.rows[len(kept.hashes) + part].astype(np.int64))
-        others = of_rows(row_of[kept.heads[part]])
-        _require((own.view(np.uint32) == others.view(np.uint32)).all(), "equal vectors of twins")
+        vectors = of_rows(kept.rows[len(kept.hashes) + part].astype(np.int64)).view(np.uint32)
+        heads = of_rows(row_of[kept.heads[part]]).view(np.uint32)
+        _require((vectors == heads).all(), "equal vectors of twins")
 
 
 _BLOCK: Final = 4_096  # vectors handed to the graph at a time
@@ -207,7 +210,7 @@ _BLOCK: Final = 4_096  # vectors handed to the graph at a time
 def _are_needed(
     node_count: int, heads: npt.NDArray[np.int64], live: Bits | None
 ) -> npt.NDArray[np.bool_]:
-    """Tell which of the graph's vectors a position in use has, shape (n,)."""
+    """Return which nodes have a position in use, by themselves or by a twin, shape (n,)."""
     is_live = flags_of(live, node_count + len(heads))
     is_needed = is_live[:node_count].copy()
     is_needed[heads[is_live[node_count:]]] = True

@@ -1,4 +1,4 @@
-"""The vector channel: nearest rows by cosine, exact while few, by an HNSW graph when many."""
+"""The vector index: nearest rows by cosine, exact for few vectors, by an HNSW graph for many."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _is_child = False
 
 
 def most_threads() -> int:
-    """Return how many threads FAISS may use: the processors of this process; 1 after a fork."""
+    """Return the most threads for FAISS: the processors of this process; 1 in a forked child."""
     if _is_child:
         return 1
     if hasattr(os, "sched_getaffinity"):
@@ -63,11 +63,11 @@ def _note_child() -> None:
     _is_child = True
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
+if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_note_child)
 
 
-# One thread, 384 wide, clustered vectors, AMD EPYC (AVX-512), median microseconds a query:
+# One thread, 384 components, clustered vectors, AMD EPYC (AVX-512), median microseconds per query:
 #
 #     vectors                      1,000  2,000  5,000  10,000  20,000  100,000
 #     flat, k = 100                   21     36     69     115     204    1,880
@@ -76,21 +76,21 @@ if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
 #     HNSW, k = 10, breadth 96                              47
 #     HNSW build, s                  0.6    0.8    1.7     2.7     4.5       80
 #
-# They meet at about 10,000 for 100 results, and at 5,000 for 10.
+# Both take as long at about 10,000 vectors for 100 results, and at 5,000 for 10.
 FLAT_LIMIT: Final = 5_000
 
-LEAST_GRAPH: Final = 256  # a smaller graph is slower than looking at all, whatever was asked for
-FRESH_SHARE: Final = 16  # a graph takes fresh vectors in when they are 1/16 of it,
-FEWEST_FRESH: Final = 1_024  # though not so few that copying the graph is most of the work,
-MOST_FRESH: Final = 8_192  # nor so many that looking at all of them is most of a search
-DEAD_SHARE: Final = 4  # dead positions go when they are a quarter of all
+LEAST_GRAPH: Final = 256  # a smaller graph is always slower than a scan
+FRESH_SHARE: Final = 16  # a graph grows when fresh vectors are 1/16 of it,
+FEWEST_FRESH: Final = 1_024  # but at least this many, or copying the graph is most of the work,
+MOST_FRESH: Final = 8_192  # and at most this many, or scanning them is most of a search
+DEAD_SHARE: Final = 4  # the graph is rebuilt when a quarter of its positions is dead
 FEWEST_DEAD: Final = 1_024
 
 
 class Rebuild(Enum):
-    """A way of building the next state."""
+    """A task that builds the next state."""
 
-    RETURN = "the graph that was kept comes back"
+    RESTORE = "the graph that was kept comes back"
     EXTEND = "the graph grows by the fresh vectors"
     GRAPH = "a new graph of all vectors"
     FLAT = "the graph goes"
@@ -98,20 +98,20 @@ class Rebuild(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a task made of a snapshot, beside it."""
+    """The result of a task."""
 
     sealed: Sealed | None
     is_live: npt.NDArray[np.bool_]
-    """Which of its positions are in use, shape (n,)."""
+    """Whether each position is in use, shape (n,)."""
 
 
 def due(kind: Kind, now: VectorSnapshot) -> Rebuild | None:
-    """Return what should be done next, if anything."""
+    """Return the task that is due, or None."""
     least = {"auto": FLAT_LIMIT + 1, "hnsw": LEAST_GRAPH, "flat": None}[kind]
     count = len(now.column)
     if now.sealed is None:
         return Rebuild.GRAPH if least is not None and count >= least else None
-    if least is None or count < least // 2:  # half: no to and fro at the limit
+    if least is None or count < least // 2:  # half: no flapping at the limit
         return Rebuild.FLAT
     if now.dead_count >= FEWEST_DEAD and now.dead_count * DEAD_SHARE >= now.sealed_count:
         return Rebuild.GRAPH
@@ -120,14 +120,14 @@ def due(kind: Kind, now: VectorSnapshot) -> Rebuild | None:
 
 
 def build(task: Rebuild, snapshot: VectorSnapshot, is_stopped: Callable[[], bool]) -> Built | None:
-    """Carry a task out on a snapshot, which stays as it is; None if stopped on the way."""
+    """Run a task on a snapshot, which is not changed; None if stopped."""
     if task is Rebuild.FLAT:
         return Built(None, np.empty(0, np.bool_))
     column, former, live = snapshot.column, snapshot.sealed, snapshot.live
     if task is Rebuild.GRAPH:
         former = live = None
     rows = column.rows(minus=None if former is None else snapshot.under)
-    # Packed bits of the positions end with a byte.
+    # A multiple of eight rows: the packed bits of positions end with a whole byte.
     made = seal(column, former, live, rows[: len(rows) // 8 * 8], is_stopped)
     if made is None:
         return None
@@ -140,49 +140,49 @@ def build(task: Rebuild, snapshot: VectorSnapshot, is_stopped: Callable[[], bool
 
 
 class VectorState:
-    """The column, and the snapshot that says which of its rows lie under a graph.
+    """The column, and the snapshot of which of its rows are in a graph.
 
-    Changes are for one thread at a time; ``now`` is for any, and each value of it stays good.
+    One thread at a time may change it. Any thread may read ``now``, and each value stays valid.
 
-    A row is taken from under the graph before its vector changes: from then on searches look at its
-    vector, whichever it is, and a change that an interrupt cuts off in between has not begun.
+    A row leaves the graph before its vector changes. From then on searches scan its vector, old or
+    new, and a change that is interrupted in between has not begun.
     """
 
     def __init__(self, column: _core.VectorColumn) -> None:
         self.now = VectorSnapshot(column)
         """The latest state."""
         self.replaced: ReplacedVectors | None = None
-        """What rows had whose vector changed since :meth:`await_graph`."""
+        """Original vectors of the rows changed since :meth:`await_graph`."""
         self._changed: list[Rows] | None = None  # rows whose vector changed since a build began
 
     @property
     def nbytes(self) -> int:
-        """Bytes of vectors, links and tables held, room to grow left out."""
+        """Bytes of vectors, links and tables, without spare capacity."""
         now = self.now
         tables = sum(0 if bits is None else bits.nbytes for bits in (now.live, now.under))
         return now.column.resident_bytes + (now.sealed.nbytes if now.sealed else 0) + tables
 
     def await_graph(self) -> None:
-        """Note what changes until :meth:`take_over` has a graph of the vectors there are now."""
+        """Record changes until :meth:`take_over` receives a graph of the current vectors."""
         self._changed, self.replaced = [], ReplacedVectors()
 
     def write(self, rows: Rows, vectors: Matrix) -> int:
-        """Give rows their vectors, a zero vector standing for none; return how many are not zero."""
+        """Set the vectors of rows (a zero vector removes it); return the number of nonzero ones."""
         self._leave_graph(rows)
         return self.now.column.write(rows=rows, vectors=vectors)
 
     def remove(self, rows: Rows) -> int:
-        """Take the vectors of rows out; return how many there were."""
+        """Remove the vectors of rows and return how many there were."""
         self._leave_graph(rows)
         return self.now.column.remove(rows=rows)
 
     def begin_build(self) -> VectorSnapshot:
-        """Return the state to build from; what changes from now on is known to :meth:`take_over`."""
+        """Return the state to build from, and record changes until :meth:`take_over`."""
         self._changed = []
         return self.now
 
     def take_over(self, built: Built | None) -> None:
-        """Publish what was built, less what changed since; None: it was not built."""
+        """Publish a result without the rows that changed since; None: the build failed."""
         changed, self._changed, self.replaced = self._changed, None, None
         if built is None:
             return
@@ -193,13 +193,14 @@ class VectorState:
         is_live, count = built.is_live, len(sealed.graph)
         if changed:
             is_gone = np.isin(sealed.rows, np.concatenate(changed))
-            # A node may hold what its row had at another moment than its twins were compared with.
+            # The vector of a node's row may have changed between the comparison with its twins and
+            # its addition to the graph.
             is_gone[count:] |= is_gone[sealed.heads]
             is_live = is_live & ~is_gone
-        self.now = _under(column, sealed, is_live)
+        self.now = _snapshot_of(column, sealed, is_live)
 
     def _leave_graph(self, rows: Rows) -> None:
-        """Publish the state in which rows do not lie under the graph."""
+        """Publish the state in which rows are not in the graph."""
         if self._changed is not None:
             self._changed.append(rows.copy())
         now = self.now
@@ -222,21 +223,21 @@ class VectorState:
         )
 
 
-def _under(
+def _snapshot_of(
     column: _core.VectorColumn, sealed: Sealed, is_live: npt.NDArray[np.bool_]
 ) -> VectorSnapshot:
-    """Return the state in which the rows of these positions lie under a graph."""
-    held = np.flatnonzero(is_live)
-    rows = sealed.rows[held]
+    """Return the state in which the rows at live positions are in the graph."""
+    live = np.flatnonzero(is_live)
+    rows = sealed.rows[live]
     end = int(rows.max(initial=0)) + 1
     positions, is_under = np.zeros(end, np.uint32), np.zeros(end, np.bool_)
-    positions[rows], is_under[rows] = held, True
-    is_whole = len(held) == len(sealed)
+    positions[rows], is_under[rows] = live, True
+    is_whole = len(live) == len(sealed)
     return VectorSnapshot(
         column=column,
         sealed=sealed,
         live=None if is_whole else np.packbits(is_live, bitorder="little"),
-        dead_count=len(sealed) - len(held),
+        dead_count=len(sealed) - len(live),
         under=np.packbits(is_under, bitorder="little"),
         positions=positions,
     )
@@ -255,14 +256,14 @@ def _without(bits: Bits, places: Rows) -> Bits:
 
 
 SCANS_WITHOUT_GRAPH: Final = 2
-"""A graph that was kept is read in the background once so many queries would have walked it: a process
-that answers one never pays for FAISS."""
+"""Number of queries that would have walked a stored graph before it is read in the background: a
+process with a single query never loads FAISS."""
 
-BATCH: Final = 1_024  # queries that are searched together: bounds what a batch holds at a time
+BATCH: Final = 1_024  # queries that are searched together: bounds memory use
 
 
 def _log() -> logging.Logger:
-    import logging  # noqa: PLC0415 - nothing to say, as a rule
+    import logging  # noqa: PLC0415 - only for failures
 
     return logging.getLogger(__name__)
 
@@ -272,25 +273,24 @@ class VectorIndex:
 
     Any number of threads may search while one thread at a time changes the index: a search sees
     each row as it was before a change or after. A vector is found as soon as :meth:`add` returns.
-    Graphs are built in one background thread; until one is ready, and for what came after it,
-    searches look at every vector, so recall never waits for a build.
+    One background thread builds graphs. Searches scan all vectors until a graph is ready, and
+    afterwards the vectors added since, so they never wait for a build.
 
-    The vectors lie in the core (``_core.VectorColumn``), which computes every cosine: the same
-    bits wherever it is returned, on every machine. FAISS, imported with the first graph, holds the
-    graph alone.
+    The vectors are in the core (``_core.VectorColumn``), which computes every cosine: the same bits
+    from every method and on every machine. FAISS is imported with the first graph and holds only
+    the graph.
 
-    An index made by :meth:`over` reads its graph in the background, from the second query by a vector
-    on. Until it is there, a fraction of a second later, answers are exact: those of the vectors that
-    the graph finds, and the few that it misses.
+    An index made by :meth:`over` reads its graph in the background, from the second vector query
+    on. This takes a fraction of a second. Until then results are exact.
 
-    Results are exact without a graph, and by filter wherever the graph would be slower or would
-    find fewer than ``k``. With a graph they are approximate: recall@10 of 0.99 and above on text
+    Results are exact without a graph, and with a filter whenever the graph would be slower or find
+    fewer than ``k``. With a graph they are approximate: recall@10 is 0.99 and above on text
     embeddings. Ties: the smaller row first.
 
     Args:
         dimension: components of a vector, >= 1.
-        kind: "flat" looks at every vector; "hnsw" builds a graph; "auto" is flat up to
-            5,000 vectors and builds a graph beyond.
+        kind: "flat" scans all vectors; "hnsw" builds a graph; "auto" is flat up to 5,000 vectors
+            and builds a graph beyond.
 
     Raises:
         ValueError: a dimension below 1 or an unknown kind.
@@ -310,11 +310,11 @@ class VectorIndex:
         self._worker: threading.Thread | None = None
         self._has_failed = False
         self._state = VectorState(_core.VectorColumn(dimension=dimension))
-        self._read_graph: Callable[[], KeptGraph] | None = None  # of a graph that waits to be read
+        self._read_graph: Callable[[], KeptGraph] | None = None  # of a graph not read yet
         self._is_trusted = False
         self._is_graph_wanted = False
-        self._scans = 0  # of queries that would have walked it
-        self._changes = 0  # since the beginning
+        self._scans = 0  # queries that would have walked the graph not read yet
+        self._changes = 0  # since the index was made
         self._kept: Sealed | None = None  # the graph that was read
 
     @classmethod
@@ -326,14 +326,15 @@ class VectorIndex:
         *,
         is_trusted: bool,
     ) -> VectorIndex:
-        """Return an index of the vectors that a column has.
+        """Return an index of the vectors in a column.
 
         Args:
-            column: for this index alone.
-            kind: as the class takes it.
-            read_graph: returns the graph that was kept with these vectors, or raises ValueError;
-                None: there is none.
-            is_trusted: the graph is known to be of these vectors; else it is compared with them.
+            column: the column, used only by this index.
+            kind: as for the class.
+            read_graph: returns the graph stored with these vectors, or raises ValueError; None if
+                there is no graph.
+            is_trusted: whether the graph is known to be of these vectors; else it is compared with
+                them.
         """
         index = cls(column.dimension, kind)
         index._state = VectorState(column)
@@ -342,7 +343,7 @@ class VectorIndex:
             index._state.await_graph()
         else:
             with index._lock:
-                index._start_upkeep()
+                index._start_maintenance()
         return index
 
     def __len__(self) -> int:
@@ -356,29 +357,29 @@ class VectorIndex:
 
     @property
     def has_graph(self) -> bool:
-        """Searches go through a graph now."""
+        """Whether searches use a graph now."""
         return self._state.now.sealed is not None
 
     @property
     def lasting(self) -> VectorSnapshot | None:
-        """What is held now, if it has a graph that is not about to give way to another or none.
+        """The current state if it has a graph that is not about to be replaced; else None.
 
-        A graph that waits to be read is read first.
+        Waits until a graph not read yet is read.
         """
-        self._want_graph()
+        self._request_graph()
         while self._read_graph is not None and not self._has_failed and not self._is_closed:
             worker = self._worker
             if worker is None or not worker.is_alive():
                 break
-            worker.join(_MOMENT)
+            worker.join(_POLL_SECONDS)
         now = self._state.now
         is_leaving = due(self.kind, now) in {Rebuild.GRAPH, Rebuild.FLAT}
         return None if now.sealed is None or is_leaving else now
 
     def kept(self) -> KeptGraph | None:
-        """Return the graph as it is kept; None: there is none that lasts.
+        """Return the graph in its stored form; None if there is none or it is about to be replaced.
 
-        One that waits to be read is returned as it was kept, if no vector has changed.
+        A graph not read yet is returned as it was stored, if no vector has changed.
         """
         read_graph = self._read_graph
         if read_graph is not None and self._is_trusted and not self._changes:
@@ -389,7 +390,7 @@ class VectorIndex:
 
     @property
     def has_new_graph(self) -> bool:
-        """There is a graph that lasts, and not the one that the index was made with."""
+        """Whether :attr:`lasting` has another graph than the one that the index was made with."""
         if self._read_graph is not None:
             return False
         lasting = self.lasting
@@ -397,23 +398,24 @@ class VectorIndex:
 
     @property
     def resident_bytes(self) -> int:
-        """Bytes of vectors, their 8-bit codes, links and tables held, room to grow left out."""
+        """Bytes of vectors, their 8-bit codes, links and tables, without spare capacity."""
         return self._state.nbytes
 
     def add(self, rows: npt.ArrayLike, vectors: npt.ArrayLike) -> int:
-        """Give rows their vectors; a row that has one gets the new one in its place.
+        """Set the vectors of rows, replacing those they have.
 
         Args:
             rows: integers from 0 to 2^32 - 1, shape (n,), each once.
-            vectors: shape (n, dimension); brought to unit length. A zero vector stands for none.
+            vectors: shape (n, dimension), normalised to unit length. A zero vector leaves its row
+                without a vector.
 
         Returns:
-            How many rows have a vector of those given: n less the zero vectors.
+            n minus the number of zero vectors.
 
         Raises:
-            TypeError: rows that are no integers, vectors that are no real numbers.
+            TypeError: rows are not integers, or vectors not real numbers.
             ValueError: another shape, a row given twice, or a vector with NaN, infinity or an
-                infinite norm, naming its position. Nothing is changed then.
+                infinite norm; the message names its position. Nothing changes.
             RuntimeError: the index is closed.
         """
         numbers = read_rows(rows)
@@ -426,17 +428,17 @@ class VectorIndex:
             self._check_open()
             count = self._state.write(numbers, matrix)
             self._note_changes(len(numbers))
-            self._start_upkeep()
+            self._start_maintenance()
         return count
 
     def remove(self, rows: npt.ArrayLike) -> int:
-        """Take the vectors of rows out; rows without one are passed over.
+        """Remove the vectors of rows. Rows without a vector are ignored.
 
         Returns:
-            How many were taken out.
+            Number of vectors removed.
 
         Raises:
-            TypeError, ValueError: rows as in :meth:`add`, though they may recur.
+            TypeError, ValueError: as :meth:`add` for rows, but rows may repeat.
             RuntimeError: the index is closed.
         """
         numbers = read_rows(rows)
@@ -444,20 +446,19 @@ class VectorIndex:
             self._check_open()
             count = self._state.remove(numbers)
             self._note_changes(len(numbers))
-            self._start_upkeep()
+            self._start_maintenance()
         return count
 
     def search(self, vector: npt.ArrayLike, k: int, allowed: Bits | None = None) -> RankedList:
         """Return the ``k`` rows whose vectors are nearest by cosine.
 
         Args:
-            vector: shape (dimension,), any length but zero; a zero vector, which has no direction,
-                finds nothing.
+            vector: shape (dimension,), of any length. A zero vector finds nothing.
             k: most rows to return, >= 0.
             allowed: packed bits of the rows that may be returned (see ``oneiros.channels.Bits``).
 
         Returns:
-            ``k`` rows wherever so many exist. Cosines are float32 numbers, to rounding in [-1, 1].
+            ``k`` rows if that many exist. Cosines are float32 numbers, in [-1, 1] up to rounding.
 
         Raises:
             TypeError: the wrong dtype.
@@ -471,7 +472,7 @@ class VectorIndex:
         return self._state.now.search(query, count, bits)
 
     def walk(self, vector: Matrix, k: int, allowed: Bits | None) -> RankedList | None:
-        """Return what a walk of the graph finds; None where looking at every vector is as fast.
+        """Search the graph; None if a scan of all vectors is as fast.
 
         Args:
             vector: of unit length, shape (dimension,).
@@ -486,7 +487,7 @@ class VectorIndex:
     def walk_many(
         self, vectors: Matrix, k: int, allowed: Bits | None, threads: int
     ) -> list[RankedList | None]:
-        """Return :meth:`walk` of each of these vectors, shape (n, dimension); ``threads`` at a time."""
+        """Return :meth:`walk` of each vector, shape (n, dimension), on ``threads`` threads."""
         self._note_scans(len(vectors) if k else 0, allowed)
         now, found = self._state.now, list[RankedList | None]()
         for start in range(0, len(vectors) if k else 0, BATCH):
@@ -497,17 +498,17 @@ class VectorIndex:
     def search_many(
         self, vectors: npt.ArrayLike, k: int, allowed: Bits | None = None, *, threads: int = 1
     ) -> list[RankedList]:
-        """Return one list a query, the same as :meth:`search` gives without a graph.
+        """Return one list per query, equal to that of :meth:`search` without a graph.
 
         Args:
-            vectors: shape (n, dimension), as :meth:`search` takes one.
-            k: most rows a query.
-            allowed: for all queries.
-            threads: at most so many at a time, 1 to 256; bounded by the processors of this process, and
-                one in a child of a fork.
+            vectors: shape (n, dimension), each as for :meth:`search`.
+            k: most rows per query.
+            allowed: packed bits of the rows that may be returned, for all queries.
+            threads: most threads, 1 to 256; bounded by the processors of this process, and 1 in a
+                forked child.
 
         Raises:
-            TypeError, ValueError: as :meth:`search`, naming the vector's position.
+            TypeError, ValueError: as :meth:`search`; the message names the vector's position.
         """
         queries = read_vectors("vectors", vectors, self.dimension)
         count, bits = read_k(k), read_allowed(allowed)
@@ -524,13 +525,14 @@ class VectorIndex:
         return found or [self.search(query, 0) for query in queries]
 
     def reconstruct(self, rows: npt.ArrayLike) -> Matrix:
-        """Return the unit vectors of rows, shape (n, dimension); zeros where a row has none."""
+        """Return the unit vectors of rows, shape (n, dimension); zeros for a row without one."""
         return self._state.now.column.reconstruct(rows=read_rows(rows))
 
     def cosines(self, vector: npt.ArrayLike, rows: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the exact cosine of each row with ``vector``, shape (n,).
 
-        The same bits as :meth:`search` gives. NaN where a row has no vector, or ``vector`` is zero.
+        Equal to the scores of :meth:`search` to the bit. NaN if the row has no vector or ``vector``
+        is zero.
         """
         query, numbers = read_query(vector, self.dimension), read_rows(rows)
         if not query.any():
@@ -540,9 +542,9 @@ class VectorIndex:
     def settle(self, timeout_seconds: float | None = None) -> bool:
         """Wait until the background work that is due now is done; False if time ran out first.
 
-        A graph that waits to be read is due.
+        Reading a graph not read yet is due.
         """
-        self._want_graph()
+        self._request_graph()
         worker = self._worker
         if worker is None:
             return True
@@ -550,7 +552,7 @@ class VectorIndex:
         return not worker.is_alive()
 
     def close(self) -> None:
-        """Stop the background work and wait for it, a fraction of a second. Searches still work."""
+        """Stop the background work and wait for its end. Searches still work."""
         with self._lock:
             self._is_closed = True
             worker = self._worker
@@ -562,50 +564,52 @@ class VectorIndex:
             msg = "vector index: closed"
             raise RuntimeError(msg)
 
-    def _want_graph(self) -> None:
-        """Have a graph that was kept read in the background."""
+    def _request_graph(self) -> None:
+        """Start reading a stored graph in the background."""
         if self._read_graph is not None:
             with self._lock:
                 self._is_graph_wanted = True
                 if not self._is_closed:
-                    self._start_upkeep()
+                    self._start_maintenance()
 
     def _note_scans(self, count: int, allowed: Bits | None) -> None:
-        """Have the graph read after a few queries that would have walked it."""
+        """Count queries that would walk the graph not read yet, and request it after a few."""
         if self._read_graph is None or self._has_failed:
             return
         worker = self._worker
         if self._is_graph_wanted and worker is not None and worker.is_alive():
-            return  # it is being read; a fork would have left the worker dead
+            return  # it is being read; after a fork the worker is dead
         if allowed is not None and _core.count_bits(bits=allowed) < FLAT_LIMIT:
-            return  # looking at every vector is as fast
+            return  # a scan is as fast
         self._scans += count
         if self._scans >= SCANS_WITHOUT_GRAPH:
-            self._want_graph()
+            self._request_graph()
 
     def _note_changes(self, count: int) -> None:
-        """Have the graph read once what changed is worth its growth. The lock is held."""
+        """Count changes, and request the graph once it is due to grow. REQUIRES: the lock."""
         self._changes += count
         if self._changes >= FEWEST_FRESH:
             self._is_graph_wanted = True
 
     def _due(self) -> Rebuild | None:
         if self._read_graph is not None:
-            return Rebuild.RETURN if self._is_graph_wanted else None
+            return Rebuild.RESTORE if self._is_graph_wanted else None
         return due(self.kind, self._state.now)
 
-    def _start_upkeep(self) -> None:
-        """Start the background thread if something is due and none runs. The lock is held."""
+    def _start_maintenance(self) -> None:
+        """Start the background thread if a task is due and none runs. REQUIRES: the lock."""
         if self._has_failed or self._due() is None:
             return
         if self._worker is None or not self._worker.is_alive():  # a fork leaves it dead
-            # Here, where forks wait for the lock: a child could not finish the worker's import.
-            import oneiros.channels.vector_index.hnsw  # noqa: F401, PLC0415 - loaded with the first graph
+            # Forks wait for the lock held here: a child could not finish an import of the worker.
+            import oneiros.channels.vector_index.hnsw  # noqa: F401, PLC0415 - loads FAISS's module
 
-            self._worker = threading.Thread(target=self._upkeep, name="oneiros-vector", daemon=True)
+            self._worker = threading.Thread(
+                target=self._maintain, name="oneiros-vector", daemon=True
+            )
             self._worker.start()
 
-    def _upkeep(self) -> None:
+    def _maintain(self) -> None:
         while True:
             with self._lock:
                 task = self._due()
@@ -613,15 +617,15 @@ class VectorIndex:
                     self._worker = None
                     return
                 snapshot = self._state.now
-                if task is not Rebuild.RETURN:
+                if task is not Rebuild.RESTORE:
                     snapshot = self._state.begin_build()
-            if task is Rebuild.RETURN:
-                self._return(snapshot)
+            if task is Rebuild.RESTORE:
+                self._restore(snapshot)
                 continue
             try:
                 built = build(task, snapshot, lambda: self._is_closed)
             except (MemoryError, RuntimeError, ImportError) as error:
-                # Searches stay exact and right, only slower; trying again would fail again.
+                # Searches stay exact, but slower. A retry would fail again.
                 _log().warning("vector index: %s failed, searching without: %s", task.value, error)
                 self._has_failed, built = True, None
             with self._lock:
@@ -629,8 +633,8 @@ class VectorIndex:
                 if self._has_failed:
                     return
 
-    def _return(self, snapshot: VectorSnapshot) -> None:
-        """Bring back the graph that was kept, less what changed since."""
+    def _restore(self, snapshot: VectorSnapshot) -> None:
+        """Restore the stored graph, without the rows that changed since."""
         built = None
         assert self._read_graph is not None
         assert self._state.replaced is not None
@@ -643,7 +647,7 @@ class VectorIndex:
                 lambda: self._is_closed,
                 is_trusted=self._is_trusted,
             )
-            if sealed is None:  # it is closed
+            if sealed is None:  # the index is closed
                 return
             built = Built(sealed, kept.are_live())
         except (MemoryError, RuntimeError, ValueError, ImportError) as error:
@@ -654,4 +658,4 @@ class VectorIndex:
             self._read_graph = None
 
 
-_MOMENT: Final = 0.01  # seconds
+_POLL_SECONDS: Final = 0.01

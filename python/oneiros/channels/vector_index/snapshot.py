@@ -1,8 +1,8 @@
-"""One state of a vector index: which of the column's vectors lie under a graph, and a search in it.
+"""One state of a vector index: which of the column's vectors are in a graph, and searches in it.
 
-The graph's arrays are never changed; the column is. What a walk finds is scored by the vectors that
-its rows have now, and rows that do not lie under the graph are all looked at, so a search that
-began before a change answers with rows and cosines of before or after it.
+The graph's arrays never change, the column does. Rows found by a walk are scored by their current
+vectors, and rows outside the graph are all scanned. So a search that began before a change returns
+rows and cosines from before or after it.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 __all__ = ["VectorSnapshot"]
 
-# Candidates kept while walking the graph, per result wanted and at least. The nearer half of them
-# is nearly complete: under a filter the results must come out of that half, so some more are kept.
+# Candidates kept while walking the graph, per result and at least. The nearer half of them is
+# nearly complete. With a filter, results must come from that half, so more candidates are kept.
 BREADTH_PER_RESULT: Final = 2
 BREADTH_PER_CHOSEN_RESULT: Final = 3
 LEAST_BREADTH: Final = 96
 
-# The cost of a candidate of a walk, in rows of a scan that reads codes: the vectors of its links, and
-# the steps between, which weigh more for narrow vectors. Nanoseconds of a candidate and of a row, on
-# one thread of an AMD EPYC (AVX-512): where all lies in the cache, 480 and 9 (6,000 x 384), 680 and 8
-# (20,000 x 384), 900 and 20 (10,000 x 1,024), 510 and 4.4 (20,000 x 128), 400 and 3.9 (20,000 x 32);
-# from memory, 1,800 and 13 to 18 (100,000 x 384).
+# The cost of a candidate of a walk, in rows of a scan that reads codes: the vectors of its links,
+# and the steps between, which count more for narrow vectors. Nanoseconds per candidate and per row,
+# on one thread of an AMD EPYC (AVX-512): if all is in the cache, 480 and 9 (6,000 x 384), 680 and 8
+# (20,000 x 384), 900 and 20 (10,000 x 1,024), 510 and 4.4 (20,000 x 128), 400 and 3.9 (20,000 x
+# 32); from memory, 1,800 and 13 to 18 (100,000 x 384).
 SCORED_PER_CANDIDATE: Final = 50
 STEPS_PER_CANDIDATE: Final = 4_000  # components
 
-WIDENING: Final = 4  # the next breadth where too few of the candidates may be returned
+WIDENING: Final = 4  # factor of the next breadth if too few candidates may be returned
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +48,30 @@ class VectorSnapshot:
     column: _core.VectorColumn
     """Every row's vector."""
     sealed: Sealed | None = None
-    """Vectors under a graph."""
+    """The vectors in a graph."""
     live: Bits | None = None
-    """Packed bits of the positions in use under the graph; None: all are."""
+    """Packed bits of the graph's positions in use; None: all are."""
     dead_count: int = 0
-    """Positions that are not."""
+    """Number of the graph's positions not in use."""
     under: Bits | None = None
-    """Packed bits of the rows at the positions in use; None: there is no graph."""
+    """Packed bits of the rows in the graph, at positions in use; None: there is no graph."""
     positions: npt.NDArray[np.uint32] | None = None
-    """Of each such row, by row."""
+    """Position of each row in the graph, by row."""
 
     @property
     def sealed_count(self) -> int:
-        """Positions under the graph, dead ones included."""
+        """Number of positions in the graph, dead ones included."""
         return 0 if self.sealed is None else len(self.sealed)
 
     @property
     def fresh_count(self) -> int:
-        """Rows that have a vector, and not under the graph."""
+        """Number of rows whose vector is not in the graph."""
         return len(self.column) - (self.sealed_count - self.dead_count)
 
     def search(self, query: Matrix, k: int, allowed: Bits | None) -> RankedList:
         """Return the best ``k`` rows for one query of shape (d,); k >= 1.
 
-        Exact where that is as fast as the graph, or where the graph finds too few.
+        The search is exact if that is as fast as the graph, or if the graph finds too few.
         """
         found = self.walk(query, k, allowed)
         if found is not None:
@@ -79,14 +79,14 @@ class VectorSnapshot:
         return RankedList(*self.column.nearest(query=query, k=k, allowed=allowed))
 
     def walk(self, query: Matrix, k: int, allowed: Bits | None) -> RankedList | None:
-        """Return what the graph finds for one query; None where it is no faster, or finds too few."""
+        """Search the graph for one query; None if it is no faster or finds too few."""
         for breadth in self._breadths(k, allowed):
             assert self.sealed is not None
             ends = self._ends(k, breadth, allowed)
             nodes = self.sealed.graph.nearest(query[None], ends, breadth)
-            (found,) = self._found(query[None], k, nodes, allowed, 1)
-            if found is not None:
-                return found
+            (ranked,) = self._ranked(query[None], k, nodes, allowed, 1)
+            if ranked is not None:
+                return ranked
         return None
 
     def walk_many(
@@ -99,10 +99,10 @@ class VectorSnapshot:
         nodes = self.sealed.graph.nearest(
             queries, self._ends(k, breadth, allowed), breadth, threads
         )
-        found = self._found(queries, k, nodes, allowed, threads)
+        lists = self._ranked(queries, k, nodes, allowed, threads)
         return [
-            self.walk(query, k, allowed) if one is None else one  # the first walk was too short
-            for query, one in zip(queries, found, strict=True)
+            self.walk(query, k, allowed) if ranked is None else ranked  # None: found too few
+            for query, ranked in zip(queries, lists, strict=True)
         ]
 
     def search_many(
@@ -114,28 +114,27 @@ class VectorSnapshot:
             rows, scores, ends = self.column.nearest_many(
                 queries=queries, k=k, allowed=allowed, threads=threads
             )
-            places = ends.tolist()
             return [
                 RankedList(rows[begin:end], scores[begin:end])
-                for begin, end in itertools.pairwise(places)
+                for begin, end in itertools.pairwise(ends.tolist())
             ]
+        walks = self.walk_many(queries, k, allowed, threads)
         return [
             RankedList(*self.column.nearest(query=query, k=k, allowed=allowed))
-            if one is None
-            else one
-            for query, one in zip(
-                queries, self.walk_many(queries, k, allowed, threads), strict=True
-            )
+            if ranked is None
+            else ranked
+            for query, ranked in zip(queries, walks, strict=True)
         ]
 
     def _is_whole(self, allowed: Bits | None) -> bool:
-        """Everything that a walk can end at may be returned."""
+        """Return whether all nodes of the graph may be returned."""
         return allowed is None and self.live is None
 
     def _breadths(self, k: int, allowed: Bits | None) -> Iterator[int]:
-        """Yield how broadly to walk, as long as that is cheaper than looking at every vector.
+        """Yield breadths of walks, as long as a walk is cheaper than a scan of all vectors.
 
-        After walks in vain it must be much cheaper: what filters out the nearest goes on to.
+        After a walk that found too few, the next must be much cheaper than a scan: a filter that
+        excludes the nearest vectors is likely to exclude the next ones too.
         """
         if self.sealed is None:
             return
@@ -143,7 +142,7 @@ class VectorSnapshot:
         if allowed is not None:
             available = min(available, _core.count_bits(bits=allowed))
         breadth = max(LEAST_BREADTH, BREADTH_PER_RESULT * k)
-        if not self._is_whole(allowed):  # broad enough for k of them, were they spread evenly
+        if not self._is_whole(allowed):  # enough for k results if they are spread evenly
             breadth = max(LEAST_BREADTH, BREADTH_PER_CHOSEN_RESULT * k)
             breadth = breadth * self.sealed_count // max(available, 1)
         scored = SCORED_PER_CANDIDATE + STEPS_PER_CANDIDATE / self.column.dimension
@@ -154,16 +153,17 @@ class VectorSnapshot:
             breadth *= WIDENING
 
     def _ends(self, k: int, breadth: int, allowed: Bits | None) -> int:
-        """Return how many nodes a walk is to end at.
+        """Return the number of nodes that a walk returns.
 
-        FAISS could be handed the choice, but then ends its walk as soon as it holds enough, near
-        or far: with the query's own neighbourhood left out, it found one of the nearest ten. Where
-        enough of *all* the nearest may be returned, they are the nearest that may.
+        FAISS can filter during the walk, but then stops as soon as it has enough nodes, near or
+        far: with the query's neighbourhood filtered out, it found one of the nearest ten. So the
+        walk is not filtered: if enough of the nearest nodes pass the filter, they are the right
+        ones.
         """
         assert self.sealed is not None
         return min(k if self._is_whole(allowed) else breadth // 2, len(self.sealed.graph))
 
-    def _found(
+    def _ranked(
         self,
         queries: Matrix,
         k: int,
@@ -171,13 +171,13 @@ class VectorSnapshot:
         allowed: Bits | None,
         threads: int,
     ) -> list[RankedList | None]:
-        """Return the best of what walks ended at and of the fresh rows; None: one was too short."""
+        """Return the best of the walked nodes and the fresh rows; None for walks with too few."""
         assert self.sealed is not None
         assert self.under is not None
         wanted = min(k, self.sealed_count - self.dead_count)
         if allowed is not None:
             wanted = min(wanted, _core.count_bits(bits=allowed))
-        told = self.column.nearest_nodes(
+        found = self.column.nearest_nodes(
             queries=queries,
             k=k,
             nodes=nodes,
@@ -190,5 +190,5 @@ class VectorSnapshot:
             threads=threads,
         )
         return [
-            RankedList(rows, scores) if found >= wanted else None for rows, scores, found in told
+            RankedList(rows, scores) if count >= wanted else None for rows, scores, count in found
         ]

@@ -1,4 +1,4 @@
-"""What comes in as a vector: checked, brought to unit length, float32 and contiguous."""
+"""Checks of vectors and rows from callers: unit length, float32, contiguous."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oneiros.channels import Bits, Rows
 
 __all__ = ["read_allowed", "read_k", "read_query", "read_rows", "read_vectors", "refuse_repeats"]
 
-# What rounding to float32 leaves of a norm of 1: such a vector keeps its bits.
+# Rounding to float32 moves a norm of 1 by at most this much: such a vector keeps its bits.
 UNIT_TOLERANCE = 2.0**-22
 
 BLOCK = 4_096  # vectors converted at a time
@@ -23,7 +23,7 @@ def read_vectors(name: str, value: npt.ArrayLike, dimension: int) -> npt.NDArray
     """Return vectors of unit length; a zero vector stays zero.
 
     Args:
-        name: of the argument, for messages.
+        name: name of the argument, for messages.
         value: shape (n, dimension), any real dtype, layout and byte order.
         dimension: the index's width.
 
@@ -43,7 +43,7 @@ def read_vectors(name: str, value: npt.ArrayLike, dimension: int) -> npt.NDArray
         raise ValueError(msg)
     norms = np.empty(len(given), np.float64)
     for part in _parts(len(given)):
-        # A NaN or an infinity anywhere makes the norm so: one pass finds all.
+        # NaN and infinity carry over to the norm: one pass finds all.
         norms[part] = np.sqrt(np.einsum("ij,ij->i", *[_wide(given[part])] * 2, dtype=np.float64))
     if not np.isfinite(norms).all():
         raise ValueError(_first_bad(name, given, norms))
@@ -58,13 +58,13 @@ def read_vectors(name: str, value: npt.ArrayLike, dimension: int) -> npt.NDArray
 
 
 def _parts(count: int) -> Iterator[slice]:
-    """Yield slices that cover all vectors: what is made of each in float64 stays small."""
+    """Yield slices that cover all vectors, so that copies in float64 stay small."""
     for start in range(0, count, BLOCK):
         yield slice(start, start + BLOCK)
 
 
 def _wide(part: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return float32 as it is, in which squares are summed in float64, all else in float64."""
+    """Return float32 unchanged (its squares are summed in float64), other dtypes as float64."""
     return part if part.dtype == np.float32 else part.astype(np.float64)
 
 
@@ -98,7 +98,7 @@ def read_rows(value: npt.ArrayLike) -> Rows:
         ValueError: not one-dimensional, or outside 0 to 2^32 - 1.
     """
     given = np.asarray(value)
-    if given.dtype == np.uint32 and given.ndim == 1:  # the common case: nothing can be wrong
+    if given.dtype == np.uint32 and given.ndim == 1:  # the common case: always valid
         return np.ascontiguousarray(given)
     if given.size == 0:
         return np.empty(0, np.uint32)
@@ -116,7 +116,7 @@ def read_rows(value: npt.ArrayLike) -> Rows:
 
 
 def refuse_repeats(rows: Rows) -> None:
-    """Raise ValueError naming the first row given twice, if one is."""
+    """Raise ValueError if a row is given twice; the message names the first."""
     if (rows[1:] > rows[:-1]).all():
         return
     unique, counts = np.unique(rows, return_counts=True)
@@ -134,7 +134,7 @@ def read_allowed(value: Bits | None) -> Bits | None:
     """
     if value is None:
         return None
-    given: object = value  # whatever the annotation promises
+    given: object = value  # callers may ignore the annotation
     if not (isinstance(given, np.ndarray) and given.dtype == np.uint8):
         got = getattr(given, "dtype", type(given).__name__)
         msg = f"allowed: expected None or a uint8 array of packed bits, got {got}"
@@ -146,7 +146,7 @@ def read_allowed(value: Bits | None) -> Bits | None:
 
 
 def read_k(value: int) -> int:
-    """Return how many results are wanted.
+    """Return ``k`` as an int.
 
     Raises:
         TypeError: not an integer.

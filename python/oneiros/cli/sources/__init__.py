@@ -1,7 +1,7 @@
 """Readers of what ``oneiros import`` takes: each yields one :class:`Row` a record.
 
 A record that cannot be read is a row with a problem, so that one bad line never hides the others;
-what makes the whole source useless (no such file, a column nobody knows) is a ``CommandError``.
+what makes the whole source useless (no such file, an unknown column) is a ``CommandError``.
 """
 
 from __future__ import annotations

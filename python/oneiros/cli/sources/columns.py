@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from oneiros.cli.failures import CommandError
+from oneiros.model.fields import FIELDS
 
 __all__ = ["check_header", "extras", "fold", "value_of"]
 
@@ -25,8 +26,6 @@ def value_of(column: str, cell: str) -> Any:
     Raises:
         ValueError: the cell is not what its column holds, naming column and cell.
     """
-    from oneiros.model.fields import FIELDS  # noqa: PLC0415  (the record's module is heavy)
-
     cell.encode()  # lone surrogates: UnicodeEncodeError, a ValueError
     kind = FIELDS[column].kind if column in FIELDS else "text"
     if kind == "time":
@@ -99,8 +98,6 @@ def check_header(columns: Iterable[str], *, file: str, extra_to_metadata: bool) 
 
 def extras(columns: Iterable[str]) -> set[str]:
     """Return those of the columns that are no field of a memory."""
-    from oneiros.model.memory import FIELDS  # noqa: PLC0415  (the record's module is heavy)
-
     return {column for column in columns if column not in FIELDS}
 
 

@@ -1,6 +1,6 @@
 """A git repository's history as memories: one commit, one memory.
 
-Git is run without a shell and told to trust nothing in the repository's own settings that could
+Git is run without a shell and with trust in nothing in the repository's own settings that could
 start a program (signature checks, external diffs, text converters, hooks, lazy fetching).
 """
 
@@ -48,7 +48,7 @@ def rows(repository: Path) -> Iterator[Row]:
     if not repository.is_dir():
         msg = f"{repository}: no such directory"
         raise CommandError(msg)
-    # Complaints go to a file: a pipe that nobody reads meanwhile could fill up.
+    # Complaints go to a file: a pipe that is not read meanwhile could fill up.
     with TemporaryFile() as complaints, _started(repository, complaints) as process:
         try:
             assert process.stdout is not None

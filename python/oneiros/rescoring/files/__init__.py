@@ -1,4 +1,4 @@
-"""Files of tables larger than memory: read in parts, scored, and written whole or not at all."""
+"""Score and compare files larger than memory; outputs are written completely or not at all."""
 
 from __future__ import annotations
 

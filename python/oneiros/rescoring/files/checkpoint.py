@@ -1,7 +1,7 @@
-"""What a run over a file has finished, so that the next one goes on from there.
+"""Checkpoint of a run over a file, so that an interrupted run can be resumed.
 
-A folder beside the output, ``.NAME.rescore``, holds a journal (JSON lines: what is being done, then
-a line a finished part) and the scores of the finished parts. Its lock keeps a second process away.
+A folder next to the output, ``.NAME.rescore``, contains a journal (JSON lines: the task, then a
+line per finished part) and the scores of the finished parts. A lock on it excludes other processes.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ _DRAFT: Final = "draft"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedPart:
-    """One part of the input, scored."""
+    """A scored part of the input."""
 
     sizes: list[int]
-    """Rows of each piece; the scores file holds, piece by piece, each profile's scores."""
+    """Rows of each piece; the scores file contains each profile's scores, piece by piece."""
     checksum: int
-    """CRC-32 of these bytes."""
+    """CRC-32 of the part's bytes in the scores file."""
     future_counts: list[int]
-    """By profile, rows with times after ``now``."""
+    """Rows with times after ``now``, by profile."""
     unscored: list[int]
-    """By profile, rows that score NaN."""
+    """Rows that score NaN, by profile."""
 
 
 @contextmanager
 def hold_folder(target: Path) -> Iterator[Path]:
-    """Make the folder beside ``target``, or take what an earlier run left; keep others out.
+    """Create or reuse the folder next to ``target``, and lock it for the block.
 
-    It is removed at the end of the block unless there is something in it.
+    It is removed at the end of the block if it is empty.
 
     Raises:
         BlockingIOError: another process works on the same output.
-        OSError: something else has the folder's name, or it cannot be made.
+        OSError: the folder's name is taken by something else, or it cannot be created.
     """
     folder = target.with_name(f".{target.name}.rescore")
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -64,7 +64,7 @@ def hold_folder(target: Path) -> Iterator[Path]:
         folder.mkdir(mode=0o700, exist_ok=True)
         try:
             descriptor = os.open(folder, flags)
-        except FileNotFoundError:  # who held it has just removed it
+        except FileNotFoundError:  # the process that had locked it has just removed it
             continue
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -74,23 +74,23 @@ def hold_folder(target: Path) -> Iterator[Path]:
             raise BlockingIOError(error.errno, message, str(target)) from None
         if _is_still(folder, descriptor):
             break
-        os.close(descriptor)  # whoever held it before removed it when done: make it anew
+        os.close(descriptor)  # removed by its previous owner while we waited: create another
     try:
         yield folder
     finally:
-        with contextlib.suppress(OSError):  # what is to be kept is in it
+        with contextlib.suppress(OSError):  # not empty: its contents are kept
             folder.rmdir()
         os.close(descriptor)
 
 
 class Checkpoint:
-    """The journal and the scores in a folder that is held.
+    """The journal and the scores in a locked folder.
 
     Args:
-        folder: of :func:`hold_folder`.
-        task: what is being done; plain JSON values.
-        dtype: of the scores.
-        profile_count: how many scores a row has.
+        folder: from :func:`hold_folder`.
+        task: describes the run; plain JSON values.
+        dtype: dtype of the scores.
+        profile_count: number of scores per row.
     """
 
     def __init__(
@@ -113,14 +113,14 @@ class Checkpoint:
 
     @property
     def draft(self) -> Path:
-        """Where the output stands until it is whole."""
+        """Path of the output until it is complete."""
         return self._folder / _DRAFT
 
     def append(self, pieces: Iterable[bytes]) -> tuple[list[int], int]:
-        """Write the scores of the next part, one piece after another.
+        """Write the scores of the next part, piece by piece.
 
         Args:
-            pieces: each profile's scores of some rows, as bytes, joined.
+            pieces: each the joined bytes of all profiles' scores of some rows.
 
         Returns:
             The rows of each piece, and the checksum.
@@ -134,7 +134,7 @@ class Checkpoint:
         return sizes, checksum
 
     def finish_part(self, part: FinishedPart) -> None:
-        """Note that the next part is done."""
+        """Record in the journal that the next part is done."""
         line = json.dumps(asdict(part)).encode() + b"\n"
         self._journal.write(line)
         self._journal.flush()
@@ -144,17 +144,17 @@ class Checkpoint:
         """Yield each piece of a finished part: the scores of every profile."""
         offset = self._offsets[number]
         for size in self.parts[number].sizes:
-            held = os.pread(self._scores, size * self._width, offset)
+            data = os.pread(self._scores, size * self._width, offset)
             offset += size * self._width
-            yield list(np.frombuffer(held, self._dtype).reshape(self._profile_count, size))
+            yield list(np.frombuffer(data, self._dtype).reshape(self._profile_count, size))
 
     def close(self) -> None:
-        """Let the files go; what is finished stays for the next run."""
+        """Close the files; finished parts remain for the next run."""
         self._journal.close()
         os.close(self._scores)
 
     def remove(self) -> None:
-        """Delete all of it."""
+        """Delete all files of the checkpoint."""
         for name in (_DRAFT, _SCORES, _JOURNAL):
             (self._folder / name).unlink(missing_ok=True)
 
@@ -166,7 +166,7 @@ class Checkpoint:
         self._journal.flush()
 
     def _resume(self) -> None:
-        """Take over the parts whose scores are there and whole; drop what comes after them."""
+        """Reuse the leading parts whose scores are intact; drop everything after them."""
         self._journal.seek(0)
         end = len(self._journal.readline())
         for line in self._journal:
@@ -192,7 +192,7 @@ class Checkpoint:
 
 
 def earlier_task(folder: Path) -> dict[str, Any] | None:
-    """Return what an earlier run was doing; None where there was none or its journal is torn."""
+    """Return the task of an earlier run; None if there was none or its journal is damaged."""
     try:
         with (folder / _JOURNAL).open("rb") as file:
             task = json.loads(file.readline())
@@ -202,7 +202,7 @@ def earlier_task(folder: Path) -> dict[str, Any] | None:
 
 
 def _read_part(line: bytes) -> FinishedPart | None:
-    """Return what a line of the journal says; None of a torn one."""
+    """Parse a line of the journal; None if it is incomplete or invalid."""
     if not line.endswith(b"\n"):
         return None
     try:
@@ -214,16 +214,12 @@ def _read_part(line: bytes) -> FinishedPart | None:
 
 
 def _is_still(folder: Path, descriptor: int) -> bool:
-    """Whether the open folder is the one that has the name now."""
+    """Return whether the path still refers to the open folder."""
     try:
         named = folder.lstat()
     except FileNotFoundError:
         return False
-    held = os.fstat(descriptor)
-    return stat.S_ISDIR(named.st_mode) and (named.st_dev, named.st_ino) == (
-        held.st_dev,
-        held.st_ino,
-    )
+    return stat.S_ISDIR(named.st_mode) and os.path.samestat(named, os.fstat(descriptor))
 
 
 def _write_all(descriptor: int, data: bytes, offset: int) -> None:

@@ -1,4 +1,4 @@
-"""Two scores of one file's rows, compared. Source: docs/systems/ciar.md A11."""
+"""Comparison of two scores of a file's rows. Source: docs/systems/ciar.md A11."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["ScoreColumn", "compare_file"]
 
 @dataclass(frozen=True, slots=True)
 class ScoreColumn:
-    """Scores that the file has already."""
+    """A column of the file that contains scores."""
 
     name: str
 
@@ -44,22 +44,22 @@ def compare_file(
     top: tuple[int, ...],
     advance: Callable[[int], object],
 ) -> Comparison:
-    """Compare two profiles, or scores that stand in the file, over all its rows.
+    """Compare two profiles, or columns of scores, over all rows of a file.
 
-    The file is read part by part. Scores of large files, and what ordering them takes, stand in
-    temporary files (in TMPDIR): up to 80 bytes a row, mapped, so that memory may let them go.
+    The file is read part by part. For large files, scores and sort buffers are mapped temporary
+    files (in TMPDIR) of up to 80 bytes per row, which can be paged out.
 
     Args:
         path: .parquet, .arrow, .feather or .csv.
-        left: what was.
-        right: what would be.
+        left: the current scores.
+        right: the proposed scores.
         now: seconds since the epoch.
-        threads: of the core.
+        threads: number of threads in the core.
         invalid: "raise", "nan" or "clamp".
         missing: "raise" or "default", as :func:`oneiros.rescore` takes it.
-        threshold: of both sides; None: each profile's own, of scores in the file the other's.
-        top: for how many best rows the overlap is told.
-        advance: told the number of rows done.
+        threshold: for both sides; None: each profile's, and for a column that of the other side.
+        top: the values of k for ``top_overlap``.
+        advance: called with the number of rows done.
 
     Raises:
         ValueError, TypeError: the file is damaged, breaks a rule or lacks a column.
@@ -69,7 +69,7 @@ def compare_file(
     scorer = Scorer(profiles, now=now, threads=threads, invalid=invalid)
     names = [side.name for side in sides if isinstance(side, ScoreColumn)]
     scored = [ScratchColumn() for _ in profiles]
-    held = [ScratchColumn() for _ in names]
+    existing = [ScratchColumn() for _ in names]
     with open_source(path) as source:
         _require(source.schema, names)
         if profiles:
@@ -80,20 +80,20 @@ def compare_file(
                 found = scorer.score(ArrowTable(batch), None, advance)[0]
                 for column, scores in zip(scored, found, strict=True):
                     column.append(scores)
-                for column, name in zip(held, names, strict=True):
+                for column, name in zip(existing, names, strict=True):
                     column.append(_scores(batch, name))
     of_profiles = iter(scored)
-    of_columns = iter(held)
-    own = [threshold or _threshold(side) for side in sides]
-    made = [
+    of_columns = iter(existing)
+    thresholds = [threshold or _threshold(side) for side in sides]
+    compared = [
         Side(
             name=side.name,
             scores=next(of_profiles if isinstance(side, Profile) else of_columns).array(),
-            threshold=own[place] or own[1 - place],
+            threshold=thresholds[place] or thresholds[1 - place],
         )
         for place, side in enumerate(sides)
     ]
-    return compare_scores(*made, top=top)
+    return compare_scores(*compared, top=top)
 
 
 def _require(schema: pa.Schema, names: Sequence[str]) -> None:
@@ -102,16 +102,16 @@ def _require(schema: pa.Schema, names: Sequence[str]) -> None:
         if schema.names.count(name) != 1:
             msg = f"column {name!r}: expected once in the file, found {schema.names.count(name)}"
             raise ValueError(msg)
-        held = schema.field(name).type
-        if not (types.is_floating(held) or types.is_integer(held)):
-            msg = f"column {name!r}: expected numbers, got {held}"
+        type_ = schema.field(name).type
+        if not (types.is_floating(type_) or types.is_integer(type_)):
+            msg = f"column {name!r}: expected numbers, got {type_}"
             raise TypeError(msg)
 
 
 def _scores(batch: pa.RecordBatch, name: str) -> Array:
     column = batch.column(batch.schema.get_field_index(name))
     values = column.cast(require_pyarrow().float64()).to_numpy(zero_copy_only=False)
-    return np.asarray(values)  # nulls are NaN
+    return np.asarray(values)  # nulls became NaN
 
 
 def _threshold(side: Profile | ScoreColumn) -> float | None:

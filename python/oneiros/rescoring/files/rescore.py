@@ -1,4 +1,4 @@
-"""A file of memories in, a file of scores out."""
+"""Scoring of a file of memories into a file of scores."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["FileReport", "rescore_file"]
 
 Advance = Callable[[int], object]
 
-_CHANGES = {  # key of a task -> how a restart names it
+_CHANGES = {  # key of a task -> reason reported for a restart
     "input": "the input changed",
     "profiles": "other profiles, or one was changed",
     "now": "another --now",
@@ -44,22 +44,22 @@ _CHANGES = {  # key of a task -> how a restart names it
 
 @dataclass(slots=True, kw_only=True)
 class FileReport:
-    """What a run has done so far; true at every moment, so also when it is interrupted."""
+    """Progress of a run; accurate at every moment, also after an interrupt."""
 
     now: float | None = None
-    """Seconds since the epoch; of an earlier run that goes on, that run's."""
+    """Seconds since the epoch; a resumed run keeps its clock."""
     rows: int = 0
-    """Rows scored, those of an earlier run among them."""
+    """Rows scored, including those of an earlier run."""
     rows_before: int = 0
-    """Rows that an earlier run had scored."""
+    """Rows scored by an earlier run."""
     parts: int = 0
     parts_total: int = 0
     restarted: str = ""
-    """Why what an earlier run left was not used; empty where it was, or there was none."""
+    """Why an earlier run was not resumed; empty if it was, or there was none."""
     missing: list[str] = field(default_factory=list)
-    """Fields that the profiles read and the file does not have: their defaults count."""
+    """Fields that the profiles read and the file lacks: their defaults count."""
     future_counts: dict[str, int] = field(default_factory=dict)
-    """Profile -> rows with times after ``now``, taken as age 0."""
+    """Profile -> rows with times after ``now``, counted as age 0."""
     unscored: dict[str, int] = field(default_factory=dict)
     """Profile -> rows whose score is NaN."""
 
@@ -78,19 +78,19 @@ def rescore_file(
 ) -> None:
     """Score a file part by part, and write ``id`` and the scores.
 
-    The output takes its name when it is whole. What is finished stays beside it when the run is cut
-    off, and a run over the same input, profiles and clock goes on from there.
+    The output gets its name when it is complete. If the run is interrupted, finished parts are kept
+    next to the output, and a run over the same input, profiles and clock resumes from there.
 
     Args:
         source_path: .parquet, .arrow, .feather or .csv.
-        target_path: likewise; replaced.
-        profiles: at least one, each of another name.
-        now: seconds; None: an earlier run's that can go on, else the system's.
-        threads: of the core.
+        target_path: of the same formats; replaced.
+        profiles: at least one, with different names.
+        now: seconds; None: that of an earlier run that can be resumed, else the system's.
+        threads: number of threads in the core.
         invalid: "raise", "nan" or "clamp".
         missing: "raise" or "default", as :func:`oneiros.rescore` takes it.
-        report: told what is done.
-        advance: told the number of rows done.
+        report: updated as the run proceeds.
+        advance: called with the number of rows done.
 
     Raises:
         ValueError, TypeError: the input is damaged or breaks a rule; the message names the file.
@@ -118,7 +118,7 @@ def rescore_file(
 
 
 class _Run:
-    """One file being scored."""
+    """The scoring of one file."""
 
     checkpoint: Checkpoint
     _scorer: Scorer
@@ -141,7 +141,7 @@ class _Run:
         self._identity = source.identity()
 
     def begin(self, folder: Path, now: float | None, missing: str, report: FileReport) -> None:
-        """Take over what an earlier run finished, if it did the same; else begin anew."""
+        """Resume an earlier run of the same task, or start from the beginning."""
         earlier = earlier_task(folder)
         scorer = self._scorer_at(0.0)
         empty = ArrowTable(self._source.schema.empty_table())
@@ -150,13 +150,13 @@ class _Run:
         self._dtype = scorer.dtype_of(empty)
         report.missing = scorer.missing(empty)
         if now is None:
-            held = None if earlier is None else earlier.get("now")
-            goes_on = isinstance(held, float) and earlier == self._task(held)
-            now = held if goes_on and isinstance(held, float) else system_clock()
+            before = None if earlier is None else earlier.get("now")
+            resumes = isinstance(before, float) and earlier == self._task(before)
+            now = before if resumes and isinstance(before, float) else system_clock()
         task = self._task(now)
         if earlier is not None and earlier != task:
             report.restarted = "; ".join(
-                words for key, words in _CHANGES.items() if earlier.get(key) != task[key]
+                reason for key, reason in _CHANGES.items() if earlier.get(key) != task[key]
             )
         self._scorer = self._scorer_at(now)
         self.checkpoint = Checkpoint(
@@ -169,7 +169,7 @@ class _Run:
         self._scorer.row_count = report.rows_before = report.rows
 
     def score(self, report: FileReport, advance: Advance) -> None:
-        """Score the parts that are left."""
+        """Score the remaining parts."""
         advance(report.rows)
         for number in range(report.parts, self._source.part_count):
             part = self._score_part(number, advance)
@@ -185,7 +185,7 @@ class _Run:
                 ids = self._ids(number)
                 for scores in self.checkpoint.pieces(number):
                     columns = [] if ids is None else [ids.take(len(scores[0]))]
-                    columns += [require_pyarrow().array(one) for one in scores]
+                    columns += [require_pyarrow().array(column) for column in scores]
                     write(require_pyarrow().Table.from_arrays(columns, schema=schema))
 
     def _score_part(self, number: int, advance: Advance) -> FinishedPart:
@@ -195,8 +195,8 @@ class _Run:
         def pieces() -> Iterator[bytes]:
             for batch in self._source.batches(number, self._columns()):
                 scores, _ = self._scorer.score(ArrowTable(batch), self._dtype, advance)
-                unscored[:] += [np.isnan(one).sum() for one in scores]
-                yield b"".join(one.tobytes() for one in scores)
+                unscored[:] += [np.isnan(column).sum() for column in scores]
+                yield b"".join(column.tobytes() for column in scores)
 
         sizes, checksum = self.checkpoint.append(pieces())
         after = zip(self._scorer.future_counts, future_before, strict=True)
@@ -211,10 +211,10 @@ class _Run:
         names = self._source.schema.names
         return [name for name in self._scorer.fields if name in names] or names[:1]
 
-    def _ids(self, number: int) -> _Taker | None:
+    def _ids(self, number: int) -> _IdReader | None:
         if self._id is None:
             return None
-        return _Taker(self._source.batches(number, ["id"]), self._id)
+        return _IdReader(self._source.batches(number, ["id"]), self._id)
 
     def _count(self, part: FinishedPart, report: FileReport) -> None:
         report.rows += sum(part.sizes)
@@ -246,8 +246,8 @@ class _Run:
         fields = [pa.field(name, real, nullable=False) for name in names]
         if self._id is not None:
             fields.insert(0, pa.field("id", self._id))
-        told = {f"oneiros.profile.{each.name}": each.hash for each in self._profiles}
-        return pa.schema(fields, {**told, "oneiros.now": repr(report.now)})
+        hashes = {f"oneiros.profile.{profile.name}": profile.hash for profile in self._profiles}
+        return pa.schema(fields, {**hashes, "oneiros.now": repr(report.now)})
 
     def _require_unchanged(self) -> None:
         if self._source.identity() != self._identity:
@@ -255,23 +255,23 @@ class _Run:
             raise ValueError(msg)
 
 
-class _Taker:
-    """The ids of a part, in pieces of the sizes asked for.
+class _IdReader:
+    """Reads the ids of a part in pieces of given sizes.
 
     Args:
-        batches: of one column, ids.
-        kind: their type.
+        batches: batches of one column, the ids.
+        kind: type of the ids.
     """
 
     def __init__(self, batches: Iterator[pa.RecordBatch], kind: pa.DataType) -> None:
         self._batches = batches
         self._kind = kind
-        self._held = require_pyarrow().chunked_array([], kind)
+        self._buffer = require_pyarrow().chunked_array([], kind)
 
     def take(self, size: int) -> pa.ChunkedArray:
         """Return the next ``size`` ids."""
-        while len(self._held) < size:
+        while len(self._buffer) < size:
             column = next(self._batches).column(0).cast(self._kind)
-            self._held = require_pyarrow().chunked_array([*self._held.chunks, column])
-        taken, self._held = self._held.slice(0, size), self._held.slice(size)
-        return taken
+            self._buffer = require_pyarrow().chunked_array([*self._buffer.chunks, column])
+        ids, self._buffer = self._buffer.slice(0, size), self._buffer.slice(size)
+        return ids

@@ -1,4 +1,4 @@
-"""Files read part by part: Parquet by row groups, Arrow files by record batches, CSV by blocks."""
+"""Files read in parts: Parquet by row groups, Arrow files by record batches, CSV by blocks."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _HEAD_BYTES: Final = 2**20
 
 
 class CsvSource:
-    """CSV in UTF-8 with a line of names. It is one part: what is cut off begins anew.
+    """CSV in UTF-8 with a header line, as a single part: an interrupted run starts over.
 
-    An empty cell is missing; ``nan`` is a number that is none. What a column holds is told by its
-    first block: numbers are float64, also where they look like integers; the id and other texts of
-    a memory stay as they are written.
+    An empty cell is missing; ``nan`` is the number NaN. Column types follow from the first block:
+    numbers are float64, even if they look like integers; the id and other texts of a memory stay
+    text.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,7 +38,7 @@ class CsvSource:
         self.part_count = 1
 
     def identity(self) -> dict[str, object]:
-        """Return size, time, and the checksums of the schema and of how the file begins."""
+        """Return size, modification time, and checksums of the schema and the file's beginning."""
         state = self.path.stat()
         with self.path.open("rb") as file:
             head = hashlib.sha256(file.read(_HEAD_BYTES)).hexdigest()
@@ -51,7 +51,7 @@ class CsvSource:
         }
 
     def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield all rows; there is one part."""
+        """Yield all rows."""
         del part
         types = {name: self.schema.field(name).type for name in columns}
         try:
@@ -62,11 +62,11 @@ class CsvSource:
             raise ValueError(msg) from error
 
     def close(self) -> None:
-        """Nothing stays open between two reads."""
+        """Do nothing: no file stays open between reads."""
 
     def _opened(self, columns: Sequence[str] | None, types: dict[str, pa.DataType]) -> Any:
         require_pyarrow()
-        from pyarrow import csv  # noqa: PLC0415 - an extra
+        from pyarrow import csv  # noqa: PLC0415 - optional
 
         return csv.open_csv(
             self.path,
@@ -83,7 +83,7 @@ class CsvSource:
 
 
 def _settled(schema: pa.Schema) -> pa.Schema:
-    """Return the types that hold for the whole file, whatever else its first block would do with."""
+    """Return types for the whole file, which may be wider than those of its first block."""
     pa = require_pyarrow()
     return pa.schema([(field.name, _settled_type(field.name, field.type)) for field in schema])
 
@@ -97,21 +97,21 @@ def _settled_type(name: str, first: pa.DataType) -> pa.DataType:
 
 
 SUFFIXES: Final = (".parquet", ".arrow", ".feather", ".csv")
-_READ_BYTES: Final = 2**20  # of a column at a time, so that a row group may be larger than memory
+_READ_BYTES: Final = 2**20  # read per column at once, so that a row group may exceed memory
 _MOST_FOOTER: Final = 2**30
 
 
 class RowSource(Protocol):
-    """A file of rows in parts."""
+    """A file of rows, in parts."""
 
     path: Path
     schema: pa.Schema
     part_count: int
     row_count: int | None
-    """None where the file tells it only part by part."""
+    """None if it is not known before all parts are read."""
 
     def identity(self) -> dict[str, object]:
-        """Return what tells this state of the file from any other."""
+        """Return values that change whenever the file does."""
 
     def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a part in order, at most about a million at a time.
@@ -121,7 +121,7 @@ class RowSource(Protocol):
         """
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
 
 
 @contextmanager
@@ -129,8 +129,8 @@ def open_source(path: Path) -> Iterator[RowSource]:
     """Open a file by its suffix.
 
     Raises:
-        ValueError: another suffix, a file that is not what its suffix says, a damaged footer.
-        ImportError: pyarrow is missing.
+        ValueError: another suffix, a file of another format than its suffix, a damaged footer.
+        ImportError: pyarrow is not installed.
         OSError: the file cannot be read.
     """
     if path.suffix not in SUFFIXES:
@@ -151,10 +151,10 @@ def open_source(path: Path) -> Iterator[RowSource]:
 
 
 class ParquetSource:
-    """Parquet. A part is a row group, or several small ones that follow each other."""
+    """A Parquet file. A part is a row group, or several small adjacent ones."""
 
     def __init__(self, path: Path) -> None:
-        from pyarrow import parquet  # noqa: PLC0415 - an extra
+        from pyarrow import parquet  # noqa: PLC0415 - optional
 
         self.path = path
         self._file = parquet.ParquetFile(path, buffer_size=_READ_BYTES, pre_buffer=False)
@@ -166,7 +166,7 @@ class ParquetSource:
         self.part_count = len(self._parts)
 
     def identity(self) -> dict[str, object]:
-        """Return size, time, schema and the checksum of the footer, which tells of each row group."""
+        """Return size, modification time, and checksums of schema and footer."""
         return _identity(self.path, self.schema, tail=8)
 
     def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -181,16 +181,16 @@ class ParquetSource:
         except (require_pyarrow().ArrowException, OSError) as error:
             raise ValueError(_damaged(self.path, groups, str(error))) from error
         if found != self._sizes[part]:
-            told = f"{found} rows where the footer says {self._sizes[part]}"
-            raise ValueError(_damaged(self.path, groups, told))
+            problem = f"{found} rows where the footer says {self._sizes[part]}"
+            raise ValueError(_damaged(self.path, groups, problem))
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         self._file.close(force=True)
 
 
 class ArrowSource:
-    """Arrow's file format (Feather 2 is the same). A part is a record batch."""
+    """A file in Arrow's file format, which is also Feather 2. A part is a record batch."""
 
     def __init__(self, path: Path) -> None:
         pyarrow = require_pyarrow()
@@ -202,22 +202,22 @@ class ArrowSource:
         self.part_count: int = self._reader.num_record_batches
 
     def identity(self) -> dict[str, object]:
-        """Return size, time, schema and the checksum of the footer, which tells of each batch."""
+        """Return size, modification time, and checksums of schema and footer."""
         return _identity(self.path, self.schema, tail=10)
 
     def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the one batch of a part."""
+        """Yield the batch of a part, in slices."""
         pa = require_pyarrow()
         try:
             batch = self._reader.get_batch(part).select(list(columns))
-            batch.validate(full=True)  # whoever wrote the file chose its offsets
+            batch.validate(full=True)  # the offsets in a file are not trusted
         except (pa.ArrowException, OSError) as error:
             raise ValueError(_damaged(self.path, (part,), str(error))) from error
         for start in range(0, batch.num_rows, BLOCK):
             yield batch.slice(start, BLOCK)
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         self._file.close()
 
 
@@ -236,7 +236,7 @@ def _row_counts(metadata: Any, path: Path) -> list[int]:
 
 
 def _joined(counts: Sequence[int]) -> list[range]:
-    """Return row groups in order, small neighbours joined as long as they stay below a block."""
+    """Return ranges of row groups; small neighbours are joined up to ``BLOCK`` rows."""
     parts: list[range] = []
     rows = BLOCK
     for group, count in enumerate(counts):
@@ -250,12 +250,12 @@ def _joined(counts: Sequence[int]) -> list[range]:
 
 
 def _identity(path: Path, schema: pa.Schema, *, tail: int) -> dict[str, object]:
-    """Return what tells one state of a file from another.
+    """Return values that change whenever the file does.
 
     Args:
-        path: the file; its last ``tail`` bytes begin with the footer's length.
+        path: the file.
         schema: its schema.
-        tail: bytes from there to the end.
+        tail: size of the end of the file that begins with the footer's length, in bytes.
     """
     state = path.stat()
     with path.open("rb") as file:

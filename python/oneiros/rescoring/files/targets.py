@@ -1,4 +1,4 @@
-"""Files of scores: they appear whole or not at all."""
+"""Files of scores, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["open_target", "require_target"]
 
 
 def require_target(path: Path) -> None:
-    """Refuse a name that no file of scores can have.
+    """Refuse a path that no file of scores can have.
 
     Raises:
         ValueError: another suffix, a symbolic link, or a folder.
@@ -38,16 +38,16 @@ def require_target(path: Path) -> None:
 def open_target(
     path: Path, schema: pa.Schema, *, draft: Path, check: Callable[[], None]
 ) -> Iterator[Callable[[pa.Table], None]]:
-    """Write a file by its suffix.
+    """Open a file for writing, in the format of its suffix.
 
     Args:
-        path: takes its name when the block ends well.
-        schema: of every table written.
-        draft: where it stands until then.
-        check: called when all is written, before the file takes its name; may raise.
+        path: appears when the block ends without an error.
+        schema: schema of every table written.
+        draft: path of the file until then.
+        check: called after all is written, before ``path`` appears; may raise.
 
     Yields:
-        Writes a table of some rows.
+        A function that writes a table.
     """
     with new_file(path, draft=draft) as file:
         with _writer(path, schema, file) as writer:
@@ -57,11 +57,11 @@ def open_target(
 
 def _writer(path: Path, schema: pa.Schema, file: Any) -> Any:
     if path.suffix == ".parquet":
-        from pyarrow import parquet  # noqa: PLC0415 - an extra
+        from pyarrow import parquet  # noqa: PLC0415 - optional
 
         return parquet.ParquetWriter(file, schema)
     if path.suffix == ".csv":
-        from pyarrow import csv  # noqa: PLC0415 - an extra
+        from pyarrow import csv  # noqa: PLC0415 - optional
 
         return csv.CSVWriter(file, schema)
     return require_pyarrow().ipc.new_file(file, schema)

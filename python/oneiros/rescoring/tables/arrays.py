@@ -1,9 +1,8 @@
-"""Tables of NumPy: a dict of arrays, a structured array."""
+"""Columns of NumPy arrays and of Python values; structured arrays as tables."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,19 +23,19 @@ if TYPE_CHECKING:
 
     from oneiros.rescoring.columns import Array, Coders, Column, FieldCodes
 
-__all__ = ["ArrayColumn", "MappingTable", "StructuredTable", "ValueColumn", "array_column"]
+__all__ = ["ArrayColumn", "StructuredTable", "ValueColumn", "array_column"]
 
 
-_WORDS = "OUT"  # NumPy's kinds of object, fixed-width and variable-width text
+_WORDS = "OUT"  # NumPy dtype kinds: object, fixed-width and variable-width text
 
 
 class ArrayColumn:
-    """An array whose parts are numbers, or become numbers at once.
+    """An array of numbers, or of values that are converted to numbers piece by piece.
 
     Args:
         values: shape (n,).
-        convert: makes a part of them contiguous numbers.
-        is_plain_time: whether they are times given as numbers.
+        convert: converts a slice to contiguous numbers.
+        is_plain_time: whether they are times given as plain numbers.
     """
 
     def __init__(
@@ -58,15 +57,15 @@ class ArrayColumn:
 
 
 class ValueColumn:
-    """Python values, each judged by itself: numbers, words, times in any form that ``add`` takes.
+    """Python values, each checked by itself: numbers, words, times in any form that ``add`` takes.
 
     Args:
         name: the field.
-        values: gives those from one row to another.
-        coders: the numbers of words.
+        values: returns the values between two rows.
+        coders: the codes of words.
     """
 
-    is_plain_time = False  # each time is judged as it is read
+    is_plain_time = False  # each time is checked as it is read
 
     def __init__(
         self, name: str, values: Callable[[int, int], Sequence[object]], coders: Coders
@@ -76,7 +75,7 @@ class ValueColumn:
         self._codes: FieldCodes | None = coders.get(name)
         kind = FIELDS[name].kind
         self._is_time = kind == "time"
-        is_real = kind in ("float32", "seconds")  # integers in Python's values say nothing
+        is_real = kind in ("float32", "seconds")  # Python integers imply no dtype
         self.real: np.dtype[Any] | None = np.dtype(np.float64) if is_real else None
 
     def read(self, start: int, stop: int) -> Piece:
@@ -111,12 +110,10 @@ class ValueColumn:
 
 
 def array_column(name: str, values: npt.NDArray[Any], coders: Coders) -> Column:
-    """Return the column that an array is.
-
-    ``datetime64`` is taken as UTC: NumPy has no zones.
+    """Wrap an array as a column. ``datetime64`` is taken as UTC, since NumPy has no time zones.
 
     Raises:
-        TypeError: values of another type than the field's.
+        TypeError: a type that the field does not take.
         ValueError: more than one dimension.
     """
     if values.ndim != 1:
@@ -129,73 +126,6 @@ def array_column(name: str, values: npt.NDArray[Any], coders: Coders) -> Column:
         return ArrayColumn(values, seconds_of_datetimes)
     require_numbers(name, kind, values.dtype)
     return ArrayColumn(values, is_plain_time=field.kind == "time")
-
-
-class MappingTable:
-    """Columns by name: arrays of NumPy or Arrow, series of pandas or polars, lists.
-
-    Raises:
-        TypeError: a key is no str, or a column has no length.
-        ValueError: columns of different lengths.
-    """
-
-    are_records = False
-
-    def __init__(self, columns: Mapping[Any, Any]) -> None:
-        self._columns = columns
-        sizes: dict[str, int] = {}
-        for name, values in columns.items():
-            if not isinstance(name, str):
-                msg = f"table: column names are str, got {name!r}"
-                raise TypeError(msg)
-            if type(values) is np.ndarray and values.ndim:  # the check below takes longer
-                sizes[name] = len(values)
-                continue
-            if isinstance(values, str | bytes) or not isinstance(values, Sized):
-                msg = f"{name}: expected an array, got {type(values).__name__}"
-                raise TypeError(msg)
-            if getattr(values, "shape", None) == ():
-                msg = f"{name}: expected shape (n,), got ()"
-                raise ValueError(msg)
-            sizes[name] = len(values)
-        if len(set(sizes.values())) > 1:
-            told = ", ".join(f"{name} {size}" for name, size in sizes.items())
-            msg = f"table: columns must be of one length, got {told}"
-            raise ValueError(msg)
-        self.size = next(iter(sizes.values()), 0)
-        self.names = tuple(columns)
-
-    def column(self, name: str, coders: Coders) -> Column | None:
-        """Return the column of a field, or None."""
-        values = self._columns.get(name)
-        if values is None:
-            return None
-        if type(values) is np.ndarray:
-            return array_column(name, values, coders)
-        if isinstance(values, list | tuple):
-            return ValueColumn(name, lambda start, stop: values[start:stop], coders)
-        home = type(values).__module__.partition(".")[0]
-        if home == "pandas" and home in sys.modules:
-            from oneiros.rescoring.tables.frames import pandas_column  # noqa: PLC0415
-
-            return pandas_column(name, sys.modules[home].Series(values), coders)
-        if home == "polars" and home in sys.modules:
-            from oneiros.rescoring.tables.frames import polars_column  # noqa: PLC0415
-
-            return polars_column(name, values, coders)
-        if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
-            from oneiros.rescoring.tables.arrow import (  # noqa: PLC0415
-                arrow_column,
-                chunked_array,
-            )
-
-            return arrow_column(name, chunked_array(name, values), coders)
-        return array_column(name, np.asarray(values), coders)
-
-    def result(self, columns: Mapping[str, Array]) -> dict[str, Any]:
-        """Return a dict of ``id``, as it was given, and ``columns``."""
-        id = {"id": self._columns["id"]} if "id" in self._columns else {}
-        return {**id, **columns}
 
 
 class StructuredTable:
@@ -220,7 +150,7 @@ class StructuredTable:
         self.size = len(table)
 
     def column(self, name: str, coders: Coders) -> Column | None:
-        """Return the column of a field, or None."""
+        """Return the column of a field, or None if there is none."""
         if name not in self.names:
             return None
         return array_column(name, np.asarray(self._table[name]), coders)
@@ -228,7 +158,7 @@ class StructuredTable:
     def result(self, columns: Mapping[str, Array]) -> Array:
         """Return a structured array of ``id`` and ``columns``."""
         found = {"id": self._table["id"], **columns} if "id" in self.names else dict(columns)
-        made = np.empty(self.size, [(name, array.dtype) for name, array in found.items()])
+        result = np.empty(self.size, [(name, array.dtype) for name, array in found.items()])
         for name, array in found.items():
-            made[name] = array
-        return made
+            result[name] = array
+        return result

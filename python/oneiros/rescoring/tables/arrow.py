@@ -1,4 +1,4 @@
-"""Tables with Arrow's C interface, read in place where nothing is null."""
+"""Tables with Arrow's C interface; columns without nulls are not copied."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ __all__ = [
 
 
 class ArrowColumn:
-    """A chunked array of Arrow.
+    """An Arrow chunked array.
 
     Args:
         values: all rows.
-        decode: makes an array without chunks a piece.
-        real: the float dtype of its numbers.
-        is_plain_time: whether they are times given as numbers.
+        decode: converts an unchunked array to a piece.
+        real: the float dtype of its numbers, if any.
+        is_plain_time: whether they are times given as plain numbers.
     """
 
     def __init__(
@@ -59,43 +59,42 @@ class ArrowColumn:
         self.is_plain_time = is_plain_time
 
     def read(self, start: int, stop: int) -> Piece:
-        """Return the rows from ``start`` to ``stop``; those of one chunk stay where they are."""
-        import pyarrow as pa  # noqa: PLC0415 - an extra
-
+        """Return the rows from ``start`` to ``stop``, without a copy if they lie in one chunk."""
         part = self._values.slice(start, stop - start)
         chunks = [chunk for chunk in part.chunks if len(chunk)]
         if not chunks:
             return Piece(np.zeros(0))
-        return self._decode(chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks))
+        if len(chunks) == 1:
+            return self._decode(chunks[0])
+        return self._decode(require_pyarrow().concat_arrays(chunks))
 
 
 def arrow_column(name: str, values: pa.ChunkedArray, coders: Coders) -> Column:
-    """Return the column that an Arrow column is. Nulls are missing.
+    """Wrap an Arrow column. Nulls are missing values.
 
     Raises:
-        TypeError: values of another type than the field's.
+        TypeError: a type that the field does not take.
         ValueError: timestamps without a time zone.
     """
-    import pyarrow as pa  # noqa: PLC0415 - an extra
-
-    kind, held = FIELDS[name].kind, values.type
-    if isinstance(held, pa.BaseExtensionType):
+    pa = require_pyarrow()
+    kind, type_ = FIELDS[name].kind, values.type
+    if isinstance(type_, pa.BaseExtensionType):
         return arrow_column(name, _storage(values), coders)
-    if pa.types.is_null(held):
+    if pa.types.is_null(type_):
         return ArrowColumn(values, lambda part: all_missing(len(part)))
-    if pa.types.is_run_end_encoded(held):
+    if pa.types.is_run_end_encoded(type_):
         return arrow_column(name, _plain(values, pa.compute.run_end_decode), coders)
-    if name in coders and _holds_words(held):
+    if name in coders and _holds_words(type_):
         codes = coders[name]
         return ArrowColumn(values, lambda part: _words(part, codes.of))
-    if pa.types.is_dictionary(held):
+    if pa.types.is_dictionary(type_):
         return arrow_column(name, _plain(values, lambda part: part.dictionary_decode()), coders)
-    if kind == "time" and pa.types.is_timestamp(held):
-        if held.tz is None:
+    if kind == "time" and pa.types.is_timestamp(type_):
+        if type_.tz is None:
             advice = "cast it to one with a zone, such as pa.timestamp('us', 'UTC')"
-            raise ValueError(naive_error(name, held, advice))
-        return ArrowColumn(values, lambda part: _times(part, held.unit))
-    if kind == "time" and _holds_words(held):
+            raise ValueError(naive_error(name, type_, advice))
+        return ArrowColumn(values, lambda part: _times(part, type_.unit))
+    if kind == "time" and _holds_words(type_):
         return ValueColumn(
             name, lambda start, stop: values.slice(start, stop - start).to_pylist(), coders
         )
@@ -103,17 +102,16 @@ def arrow_column(name: str, values: pa.ChunkedArray, coders: Coders) -> Column:
 
 
 def _numbers(name: str, values: pa.ChunkedArray) -> Column:
-    import pyarrow as pa  # noqa: PLC0415
-
-    kind, held = FIELDS[name].kind, values.type
-    if pa.types.is_decimal(held) and kind in ("float32", "seconds"):
-        values, held = values.cast(pa.float64()), pa.float64()
+    pa = require_pyarrow()
+    kind, type_ = FIELDS[name].kind, values.type
+    if pa.types.is_decimal(type_) and kind in ("float32", "seconds"):
+        values, type_ = values.cast(pa.float64()), pa.float64()
     tests = {"f": pa.types.is_floating, "i": pa.types.is_integer, "b": pa.types.is_boolean}
-    number = next((letter for letter, test in tests.items() if test(held)), "")
-    require_numbers(name, number, held)
+    number = next((letter for letter, test in tests.items() if test(type_)), "")
+    require_numbers(name, number, type_)
     is_time = kind == "time"
     has_real = number == "f" and not is_time
-    real = real_of(np.dtype(held.to_pandas_dtype())) if has_real else None
+    real = real_of(np.dtype(type_.to_pandas_dtype())) if has_real else None
     return ArrowColumn(values, _number, real=real, is_plain_time=is_time)
 
 
@@ -131,40 +129,33 @@ def _times(part: pa.Array, unit: str) -> Piece:
     return Piece(seconds_of_ticks(ticks.to_numpy(), unit), missing)
 
 
-def _words(part: pa.Array, coded: Callable[[list[object]], Piece]) -> Piece:
-    """Return codes: each distinct word is looked at once."""
-    import pyarrow as pa  # noqa: PLC0415
-
+def _words(part: pa.Array, encode: Callable[[list[object]], Piece]) -> Piece:
+    """Return the codes of words, encoding each distinct word once."""
+    pa = require_pyarrow()
     if not pa.types.is_dictionary(part.type):
         part = part.dictionary_encode()
-    entries = coded(part.dictionary.to_pylist())
+    entries = encode(part.dictionary.to_pylist())
     missing = _nulls(part)
     if not len(part.dictionary):
         return all_missing(len(part))
     indices = part.indices if missing is None else part.indices.fill_null(0)
-    piece = taken(entries, indices.to_numpy(zero_copy_only=False))
-    if missing is not None:
-        piece.missing = missing if piece.missing is None else piece.missing | missing
-        piece.broken = {place: why for place, why in piece.broken.items() if not missing[place]}
-    return piece
+    return taken(entries, indices.to_numpy(zero_copy_only=False), missing)
 
 
 def _nulls(part: pa.Array) -> Array | None:
     return part.is_null().to_numpy(zero_copy_only=False) if part.null_count else None
 
 
-def _holds_words(held: pa.DataType) -> bool:
-    import pyarrow as pa  # noqa: PLC0415
-
-    if pa.types.is_dictionary(held):
-        return _holds_words(held.value_type)
+def _holds_words(type_: pa.DataType) -> bool:
+    pa = require_pyarrow()
+    if pa.types.is_dictionary(type_):
+        return _holds_words(type_.value_type)
     tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return any(test(held) for test in tests)
+    return any(test(type_) for test in tests)
 
 
 def _plain(values: pa.ChunkedArray, decode: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:
-    import pyarrow as pa  # noqa: PLC0415
-
+    pa = require_pyarrow()
     decoded = [decode(chunk) for chunk in values.chunks]
     if not decoded:
         return pa.chunked_array([], values.type.value_type)
@@ -172,14 +163,13 @@ def _plain(values: pa.ChunkedArray, decode: Callable[[pa.Array], pa.Array]) -> p
 
 
 def _storage(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    import pyarrow as pa  # noqa: PLC0415
-
-    held = values.type.storage_type
-    return pa.chunked_array([chunk.storage for chunk in values.chunks], held)
+    pa = require_pyarrow()
+    type_ = values.type.storage_type
+    return pa.chunked_array([chunk.storage for chunk in values.chunks], type_)
 
 
 class ArrowTable:
-    """A table or a record batch of pyarrow."""
+    """A pyarrow table or record batch."""
 
     are_records = False
 
@@ -189,12 +179,12 @@ class ArrowTable:
         self.names: tuple[str, ...] = tuple(table.schema.names)
 
     def column(self, name: str, coders: Coders) -> Column | None:
-        """Return the column of a field, or None."""
+        """Return the column of a field, or None if there is none."""
         values = self._chunked(name)
         return None if values is None else arrow_column(name, values, coders)
 
     def result(self, columns: Mapping[str, Array]) -> pa.Table | pa.RecordBatch:
-        """Return a table, or a record batch for one, of ``id`` and ``columns``."""
+        """Return ``id`` and ``columns`` as a table, or as a record batch if this is one."""
         id = self._chunked("id")
         found = {} if id is None else {"id": id}
         found |= {name: require_pyarrow().array(array) for name, array in columns.items()}
@@ -204,12 +194,12 @@ class ArrowTable:
         return require_pyarrow().table(found)
 
     def column_type(self, name: str) -> pa.DataType | None:
-        """Return the type of a column, of a dictionary-encoded one that of its words, or None."""
+        """Return a column's type, dictionary-encoded ones decoded; None if there is no column."""
         values = self._chunked(name)
         if values is None:
             return None
-        held = values.type
-        return held.value_type if require_pyarrow().types.is_dictionary(held) else held
+        type_ = values.type
+        return type_.value_type if require_pyarrow().types.is_dictionary(type_) else type_
 
     def _chunked(self, name: str) -> pa.ChunkedArray | None:
         places = self._table.schema.get_all_field_indices(name)
@@ -220,11 +210,11 @@ class ArrowTable:
 
 
 def arrow_table(table: Any) -> ArrowTable:
-    """Return the table behind ``__arrow_c_array__`` or ``__arrow_c_stream__``; nothing is copied.
+    """Wrap an object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, without a copy.
 
     Raises:
-        ImportError: pyarrow is missing.
-        TypeError: an array that is no record batch.
+        ImportError: pyarrow is not installed.
+        TypeError: an array that is not a record batch.
     """
     pa = require_pyarrow()
     if isinstance(table, pa.Table | pa.RecordBatch):
@@ -239,7 +229,7 @@ def arrow_table(table: Any) -> ArrowTable:
 
 
 def chunked_array(name: str, values: Any) -> pa.ChunkedArray:
-    """Return an array or stream of arrays as a chunked array; nothing is copied.
+    """Return an array or stream of arrays as a chunked array, without a copy.
 
     Raises:
         TypeError: a stream of something else.
@@ -265,7 +255,7 @@ def require_pyarrow() -> Any:
         ImportError: it is not installed.
     """
     try:
-        import pyarrow  # noqa: PLC0415, ICN001 - an extra
+        import pyarrow  # noqa: PLC0415, ICN001 - optional
         import pyarrow.compute  # noqa: PLC0415
     except ImportError as error:
         msg = "table: Arrow needs pyarrow; install oneiros[arrow]"

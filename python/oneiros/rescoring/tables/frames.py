@@ -1,4 +1,7 @@
-"""Tables of pandas and polars. What pandas calls missing is missing; in polars nulls are, and NaN is a value."""
+"""Tables of pandas and polars.
+
+Missing values are what pandas calls missing, and nulls in polars, where NaN is a value.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from oneiros.rescoring.columns import (
     taken,
 )
 from oneiros.rescoring.tables.arrays import ArrayColumn, ValueColumn, array_column
+from oneiros.rescoring.tables.arrow import arrow_column, chunked_array
 
 if TYPE_CHECKING:
     from oneiros.rescoring.columns import Array, Coders, Column
@@ -37,18 +41,18 @@ __all__ = [
 
 
 def has_words(name: str, coders: Coders) -> bool:
-    """Whether texts in a field's column are read as what they say: codes, or times."""
+    """Return whether text in a field's column is parsed: as words with codes, or as times."""
     return name in coders or FIELDS[name].kind == "time"
 
 
 class SeriesColumn:
-    """A series whose parts become numbers by a function of their own.
+    """A series with a function that converts slices of it to numbers.
 
     Args:
-        rows: gives a part of the series by ``rows[start:stop]``.
-        decode: makes a piece of such a part.
+        rows: ``rows[start:stop]`` is a slice of the series.
+        decode: converts such a slice to a piece.
         real: the float dtype of its numbers, if any.
-        is_plain_time: whether it holds times as mere numbers.
+        is_plain_time: whether they are times given as plain numbers.
     """
 
     def __init__(
@@ -78,18 +82,18 @@ def number_column(
     dtype: object,
     real: np.dtype[Any] | None,
 ) -> SeriesColumn:
-    """Return a column of numbers; in a field of times they are seconds.
+    """Return a column of numbers; in a time field they are seconds.
 
     Args:
         name: the field.
         rows: as for :class:`SeriesColumn`.
-        decode: likewise.
-        kind: of the numbers, as NumPy has it in ``dtype.kind``; "" for none.
-        dtype: as the frame has it, for the error.
+        decode: as for :class:`SeriesColumn`.
+        kind: NumPy's ``dtype.kind`` of the numbers; "" if they are not numbers.
+        dtype: the frame's dtype, for the error message.
         real: their float dtype, if any.
 
     Raises:
-        TypeError: no numbers.
+        TypeError: not numbers.
     """
     require_numbers(name, kind, dtype)
     is_time = FIELDS[name].kind == "time"
@@ -97,10 +101,10 @@ def number_column(
 
 
 class PandasTable:
-    """A ``DataFrame``.
+    """A pandas ``DataFrame``.
 
     Raises:
-        TypeError: columns of several levels.
+        TypeError: columns with several levels.
     """
 
     are_records = False
@@ -114,7 +118,7 @@ class PandasTable:
         self.names = tuple(map(str, frame.columns))
 
     def column(self, name: str, coders: Coders) -> Column | None:
-        """Return the column of a field, or None."""
+        """Return the column of a field, or None if there is none."""
         series = self._series(name)
         return None if series is None else pandas_column(name, series, coders)
 
@@ -135,7 +139,7 @@ class PandasTable:
 
 
 class _NumberColumn(ArrayColumn):
-    """Floats of NumPy, of which NaN is missing."""
+    """NumPy floats, in which NaN is a missing value."""
 
     def read(self, start: int, stop: int) -> Piece:
         """Return the rows from ``start`` to ``stop``."""
@@ -147,19 +151,14 @@ class _NumberColumn(ArrayColumn):
 
 
 def pandas_column(name: str, series: Any, coders: Coders) -> Column:
-    """Return the column that a ``Series`` is.
+    """Wrap a pandas ``Series`` as a column.
 
     Raises:
-        TypeError: values of another type than the field's.
+        TypeError: a type that the field does not take.
         ValueError: times without a time zone.
     """
     pd, dtype = sys.modules["pandas"], series.dtype
     if isinstance(dtype, pd.ArrowDtype):
-        from oneiros.rescoring.tables.arrow import (  # noqa: PLC0415
-            arrow_column,
-            chunked_array,
-        )
-
         return arrow_column(name, chunked_array(name, series.array.__arrow_array__()), coders)
     if isinstance(dtype, pd.CategoricalDtype):
         if name in coders:
@@ -189,35 +188,31 @@ def _extension_column(name: str, series: Any, coders: Coders) -> Column:
     is_text = sys.modules["pandas"].api.types.is_string_dtype(series.dtype)
     if is_text and has_words(name, coders):
         return ValueColumn(name, lambda start, stop: series.iloc[start:stop].tolist(), coders)
-    held = getattr(series.dtype, "numpy_dtype", np.dtype(object))
+    dtype = getattr(series.dtype, "numpy_dtype", np.dtype(object))
     return number_column(
         name,
         series.iloc,
-        lambda part: _masked(part, held),
-        kind=held.kind,
+        lambda part: _masked(part, dtype),
+        kind=dtype.kind,
         dtype=series.dtype,
-        real=real_of(held),
+        real=real_of(dtype),
     )
 
 
-def _masked(part: Any, held: np.dtype[Any]) -> Piece:
+def _masked(part: Any, dtype: np.dtype[Any]) -> Piece:
     missing = part.isna().to_numpy()
     if not missing.any():
-        return Piece(native(part.to_numpy(dtype=held)))
-    return Piece(native(part.to_numpy(dtype=held, na_value=held.type(0))), missing)
+        return Piece(native(part.to_numpy(dtype=dtype)))
+    return Piece(native(part.to_numpy(dtype=dtype, na_value=dtype.type(0))), missing)
 
 
 def _words(part: Any, coders: Coders) -> Piece:
     entries = coders[part.name if part.name in coders else "kind"].of(part.cat.categories.tolist())
     codes = part.cat.codes.to_numpy()
     missing = codes < 0
-    piece = taken(entries, np.where(missing, 0, codes)) if len(entries.values) else None
-    if piece is None:
+    if not len(entries.values):
         return Piece(np.zeros(len(codes)), missing)
-    if missing.any():
-        piece.missing = missing if piece.missing is None else piece.missing | missing
-        piece.broken = {place: why for place, why in piece.broken.items() if not missing[place]}
-    return piece
+    return taken(entries, np.where(missing, 0, codes), missing)
 
 
 def _utc(part: Any) -> Any:
@@ -225,7 +220,7 @@ def _utc(part: Any) -> Any:
 
 
 class PolarsTable:
-    """A ``DataFrame``."""
+    """A polars ``DataFrame``."""
 
     are_records = False
 
@@ -235,7 +230,7 @@ class PolarsTable:
         self.names: tuple[str, ...] = tuple(frame.columns)
 
     def column(self, name: str, coders: Coders) -> Column | None:
-        """Return the column of a field, or None."""
+        """Return the column of a field, or None if there is none."""
         if name not in self.names:
             return None
         return polars_column(name, self._frame.get_column(name), coders)
@@ -249,10 +244,10 @@ class PolarsTable:
 
 
 def polars_column(name: str, series: Any, coders: Coders) -> Column:
-    """Return the column that a ``Series`` is.
+    """Wrap a polars ``Series`` as a column.
 
     Raises:
-        TypeError: values of another type than the field's.
+        TypeError: a type that the field does not take.
         ValueError: times without a time zone.
     """
     pl, dtype, kind = sys.modules["polars"], series.dtype, FIELDS[name].kind

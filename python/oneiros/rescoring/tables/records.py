@@ -1,4 +1,4 @@
-"""Tables that are lists: dicts, ``Memory`` objects, or both."""
+"""Tables given as lists of dicts, ``Memory`` objects, or both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["RecordTable"]
 
 
 class RecordTable:
-    """One record a row. A field that is None, or that a record leaves out, is missing.
+    """A list of records. A field that is None or absent from a record is missing.
 
     Raises:
         TypeError: a row is neither a mapping nor a ``Memory``.
@@ -34,18 +34,18 @@ class RecordTable:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The fields that any record has."""
+        """All fields that occur in a record."""
         found = (FIELDS if isinstance(row, Memory) else row for row in self._rows)
         return tuple(dict.fromkeys(str(name) for names in found for name in names))
 
     def column(self, name: str, coders: Coders) -> Column | None:
-        """Return the column of a field, or None where no record has it."""
+        """Return the column of a field, or None if no record has it."""
         if not any(isinstance(row, Memory) or name in row for row in self._rows):
             return None
         return ValueColumn(name, lambda start, stop: self._values(name, start, stop), coders)
 
     def result(self, columns: Mapping[str, Array]) -> list[dict[str, Any]]:
-        """Return dicts of ``id``, where there is one, and ``columns``."""
+        """Return dicts of ``id``, if the row has one, and ``columns``."""
         names = list(columns)
         values = zip(*(column.tolist() for column in columns.values()), strict=True)
         found = [dict(zip(names, row, strict=True)) for row in values]

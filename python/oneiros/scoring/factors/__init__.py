@@ -1,8 +1,8 @@
-"""The factors of the scoring systems, one file a system.
+"""The factors of the scoring systems, one file per system.
 
-Each is the face of kernels of the core. A factor's ``values`` is strict: contiguous arrays of shape
-(n,), float32 or float64, nothing cast unasked. ``oneiros.scoring.kernels`` has the same formulas with
-conversions and broadcasting.
+A factor is a frozen dataclass of parameters around a kernel of the core. Its ``values`` is strict:
+it takes contiguous float32 or float64 arrays of shape (n,) and converts nothing.
+``oneiros.scoring.kernels`` has the same formulas with conversion and broadcasting.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from oneiros.scoring.factors.thompson import Thompson
 
     FACTORS: tuple[type[Factor], ...]
-    """What TOML knows by name, and by system where several share one."""
+    """Factors that TOML identifies by name, and by system if several share a name."""
     USER_FACTORS: tuple[type[Factor], ...]
-    """What TOML knows by a field of their own: their names are the user's."""
+    """Factors that TOML identifies by their fields, since users choose their names."""
 
 __all__ = [
     "FACTORS",
@@ -87,7 +87,7 @@ __all__ = [
     "WeibullRecency",
 ]
 
-# A profile loads the files of its own factors: the classes of all take longer to make than to search.
+# A profile loads only the files of its factors: creating all classes takes longer than a search.
 _FILES: Final = {
     "callable_factor": ("CallableFactor",),
     "expression": ("Expression",),
@@ -151,9 +151,9 @@ def __getattr__(name: str) -> object:
     value: object
     if name in ("FACTORS", "USER_FACTORS"):
         names = _FACTORS if name == "FACTORS" else _USER_FACTORS
-        value = tuple(_loaded(one) for one in names)
+        value = tuple(_load(factor) for factor in names)
     elif name in _HOME:
-        value = _loaded(name)
+        value = _load(name)
     else:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
@@ -161,6 +161,6 @@ def __getattr__(name: str) -> object:
     return value
 
 
-def _loaded(name: str) -> object:
+def _load(name: str) -> object:
     value: object = getattr(import_module(f"oneiros.scoring.{_HOME[name]}"), name)
     return value

@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Significance:
-    """Multiply by certainty and impact; either at 0 is a veto.
+    """Multiply by certainty and impact. A 0 in either is a veto.
 
     Source: docs/systems/ciar.md A1, A3.
     """
@@ -39,9 +39,9 @@ class Significance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CiarDecay:
-    """Fade with age: ``factor = exp(-rate * age_days)``, age from ``created_at``.
+    """Exponential decay with age: ``factor = exp(-rate * age_days)``, age from ``created_at``.
 
-    Source: docs/systems/ciar.md A1, A7; published rate 0.0231 a day.
+    Source: docs/systems/ciar.md A1, A7; published rate 0.0231 per day.
     """
 
     name: ClassVar[str] = "decay"
@@ -49,17 +49,17 @@ class CiarDecay:
     is_lifecycle: ClassVar[bool] = True
 
     not_after_now: ClassVar[tuple[str, ...]] = ("created_at",)
-    """Times that may not lie after now in a table (A6); a search takes such a one as age 0."""
+    """Times that must not be in the future in a table (A6). In a search they count as age 0."""
 
     rate: float = 0.0231
-    """A day, between 0 and 1, both excluded."""
+    """Decay per day, between 0 and 1, both excluded."""
 
     def __post_init__(self) -> None:
         settle(self, "rate", require_rate("rate", self.rate))
 
     @property
     def half_life_days(self) -> float:
-        """Days after which half is left: ``ln 2 / rate``. Source: docs/systems/ciar.md A7."""
+        """The half-life: ``ln 2 / rate``. Source: docs/systems/ciar.md A7."""
         return math.log(2.0) / self.rate
 
     def emit(self, program: ProgramBuilder) -> int:
@@ -71,21 +71,21 @@ class CiarDecay:
         """Return the factor of each memory.
 
         Args:
-            age_days: days since creation, shape (n,), contiguous; below 0 counts as 0.
+            age_days: days since creation, shape (n,), contiguous; < 0 counts as 0.
 
         Returns:
             Shape (n,), the dtype of ``age_days``; NaN where the age is NaN.
 
         Raises:
             TypeError: the dtype is neither float32 nor float64.
-            ValueError: another shape, or not contiguous.
+            ValueError: not of shape (n,), or not contiguous.
         """
         return strict_values("ciar_decay", numbers_of(self), age_days=age_days)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CiarReinforcement:
-    """Grow with use: ``factor = 1 + reinforcement * access_count``.
+    """Growth with use: ``factor = 1 + reinforcement * access_count``.
 
     Source: docs/systems/ciar.md A1; published reinforcement 0.1.
     """
@@ -95,7 +95,7 @@ class CiarReinforcement:
     is_lifecycle: ClassVar[bool] = True
 
     reinforcement: float = 0.1
-    """Growth an access, 0 to 1, 1 excluded."""
+    """Growth per access, 0 to 1, 1 excluded."""
 
     def __post_init__(self) -> None:
         reinforcement = require_number(
@@ -113,23 +113,23 @@ class CiarReinforcement:
         """Return the factor of each memory.
 
         Args:
-            access_count: shape (n,), contiguous.
+            access_count: number of accesses, shape (n,), contiguous.
 
         Returns:
             Shape (n,), the dtype of ``access_count``; NaN where the count is NaN.
 
         Raises:
             TypeError: the dtype is neither float32 nor float64.
-            ValueError: another shape, or not contiguous.
+            ValueError: not of shape (n,), or not contiguous.
         """
         return strict_values("ciar_reinforcement", numbers_of(self), access_count=access_count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShippedDecay:
-    """Fade with age, up to a month: ``factor = max(floor, exp(-rate * min(age_days, most_days)))``.
+    """Decay with age up to a limit: ``factor = max(floor, exp(-rate * min(age_days, most_days)))``.
 
-    Source: docs/systems/ciar.md A12, what the project ships; age from ``created_at``.
+    Age from ``created_at``. Source: docs/systems/ciar.md A12 (as shipped by the project).
     """
 
     name: ClassVar[str] = "decay"
@@ -137,13 +137,13 @@ class ShippedDecay:
     is_lifecycle: ClassVar[bool] = True
 
     rate: float = 0.1
-    """A day, between 0 and 1, both excluded."""
+    """Decay per day, between 0 and 1, both excluded."""
 
     most_days: float = 30.0
-    """The greatest age that counts, > 0."""
+    """The age at which the decay stops, > 0."""
 
     floor: float = 0.1
-    """The least factor, 0 to 1."""
+    """Lower bound of the factor, 0 to 1."""
 
     def __post_init__(self) -> None:
         settle(self, "rate", require_rate("rate", self.rate))
@@ -151,7 +151,7 @@ class ShippedDecay:
 
     @property
     def half_life_days(self) -> float:
-        """Days after which half is left: ``ln 2 / rate``. Source: docs/systems/ciar.md A7."""
+        """The half-life: ``ln 2 / rate``. Source: docs/systems/ciar.md A7."""
         return math.log(2.0) / self.rate
 
     def emit(self, program: ProgramBuilder) -> int:
@@ -166,9 +166,9 @@ class ShippedDecay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShippedReinforcement:
-    """Grow with use, ever less: ``factor = 1 + min(most_gain, gain * ln(1 + access_count))``.
+    """Logarithmic growth with use: ``factor = 1 + min(most_gain, gain * ln(1 + access_count))``.
 
-    Source: docs/systems/ciar.md A12, what the project ships.
+    Source: docs/systems/ciar.md A12 (as shipped by the project).
     """
 
     name: ClassVar[str] = "reinforcement"
@@ -176,10 +176,10 @@ class ShippedReinforcement:
     is_lifecycle: ClassVar[bool] = True
 
     gain: float = 0.05
-    """0 to 1e6."""
+    """Growth per unit of the logarithm, 0 to 1e6."""
 
     most_gain: float = 0.3
-    """0 to 1e6."""
+    """Upper bound of the growth, 0 to 1e6."""
 
     def __post_init__(self) -> None:
         weight = (0.0, LARGEST_WEIGHT, False)
@@ -198,10 +198,10 @@ class ShippedReinforcement:
 
 
 def require_rate(field: str, value: object) -> float:
-    """Return ``value``, a number between 0 and 1, both excluded. Source: docs/systems/ciar.md A6.
+    """Return a number between 0 and 1, both excluded. Source: docs/systems/ciar.md A6.
 
     Raises:
-        TypeError: no number.
-        ValueError: out of its range.
+        TypeError: ``value`` is no number.
+        ValueError: ``value`` is outside the range.
     """
     return require_number(field, value, low=0.0, high=1.0, above_low=True, below_high=True)

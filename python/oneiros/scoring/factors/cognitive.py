@@ -19,19 +19,19 @@ __all__ = ["MODELS", "Model", "Retention"]
 Model = Literal["exponential", "power"]
 MODELS: tuple[Model, ...] = get_args(Model)
 
-_CORE = 3  # the category that no memory has of itself
+_CORE = 3  # code of a category that only core memories get, and only in the kernel
 _STUB = ENUMS["tier"].index("stub")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """Weigh by what is still retained: ``R ** alpha``.
+    """Multiply by ``R ** alpha``, where R is the retention of the memory.
 
     ``R = max(floor, exp(-days / (S * B * beta)))`` with ``S = max(stability, 0.01)``, ``B = min(1 +
-    2 * importance, 3)``, beta and floor by category; or, with ``model="power"``, ``(1 + days / (S *
-    B * beta)) ** -1.4427``. Days since the last access, creation if never; no timestamp: the floor.
-    A core memory has the better R of core and its own category, a stub has 0. ``retention_score``
-    takes R itself.
+    2 * importance, 3)``, beta and floor by category; with ``model="power"``, ``(1 + days / (S * B *
+    beta)) ** -1.4427`` in place of the exponential. Days since the last access, or since creation
+    if never accessed; without a timestamp R is the floor. A core memory has the higher R of core
+    and its category, a stub has 0. ``retention_score`` uses R without ``alpha``.
 
     Source: docs/systems/cognitive.md C1, C2, C6, C12; defaults of its release 0.4.0.
     """
@@ -40,16 +40,16 @@ class Retention:
     is_lifecycle: ClassVar[bool] = True
 
     model: Model = "exponential"
-    """How retention falls: "exponential" (C1) or "power" (C2)."""
+    """The decay curve: "exponential" (C1) or "power" (C2)."""
 
     beta_days: tuple[float, float, float, float] = (45.0, 120.0, math.inf, 120.0)
-    """Of episodic, semantic, procedural, core; days, > 0, infinity for what never fades."""
+    """Time constants of episodic, semantic, procedural and core, days, > 0; infinity: no decay."""
 
     floors: tuple[float, float, float, float] = (0.02, 0.02, 0.02, 0.60)
-    """The least R, by category as ``beta_days``, 0 to 1."""
+    """Lower bounds of R, by category like ``beta_days``, 0 to 1."""
 
     alpha: float = 0.3
-    """How much of the decay counts, 0 to 100."""
+    """Exponent of R, 0 (no effect) to 100."""
 
     def __post_init__(self) -> None:
         require_choice("model", self.model, MODELS)
@@ -62,7 +62,7 @@ class Retention:
         settle_numbers(self, alpha=(0.0, 100.0, False))
 
     def parameters(self) -> dict[str, Parameter]:
-        """Return the numbers of the kernel ``retention``."""
+        """Return the parameters of the kernel ``retention``."""
         return {
             "model": float(MODELS.index(self.model)),
             "beta_days": list(self.beta_days),
@@ -78,7 +78,7 @@ class Retention:
     def emit_base(self, program: ProgramBuilder) -> int:
         """Return the register of R."""
         days = program.age("last_accessed_at", "created_at", unit="days")
-        own, as_core = (
+        by_category, as_core = (
             program.call(
                 "retention",
                 days,
@@ -89,10 +89,10 @@ class Retention:
             )
             for category in (program.column("category"), program.constant(_CORE))
         )
-        better = program.call("maximum", own, as_core)
-        kept = program.call("select", program.column("core"), better, own)
+        higher = program.call("maximum", by_category, as_core)
+        retained = program.call("select", program.column("core"), higher, by_category)
         is_stub = program.call("equal", program.column("tier"), program.constant(_STUB))
-        return program.call("select", is_stub, program.constant(0.0), kept)
+        return program.call("select", is_stub, program.constant(0.0), retained)
 
     def values(
         self,
@@ -101,11 +101,11 @@ class Retention:
         importance: npt.NDArray[Real],
         category: npt.NDArray[Real],
     ) -> npt.NDArray[Real]:
-        """Return R of each memory, without ``alpha``, core and stubs.
+        """Return R of each memory, without ``alpha`` and the rules for core memories and stubs.
 
         Args:
-            days: since the last access, shape (n,), contiguous; below 0 counts as 0.
-            stability: the same shape and dtype, as all.
+            days: days since the last access, shape (n,), contiguous; < 0 counts as 0.
+            stability: the same shape and dtype, as are the others.
             importance: in [0, 1].
             category: 0 episodic, 1 semantic, 2 procedural, 3 core.
 
@@ -113,8 +113,8 @@ class Retention:
             Shape (n,), the dtype of ``days``; the floor where the days are NaN (no timestamp).
 
         Raises:
-            TypeError: the dtype is neither float32 nor float64, or two differ.
-            ValueError: another category, another shape, or not contiguous.
+            TypeError: the dtype is neither float32 nor float64, or the dtypes differ.
+            ValueError: an unknown category, not of shape (n,), or not contiguous.
         """
         return strict_values(
             "retention",

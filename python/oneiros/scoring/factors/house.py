@@ -1,4 +1,4 @@
-"""The house's own factor: recency. Source: docs/systems/house.md."""
+"""The factor of the default profile: recency. Source: docs/systems/house.md."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["HalfLifeRecency"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HalfLifeRecency:
-    """Take a little from what nobody has touched for long.
+    """Lower the score slightly without use, by a half-life.
 
     ``recency = max(floor, 2 ** (-age_days / half_life_days))``, age from the latest of creation,
-    update and last access; 1 for what is pinned or core. ``factor = 1 - damping + damping *
-    recency``; ``retention_score`` takes the recency itself.
+    update and last access; 1 for pinned and core memories. ``factor = 1 - damping + damping *
+    recency``; ``retention_score`` uses the recency without damping.
 
     Source: docs/systems/house.md H6.
     """
@@ -36,10 +36,10 @@ class HalfLifeRecency:
     """Days, > 0."""
 
     floor: float = 0.5
-    """The least recency, 0 to 1."""
+    """Lower bound of the recency, 0 to 1."""
 
     damping: float = 0.15
-    """How much of the recency counts, 0 to 1."""
+    """Weight of the recency, 0 (no effect) to 1 (full effect)."""
 
     def __post_init__(self) -> None:
         share = (0.0, 1.0, False)
@@ -51,27 +51,27 @@ class HalfLifeRecency:
 
     def emit_base(self, program: ProgramBuilder) -> int:
         """Return the register of the recency."""
-        # Each falls back to the others: all three are NaN, or none.
+        # Each falls back to the others, so that all three are NaN or none is.
         created = program.age("created_at", "updated_at", "last_accessed_at")
         updated = program.age("updated_at", "last_accessed_at", "created_at")
         accessed = program.age("last_accessed_at", "updated_at", "created_at")
         least = program.call("minimum", program.call("minimum", created, updated), accessed)
         recency = program.call("half_life_decay", least, **numbers_of(self))
-        is_kept = program.call("maximum", program.column("pinned"), program.column("core"))
-        return program.call("select", is_kept, program.constant(1.0), recency)
+        is_exempt = program.call("maximum", program.column("pinned"), program.column("core"))
+        return program.call("select", is_exempt, program.constant(1.0), recency)
 
     def values(self, age_days: npt.NDArray[Real]) -> npt.NDArray[Real]:
         """Return the factor of each memory that is neither pinned nor core.
 
         Args:
-            age_days: days since it was last touched, shape (n,), contiguous; below 0 counts as 0.
+            age_days: days since the last use, shape (n,), contiguous; < 0 counts as 0.
 
         Returns:
             Shape (n,), the dtype of ``age_days``; 1 where the age is NaN.
 
         Raises:
             TypeError: the dtype is neither float32 nor float64.
-            ValueError: another shape, or not contiguous.
+            ValueError: not of shape (n,), or not contiguous.
         """
         recency = strict_values("half_life_decay", numbers_of(self), age_days=age_days)
         return damped_values(recency, self.damping)

@@ -1,4 +1,4 @@
-"""The factors of Mnemosyne: recency, and those of its release 3. Source: docs/systems/mnemosyne.md."""
+"""The factors of Mnemosyne, release 3 included. Source: docs/systems/mnemosyne.md."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = ["RecencyBlend", "Tier", "Veracity", "WeibullRecency"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecencyBlend:
-    """Take off a share from what is old.
+    """Lower the score with age by at most a share.
 
-    ``factor = 1 - weight + weight * exp(-age_hours / tau_hours)``; age from ``created_at``. No
-    timestamp counts 0.5 for the exponential.
+    ``factor = 1 - weight + weight * exp(-age_hours / tau_hours)``; age from ``created_at``. Without
+    a timestamp the exponential is replaced by 0.5.
 
     Source: docs/systems/mnemosyne.md M5; published defaults 168 hours and 0.3.
     """
@@ -38,10 +38,10 @@ class RecencyBlend:
     is_lifecycle: ClassVar[bool] = True
 
     tau_hours: float = 168.0
-    """Hours after which the exponential has fallen to 1/e, > 0."""
+    """Time constant, hours, > 0."""
 
     weight: float = 0.3
-    """The share that age can take, 0 to 1."""
+    """The share that age can remove, 0 to 1."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, tau_hours=(0.0, math.inf, True), weight=(0.0, 1.0, False))
@@ -55,27 +55,27 @@ class RecencyBlend:
         """Return the factor of each memory.
 
         Args:
-            age_hours: hours since creation, shape (n,), contiguous; below 0 counts as 0.
+            age_hours: hours since creation, shape (n,), contiguous; < 0 counts as 0.
 
         Returns:
             Shape (n,), the dtype of ``age_hours``; ``1 - weight / 2`` where the age is NaN.
 
         Raises:
             TypeError: the dtype is neither float32 nor float64.
-            ValueError: another shape, or not contiguous.
+            ValueError: not of shape (n,), or not contiguous.
         """
         return strict_values("recency_blend", numbers_of(self), age_hours=age_hours)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeibullRecency:
-    """Take off a share from what is old for its kind.
+    """Lower the score with age by at most a share, by a Weibull curve per kind.
 
-    ``factor = 1 - weight + weight * exp(-(age_hours / eta_hours) ** shape)``, shape and eta by kind;
-    age from ``created_at``. No timestamp counts 0.5 for the exponential.
+    ``factor = 1 - weight + weight * exp(-(age_hours / eta_hours) ** shape)``, age from
+    ``created_at``. Without a timestamp the exponential is replaced by 0.5.
 
-    Source: docs/systems/mnemosyne.md M8, in the blend of M5: at a shape of 1 and an eta of 168, those
-    of ``general`` and of a kind that is not listed, it is M5.
+    Source: docs/systems/mnemosyne.md M8, blended as in M5. With shape 1 and eta 168, as for
+    ``general`` and unlisted kinds, it equals M5.
     """
 
     name: ClassVar[str] = "recency"
@@ -107,7 +107,7 @@ class WeibullRecency:
             "general": 1.0,
         }
     )
-    """By kind, > 0 to 100."""
+    """Shape by kind, > 0 to 100."""
 
     eta_hours: Table = Table(
         {
@@ -134,16 +134,16 @@ class WeibullRecency:
             "general": 168.0,
         }
     )
-    """By kind, hours, > 0."""
+    """Scale by kind, hours, > 0."""
 
     other_shape: float = 1.0
-    """Of a kind that is not listed."""
+    """Shape of unlisted kinds."""
 
     other_eta_hours: float = 168.0
-    """Of a kind that is not listed."""
+    """Scale of unlisted kinds, hours."""
 
     weight: float = 0.3
-    """The share that age can take, 0 to 1."""
+    """The share that age can remove, 0 to 1."""
 
     def __post_init__(self) -> None:
         shapes = require_table("shapes", self.shapes, low=0.0, high=100.0, above_low=True)
@@ -175,10 +175,10 @@ class WeibullRecency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tier:
-    """Weigh by which tier of age a memory has reached.
+    """Multiply by the weight of the memory's age tier.
 
     ``factor = weights[0]`` up to ``ends_days[0]`` days since creation, then ``weights[1]``, and so
-    on. No timestamp: the first.
+    on; ``weights[0]`` without a timestamp.
 
     Source: docs/systems/mnemosyne.md M8; published 1, 0.5 after 30 days, 0.25 after 180.
     """
@@ -187,10 +187,10 @@ class Tier:
     is_lifecycle: ClassVar[bool] = True
 
     ends_days: tuple[float, ...] = (30.0, 180.0)
-    """Where each tier but the last ends, rising, days, >= 0; at most 16."""
+    """Ends of all tiers but the last, ascending, days, >= 0; at most 16."""
 
     weights: tuple[float, ...] = (1.0, 0.5, 0.25)
-    """One more than ``ends_days``, each 0 to 1e6."""
+    """Weight of each tier, 0 to 1e6; one more than ``ends_days``."""
 
     def __post_init__(self) -> None:
         ends_days = require_numbers("ends_days", self.ends_days, low=0.0)
@@ -215,7 +215,7 @@ class Tier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Veracity:
-    """Weigh by where a memory comes from.
+    """Multiply by a weight for the memory's origin (``veracity``).
 
     Source: docs/systems/mnemosyne.md M8.
     """
@@ -224,7 +224,7 @@ class Veracity:
     is_lifecycle: ClassVar[bool] = False
 
     stated: float = 1.0
-    """0 to 1e6, as the others."""
+    """Weight, 0 to 1e6, like the others."""
 
     unknown: float = 0.8
     inferred: float = 0.7

@@ -70,7 +70,7 @@ KIND_WEIGHTS: Final = Table(  # O11
     }
 )
 
-KIND_RATES: Final = Table(  # O14, a day
+KIND_RATES: Final = Table(  # O14, per day
     {
         "constraint": 0.0,
         "user_preference": 0.0,
@@ -87,18 +87,19 @@ KIND_RATES: Final = Table(  # O14, a day
 )
 
 
-_WEIGHT = (0.0, LARGEST_WEIGHT, False)
+WEIGHT = (0.0, LARGEST_WEIGHT, False)
+SHARE = (0.0, 1.0, False)
 _POSITIVE = (0.0, math.inf, True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TieBreak:
-    """Add a little, within ``window`` of the best relevance, for what is used and well made.
+    """Break ties within ``window`` of the best relevance by priority, accesses and quality.
 
-    ``priority_gain * (priority - 1) / 4 + access_gain * min(access_count, most_accesses) /
+    Adds ``priority_gain * (priority - 1) / 4 + access_gain * min(access_count, most_accesses) /
     most_accesses + quality_gain * min(consolidation_quality, most_quality) / most_quality``.
 
-    Source: docs/systems/omega.md O32 (its last part is ours).
+    Source: docs/systems/omega.md O32 (the last term is ours).
     """
 
     name: ClassVar[str] = "tie_break"
@@ -106,30 +107,30 @@ class TieBreak:
     operation: ClassVar[Operation] = "add"
 
     window: float = 0.01
-    """Below the best relevance, 0 to 1e6, as all gains."""
+    """Distance from the best relevance, 0 to 1e6, like all gains."""
 
     priority_gain: float = 0.005
     access_gain: float = 0.0025
     most_accesses: float = 3.0
-    """> 0."""
+    """Accesses at which the gain is full, > 0."""
 
     quality_gain: float = 0.0025
     most_quality: float = 3.0
-    """> 0."""
+    """Quality at which the gain is full, > 0."""
 
     def __post_init__(self) -> None:
         settle_numbers(
             self,
-            window=_WEIGHT,
-            priority_gain=_WEIGHT,
-            access_gain=_WEIGHT,
+            window=WEIGHT,
+            priority_gain=WEIGHT,
+            access_gain=WEIGHT,
             most_accesses=_POSITIVE,
-            quality_gain=_WEIGHT,
+            quality_gain=WEIGHT,
             most_quality=_POSITIVE,
         )
 
     def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of what is added."""
+        """Return the register of the gain."""
         return program.call(
             "tie_break",
             program.relevance,
@@ -143,11 +144,9 @@ class TieBreak:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Freshness:
-    """Add a little for what is new: ``gain * exp(-age_days / tau_days)``, age from ``created_at``.
+    """Add ``gain * exp(-age_days / tau_days)`` for new memories, age from ``created_at``.
 
-    No timestamp: nothing.
-
-    Source: docs/systems/omega.md O32 (ours in form).
+    Adds 0 without a timestamp. Source: docs/systems/omega.md O32 (the form is ours).
     """
 
     name: ClassVar[str] = "freshness"
@@ -155,26 +154,22 @@ class Freshness:
     operation: ClassVar[Operation] = "add"
 
     gain: float = 0.05
-    """At age 0, 0 to 1e6."""
+    """Gain at age 0, 0 to 1e6."""
 
     tau_days: float = 30.0
-    """Days after which the gain has fallen to 1/e, > 0."""
+    """Time constant of the gain, days, > 0."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, gain=_WEIGHT, tau_days=_POSITIVE)
+        settle_numbers(self, gain=WEIGHT, tau_days=_POSITIVE)
 
     def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of what is added."""
+        """Return the register of the gain."""
         return program.call("freshness", program.age("created_at", unit="days"), **numbers_of(self))
-
-
-WEIGHT = (0.0, LARGEST_WEIGHT, False)
-SHARE = (0.0, 1.0, False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindWeight:
-    """Weigh by kind.
+    """Multiply by a weight for the memory's kind.
 
     Source: docs/systems/omega.md O11, section 7 of the source's inventory.
     """
@@ -183,10 +178,10 @@ class KindWeight:
     is_lifecycle: ClassVar[bool] = False
 
     table: Table = KIND_WEIGHTS
-    """By kind, each 0 to 1e6; any mapping is taken."""
+    """Weights by kind, as any mapping, each 0 to 1e6."""
 
     otherwise: float = 1.0
-    """Of a kind that the table does not list, 0 to 1e6."""
+    """Weight of unlisted kinds, 0 to 1e6."""
 
     def __post_init__(self) -> None:
         table = require_table("table", self.table, low=0.0, high=LARGEST_WEIGHT)
@@ -200,31 +195,31 @@ class KindWeight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feedback:
-    """Weigh by what people said of it.
+    """Multiply by a factor of the feedback on a memory.
 
-    Above 0 ``1 + gain * min(feedback, most)``, below 0 ``max(floor, 1 + loss * feedback)``, at 0 1.
+    ``1 + gain * min(feedback, most)`` above 0, ``max(floor, 1 + loss * feedback)`` below, 1 at 0.
 
-    Source: docs/systems/omega.md O12, section 8 of the source's inventory. That a feedback of -3
-    leaves all results is :class:`oneiros.scoring.candidate_filters.FeedbackAbove`.
+    Source: docs/systems/omega.md O12, section 8 of the source's inventory. The removal of memories
+    with a feedback of -3 is :class:`oneiros.scoring.candidate_filters.FeedbackAbove`.
     """
 
     name: ClassVar[str] = "feedback"
     is_lifecycle: ClassVar[bool] = True
 
     gain: float = 0.15
-    """A point above 0, 0 to 1e6."""
+    """Gain per point above 0, 0 to 1e6."""
 
     most: float = 10.0
-    """The points above 0 that count, 0 to 1e6."""
+    """Largest feedback that counts, 0 to 1e6."""
 
     loss: float = 0.2
-    """A point below 0, 0 to 1e6."""
+    """Loss per point below 0, 0 to 1e6."""
 
     floor: float = 0.2
-    """The least factor, 0 to 1e6."""
+    """Lower bound of the factor, 0 to 1e6."""
 
     damping: float = 1.0
-    """How much of the factor counts, 0 to 1."""
+    """Weight of the factor, 0 (no effect) to 1 (full effect)."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, gain=WEIGHT, most=WEIGHT, loss=WEIGHT, floor=WEIGHT, damping=SHARE)
@@ -241,14 +236,14 @@ class Feedback:
         """Return the factor of each memory.
 
         Args:
-            feedback: the sum of verdicts, shape (n,), contiguous.
+            feedback: sum of verdicts, shape (n,), contiguous.
 
         Returns:
-            Shape (n,), the dtype of ``feedback``; NaN where it is NaN.
+            Shape (n,), the dtype of ``feedback``; NaN where ``feedback`` is NaN.
 
         Raises:
             TypeError: the dtype is neither float32 nor float64.
-            ValueError: another shape, or not contiguous.
+            ValueError: not of shape (n,), or not contiguous.
         """
         factor = strict_values("feedback_factor", numbers_of(self), feedback=feedback)
         return damped_values(factor, self.damping)
@@ -256,7 +251,7 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Priority:
-    """Weigh by priority: ``base + step * priority``, the priority clamped to 1 to 5.
+    """Multiply by ``base + step * priority``, the priority clamped to 1 to 5.
 
     Source: docs/systems/omega.md O13, section 9 of the source's inventory.
     """
@@ -265,13 +260,13 @@ class Priority:
     is_lifecycle: ClassVar[bool] = True
 
     base: float = 0.7
-    """0 to 1e6."""
+    """Constant term, 0 to 1e6."""
 
     step: float = 0.08
-    """0 to 1e6."""
+    """Gain per step of priority, 0 to 1e6."""
 
     damping: float = 1.0
-    """How much of the factor counts, 0 to 1."""
+    """Weight of the factor, 0 (no effect) to 1 (full effect)."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, base=WEIGHT, step=WEIGHT, damping=SHARE)
@@ -292,11 +287,11 @@ class Priority:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlooredDecay:
-    """Fade without use, at the rate of the kind, down to a floor.
+    """Exponential decay without use, at a rate per kind, down to a floor.
 
-    ``factor = max(floor, exp(-rate * days))``, days since the last access, creation if never; 1
-    without a timestamp. What is of a kind in ``decisions`` fades more slowly the more it is used: at
-    ``max(least, rate * base ** min(access_count, most))``.
+    ``factor = max(floor, exp(-rate * days))``, days since the last access, or since creation if
+    never accessed; 1 without a timestamp. Memories of a kind in ``decisions`` decay more slowly
+    with use, at ``max(least, rate * base ** min(access_count, most))``.
 
     Source: docs/systems/omega.md O14, section 10 of the source's inventory.
     """
@@ -307,28 +302,28 @@ class FlooredDecay:
     reads_aliases: ClassVar[tuple[str, ...]] = ("rates", "decisions")
 
     rates: Table = KIND_RATES
-    """A day, by kind, each 0 to 1e6; any mapping is taken."""
+    """Rates per day by kind, as any mapping, each 0 to 1e6."""
 
     otherwise: float = 0.02
-    """A day, of a kind that the table does not list, 0 to 1e6."""
+    """Rate per day of unlisted kinds, 0 to 1e6."""
 
     floor: float = 0.35
-    """Of what was ever accessed, 0 to 1."""
+    """Lower bound for memories that were accessed, 0 to 1."""
 
     floor_never_accessed: float = 0.15
-    """Of what was not, 0 to 1."""
+    """Lower bound for memories that were never accessed, 0 to 1."""
 
     decisions: tuple[str, ...] = ("decision",)
     """Kinds whose rate falls with use."""
 
     base: float = 0.85
-    """What an access leaves of the rate of a decision, 0 to 1."""
+    """Factor on the rate of a decision per access, 0 to 1."""
 
     most: float = 10.0
-    """The accesses that count for a decision, 0 to 1e6."""
+    """Largest number of accesses that counts for a decision, 0 to 1e6."""
 
     least: float = 0.002
-    """The least rate of a decision, 0 to 1e6."""
+    """Lower bound of a decision's rate per day, 0 to 1e6."""
 
     def __post_init__(self) -> None:
         settle(self, "rates", require_table("rates", self.rates, low=0.0, high=LARGEST_WEIGHT))
@@ -369,7 +364,7 @@ class FlooredDecay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidation:
-    """Boost what was made by consolidation: ``1 + gain * min(quality, most)``, 1 at or below 0.
+    """Boost consolidated memories: ``1 + gain * min(quality, most)``, 1 at or below 0.
 
     Source: docs/systems/omega.md O17, section 11 of the source's inventory.
     """
@@ -378,10 +373,10 @@ class Consolidation:
     is_lifecycle: ClassVar[bool] = True
 
     gain: float = 0.1
-    """0 to 1e6."""
+    """Gain per unit of quality, 0 to 1e6."""
 
     most: float = 3.0
-    """The quality that counts, 0 to 1e6."""
+    """Largest quality that counts, 0 to 1e6."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, gain=WEIGHT, most=WEIGHT)

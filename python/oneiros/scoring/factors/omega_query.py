@@ -1,7 +1,6 @@
 """The factors of OMEGA that depend on the query. Source: docs/systems/omega.md.
 
-What the query says of each candidate comes as signals; where a signal is not given, its factor is
-exactly 1.
+They read signals that a search computes per candidate. Without its signal a factor is exactly 1.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ _WEIGHT = (0.0, LARGEST_WEIGHT, False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlap:
-    """Boost what shares words and tags with the query, both in canonical form (O26).
+    """Boost memories that share words and tags with the query, both in canonical form (O26).
 
-    ``factor = 1 + gain * word_ratio * mood * weight``, the mood ``disliked`` where the feedback is
-    below 0, else 1. Signals: ``word_ratio``; ``overlap_weight``, in place of ``weight``.
+    ``factor = 1 + gain * word_ratio * weight``, the gain multiplied by ``disliked`` if the feedback
+    is below 0. Signals: ``word_ratio``, and ``overlap_weight`` to replace ``weight``.
 
     Source: docs/systems/omega.md O18, O8, sections 12 and 3 of the source's inventory.
     """
@@ -37,27 +36,27 @@ class Overlap:
     reads_texts: ClassVar[bool] = True
 
     gain: float = 0.5
-    """0 to 1e6."""
+    """Gain if all words are shared, 0 to 1e6."""
 
     disliked: float = 0.5
-    """0 to 1e6."""
+    """Factor on the gain if the feedback is below 0, 0 to 1e6."""
 
     weight: float = 1.0
-    """Of words, where the query says nothing else, 0 to 1e6."""
+    """Default weight of shared words, 0 to 1e6."""
 
     suffixes: tuple[str, ...] = (
         *("ation", "tion", "ment", "ing", "ness", "ity", "ous", "ive", "able"),
         *("ed", "er", "es", "ly", "al", "s"),
     )
-    """Tried in this order on a word of the query that is not found as it stands. The first suffix
-    that fits and leaves three characters is cut off, once."""
+    """Suffixes to try, in order, on a query word that is not found unchanged. The first one that
+    matches and leaves three characters is removed, once."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, gain=_WEIGHT, disliked=_WEIGHT, weight=_WEIGHT)
         settle(self, "suffixes", require_words("suffixes", self.suffixes))
 
     def parameters(self) -> dict[str, Parameter]:
-        """Return the numbers of the kernel."""
+        """Return the parameters of the kernel."""
         return {"gain": self.gain, "disliked": self.disliked}
 
     def emit(self, program: ProgramBuilder) -> int:
@@ -79,16 +78,16 @@ class Overlap:
         """Return the factor of each memory.
 
         Args:
-            word_ratio: share of the query's words found in content and tags, shape (n,), contiguous.
-            feedback: the sum of verdicts, the same shape and dtype, as all.
-            weight: of words, as the query asks.
+            word_ratio: share of the query's words in content and tags, shape (n,), contiguous.
+            feedback: sum of verdicts, the same shape and dtype, as is ``weight``.
+            weight: weight of shared words for this query.
 
         Returns:
-            Shape (n,), the dtype of ``word_ratio``; NaN where one of them is NaN.
+            Shape (n,), the dtype of ``word_ratio``; NaN where an argument is NaN.
 
         Raises:
-            TypeError: the dtype is neither float32 nor float64, or two differ.
-            ValueError: another shape, or not contiguous.
+            TypeError: the dtype is neither float32 nor float64, or the dtypes differ.
+            ValueError: not of shape (n,), or not contiguous.
         """
         return strict_values(
             "overlap_boost",
@@ -101,9 +100,9 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preference:
-    """Boost preferences where the query asks for one.
+    """Boost preferences if the query is about preferences.
 
-    Signal: ``preference``, 1 where the query holds a word of preference.
+    Signal: ``preference``, 1 if the query contains a preference word.
 
     Source: docs/systems/omega.md O19, section 13 of the source's inventory.
     """
@@ -112,10 +111,10 @@ class Preference:
     is_lifecycle: ClassVar[bool] = False
 
     kinds: tuple[str, ...] = ("user_preference",)
-    """What counts as a preference."""
+    """Kinds that count as a preference."""
 
     boost: float = 1.5
-    """0 to 1e6."""
+    """The factor of a preference, 0 to 1e6."""
 
     def __post_init__(self) -> None:
         settle(self, "kinds", require_words("kinds", self.kinds))
@@ -124,19 +123,19 @@ class Preference:
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of the factor."""
         boost = program.by_kind(dict.fromkeys(self.kinds, self.boost), 1.0)
-        asked = program.signal("preference", 0.0)
-        return program.call("select", asked, boost, program.constant(1.0))
+        is_wanted = program.signal("preference", 0.0)
+        return program.call("select", is_wanted, boost, program.constant(1.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextMatch:
-    """Boost what belongs to what the caller is doing.
+    """Boost memories that match the caller's context.
 
     ``factor = 1 + (tag * tag_overlap + project * project_match + content * min(content_match,
-    most_content)) * weight``. Signals: of the words of the file and the tags that the caller gives,
-    ``tag_overlap``, how many are a tag of the memory; ``project_match``, 1 if one is a part of the
-    memory's project, else 0; ``content_match``, how many are a part of its text. And
-    ``context_weight``, in place of ``weight``.
+    most_content)) * weight``. The signals compare the words of the caller's file and tags with the
+    memory: ``tag_overlap`` is the number that are among its tags, ``project_match`` is 1 if one is
+    part of its project, else 0, and ``content_match`` is the number that are part of its text.
+    ``context_weight`` replaces ``weight``.
 
     Source: docs/systems/omega.md O20, O8, sections 16 and 3 of the source's inventory.
     """
@@ -146,25 +145,25 @@ class ContextMatch:
     reads_texts: ClassVar[bool] = True
 
     tag: float = 0.10
-    """A word that is a tag, 0 to 1e6."""
+    """Gain per word that is a tag, 0 to 1e6."""
 
     project: float = 0.15
-    """A project that holds a word, 0 to 1e6."""
+    """Gain for a matching project, 0 to 1e6."""
 
     content: float = 0.05
-    """A word found in the text, 0 to 1e6."""
+    """Gain per word in the text, 0 to 1e6."""
 
     most_content: float = 3.0
-    """The words that count, 0 to 1e6."""
+    """Largest number of words in the text that counts, 0 to 1e6."""
 
     weight: float = 1.0
-    """Of context, where the query says nothing else, 0 to 1e6."""
+    """Default weight of context, 0 to 1e6."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, weight=_WEIGHT, **dict.fromkeys(self.parameters(), _WEIGHT))
 
     def parameters(self) -> dict[str, Parameter]:
-        """Return the numbers of the kernel."""
+        """Return the parameters of the kernel."""
         return {
             "tag": self.tag,
             "project": self.project,
@@ -203,7 +202,7 @@ class ContextMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """Boost what lies near the centre of the best results.
+    """Boost memories near the centre of the best results.
 
     ``factor = 1 + min(gain * (cosine - least), most)`` above a cosine of ``least``, else 1. Signal:
     ``cluster_cosine``, the cosine to that centre.
@@ -215,13 +214,13 @@ class Cluster:
     is_lifecycle: ClassVar[bool] = False
 
     least: float = 0.5
-    """The cosine from which on it counts, 0 to 1."""
+    """The cosine above which there is a gain, 0 to 1."""
 
     gain: float = 0.33
-    """0 to 1e6."""
+    """Gain per unit of cosine, 0 to 1e6."""
 
     most: float = 0.15
-    """The greatest gain, 0 to 1e6."""
+    """Upper bound of the gain, 0 to 1e6."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, least=(0.0, 1.0, False), gain=_WEIGHT, most=_WEIGHT)
@@ -238,10 +237,10 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemporalConstraint:
-    """Weigh by whether a memory lies in the time that the query names.
+    """Multiply by a weight for whether a memory is in the query's time range.
 
-    Signal: ``temporal_case``: 0 no time named, 1 in range, 2 out of a soft range, 3 out of a hard one
-    by a date of the memory's own, 4 out of a hard one by its time of creation.
+    Signal ``temporal_case``: 0 no range, 1 inside, 2 outside a soft range, 3 outside a hard range
+    by the memory's ``event_at``, 4 outside a hard range by its ``created_at``.
 
     Source: docs/systems/omega.md O22, section 22 of the source's inventory.
     """
@@ -250,16 +249,16 @@ class TemporalConstraint:
     is_lifecycle: ClassVar[bool] = False
 
     in_range: float = 1.3
-    """0 to 1e6, as the others."""
+    """Weight inside the range, 0 to 1e6, like the others."""
 
     soft: float = 0.85
-    """Out of a range that the question's words name, or that was given as soft."""
+    """Weight outside a range that was parsed from the query or given as soft."""
 
     explicit: float = 0.15
-    """Out of a hard range, where the memory's ``event_at`` is set."""
+    """Weight outside a hard range if the memory's ``event_at`` is set."""
 
     inferred: float = 0.70
-    """Out of a hard range, where only the memory's ``created_at`` is known."""
+    """Weight outside a hard range if only the memory's ``created_at`` is known."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, in_range=_WEIGHT, soft=_WEIGHT, explicit=_WEIGHT, inferred=_WEIGHT)
@@ -274,9 +273,9 @@ class TemporalConstraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerank:
-    """Boost what a cross-encoder prefers, the less the better it already stood.
+    """Boost memories by a cross-encoder's score, less for those already ranked high.
 
-    ``factor = 1 + weight * rerank_score``, the weight by the place before reranking. Signals:
+    ``factor = 1 + weight * rerank_score``, the weight by rank before reranking. Signals:
     ``rerank_score`` in [0, 1], ``rerank_place`` from 1.
 
     Source: docs/systems/omega.md O25, section 14 of the source's inventory.
@@ -286,10 +285,10 @@ class Rerank:
     is_lifecycle: ClassVar[bool] = False
 
     ends: tuple[float, float] = (3.0, 10.0)
-    """The last places that the first and the second weight hold for, >= 1."""
+    """Last ranks of the first and the second weight, >= 1."""
 
     weights: tuple[float, float, float] = (0.15, 0.30, 0.50)
-    """Up to the first end, up to the second, beyond; each 0 to 1e6."""
+    """Weights up to the first end, up to the second, and beyond; each 0 to 1e6."""
 
     def __post_init__(self) -> None:
         settle(self, "ends", require_numbers("ends", self.ends, low=1.0, count=2))

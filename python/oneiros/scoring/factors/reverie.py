@@ -1,4 +1,4 @@
-"""The factors of Reverie: recency, and four of the lifecycle. Source: docs/systems/reverie.md."""
+"""The factors of Reverie: recency and four lifecycle factors. Source: docs/systems/reverie.md."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Depth", "Spread", "Stability", "Strength", "TimeDecay"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeDecay:
-    """Boost what was updated lately.
+    """Boost recently updated memories.
 
     ``factor = 1 + boost * exp(-age_days / tau_days)``, in [1, 1 + boost]; age from ``updated_at``.
 
@@ -39,7 +39,7 @@ class TimeDecay:
     """Gain at age 0, 0 to 1e6."""
 
     tau_days: float = 30.0
-    """Days after which the gain has fallen to 1/e, > 0."""
+    """Time constant of the gain, days, > 0."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, boost=(0.0, LARGEST_WEIGHT, False), tau_days=(0.0, math.inf, True))
@@ -53,30 +53,30 @@ class TimeDecay:
         """Return the factor of each memory.
 
         Args:
-            age_days: days since the last update, shape (n,), contiguous; below 0 counts as 0.
+            age_days: days since the last update, shape (n,), contiguous; < 0 counts as 0.
 
         Returns:
             Shape (n,), the dtype of ``age_days``; 1 where the age is NaN (no timestamp).
 
         Raises:
-            TypeError: the dtype is neither float32 nor float64 (nothing is cast unasked).
-            ValueError: another shape, or not contiguous.
+            TypeError: the dtype is neither float32 nor float64.
+            ValueError: not of shape (n,), or not contiguous.
         """
         return strict_values("time_decay_boost", numbers_of(self), age_days=age_days)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strength:
-    """Multiply by the strength that consolidation gave, in [0, 1].
+    """Multiply by the memory's strength, in [0, 1].
 
-    Source: docs/systems/reverie.md R5; damped: docs/systems/house.md H6.
+    Source: docs/systems/reverie.md R5; damping: docs/systems/house.md H6.
     """
 
     name: ClassVar[str] = "strength"
     is_lifecycle: ClassVar[bool] = True
 
     damping: float = 1.0
-    """How much of the factor counts, 0 to 1."""
+    """Weight of the factor, 0 (no effect) to 1 (full effect)."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, damping=(0.0, 1.0, False))
@@ -93,23 +93,21 @@ class Strength:
         """Return the factor of each memory: its strength, damped.
 
         Args:
-            strength: in [0, 1], shape (n,), contiguous.
+            strength: values in [0, 1], shape (n,), contiguous.
 
         Returns:
             Shape (n,), the dtype of ``strength``; NaN where the strength is NaN.
 
         Raises:
-            TypeError: the dtype is neither float32 nor float64 (nothing is cast unasked).
-            ValueError: another shape, or not contiguous.
+            TypeError: the dtype is neither float32 nor float64.
+            ValueError: not of shape (n,), or not contiguous.
         """
         return strict_values("damp", {"amount": self.damping}, strength=strength)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Depth:
-    """Weigh by depth of consolidation.
-
-    ``factor = table[depth - 1]``.
+    """Multiply by a weight for the depth of consolidation: ``factor = table[depth - 1]``.
 
     Source: docs/systems/reverie.md R6; published table 0.8, 1.0, 1.2.
     """
@@ -118,7 +116,7 @@ class Depth:
     is_lifecycle: ClassVar[bool] = True
 
     table: tuple[float, float, float] = (0.8, 1.0, 1.2)
-    """The weights of depth 1, 2 and 3, each 0 to 1e6."""
+    """Weights of depths 1, 2 and 3, each 0 to 1e6."""
 
     def __post_init__(self) -> None:
         table = require_numbers("table", self.table, low=0.0, high=LARGEST_WEIGHT, count=3)
@@ -138,30 +136,30 @@ class Depth:
             Shape (n,), the dtype of ``depth``; NaN where the depth is NaN.
 
         Raises:
-            TypeError: the dtype is neither float32 nor float64 (nothing is cast unasked).
-            ValueError: another depth, another shape, or not contiguous.
+            TypeError: the dtype is neither float32 nor float64.
+            ValueError: a depth that is not 1, 2 or 3, not of shape (n,), or not contiguous.
         """
         return strict_values("depth_weight", numbers_of(self), depth=depth)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """Weigh by the number of sessions that used the memory.
+    """Boost memories used in many sessions.
 
-    ``factor = min(ln(1 + session_spread) / ln(2), cap)``, so exactly 1 at one session.
+    ``factor = min(ln(1 + session_spread) / ln(2), cap)``, exactly 1 for one session.
 
-    Source: docs/systems/reverie.md R7; no cap as published, 3 in ``reverie-capped`` (ours); damped:
-    docs/systems/house.md H6.
+    Source: docs/systems/reverie.md R7; no cap as published, 3 in ``reverie-capped`` (ours).
+    Damping: docs/systems/house.md H6.
     """
 
     name: ClassVar[str] = "spread"
     is_lifecycle: ClassVar[bool] = True
 
     cap: float = math.inf
-    """The greatest factor, > 0; infinity is no cap."""
+    """Upper bound of the factor, > 0; infinity for none."""
 
     damping: float = 1.0
-    """How much of the factor counts, 0 to 1."""
+    """Weight of the factor, 0 (no effect) to 1 (full effect)."""
 
     def __post_init__(self) -> None:
         value = require_number("cap", self.cap, low=0.0, above_low=True, finite=False)
@@ -180,14 +178,14 @@ class Spread:
         """Return the factor of each memory.
 
         Args:
-            session_spread: sessions that used it, shape (n,), contiguous, >= 0.
+            session_spread: number of sessions, shape (n,), contiguous, >= 0.
 
         Returns:
             Shape (n,), the dtype of ``session_spread``; NaN where the count is NaN.
 
         Raises:
-            TypeError: the dtype is neither float32 nor float64 (nothing is cast unasked).
-            ValueError: a count below 0 or infinite, another shape, or not contiguous.
+            TypeError: the dtype is neither float32 nor float64.
+            ValueError: a count below 0 or infinite, not of shape (n,), or not contiguous.
         """
         factor = strict_values("spread_weight", numbers_of(self), session_spread=session_spread)
         return damped_values(factor, self.damping)
@@ -195,10 +193,10 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stability:
-    """Let what is stable outlast what is not.
+    """Boost stable memories with age and lower unstable ones.
 
     ``factor = exp((age_days / tau_days) * (1 - 1 / stability))``, clamped to [low, high]; age from
-    ``last_accessed_at``, ``created_at`` if never. Exactly 1 at stability 1 for every age.
+    ``last_accessed_at``, or ``created_at`` if never accessed. Exactly 1 at stability 1.
 
     Source: docs/systems/reverie.md R8; published defaults 30 days and [0.1, 3].
     """
@@ -207,13 +205,13 @@ class Stability:
     is_lifecycle: ClassVar[bool] = True
 
     tau_days: float = 30.0
-    """Days, > 0."""
+    """Time constant, days, > 0."""
 
     low: float = 0.1
-    """The least factor, 0 to ``high``; the factor of a stability of 0 or below."""
+    """Lower bound of the factor, 0 to ``high``; the factor of stabilities <= 0."""
 
     high: float = 3.0
-    """The greatest factor, ``low`` to 1e6."""
+    """Upper bound of the factor, ``low`` to 1e6."""
 
     def __post_init__(self) -> None:
         settle_numbers(
@@ -241,16 +239,16 @@ class Stability:
         """Return the factor of each memory.
 
         Args:
-            age_days: days since the last access, shape (n,), contiguous; below 0 counts as 0.
-            stability: the same shape and dtype; 0 or below gives ``low``.
+            age_days: days since the last access, shape (n,), contiguous; < 0 counts as 0.
+            stability: the same shape and dtype; <= 0 gives ``low``.
 
         Returns:
             Shape (n,), the dtype of ``age_days``; 1 where the age is NaN (no timestamp), NaN where
             the stability is NaN.
 
         Raises:
-            TypeError: the dtype is neither float32 nor float64, or the two differ.
-            ValueError: another shape, or not contiguous.
+            TypeError: the dtype is neither float32 nor float64, or the dtypes differ.
+            ValueError: not of shape (n,), or not contiguous.
         """
         return strict_values(
             "stability_boost", numbers_of(self), age_days=age_days, stability=stability

@@ -1,8 +1,9 @@
-"""OMEGA's Thompson boost: how well memories of a kind were received. Source: docs/systems/omega.md."""
+"""The Thompson boost of OMEGA, by the verdicts on a kind. Source: docs/systems/omega.md."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from random import Random
 from typing import TYPE_CHECKING, ClassVar
 
 from oneiros.model.validation import LARGEST_WEIGHT, settle_numbers
@@ -26,13 +27,13 @@ _LARGEST_SEED = 2**53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thompson:
-    """Weigh by how well memories of the same kind were received.
+    """Multiply by a factor of the verdicts on memories of the same kind.
 
-    ``factor = base + spread * mean`` of Beta(1 + good, 1 + bad), 1 under ``least`` observations:
-    good are the helpful verdicts on the kind, bad the unhelpful and outdated ones, as
-    ``Engine.feedback`` counted them. With a ``seed``, a draw of that distribution stands for its
-    mean: kinds that little is known of get their chances (Thompson sampling). A draw follows from
-    seed, kind, verdicts and the search's ``now`` alone, so that the same search gives the same bits.
+    ``factor = base + spread * mean`` of Beta(1 + good, 1 + bad), 1 below ``least`` observations.
+    Good counts the helpful verdicts on the kind, bad the unhelpful and outdated ones, as counted by
+    ``Engine.feedback``. With a ``seed``, a draw from that distribution replaces its mean, so that
+    kinds with few verdicts get their chance (Thompson sampling). A draw depends only on seed, kind,
+    verdicts and the search's ``now``, so the same search gives the same bits.
 
     Source: docs/systems/omega.md O15 (ours; the source's module is not public).
     """
@@ -42,16 +43,16 @@ class Thompson:
     is_lifecycle: ClassVar[bool] = True
 
     base: float = 0.8
-    """0 to 1e6."""
+    """Factor at a mean of 0, 0 to 1e6."""
 
     spread: float = 0.4
-    """0 to 1e6."""
+    """Gain from a mean of 0 to a mean of 1, 0 to 1e6."""
 
     least: float = 10.0
-    """Observations, > 0 to 1e6."""
+    """Number of observations from which the boost applies, > 0 to 1e6."""
 
     seed: int | None = None
-    """Of the draws, 0 to 2^53; None: no draws, the mean."""
+    """Seed of the draws, 0 to 2^53; None: use the mean."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, base=WEIGHT, spread=WEIGHT, least=(0.0, LARGEST_WEIGHT, True))
@@ -69,46 +70,44 @@ class Thompson:
             "scale", program.signal(self.signal, 0.5), factor=self.spread, offset=self.base
         )
         few = program.call("greater", program.constant(self.least), program.call("add", good, bad))
-        return program.call("select", few, boost, drawn)  # under `least` it is 1
+        return program.call("select", few, boost, drawn)  # below `least` the boost is 1
 
     @property
     def signal(self) -> str:
-        """The name by which a search gives the draws."""
+        """The name of the signal with the draws."""
         return f"thompson draw {self.seed}"
 
     def draw(self, kind: str, verdicts: tuple[int, int], now: float) -> float:
         """Return the draw of one kind in one search, in [0, 1].
 
         Args:
-            kind: of the memories.
-            verdicts: on the kind, good and bad.
-            now: the search's clock, seconds.
+            kind: the kind.
+            verdicts: good and bad verdicts on the kind.
+            now: the time of the search, seconds since the Unix epoch.
 
         Raises:
-            ValueError: there is no seed.
+            ValueError: ``seed`` is None.
         """
         if self.seed is None:
             msg = "seed: None draws nothing"
             raise ValueError(msg)
         good, bad = verdicts
-        told = repr((self.seed, kind, good, bad, float(now)))
-        from random import Random  # noqa: PLC0415 - few profiles draw
-
-        return Random(told).betavariate(1 + good, 1 + bad)
+        key = repr((self.seed, kind, good, bad, float(now)))
+        return Random(key).betavariate(1 + good, 1 + bad)
 
     def values(self, good: npt.NDArray[Real], bad: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory; with a seed too that of the mean.
+        """Return the factor of each memory, by the mean even if there is a seed.
 
         Args:
             good: helpful verdicts on its kind, shape (n,), contiguous, >= 0.
-            bad: unhelpful and outdated ones, the same shape and dtype.
+            bad: unhelpful and outdated verdicts, the same shape and dtype.
 
         Returns:
             Shape (n,), the dtype of ``good``; NaN where either is NaN.
 
         Raises:
-            TypeError: the dtype is neither float32 nor float64, or the two differ.
-            ValueError: a count below 0 or infinite, another shape, or not contiguous.
+            TypeError: the dtype is neither float32 nor float64, or the dtypes differ.
+            ValueError: a count below 0 or infinite, not of shape (n,), or not contiguous.
         """
         return strict_values("thompson_boost", numbers_of(self), good=good, bad=bad)
 
@@ -116,25 +115,28 @@ class Thompson:
 def verdict_tables(
     factors: Sequence[Factor], verdicts: Verdicts, kinds: Sequence[str], now: float
 ) -> list[tuple[str, list[float], float]]:
-    """Return what the verdicts say of each kind: signal, a value a code, and that of any other code.
+    """Return the signals of the Thompson factors as tables by code of the kind.
 
     Args:
-        factors: a profile's.
-        verdicts: on the kinds.
-        kinds: the words for the codes.
-        now: the clock, seconds.
+        factors: factors of a profile.
+        verdicts: good and bad verdicts by kind.
+        kinds: the kind of each code.
+        now: the time of the search, seconds since the Unix epoch.
+
+    Returns:
+        Per signal: its name, its value for each code, and its value for any other code.
     """
-    asked = [factor for factor in factors if isinstance(factor, Thompson)]
-    if not asked or not verdicts:
+    boosts = [factor for factor in factors if isinstance(factor, Thompson)]
+    if not boosts or not verdicts:
         return []
-    told = [(kind, verdicts.get(kind, (0, 0))) for kind in kinds]
+    by_code = [(kind, verdicts.get(kind, (0, 0))) for kind in kinds]
     tables = [
-        ("good", [float(good) for _, (good, _) in told], 0.0),
-        ("bad", [float(bad) for _, (_, bad) in told], 0.0),
+        ("good", [float(good) for _, (good, _) in by_code], 0.0),
+        ("bad", [float(bad) for _, (_, bad) in by_code], 0.0),
     ]
-    for factor in asked:
+    for factor in boosts:
         if factor.seed is not None:
-            drawn = [factor.draw(kind, pair, now) for kind, pair in told]
+            drawn = [factor.draw(kind, pair, now) for kind, pair in by_code]
             tables.append((factor.signal, drawn, 0.5))
     return tables
 

@@ -1,16 +1,21 @@
-"""Every formula on its own, over scalars or arrays; one file a system.
+"""The formulas of the scoring systems as functions of scalars or arrays, one file per system.
 
-Conventions (docs/systems/README.md): arguments go by position in the order printed or by name;
-Python numbers, float32 or float64 arrays, integer arrays, names or codes for kind and category. They
-broadcast; strided or foreign-endian input is converted; a formula's own numbers (``tau_days`` and
-the like) are single. ``out=`` takes the result, ``threads=`` (1 to 256) cuts large arrays (no value
-depends on it). The result has the widest float dtype given; integers and Python numbers alone:
-float64; nothing but Python numbers: a Python float.
+    >>> import numpy as np
+    >>> from oneiros import kernels
+    >>> kernels.damp(np.array([0.5, 1.0]), 0.2)
+    array([0.9, 1. ])
 
-Every kernel raises ``TypeError`` for an argument of another type or dtype, and ``ValueError`` for a
-parameter out of its range, shapes that do not broadcast, or an unfit ``out``. A parameter that is
-NaN gives NaN. The strict forms, which convert nothing, are the ``values`` of
-``oneiros.scoring.factors``.
+Conventions (docs/systems/README.md): arguments are Python numbers, float32, float64 or integer
+arrays, or names or codes for kind and category, passed by position or by name. They broadcast.
+Strided and foreign-endian arrays are converted. The parameters of a formula (such as ``tau_days``)
+are single numbers. ``out=`` is an array for the result; ``threads=`` (1 to 256) splits large
+arrays without changing any value. The result has the widest float dtype given, float64 for
+integers and Python numbers, and is a Python float if all arguments are Python numbers.
+
+Every kernel raises ``TypeError`` for an argument of a wrong type or dtype, and ``ValueError`` for a
+parameter out of its range, shapes that do not broadcast, or a wrong ``out``. A parameter that is
+NaN gives NaN. The ``values`` methods of ``oneiros.scoring.factors`` are the strict forms, which
+convert nothing.
 """
 
 from __future__ import annotations

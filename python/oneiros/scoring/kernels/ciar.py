@@ -31,13 +31,13 @@ _PROMOTION = Promotion()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CIARComponents:
-    """What one CIAR score is made of; printed on one line. Source: docs/systems/ciar.md A5."""
+    """The components of one CIAR score. ``str()`` is one line. Source: docs/systems/ciar.md A5."""
 
     certainty: float
-    """In [0, 1]."""
+    """The certainty, in [0, 1]."""
 
     impact: float
-    """In [0, 1]."""
+    """The impact, in [0, 1]."""
 
     base_significance: float
     """``certainty * impact``."""
@@ -49,10 +49,10 @@ class CIARComponents:
     """``1 + reinforcement * access_count``."""
 
     total_score: float
-    """Their product, clamped to [0, 1] where that was asked."""
+    """Their product, clamped to [0, 1] if ``clamp``."""
 
     unclamped_score: float
-    """Their product as it is (A2)."""
+    """Their product, not clamped (A2)."""
 
     def __str__(self) -> str:
         return (
@@ -76,24 +76,28 @@ def ciar(
 ) -> Result:
     """Return ``certainty * impact * exp(-rate * age_days) * (1 + reinforcement * access_count)``.
 
-    A certainty or an impact of 0 is a veto: 0. A single number out of its range is refused (A6);
-    arrays are computed as they are, ages below 0 as 0, and ``oneiros.rescore`` checks tables.
+    A certainty or an impact of 0 gives 0. Single numbers out of their range are refused (A6).
+    Arrays are not checked, ages below 0 count as 0; ``oneiros.rescore`` checks tables.
 
     Args:
-        certainty: in [0, 1]; NaN gives NaN, as in all that follow.
+        certainty: in [0, 1]; NaN gives NaN, as for the arguments below.
         impact: in [0, 1].
         age_days: days since creation, >= 0.
         access_count: >= 0.
-        rate: a day, between 0 and 1, both excluded.
-        reinforcement: growth an access, 0 to 1, 1 excluded.
-        clamp: bring the score to [0, 1]; without it the order of strong facts stays.
-        out: an array of the result's shape and dtype, to hold it.
+        rate: decay per day, between 0 and 1, both excluded.
+        reinforcement: growth per access, 0 to 1, 1 excluded.
+        clamp: whether to clamp the score to [0, 1]; False keeps the order of strong facts.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel; a single number out of its range.
+        TypeError, ValueError: as for all kernels; a single number out of its range.
 
     Source: docs/systems/ciar.md A1, A2, A3, A6.
+
+    >>> from oneiros import kernels
+    >>> round(kernels.ciar(0.9, 0.8, 10, 3), 4)
+    0.7429
     """
     values = {
         "certainty": certainty,
@@ -127,15 +131,19 @@ def explain_ciar(
         impact: in [0, 1].
         age_days: days since creation, >= 0.
         access_count: >= 0.
-        rate: a day, between 0 and 1, both excluded.
-        reinforcement: growth an access, 0 to 1, 1 excluded.
-        clamp: bring ``total_score`` to [0, 1].
+        rate: decay per day, between 0 and 1, both excluded.
+        reinforcement: growth per access, 0 to 1, 1 excluded.
+        clamp: whether to clamp ``total_score`` to [0, 1].
 
     Raises:
-        TypeError: an argument that is no number.
-        ValueError: an argument out of its range.
+        TypeError: an argument is no number.
+        ValueError: an argument is out of its range.
 
     Source: docs/systems/ciar.md A5, A6.
+
+    >>> from oneiros import kernels
+    >>> print(kernels.explain_ciar(0.9, 0.8, 10, 3))
+    CIAR=0.743 [C=0.90 × I=0.80 = 0.720] × [Decay=0.794] × [Boost=1.30]
     """
     given = (certainty, impact, age_days, access_count)
     for name, value in zip(_RANGES, given, strict=True):
@@ -165,29 +173,33 @@ def should_promote(
     """Return whether ``score >= threshold``.
 
     Args:
-        score: a CIAR score; NaN is not promoted.
-        threshold: above 0 and at most 1; NaN promotes nothing.
-        out: a bool array of the result's shape, to hold it.
-        threads: 1 to 256; the memory is no faster for more than one.
+        score: CIAR scores; False for NaN.
+        threshold: above 0 and at most 1; False for NaN.
+        out: bool array for the result, of its shape.
+        threads: 1 to 256; accepted for uniformity, since memory bandwidth is the limit.
 
     Returns:
         A bool for a number, a bool array for an array.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/ciar.md A4.
+
+    >>> from oneiros import kernels
+    >>> kernels.should_promote(0.7)
+    True
     """
     least = None if has_nan(threshold) else Promotion(threshold=threshold).threshold
     require_threads(threads)
     scores = as_array("score", score)
     if out is not None:
-        _require_held(out, scores.shape)
+        _require_out(out, scores.shape)
     verdict = promoted(scores, least, out)
     return verdict if out is not None or verdict.ndim > 0 else bool(verdict)
 
 
-def _require_held(out: object, shape: tuple[int, ...]) -> None:
+def _require_out(out: object, shape: tuple[int, ...]) -> None:
     if not isinstance(out, np.ndarray) or out.dtype != np.bool_:
         kind = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
         msg = f"out: expected an array of bool, got {kind}"

@@ -40,26 +40,30 @@ def retention(
     out: FloatArray | None = None,
     threads: int = 1,
 ) -> Result:
-    """Return how much is retained: ``max(floor, exp(-days / (S * B * beta)))``.
+    """Return the retention ``max(floor, exp(-days / (S * B * beta)))``.
 
-    ``S = max(stability, 0.01)``, ``B = min(1 + 2 * importance, 3)``; beta and floor by category. With
-    ``model="power"``: ``max(floor, (1 + days / (S * B * beta)) ** -1.4427)``.
+    ``S = max(stability, 0.01)``, ``B = min(1 + 2 * importance, 3)``; beta and floor by category.
+    With ``model="power"``: ``max(floor, (1 + days / (S * B * beta)) ** -1.4427)``.
 
     Args:
-        days: since the last access; below 0 counts as 0, NaN (no timestamp) gives the floor.
-        stability: >= 0; NaN gives NaN, as in all that follow.
+        days: days since the last access; < 0 counts as 0, NaN (no timestamp) gives the floor.
+        stability: >= 0; NaN gives NaN, as for the arguments below.
         importance: in [0, 1].
         category: "episodic", "semantic", "procedural", "core", their codes 0 to 3, or arrays.
         model: "exponential" or "power".
-        beta_days: by category, days, > 0; infinity never fades.
-        floors: by category, 0 to 1.
-        out: an array of the result's shape and dtype, to hold it.
+        beta_days: time constants by category, days, > 0; infinity: no decay.
+        floors: lower bounds by category, 0 to 1.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel; another category or model.
+        TypeError, ValueError: as for all kernels; an unknown category or model.
 
     Source: docs/systems/cognitive.md C1, C2.
+
+    >>> from oneiros import kernels
+    >>> round(kernels.retention(30, 0.5, 0.5, "semantic"), 4)
+    0.7788
     """
     values = {
         "days": days,
@@ -86,14 +90,18 @@ def retention_score(
     Args:
         similarity: the cosine; NaN gives NaN.
         retention: in [0, 1]; NaN gives NaN.
-        alpha: how much of the decay counts, 0 to 100.
-        out: an array of the result's shape and dtype, to hold it.
+        alpha: exponent of the retention, 0 (no effect) to 100.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/cognitive.md C6.
+
+    >>> from oneiros import kernels
+    >>> round(kernels.retention_score(0.8, 0.5), 4)
+    0.6498
     """
     values = {"similarity": similarity, "retention": retention}
     return run("retention_score", values, judged(Retention, alpha=alpha), out, threads)
@@ -105,17 +113,21 @@ def spacing_factor(
     out: FloatArray | None = None,
     threads: int = 1,
 ) -> Result:
-    """Return ``min(2, days / 7)``: what is found after a rest gains more.
+    """Return ``min(2, days / 7)``, the gain of a recall, which grows with the time since the last.
 
     Args:
-        days: since the last access; below 0 counts as 0, NaN (no timestamp) gives 1.
-        out: an array of the result's shape and dtype, to hold it.
+        days: days since the last access; < 0 counts as 0, NaN (no timestamp) gives 1.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/cognitive.md C11.
+
+    >>> from oneiros import kernels
+    >>> kernels.spacing_factor(3.5)
+    0.5
     """
     parameters = judged(SpacedReinforcement, span_days=_SPACING.span_days, most=_SPACING.most)
     return run("spacing_factor", {"days": days}, parameters, out, threads)
@@ -132,16 +144,20 @@ def reinforce_stability(
     """Return ``min(1, stability + gain * min(2, days / 7))``.
 
     Args:
-        stability: before the recall; NaN gives NaN.
-        days: since the last access before it; below 0 counts as 0, NaN (no timestamp) as 7.
-        gain: at 7 days, 0 to 1e6.
-        out: an array of the result's shape and dtype, to hold it.
+        stability: stability before the recall; NaN gives NaN.
+        days: days since the previous access; < 0 counts as 0, NaN (no timestamp) as 7.
+        gain: gain at 7 days, 0 to 1e6.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/cognitive.md C11.
+
+    >>> from oneiros import kernels
+    >>> kernels.reinforce_stability(0.5, 7)
+    0.6
     """
     parameters = judged(
         SpacedReinforcement,
@@ -162,19 +178,23 @@ def association_decay(
     out: FloatArray | None = None,
     threads: int = 1,
 ) -> Result:
-    """Return ``weight * exp(-days / tau_days)``: what a link between two memories still weighs.
+    """Return ``weight * exp(-days / tau_days)``, the decayed weight of a link between two memories.
 
     Args:
-        weight: when the two were last found together; NaN gives NaN.
-        days: since then; below 0 counts as 0, NaN (no timestamp) leaves the weight.
-        tau_days: days after which the weight has fallen to 1/e, > 0.
-        out: an array of the result's shape and dtype, to hold it.
+        weight: weight when the two were last retrieved together; NaN gives NaN.
+        days: days since then; < 0 counts as 0, NaN (no timestamp) leaves the weight unchanged.
+        tau_days: time constant, days, > 0.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/cognitive.md C16.
+
+    >>> from oneiros import kernels
+    >>> round(kernels.association_decay(1.0, 30), 4)
+    0.7165
     """
     values = {"weight": weight, "days": days}
     parameters = judged(AssociationDecay, tau_days=tau_days)

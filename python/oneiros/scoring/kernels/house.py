@@ -1,4 +1,4 @@
-"""The kernels of the house profile. Source: docs/systems/house.md."""
+"""The kernels of the default profile. Source: docs/systems/house.md."""
 
 from __future__ import annotations
 
@@ -29,14 +29,18 @@ def damp(
 
     Args:
         factor: NaN gives NaN.
-        amount: how much of the factor counts, 0 to 1.
-        out: an array of the result's shape and dtype, to hold it.
+        amount: weight of the factor, 0 (no effect) to 1 (full effect).
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/house.md H6.
+
+    >>> from oneiros import kernels
+    >>> kernels.damp(0.5, 0.2)
+    0.9
     """
     parameters: dict[str, Parameter] | None = None
     if not has_nan(amount):
@@ -52,24 +56,28 @@ def blend(
     out: FloatArray | None = None,
     threads: int = 1,
 ) -> Result:
-    """Return ``weight * bm25 / best + (1 - weight) * max(cosine, 0)``, best the greatest BM25 given.
+    """Return ``weight * bm25 / max(bm25) + (1 - weight) * max(cosine, 0)``.
 
     Args:
-        bm25: the candidates' raw scores, one list; None where there is no such channel: the cosines
-            have the whole weight. Where no score is above 0, their part is 0.
-        cosine: the candidates' cosines; None where there is no such channel.
-        weight: of the words, 0 to 1.
-        out: an array of the result's shape and dtype, to hold it.
+        bm25: raw scores of the candidates; None without a word channel, which gives the cosines the
+            whole weight. If no score is above 0, the BM25 term is 0.
+        cosine: cosines of the candidates; None without a vector channel.
+        weight: weight of BM25, 0 to 1.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Returns:
         The shape of the arguments; NaN where a score is NaN.
 
     Raises:
-        TypeError: as every kernel; both channels are None.
-        ValueError: as every kernel.
+        TypeError: as for all kernels; both channels are None.
+        ValueError: as for all kernels.
 
     Source: docs/systems/house.md H3.
+
+    >>> from oneiros import kernels
+    >>> kernels.blend([4.0, 2.0], [0.5, 0.9], 0.5)
+    array([0.75, 0.7 ])
     """
     parameters = judged(Blend, weight=weight)
     if bm25 is None and cosine is None:
@@ -94,26 +102,30 @@ def spread_neighbours(
     out: FloatArray | None = None,
     threads: int = 1,
 ) -> Result:
-    """Return each score with a share of its neighbours' scores.
+    """Return each score plus a share of the scores of adjacent memories of its session.
 
     ``score_i + share * (score_(i-1) + score_(i+1)) + share * decay * (score_(i-2) + score_(i+2))``
-    and so on up to ``reach``; a neighbour's neighbour is found through the same links.
+    and so on up to ``reach``. Neighbours of neighbours are found through the same links.
 
     Args:
-        scores: one a memory, shape (n,); 0 for what is no candidate.
-        left: the place in ``scores`` of the memory just before in time in its session, -1 for none,
-            integers of shape (n,).
-        right: of the memory just after, likewise.
-        share: of a neighbour's score, 0 to 1e6.
-        decay: what a step farther leaves of the share, 0 to 1.
+        scores: one per memory, shape (n,); 0 for memories that are no candidates.
+        left: index in ``scores`` of the previous memory of the session, -1 for none, integers of
+            shape (n,).
+        right: index of the next memory, likewise.
+        share: share of a neighbour's score, 0 to 1e6.
+        decay: factor on the share per further step, 0 to 1.
         reach: steps to either side, 0 to 64.
-        out: an array of the result's shape and dtype, to hold it.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel; a place that is none of ``scores``.
+        TypeError, ValueError: as for all kernels; an index outside ``scores``.
 
     Source: docs/systems/house.md H4.
+
+    >>> from oneiros import kernels
+    >>> kernels.spread_neighbours([1.0, 0.0], [-1, 0], [1, -1], 0.3)
+    array([1. , 0.3])
     """
     parameters = judged(Neighbours, share=share, decay=decay, reach=reach)
     values = {"scores": scores, "left": left, "right": right}

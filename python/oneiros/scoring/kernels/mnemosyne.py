@@ -28,17 +28,21 @@ def recency_blend(
     """Return ``1 - weight + weight * exp(-age_hours / tau_hours)``.
 
     Args:
-        age_hours: since creation; below 0 counts as 0, NaN (no timestamp) counts 0.5 for the
-            exponential.
-        tau_hours: hours after which the exponential has fallen to 1/e, > 0.
-        weight: the share that age can take, 0 to 1.
-        out: an array of the result's shape and dtype, to hold it.
+        age_hours: hours since creation; < 0 counts as 0, NaN (no timestamp) replaces the
+            exponential by 0.5.
+        tau_hours: time constant, hours, > 0.
+        weight: the share that age can remove, 0 to 1.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/mnemosyne.md M5.
+
+    >>> from oneiros import kernels
+    >>> round(kernels.recency_blend(168), 4)
+    0.8104
     """
     parameters = judged(RecencyBlend, tau_hours=tau_hours, weight=weight)
     return run("recency_blend", {"age_hours": age_hours}, parameters, out, threads)
@@ -55,16 +59,20 @@ def weibull_retention(
     """Return ``exp(-(age_hours / eta_hours) ** shape)``.
 
     Args:
-        age_hours: since creation; below 0 counts as 0, NaN gives NaN, as in all that follow.
-        shape: > 0; below 1 the decay slows with age, above it speeds up.
-        eta_hours: hours after which 1/e is left, > 0.
-        out: an array of the result's shape and dtype, to hold it.
+        age_hours: hours since creation; < 0 counts as 0, NaN gives NaN, as for the arguments below.
+        shape: > 0; the decay slows down with age below 1 and speeds up above.
+        eta_hours: time constant, hours, > 0.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel; an eta that is not > 0.
+        TypeError, ValueError: as for all kernels; an eta that is not > 0.
 
     Source: docs/systems/mnemosyne.md M8.
+
+    >>> from oneiros import kernels
+    >>> round(kernels.weibull_retention(336, 1.2, 168), 4)
+    0.1005
     """
     values = {"age_hours": age_hours, "shape": shape, "eta_hours": eta_hours}
     return run("weibull_retention", values, {}, out, threads)
@@ -80,19 +88,23 @@ def weighted_sum(
     """Return the sum over channels of ``weight * score``.
 
     Args:
-        scores: shape (channels, n), or a list of one array or number a channel; 0 where a channel
-            is missing; NaN gives NaN.
-        weights: one a channel, each 0 to 1e6.
-        out: an array of shape (n,) and the result's dtype, to hold it.
+        scores: shape (channels, n), or a list with an array or number per channel; 0 for a missing
+            channel; NaN gives NaN.
+        weights: one per channel, each 0 to 1e6.
+        out: array for the result, of shape (n,) and its dtype.
         threads: 1 to 256.
 
     Returns:
         Shape (n,).
 
     Raises:
-        TypeError, ValueError: as every kernel; weights that are not one a channel.
+        TypeError, ValueError: as for all kernels; another number of weights than of channels.
 
     Source: docs/systems/mnemosyne.md M4.
+
+    >>> from oneiros import kernels
+    >>> kernels.weighted_sum([[1.0, 0.0], [0.5, 0.5]], [0.5, 0.25])
+    array([0.625, 0.125])
     """
     listed = scores if isinstance(scores, list | tuple) else np.asarray(scores)
     if is_scalar_array(listed):

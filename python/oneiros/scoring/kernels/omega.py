@@ -47,19 +47,23 @@ def kind_weight(
     out: FloatArray | None = None,
     threads: int = 1,
 ) -> Result:
-    """Return the weight of a kind, 1 where the table does not list it.
+    """Return the weight of a kind, 1 for kinds that the table does not list.
 
     Args:
-        kind: words, looked up in a mapping, or codes, looked up in a sequence: one, a list or an
-            array. A code that is NaN gives NaN.
-        table: weights by word, or by code, each 0 to 1e6; default: OMEGA's.
-        out: an array of the result's shape and dtype, to hold it.
+        kind: one, a list or an array of words (looked up in a mapping) or codes (looked up in a
+            sequence). A code that is NaN gives NaN.
+        table: weights by word or by code, each 0 to 1e6; default: OMEGA's.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel; words with a sequence, or codes with a mapping.
+        TypeError, ValueError: as for all kernels; words with a sequence, or codes with a mapping.
 
     Source: docs/systems/omega.md O11.
+
+    >>> from oneiros import kernels
+    >>> kernels.kind_weight(["decision", "note"])
+    array([2., 1.])
     """
     codes, weights = _kind_codes(kind, table)
     parameters: dict[str, Parameter] = {"otherwise": _KIND.otherwise, "table": weights}
@@ -75,14 +79,18 @@ def feedback_factor(
     """Return ``1 + 0.15 * min(f, 10)`` above 0, ``max(0.2, 1 + 0.2 * f)`` below, 1 at 0.
 
     Args:
-        f: the sum of verdicts: helpful 1, unhelpful -1, outdated -2; NaN gives NaN.
-        out: an array of the result's shape and dtype, to hold it.
+        f: sum of verdicts (helpful 1, unhelpful -1, outdated -2); NaN gives NaN.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/omega.md O12.
+
+    >>> from oneiros import kernels
+    >>> kernels.feedback_factor(2)
+    1.3
     """
     return run("feedback_factor", {"f": f}, _FEEDBACK, out, threads)
 
@@ -97,13 +105,17 @@ def priority_factor(
 
     Args:
         p: priority, clamped to 1 to 5; NaN gives NaN.
-        out: an array of the result's shape and dtype, to hold it.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/omega.md O13.
+
+    >>> from oneiros import kernels
+    >>> kernels.priority_factor(5)
+    1.1
     """
     return run("priority_factor", {"p": p}, _PRIORITY, out, threads)
 
@@ -119,16 +131,20 @@ def floored_decay(
     """Return ``max(floor, exp(-rate * age_days))``.
 
     Args:
-        age_days: since the last access; below 0 counts as 0, NaN (no timestamp) gives 1.
-        rate: a day; 0 never decays, NaN gives NaN.
-        floor: the least value; NaN gives NaN.
-        out: an array of the result's shape and dtype, to hold it.
+        age_days: days since the last access; < 0 counts as 0, NaN (no timestamp) gives 1.
+        rate: decay per day; 0: no decay; NaN gives NaN.
+        floor: lower bound; NaN gives NaN.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/omega.md O14.
+
+    >>> from oneiros import kernels
+    >>> round(kernels.floored_decay(30, 0.02, 0.35), 4)
+    0.5488
     """
     values = {"age_days": age_days, "rate": rate, "floor": floor}
     return run("floored_decay", values, {}, out, threads)
@@ -144,15 +160,19 @@ def decision_rate(
     """Return ``max(0.002, rate * 0.85 ** min(access_count, 10))``.
 
     Args:
-        rate: of a decision never used, a day; NaN gives NaN.
+        rate: decay per day of a decision without accesses; NaN gives NaN.
         access_count: >= 0; NaN gives NaN.
-        out: an array of the result's shape and dtype, to hold it.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/omega.md O14.
+
+    >>> from oneiros import kernels
+    >>> round(kernels.decision_rate(0.015, 2), 6)
+    0.010837
     """
     parameters = judged(FlooredDecay, base=_DECAY.base, most=_DECAY.most, least=_DECAY.least)
     values = {"rate": rate, "access_count": access_count}
@@ -166,18 +186,22 @@ def thompson_boost(
     out: FloatArray | None = None,
     threads: int = 1,
 ) -> Result:
-    """Return ``0.8 + 0.4 * (1 + good) / (2 + good + bad)``, 1 under 10 observations.
+    """Return ``0.8 + 0.4 * (1 + good) / (2 + good + bad)``, 1 below 10 observations.
 
     Args:
-        good: helpful verdicts, >= 0; NaN gives NaN.
-        bad: unhelpful and outdated ones, >= 0; NaN gives NaN.
-        out: an array of the result's shape and dtype, to hold it.
+        good: number of helpful verdicts, >= 0; NaN gives NaN.
+        bad: number of unhelpful and outdated verdicts, >= 0; NaN gives NaN.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel; a count below 0 or infinite.
+        TypeError, ValueError: as for all kernels; a count below 0 or infinite.
 
     Source: docs/systems/omega.md O15 (ours).
+
+    >>> from oneiros import kernels
+    >>> round(kernels.thompson_boost(8, 2), 4)
+    1.1
     """
     return run("thompson_boost", {"good": good, "bad": bad}, _THOMPSON, out, threads)
 
@@ -192,19 +216,23 @@ def consolidation_boost(
 
     Args:
         cq: consolidation quality; NaN gives NaN.
-        out: an array of the result's shape and dtype, to hold it.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/omega.md O17.
+
+    >>> from oneiros import kernels
+    >>> kernels.consolidation_boost(2)
+    1.2
     """
     return run("consolidation_boost", {"cq": cq}, _CONSOLIDATION, out, threads)
 
 
 def _kind_codes(kind: Any, table: Mapping[str, float] | Sequence[float]) -> tuple[Any, list[float]]:
-    """Return codes and the weights by code, from words and weights by word or codes and a list."""
+    """Return codes and weights by code, from words and a mapping or from codes and a sequence."""
     array = np.asarray([kind] if isinstance(kind, str) else kind)
     if array.size and array.dtype.kind not in "UOT":
         if isinstance(table, Mapping):

@@ -27,15 +27,19 @@ def minmax_floor(
     """Return ``low + (1 - low) * (score - worst) / (best - worst)`` over one list of scores.
 
     Args:
-        scores: one list; where all are equal, or there is one, it gives 1. NaN gives NaN.
-        low: what the worst gets, 0 to 1.
-        out: an array of the result's shape and dtype, to hold it.
+        scores: one list; 1 if all are equal or there is only one. NaN gives NaN.
+        low: value of the worst, 0 to 1.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/omega.md O3.
+
+    >>> from oneiros import kernels
+    >>> kernels.minmax_floor([3.0, 2.0, 1.0], 0.5)
+    array([1.  , 0.75, 0.5 ])
     """
     return run("minmax_floor", {"scores": scores}, judged(WeightedMean, low=low), out, threads)
 
@@ -48,22 +52,26 @@ def temporal_proximity(
     out: FloatArray | None = None,
     threads: int = 1,
 ) -> Result:
-    """Return 1 from ``start`` to ``end``, else ``1 / (1 + days away / days of the range)``.
+    """Return 1 from ``start`` to ``end``, else ``1 / (1 + distance / length)`` in days.
 
-    Both are whole days. Those of the range are rounded down and at least 1. Days away are rounded up
-    before the start and down after the end. More days away than the range has give 0.
+    Length and distance are whole days. The length is rounded down and at least 1. The distance is
+    rounded up before the start and down after the end. A distance above the length gives 0.
 
     Args:
-        time: of the event, else of creation, seconds.
-        start: of the range, seconds.
-        end: of the range, seconds; before ``start`` it gives 0. NaN in any of the three gives NaN.
-        out: an array of the result's shape and dtype, to hold it.
+        time: time of the event, else of creation, seconds.
+        start: start of the range, seconds.
+        end: end of the range, seconds; before ``start`` it gives 0. NaN in any argument gives NaN.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/omega.md O4.
+
+    >>> from oneiros import kernels
+    >>> kernels.temporal_proximity(3 * 86_400, 0, 2 * 86_400)
+    0.6666666666666666
     """
     values = {"time": time, "start": start, "end": end}
     return run("temporal_proximity", values, {}, out, threads)
@@ -80,16 +88,20 @@ def overlap_boost(
     """Return ``1 + 0.5 * word_ratio * weight``, half the boost where the feedback is below 0.
 
     Args:
-        word_ratio: share of the query's words found in content and tags; NaN gives NaN, as in all.
-        feedback: the sum of verdicts.
-        weight: of words, as the query asks.
-        out: an array of the result's shape and dtype, to hold it.
+        word_ratio: share of the query's words in content and tags. NaN in any argument gives NaN.
+        feedback: sum of verdicts.
+        weight: weight of shared words for this query.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/omega.md O18.
+
+    >>> from oneiros import kernels
+    >>> kernels.overlap_boost(0.5, 0, 1.0)
+    1.25
     """
     values = {"word_ratio": word_ratio, "feedback": feedback, "weight": weight}
     return run("overlap_boost", values, _OVERLAP, out, threads)
@@ -104,20 +116,26 @@ def context_boost(
     out: FloatArray | None = None,
     threads: int = 1,
 ) -> Result:
-    """Return ``1 + (0.1 * tag_overlap + 0.15 * project_match + 0.05 * min(content_match, 3)) * weight``.
+    """Return the boost of memories that match the caller's context.
+
+    ``1 + (0.1 * tag_overlap + 0.15 * project_match + 0.05 * min(content_match, 3)) * weight``.
 
     Args:
-        tag_overlap: number of shared tags; NaN gives NaN, as in all.
+        tag_overlap: number of shared tags. NaN in any argument gives NaN.
         project_match: 0 or 1.
-        content_match: number of the file's words found.
-        weight: of context, as the query asks.
-        out: an array of the result's shape and dtype, to hold it.
+        content_match: number of words of the caller's file found in the text.
+        weight: weight of context for this query.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/omega.md O20.
+
+    >>> from oneiros import kernels
+    >>> kernels.context_boost(1, 0, 2, 1.0)
+    1.2
     """
     values = {
         "tag_overlap": tag_overlap,
@@ -138,12 +156,16 @@ def cluster_boost(
 
     Args:
         c: cosine to the centre of the best results; NaN gives NaN.
-        out: an array of the result's shape and dtype, to hold it.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError, ValueError: as every kernel.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/omega.md O21.
+
+    >>> from oneiros import kernels
+    >>> round(kernels.cluster_boost(0.8), 4)
+    1.099
     """
     return run("cluster_boost", {"c": c}, _CLUSTER, out, threads)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy.typing as npt
 
-from oneiros.model.validation import LARGEST_WEIGHT, require_number, settle
+from oneiros.model.validation import LARGEST_WEIGHT, settle_numbers
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring.array_arguments import FloatArray, Result, judged, run
 from oneiros.scoring.factors import Depth, Spread, Stability, TimeDecay
@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """Strengthen what is replayed soon, and with many peers.
+    """The gain of strength by replay, larger for new memories and with many peers.
 
     ``delta = clamp(max_delta / (1 + max(age_hours, 0)) * ln(1 + peers), 0, max_delta)``.
 
@@ -35,14 +35,10 @@ class Replay:
     """
 
     max_delta: float = 0.1
-    """The greatest gain of one replay, 0 to 1e6."""
+    """Upper bound of the gain of one replay, 0 to 1e6."""
 
     def __post_init__(self) -> None:
-        settle(
-            self,
-            "max_delta",
-            require_number("max_delta", self.max_delta, low=0.0, high=LARGEST_WEIGHT),
-        )
+        settle_numbers(self, max_delta=(0.0, LARGEST_WEIGHT, False))
 
     def values(
         self, peer_count: npt.NDArray[Real], age_hours: npt.NDArray[Real]
@@ -50,15 +46,15 @@ class Replay:
         """Return the gain in strength of each memory.
 
         Args:
-            peer_count: memories replayed with it, shape (n,), contiguous, >= 0.
-            age_hours: hours since creation, the same shape and dtype; below 0 counts as 0.
+            peer_count: number of memories replayed with it, shape (n,), contiguous, >= 0.
+            age_hours: hours since creation, the same shape and dtype; < 0 counts as 0.
 
         Returns:
             Shape (n,), the dtype of ``peer_count``, in [0, max_delta]; NaN where either is NaN.
 
         Raises:
-            TypeError: the dtype is neither float32 nor float64, or the two differ.
-            ValueError: another shape, not contiguous, or a count below 0 or infinite.
+            TypeError: the dtype is neither float32 nor float64, or the dtypes differ.
+            ValueError: a count below 0 or infinite, not of shape (n,), or not contiguous.
         """
         return strict_values(
             "replay_delta",
@@ -89,17 +85,20 @@ def time_decay_boost(
     """Return ``1 + boost * exp(-age_days / tau_days)``, in [1, 1 + boost].
 
     Args:
-        age_days: days since the last update; below 0 counts as 0, NaN (no timestamp) gives 1.
+        age_days: days since the last update; < 0 counts as 0, NaN (no timestamp) gives 1.
         boost: gain at age 0, 0 to 1e6.
-        tau_days: days after which the gain has fallen to 1/e, > 0.
-        out: an array of the result's shape and dtype, to hold it.
+        tau_days: time constant of the gain, days, > 0.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError: an argument of another type or dtype.
-        ValueError: a parameter out of its range, shapes that do not broadcast, an unfit ``out``.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/reverie.md R4.
+
+    >>> from oneiros import kernels
+    >>> round(kernels.time_decay_boost(30), 4)
+    1.1104
     """
     parameters = judged(TimeDecay, boost=boost, tau_days=tau_days)
     return run("time_decay_boost", {"age_days": age_days}, parameters, out, threads)
@@ -116,15 +115,18 @@ def depth_weight(
 
     Args:
         depth: 1, 2 or 3; NaN gives NaN.
-        table: the weights of depth 1, 2 and 3, each 0 to 1e6.
-        out: an array of the result's shape and dtype, to hold it.
+        table: weights of depths 1, 2 and 3, each 0 to 1e6.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError: an argument of another type or dtype.
-        ValueError: another depth, a weight out of its range, an unfit ``out``.
+        TypeError, ValueError: as for all kernels; a depth that is not 1, 2 or 3.
 
     Source: docs/systems/reverie.md R6.
+
+    >>> from oneiros import kernels
+    >>> kernels.depth_weight(3)
+    1.2
     """
     return run("depth_weight", {"depth": depth}, judged(Depth, table=table), out, threads)
 
@@ -139,16 +141,19 @@ def spread_weight(
     """Return ``min(ln(1 + session_spread) / ln(2), cap)``, exactly 1 at a spread of 1.
 
     Args:
-        session_spread: sessions that used the memory, >= 0; NaN gives NaN.
-        cap: the greatest factor, > 0; infinity is no cap.
-        out: an array of the result's shape and dtype, to hold it.
+        session_spread: number of sessions that used the memory, >= 0; NaN gives NaN.
+        cap: upper bound of the factor, > 0; infinity for none.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError: an argument of another type or dtype.
-        ValueError: a spread below 0 or infinite, a parameter out of its range, an unfit ``out``.
+        TypeError, ValueError: as for all kernels; a spread below 0 or infinite.
 
     Source: docs/systems/reverie.md R7.
+
+    >>> from oneiros import kernels
+    >>> kernels.spread_weight(3)
+    2.0
     """
     values = {"session_spread": session_spread}
     return run("spread_weight", values, judged(Spread, cap=cap), out, threads)
@@ -167,19 +172,22 @@ def stability_boost(
     """Return ``exp((age_days / tau_days) * (1 - 1 / stability))``, clamped to [low, high].
 
     Args:
-        age_days: days since the last access; below 0 counts as 0, NaN (no timestamp) gives 1.
-        stability: 1 gives exactly 1 for every age, 0 or below gives ``low``, NaN gives NaN.
-        tau_days: days, > 0.
-        low: the least factor, 0 to ``high``.
-        high: the greatest factor, ``low`` to 1e6.
-        out: an array of the result's shape and dtype, to hold it.
+        age_days: days since the last access; < 0 counts as 0, NaN (no timestamp) gives 1.
+        stability: 1 gives exactly 1 for every age, <= 0 gives ``low``, NaN gives NaN.
+        tau_days: time constant, days, > 0.
+        low: lower bound of the factor, 0 to ``high``.
+        high: upper bound of the factor, ``low`` to 1e6.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError: an argument of another type or dtype.
-        ValueError: a parameter out of its range, shapes that do not broadcast, an unfit ``out``.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/reverie.md R8.
+
+    >>> from oneiros import kernels
+    >>> round(kernels.stability_boost(30, 2.0), 4)
+    1.6487
     """
     parameters = judged(Stability, tau_days=tau_days, low=low, high=high)
     values = {"age_days": age_days, "stability": stability}
@@ -197,18 +205,20 @@ def replay_delta(
     """Return ``max_delta / (1 + age_hours) * ln(1 + peer_count)``, clamped to [0, max_delta].
 
     Args:
-        peer_count: memories replayed with it, >= 0; NaN gives NaN.
-        age_hours: hours since creation; below 0 counts as 0, NaN gives NaN.
-        max_delta: the greatest gain of one replay, 0 to 1e6.
-        out: an array of the result's shape and dtype, to hold it.
+        peer_count: number of memories replayed with it, >= 0; NaN gives NaN.
+        age_hours: hours since creation; < 0 counts as 0, NaN gives NaN.
+        max_delta: upper bound of the gain of one replay, 0 to 1e6.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError: an argument of another type or dtype.
-        ValueError: a count below 0 or infinite, a parameter out of its range, shapes that do not
-            broadcast, an unfit ``out``.
+        TypeError, ValueError: as for all kernels; a count below 0 or infinite.
 
     Source: docs/systems/reverie.md R17.
+
+    >>> from oneiros import kernels
+    >>> round(kernels.replay_delta(1, 1), 4)
+    0.0347
     """
     values = {"peer_count": peer_count, "age_hours": age_hours}
     return run("replay_delta", values, judged(Replay, max_delta=max_delta), out, threads)
@@ -225,27 +235,29 @@ def scan_priority(
     out: FloatArray | None = None,
     threads: int = 1,
 ) -> Result:
-    """Return how urgent the replay of a staged memory is.
+    """Return the priority of a staged memory for replay.
 
     ``2 ** (-age_hours / half_life_hours) * max(access_floor, ln(1 + uses)) * importance
     * (1 - overlap)``.
 
     Args:
-        age_hours: hours since the last update; below 0 counts as 0, NaN gives NaN.
-        uses: revisions and duplicates together, >= 0; NaN gives NaN.
+        age_hours: hours since the last update; < 0 counts as 0, NaN gives NaN.
+        uses: number of revisions plus duplicates, >= 0; NaN gives NaN.
         importance: 0 to 1.
-        overlap: the largest Jaccard of its words with another's of its topic, 0 to 1.
-        half_life_hours: hours after which the recency has halved, > 0.
-        access_floor: the least that the uses count, 0 to 1e6.
-        out: an array of the result's shape and dtype, to hold it.
+        overlap: largest Jaccard similarity of its words to another memory's of its topic, 0 to 1.
+        half_life_hours: half-life of the recency, hours, > 0.
+        access_floor: lower bound of the term for uses, 0 to 1e6.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError: an argument of another type or dtype.
-        ValueError: a number of uses below 0 or infinite, a parameter out of its range, shapes that
-            do not broadcast, an unfit ``out``.
+        TypeError, ValueError: as for all kernels; a number of uses below 0 or infinite.
 
     Source: docs/systems/reverie.md R10.
+
+    >>> from oneiros import kernels
+    >>> round(kernels.scan_priority(24, 2, 0.5, 0.0), 4)
+    0.4975
     """
     parameters = judged(Scan, half_life_hours=half_life_hours, access_floor=access_floor)
     values = {"age_hours": age_hours, "uses": uses, "importance": importance, "overlap": overlap}
@@ -260,20 +272,23 @@ def downscale(
     out: FloatArray | None = None,
     threads: int = 1,
 ) -> Result:
-    """Return ``max(floor, strength * rate)``; a strength below the floor stays what it is.
+    """Return ``max(floor, strength * rate)``; a strength below the floor is unchanged.
 
     Args:
         strength: 0 to 1; NaN gives NaN.
-        rate: what is left of it, 0 to 1; NaN gives NaN.
-        floor: the least that is left, 0 to 1.
-        out: an array of the result's shape and dtype, to hold it.
+        rate: the share to keep, 0 to 1; NaN gives NaN.
+        floor: lower bound, 0 to 1.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError: an argument of another type or dtype.
-        ValueError: a parameter out of its range, shapes that do not broadcast, an unfit ``out``.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/reverie.md R12.
+
+    >>> from oneiros import kernels
+    >>> kernels.downscale(0.8)
+    0.76
     """
     values = {"strength": strength, "rate": rate}
     return run("downscale", values, judged(Downscale, floor=floor), out, threads)
@@ -286,20 +301,23 @@ def staleness(
     out: FloatArray | None = None,
     threads: int = 1,
 ) -> Result:
-    """Return ``idle_days / limit_days``: from 1 on a memory is stale.
+    """Return ``idle_days / limit_days``; a memory is stale from 1 on.
 
     Args:
-        idle_days: days since the last access, or creation if never; below 0 counts as 0, NaN gives
-            NaN.
-        limit_days: of the memory's kind, > 0; infinity (never stale) gives 0, NaN gives NaN.
-        out: an array of the result's shape and dtype, to hold it.
+        idle_days: days since the last access, or since creation if never accessed; < 0 counts as
+            0, NaN gives NaN.
+        limit_days: limit of the kind, > 0; infinity (never stale) gives 0, NaN gives NaN.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError: an argument of another type or dtype.
-        ValueError: a limit that is not above 0, shapes that do not broadcast, an unfit ``out``.
+        TypeError, ValueError: as for all kernels; a limit that is not above 0.
 
     Source: docs/systems/reverie.md R13.
+
+    >>> from oneiros import kernels
+    >>> kernels.staleness(45, 30)
+    1.5
     """
     values = {"idle_days": idle_days, "limit_days": limit_days}
     return run("staleness", values, {}, out, threads)
@@ -316,21 +334,24 @@ def signal(
 ) -> Result:
     """Return ``access_count / age_days * (1 + revision_count) * weight``.
 
-    Without an access, or with the weight 0, it is 0 at any age.
+    0 at any age without accesses or with weight 0.
 
     Args:
-        access_count: NaN gives NaN.
-        age_days: days since creation; below 0 counts as 0, NaN gives NaN.
-        revision_count: NaN gives NaN.
-        weight: of the memory's kind; NaN gives NaN.
-        out: an array of the result's shape and dtype, to hold it.
+        access_count: number of accesses; NaN gives NaN.
+        age_days: days since creation; < 0 counts as 0, NaN gives NaN.
+        revision_count: number of revisions; NaN gives NaN.
+        weight: weight of the memory's kind; NaN gives NaN.
+        out: array for the result, of its shape and dtype.
         threads: 1 to 256.
 
     Raises:
-        TypeError: an argument of another type or dtype.
-        ValueError: shapes that do not broadcast, an unfit ``out``.
+        TypeError, ValueError: as for all kernels.
 
     Source: docs/systems/reverie.md R16.
+
+    >>> from oneiros import kernels
+    >>> kernels.signal(6, 30, 1)
+    0.4
     """
     values = {
         "access_count": access_count,

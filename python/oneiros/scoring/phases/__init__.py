@@ -1,18 +1,20 @@
-"""The phases of the dream cycle, as a profile declares them: data, and what each may be told.
+"""The parameters of the phases of the dream cycle, as a profile declares them.
 
-What a phase does stands in :mod:`oneiros.dream`, one file a phase; a profile lists its phases in the
-order in which they run.
+The code of the phases is in :mod:`oneiros.dream`, one file per phase. A profile lists its phases in
+the order in which they run.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oneiros.scoring.phases import reverie
+
 if TYPE_CHECKING:
     from oneiros.scoring.phases.phase import Phase
 
     PHASES: tuple[type[Phase], ...]
-    """What TOML knows by name."""
+    """Phases that TOML identifies by name."""
 
 __all__ = ["PHASES", "kinds_among", "require_order"]
 
@@ -21,7 +23,8 @@ def __getattr__(name: str) -> object:
     if name != "PHASES":
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    from oneiros.scoring.phases import cognitive, omega, reverie  # noqa: PLC0415
+    # Not at the top: the default profile needs neither.
+    from oneiros.scoring.phases import cognitive, omega  # noqa: PLC0415
 
     found = (*reverie.PHASES, *cognitive.PHASES, *omega.PHASES)
     globals()[name] = found
@@ -29,20 +32,18 @@ def __getattr__(name: str) -> object:
 
 
 def kinds_among(phases: object) -> tuple[type[Phase], ...]:
-    """Return the classes that phases may be of: those of REVERIE alone where they all are, else all."""
-    from oneiros.scoring.phases import reverie  # noqa: PLC0415
-
-    if isinstance(phases, tuple) and all(isinstance(one, reverie.PHASES) for one in phases):
+    """Return the classes to check phases against: Reverie's if they suffice, else all."""
+    if isinstance(phases, tuple) and all(isinstance(phase, reverie.PHASES) for phase in phases):
         return reverie.PHASES
     kinds: tuple[type[Phase], ...] = __getattr__("PHASES")  # type: ignore[assignment]
     return kinds
 
 
 def require_order(phases: tuple[Phase, ...]) -> None:
-    """Refuse phases of which one stands before what it needs.
+    """Check that each phase comes after those that it depends on.
 
     Raises:
-        ValueError: naming the order.
+        ValueError: "consolidate" does not come after "scan".
     """
     names = [phase.name for phase in phases]
     if "consolidate" in names and "scan" not in names[: names.index("consolidate")]:

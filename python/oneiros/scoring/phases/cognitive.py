@@ -1,4 +1,4 @@
-"""The phases of docs/systems/cognitive.md, as a profile declares them."""
+"""The phases of cognitive-memory, as a profile declares them. Source: docs/systems/cognitive.md."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["PHASES", "Conflicts", "Cooling", "Stubbing", "Summarising"]
 _DAYS = (0.0, 1e9, False)
 _SHARE = (0.0, 1.0, False)
 _MOST = 10**9
-_PUBLISHED_SIZE = 5  # of the groups of C21: a summary of so many has the base quality
+_PUBLISHED_SIZE = 5  # group size of C21, for which a summary has the base quality
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cooling:
-    """Send to the cold tier what has been at the floor of its retention for long, or is superseded.
+    """Move memories that are superseded or long at their retention floor to the cold tier.
 
-    Retention is that of the profile's factor :class:`Retention`.
+    Retention is computed by the profile's factor :class:`Retention`.
 
     Source: docs/systems/cognitive.md C19.
     """
@@ -28,10 +28,10 @@ class Cooling:
     name: ClassVar[str] = "cool"
 
     within: float = 0.001
-    """How far above its floor retention counts as at it, 0 to 1."""
+    """Distance from the floor up to which retention counts as at the floor, 0 to 1."""
 
     days: float = 7.0
-    """At the floor, 0 to 1e9."""
+    """Days at the floor, 0 to 1e9."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, within=_SHARE, days=_DAYS)
@@ -39,7 +39,7 @@ class Cooling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stubbing:
-    """Cut to a stub what has been cold for long: the beginning of its text, no vector, no links.
+    """Reduce long-cold memories to stubs: the beginning of the text, no vector, no links.
 
     Source: docs/systems/cognitive.md C20.
     """
@@ -47,10 +47,10 @@ class Stubbing:
     name: ClassVar[str] = "stub"
 
     days: float = 180.0
-    """In the cold tier, 0 to 1e9."""
+    """Days in the cold tier, 0 to 1e9."""
 
     characters: int = 200
-    """That are left of the text, 0 to 1e9."""
+    """Characters of the text to keep, 0 to 1e9."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, days=_DAYS)
@@ -59,9 +59,9 @@ class Stubbing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summarising:
-    """Write one summary in place of each group of memories that fade and are alike.
+    """Replace groups of similar memories with low retention by summaries.
 
-    Retention is that of the profile's factor :class:`Retention`.
+    Retention is computed by the profile's factor :class:`Retention`.
 
     Source: docs/systems/cognitive.md C21.
     """
@@ -72,25 +72,25 @@ class Summarising:
     """Retention below which a memory may be summarised, 0 to 1."""
 
     least_cosine: float = 0.70
-    """Of each member of a group to its first, 0 to 1."""
+    """Minimum cosine of each member of a group to its first, 0 to 1."""
 
     group_size: int = 5
-    """Members of every group, 2 to 1,000."""
+    """Members of each group, 2 to 1,000."""
 
     base_quality: float = 1.0
-    """The quality of a summary of 5 and fewer, 0 to 1e6."""
+    """Quality of a summary of at most 5 members, 0 to 1e6."""
 
     quality_step: float = 0.3
-    """What each member beyond 5 adds, 0 to 1e6."""
+    """Quality added per member beyond 5, 0 to 1e6."""
 
     most_quality: float = 3.0
-    """0 to 1e6."""
+    """Upper bound of the quality, 0 to 1e6."""
 
     link: float = 0.8
-    """The weight of the links from the summary to its sources, above 0, to 1."""
+    """Weight of the links from the summary to its sources, > 0 to 1."""
 
     most_compared: int = 10_000
-    """Memories that a cycle compares, 0 to 1e9: the work grows with their square."""
+    """Memories compared per cycle, 0 to 1e9; the cost is quadratic."""
 
     def __post_init__(self) -> None:
         require_int("group_size", self.group_size, low=2, high=1_000)
@@ -115,24 +115,24 @@ class Summarising:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflicts:
-    """Let a judge say what new memories have to do with those most like them.
+    """Let a judge classify the relation of new memories to the most similar ones.
 
-    Source: docs/systems/cognitive.md C22; the bounds of a cycle are ours.
+    Source: docs/systems/cognitive.md C22; the limits per cycle are ours.
     """
 
     name: ClassVar[str] = "judge"
 
     above_cosine: float = 0.85
-    """The cosine above which two are offered to the judge, 0 to 1."""
+    """Cosine above which a pair is passed to the judge, 0 to 1."""
 
     nearest: int = 5
-    """Memories that each new one is compared with, 1 to 1,000."""
+    """Memories to compare each new one with, 1 to 1,000."""
 
     most_asked: int = 1_000
-    """New memories that a cycle compares, the newest first, 0 to 1e9."""
+    """New memories compared per cycle, newest first, 0 to 1e9."""
 
     most_pairs: int = 1_000
-    """Pairs that a cycle offers to the judge, 0 to 1e9."""
+    """Pairs passed to the judge per cycle, 0 to 1e9."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, above_cosine=_SHARE)
@@ -142,4 +142,4 @@ class Conflicts:
 
 
 PHASES: tuple[type[Phase], ...] = (Cooling, Stubbing, Summarising, Conflicts)
-"""The phases of docs/systems/cognitive.md, as a profile declares them."""
+"""The phases of this file."""

@@ -1,4 +1,4 @@
-"""The phases of docs/systems/omega.md, as a profile declares them."""
+"""The phase of OMEGA, as a profile declares it. Source: docs/systems/omega.md."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["PHASES", "Forgetting"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgetting:
-    """Archive what is old, was never of use or was of bad use, and weighs next to nothing.
+    """Archive old memories of low weight that were never accessed or are disliked.
 
-    What it weighs is kind x feedback x decay, by the factors :class:`KindWeight`, :class:`Feedback`
-    and :class:`FlooredDecay` of the profile.
+    The weight is kind x feedback x decay, by the profile's factors :class:`KindWeight`,
+    :class:`Feedback` and :class:`FlooredDecay`.
 
     Source: docs/systems/omega.md O31.
     """
@@ -26,16 +26,16 @@ class Forgetting:
     reads_aliases: ClassVar[tuple[str, ...]] = ("exempt",)
 
     age_days: float = 30.0
-    """The least age, since creation, 0 to 1e9."""
+    """Minimum age since creation, days, 0 to 1e9."""
 
     disliked_at: float = -3.0
-    """The feedback from which down also what was accessed may go, -1e9 to 0."""
+    """Feedback at or below which accessed memories are archived too, -1e9 to 0."""
 
     below: float = 0.05
-    """What it weighs is less than this, 0 to 1e6."""
+    """Weight below which memories are archived, 0 to 1e6."""
 
     exempt: tuple[str, ...] = ("user_preference", "error_pattern", "constraint", "reminder")
-    """Kinds that stay."""
+    """Kinds that are never archived."""
 
     def __post_init__(self) -> None:
         settle_numbers(
@@ -48,4 +48,4 @@ class Forgetting:
 
 
 PHASES: tuple[type[Phase], ...] = (Forgetting,)
-"""The phases of docs/systems/omega.md, as a profile declares them."""
+"""The phases of this file."""

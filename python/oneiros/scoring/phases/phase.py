@@ -1,4 +1,4 @@
-"""What every declaration of a phase has."""
+"""The protocol of a phase."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ __all__ = ["Phase"]
 
 @runtime_checkable
 class Phase(Protocol):
-    """One phase of the dream cycle: a frozen dataclass with a name of its own."""
+    """A phase of the dream cycle: a frozen dataclass of parameters with a unique name."""
 
     name: ClassVar[str]

@@ -1,4 +1,4 @@
-"""The phases of docs/systems/reverie.md, as a profile declares them."""
+"""The phases of Reverie, as a profile declares them. Source: docs/systems/reverie.md."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _ABOVE_0 = (0.0, 1e9, True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """Find the staged memories to replay, the most urgent first.
+    """Find the staged memories to replay, by descending priority.
 
     ``priority = recency * access * importance * novelty``.
 
@@ -74,19 +74,19 @@ class Scan:
     name: ClassVar[str] = "scan"
 
     min_age_hours: float = 1.0
-    """Hours since the last update, which must be exceeded; >= 0."""
+    """Hours since the last update that must be exceeded, >= 0."""
 
     half_life_hours: float = 168.0
-    """Hours after which the recency has halved, > 0."""
+    """Half-life of the recency, hours, > 0."""
 
     access_floor: float = 0.1
-    """The least that ``ln(1 + revisions + duplicates)`` counts, 0 to 1e6."""
+    """Lower bound of the access term ``ln(1 + revisions + duplicates)``, 0 to 1e6."""
 
     limit: int | None = 50
-    """The most candidates, 1 to 2^31 - 1; None: all (in TOML ``false``)."""
+    """Maximum number of candidates, 1 to 2^31 - 1; None (in TOML ``false``) for all."""
 
     compared: int = 256
-    """How many, the most urgent without it, are asked for their novelty; 0 to 4,096."""
+    """Number of memories, best by the other terms, whose novelty is computed; 0 to 4,096."""
 
     def __post_init__(self) -> None:
         settle_numbers(
@@ -102,14 +102,14 @@ class Scan:
             require_int("limit", self.limit, low=1, high=_MOST)
 
     def record(self) -> dict[str, object]:
-        """Return name and fields; no limit is false, since a limit left out is the default."""
-        told: dict[str, object] = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"name": self.name, **told, "limit": self.limit or False}
+        """Return name and fields. No limit becomes false, since a missing limit is the default."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"name": self.name, **values, "limit": self.limit or False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidate:
-    """Replay the candidates: strengthen them, and their links with what was replayed with them.
+    """Replay the candidates: strengthen them and their links to memories replayed with them.
 
     Source: docs/systems/reverie.md R11, R17.
     """
@@ -117,16 +117,16 @@ class Consolidate:
     name: ClassVar[str] = "consolidate"
 
     max_delta: float = 0.1
-    """The greatest gain of strength of one replay, 0 to 1e6."""
+    """Upper bound of the strength gained by one replay, 0 to 1e6."""
 
     nearest: int = 3
-    """How many consolidated memories nearest by embedding are replayed with each, 0 to 1,000."""
+    """Number of nearest consolidated memories by embedding replayed with each, 0 to 1,000."""
 
     link_gain: float = 0.1
-    """What the link of two gains, 0 to 1."""
+    """Weight that a link gains, 0 to 1."""
 
     most_linked: int = 32
-    """How many of a session, or of a topic, are linked in pairs; 0 to 1,000."""
+    """Maximum number of memories of a session or topic that are linked in pairs, 0 to 1,000."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, max_delta=(0.0, LARGEST_WEIGHT, False), link_gain=_SHARE)
@@ -138,7 +138,7 @@ class Consolidate:
 class Downscale:
     """Weaken every memory: ``strength = max(floor, strength * rate)``.
 
-    Nothing is raised; what is tagged explicit or schema_violation is left alone.
+    No strength is raised. Memories tagged explicit or schema_violation are not changed.
 
     Source: docs/systems/reverie.md R12.
     """
@@ -146,13 +146,13 @@ class Downscale:
     name: ClassVar[str] = "downscale"
 
     rate: float = 0.95
-    """What is left of a strength, 0 to 1."""
+    """Share of the strength to keep, 0 to 1."""
 
     floor: float = 0.01
-    """The least that is left, 0 to 1."""
+    """Lower bound of the strength, 0 to 1."""
 
     cross_session_share: float = 0.5
-    """What a memory tagged cross_session loses of what others lose, 0 to 1."""
+    """Loss of memories tagged cross_session, as a share of the others' loss, 0 to 1."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, rate=_SHARE, floor=_SHARE, cross_session_share=_SHARE)
@@ -160,7 +160,7 @@ class Downscale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prune:
-    """Take away what is stale, superseded, unused or said twice.
+    """Delete or archive memories that are stale, superseded, unused or duplicated.
 
     Source: docs/systems/reverie.md R13.
     """
@@ -172,19 +172,19 @@ class Prune:
     """Days without use at which the staleness is 1, by kind, > 0; infinity: never stale."""
 
     other_limit_days: float = 180.0
-    """Of a kind that the table does not list."""
+    """Limit of unlisted kinds, days, > 0."""
 
     least_staleness: float = 1.0
-    """From which on a memory is taken away, > 0."""
+    """Staleness from which memories are removed, > 0."""
 
     archived_kinds: tuple[str, ...] = ("session",)
-    """Kinds that are archived, all others are deleted."""
+    """Kinds that are archived; all others are deleted."""
 
     unused_days: float = 30.0
-    """Days since creation beyond which a memory without an access goes, if it is weak; >= 0."""
+    """Days since creation after which a weak memory without accesses is removed, >= 0."""
 
     strength_floor: float = 0.01
-    """The strength up to which it is weak, 0 to 1."""
+    """Strength up to which a memory is weak, 0 to 1."""
 
     def __post_init__(self) -> None:
         _settle_limits(self)
@@ -196,7 +196,7 @@ class Prune:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Consolidate what is staged and used, or old enough; archive what fades.
+    """Consolidate staged memories that were used or are old enough; archive weak stale ones.
 
     Source: docs/systems/reverie.md R14.
     """
@@ -205,22 +205,22 @@ class Place:
     reads_aliases: ClassVar[tuple[str, ...]] = ("limits_days",)
 
     least_activity: int = 1
-    """Accesses, revisions and peers from which on a staged memory is consolidated, 0 to 2^31 - 1."""
+    """Number of accesses, revisions and peers from which to consolidate, 0 to 2^31 - 1."""
 
     least_age_days: float = 1.0
-    """Days since creation from which on it is, too; >= 0."""
+    """Days since creation from which to consolidate regardless of activity, >= 0."""
 
     limits_days: Table = LIMITS_DAYS
-    """As :class:`Prune`'s."""
+    """As in :class:`Prune`."""
 
     other_limit_days: float = 180.0
-    """As :class:`Prune`'s."""
+    """As in :class:`Prune`."""
 
     least_staleness: float = 0.5
-    """From which on a weak memory is archived, >= 0."""
+    """Staleness from which a weak memory is archived, >= 0."""
 
     below_strength: float = 0.2
-    """Below which it is weak, 0 to 1."""
+    """Strength below which a memory is weak, 0 to 1."""
 
     def __post_init__(self) -> None:
         require_int("least_activity", self.least_activity, low=0, high=_MOST)
@@ -232,7 +232,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promote:
-    """Move memories between the depths 1 to 3, and their layer with them.
+    """Move memories and their layer between depths 1 to 3.
 
     Source: docs/systems/reverie.md R15, R16.
     """
@@ -241,34 +241,34 @@ class Promote:
     reads_aliases: ClassVar[tuple[str, ...]] = ("limits_days",)
 
     second_spread: int = 2
-    """Sessions from which on depth 1 becomes 2, 1 to 2^31 - 1."""
+    """Number of sessions from which depth 1 becomes 2, 1 to 2^31 - 1."""
 
     second_accesses: int = 3
-    """Accesses that it needs besides, 0 to 2^31 - 1."""
+    """Number of accesses also needed for that, 0 to 2^31 - 1."""
 
     third_spread: int = 5
-    """Sessions from which on depth 2 becomes 3, 1 to 2^31 - 1."""
+    """Number of sessions from which depth 2 becomes 3, 1 to 2^31 - 1."""
 
     limits_days: Table = LIMITS_DAYS
-    """As :class:`Prune`'s."""
+    """As in :class:`Prune`."""
 
     other_limit_days: float = 180.0
-    """As :class:`Prune`'s."""
+    """As in :class:`Prune`."""
 
     below_staleness: float = 1.0
-    """Where a memory is as stale as that, it does not rise; >= 0."""
+    """Staleness from which a memory is not promoted, >= 0."""
 
     missed_limits: float = 2.0
-    """The staleness, and each multiple of it, at which a memory falls by one, > 0."""
+    """Staleness at which, and at each multiple of which, a memory falls by one depth, > 0."""
 
     weights: Table = SIGNAL_WEIGHTS
-    """Of the signal, by kind, 0 to 1e6."""
+    """Weights of the signal by kind, 0 to 1e6."""
 
     other_weight: float = 1.0
-    """Of a kind that the table does not list, 0 to 1e6."""
+    """Weight of unlisted kinds, 0 to 1e6."""
 
     least_signal: float = 0.05
-    """The signal below which a memory lies one layer lower, >= 0."""
+    """Signal below which a memory's layer is one lower than its depth, >= 0."""
 
     def __post_init__(self) -> None:
         require_int("second_spread", self.second_spread, low=1, high=_MOST)
@@ -287,7 +287,7 @@ class Promote:
 
 
 def _settle_limits(phase: Prune | Place | Promote) -> None:
-    """Check the days after which a kind is stale, and store them as floats."""
+    """Check the limits by kind and store them as floats."""
     limits = require_table(
         "limits_days", phase.limits_days, low=0.0, high=math.inf, above_low=True, finite=False
     )
@@ -299,4 +299,4 @@ def _settle_limits(phase: Prune | Place | Promote) -> None:
 
 
 PHASES: tuple[type[Phase], ...] = (Scan, Consolidate, Downscale, Prune, Place, Promote)
-"""The phases of docs/systems/reverie.md, as a profile declares them."""
+"""The phases of this file."""

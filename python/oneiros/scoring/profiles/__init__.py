@@ -1,37 +1,34 @@
-"""The scoring systems by name: one file of this folder a system, and what a program registers.
+"""Profiles by name: the built-in scoring systems, one file each, and registered profiles.
 
-A file holds ``PROFILES``, a tuple of profiles, and may hold ``PRESETS``: by a profile's name, its
-presets by theirs.
+A file defines ``PROFILES``, a tuple of profiles, and may define ``PRESETS``: profile name -> preset
+name -> profile.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from oneiros.errors import UnknownProfile
 from oneiros.model.validation import require_flag, require_instance
 from oneiros.scoring.profile import Profile
 
-if TYPE_CHECKING:
-    import os
-
 __all__ = ["from_environment", "get", "names", "presets_from", "register", "resolved"]
 
-_lock = threading.RLock()  # a signal handler may ask on the thread that holds it
+_lock = threading.RLock()  # reentrant: a signal handler may run on the thread that holds it
 _profiles: dict[str, Profile] = {}
 _presets: dict[str, dict[str, Profile]] = {}
 _read_systems: set[str] = set()
-_DEFAULT = "oneiros"  # the file that every engine asks for, unless it is told otherwise
+_DEFAULT = "oneiros"  # the default profile of engines
 
 
 @cache
 def _load() -> None:
-    """Read the files of this folder, each once; which there are, is looked up once too."""
-    from pkgutil import iter_modules  # noqa: PLC0415 - for who asks for more than one system
+    """Read all files of this folder, once."""
+    from pkgutil import iter_modules  # noqa: PLC0415 - not needed for the default profile
 
     for module in iter_modules(__path__):
         _read(module.name)
@@ -45,33 +42,43 @@ def _read(system: str) -> None:
         for profile in module.PROFILES:
             _profiles.setdefault(profile.name, profile)
         presets: Mapping[str, dict[str, Profile]] = getattr(module, "PRESETS", {})
-        for name, held in presets.items():
-            _presets.setdefault(name, held)
+        for name, by_preset in presets.items():
+            _presets.setdefault(name, by_preset)
         _read_systems.add(system)
 
 
 def names() -> list[str]:
-    """Return the names that :func:`get` knows, sorted."""
+    """Return the names of all profiles, sorted.
+
+    >>> from oneiros import profiles
+    >>> "reverie" in profiles.names()
+    True
+    """
     _load()
     return sorted(_profiles)
 
 
 def register(profile: Profile, *, presets: Mapping[str, Profile] | None = None) -> None:
-    """Let :func:`get`, ``Engine(profile=...)`` and the command line know a profile by its name.
+    """Make a profile known by its name to :func:`get`, ``Engine(profile=...)`` and the CLI.
+
+    >>> from oneiros import Profile, profiles
+    >>> profiles.register(Profile(name="plain"))
+    >>> profiles.get("plain").name
+    'plain'
 
     Args:
-        profile: under a name that no other has; the same profile again changes nothing.
-        presets: by name, what ``get(profile.name, preset=...)`` returns.
+        profile: a profile with an unused name; registering an equal profile again has no effect.
+        presets: the profiles that ``get(profile.name, preset=...)`` returns, by preset name.
 
     Raises:
-        TypeError: no profile.
+        TypeError: not a profile.
         ValueError: another profile has the name.
     """
     _require_profile(profile)
     if presets is not None:
         require_instance("presets", presets, (Mapping,), "a dict of name to Profile")
-    for held in (presets or {}).values():
-        _require_profile(held)
+    for preset in (presets or {}).values():
+        _require_profile(preset)
     _load()
     with _lock:
         if _profiles.setdefault(profile.name, profile) != profile:
@@ -82,25 +89,29 @@ def register(profile: Profile, *, presets: Mapping[str, Profile] | None = None) 
 
 
 def get(name: str, *, preset: str | None = None, **switches: bool) -> Profile:
-    """Return the profile of this name, with switches.
+    """Return the profile of this name, optionally without some of its factors.
+
+    >>> from oneiros import profiles
+    >>> [factor.name for factor in profiles.get("reverie", lifecycle=False).factors]
+    ['time_decay']
 
     Args:
         name: one of :func:`names`.
-        preset: one of the profile's own, as ``get("ciar", preset="customer_service")``.
-        **switches: ``lifecycle=False`` leaves out every factor that reads lifecycle state, so that
-            ``get("reverie", lifecycle=False)`` is docs/systems/reverie.md R1 to R4; a factor's own
-            name leaves out that factor, as in ``get("reverie", spread=False)``.
+        preset: a preset of the profile, as in ``get("ciar", preset="customer_service")``.
+        **switches: ``lifecycle=False`` removes every factor that reads lifecycle state;
+            ``get("reverie", lifecycle=False)`` is docs/systems/reverie.md R1 to R4. The name of a
+            factor removes that factor, as in ``get("reverie", spread=False)``.
 
     Raises:
-        UnknownProfile: no profile, or no preset, has this name; the message lists those there are.
-        TypeError: a switch that the profile does not have, or whose value is no bool.
+        UnknownProfile: no profile or preset has this name; the message lists the known ones.
+        TypeError: a switch that the profile does not have, or a value that is not a bool.
     """
     if name == _DEFAULT:
         _read(_DEFAULT)
     else:
         _load()
-    given: object = name  # whatever the annotation promises
-    profile = _profiles.get(given) if isinstance(given, str) else None
+    key: object = name  # may be of any type at run time
+    profile = _profiles.get(key) if isinstance(key, str) else None
     if profile is None:
         msg = f"name: no profile is called {name!r}; known: {', '.join(names())}"
         raise UnknownProfile(msg)
@@ -124,7 +135,11 @@ def get(name: str, *, preset: str | None = None, **switches: bool) -> Profile:
 
 
 def resolved(profile: Profile | str) -> Profile:
-    """Return the profile that is given, or the one of a name.
+    """Return a profile given as such or by name.
+
+    >>> from oneiros import profiles
+    >>> profiles.resolved("omega") == profiles.resolved(profiles.get("omega"))
+    True
 
     Raises:
         TypeError: neither a profile nor a name.
@@ -143,23 +158,31 @@ def _require_profile(value: object) -> None:
 
 
 def presets_from(path: str | os.PathLike[str]) -> dict[str, Profile]:
-    """Return CIAR's presets from a file in its source's layout, as profiles by their names.
+    """Read CIAR presets from a file in the layout of its source; return profiles by preset name.
 
-    ``default`` is what stands above the presets; a number left out is the published one. To look
-    them up by name, hand them on: ``register(get("ciar"), presets=presets_from(path))``.
+    ``default`` has the numbers outside of ``presets``; missing numbers are the published ones.
+    ``register(get("ciar"), presets=presets_from(path))`` makes the presets known by name.
+
+    >>> import pathlib, tempfile
+    >>> from oneiros import profiles
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "ciar.toml")
+    ...     _ = path.write_text("ciar.presets.support.promotion_threshold = 0.7")
+    ...     profiles.presets_from(path)["support"].promotion
+    Promotion(threshold=0.7)
 
     Args:
-        path: ``.toml``; or ``.yaml`` or ``.yml``, read by PyYAML's safe loader.
+        path: a ``.toml`` file; or ``.yaml`` or ``.yml``, read by PyYAML's safe loader.
 
     Raises:
-        TypeError, ValueError: something else stands there, or a number out of its range; the
-            message names the file and the place.
+        TypeError, ValueError: unexpected content, or a number out of its range; the message names
+            the file and the place.
         ImportError: YAML without the extra ``oneiros[yaml]``.
         OSError: the file cannot be read.
 
     Source: docs/systems/ciar.md A6, A9.
     """
-    from oneiros.scoring.profile_settings import read_presets  # noqa: PLC0415 - few need it
+    from oneiros.scoring.profile_settings import read_presets  # noqa: PLC0415 - loads pathlib
 
     return read_presets(path, get("ciar"))
 
@@ -167,25 +190,28 @@ def presets_from(path: str | os.PathLike[str]) -> dict[str, Profile]:
 def from_environment(
     name: str = "omega", *, environment: Mapping[str, str] | None = None
 ) -> Profile:
-    """Return a profile with the numbers that its source lets the environment set.
+    """Return a profile with numbers from environment variables.
 
-    ``OMEGA_STRONG_SIGNAL_THRESHOLD`` and ``OMEGA_STRONG_SIGNAL_GAP``,
+    The variables are ``OMEGA_STRONG_SIGNAL_THRESHOLD``, ``OMEGA_STRONG_SIGNAL_GAP``,
     ``OMEGA_SEMANTIC_DEDUP_THRESHOLD``, ``OMEGA_ADAPTIVE_RETRY_THRESHOLD`` and
-    ``OMEGA_ADAPTIVE_RETRY_RELAXATION``. They are read here and now: a search reads its profile alone.
+    ``OMEGA_ADAPTIVE_RETRY_RELAXATION``. Only this call reads them; searches do not.
+
+    >>> from oneiros import profiles
+    >>> environment = {"OMEGA_STRONG_SIGNAL_GAP": "0.2"}
+    >>> profiles.from_environment(environment=environment).strong_signal.gap
+    0.2
 
     Args:
-        name: one of :func:`names`; what it has no part for is passed over.
-        environment: variables by name; default: the process's. An empty one is as none.
+        name: one of :func:`names`; variables of parts that it lacks are ignored.
+        environment: variables by name; None: those of the process. Empty ones are ignored.
 
     Raises:
         UnknownProfile: no profile has this name.
-        ValueError: a variable is no number, or out of its range; the message names it.
+        ValueError: a variable is not a number or out of its range; the message names it.
 
     Source: docs/systems/omega.md O5, O26, O28.
     """
-    import os  # noqa: PLC0415 - few ask
-
-    from oneiros.scoring.profile_settings import with_environment  # noqa: PLC0415
+    from oneiros.scoring.profile_settings import with_environment  # noqa: PLC0415 - loads pathlib
 
     return with_environment(get(name), os.environ if environment is None else environment)
 

@@ -1,6 +1,6 @@
-"""cognitive-memory v6: what is found, weighed by what is retained.
+"""cognitive-memory v6: similarity weighted by retention.
 
-Source: docs/systems/cognitive.md C1 to C13, C17 to C22; ``cognitive-0.5``: the numbers in brackets there.
+Source: docs/systems/cognitive.md C1 to C13, C17 to C22; ``cognitive-0.5``: the numbers in brackets.
 """
 
 from __future__ import annotations

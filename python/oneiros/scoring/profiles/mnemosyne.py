@@ -1,6 +1,6 @@
-"""Mnemosyne: a sum of fixed weights, and recency.
+"""Mnemosyne: a weighted sum of scores, with recency.
 
-Source: docs/systems/mnemosyne.md; ``mnemosyne``: M1 to M7, M9; ``mnemosyne-3``: M8 besides.
+Source: docs/systems/mnemosyne.md; ``mnemosyne``: M1 to M7, M9; ``mnemosyne-3``: also M8.
 """
 
 from __future__ import annotations

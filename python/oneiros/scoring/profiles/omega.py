@@ -1,4 +1,4 @@
-"""OMEGA: reciprocal ranks, each channel by its best, and a row of multipliers.
+"""OMEGA: reciprocal ranks normalised per channel, and a list of multipliers.
 
 Source: docs/systems/omega.md O1 to O3, O5 to O22, O24 to O31, O33; ``omega-bounded``: O32.
 """
@@ -189,7 +189,7 @@ OMEGA = Profile(
 OMEGA_BOUNDED = OMEGA.replace(
     name="omega-bounded",
     strong_signal=None,  # O32 is over all channels
-    fusion=WeightedMean(  # O3 is the channel's
+    fusion=WeightedMean(  # O3 is part of the lexical channel
         weights=(1.0, 1.0, 1.2), normalise=("clamp", "clamp", "clamp")
     ),
     factors=(
@@ -202,7 +202,7 @@ PROFILES = (OMEGA, OMEGA_BOUNDED)
 
 _BARE = OMEGA.replace(understanding=replace(UNDERSTANDING, hints=Rows({})))
 
-PRESETS = {  # O8: the weights of one hint, whatever is asked
+PRESETS = {  # O8: the weights of one hint, for every query
     "omega": {
         hint: weighed(_BARE, Weights(*row))
         for hint, row in UNDERSTANDING.hints.items()

@@ -1,4 +1,4 @@
-"""The house profile, and the default: both scores blended, the lifecycle damped.
+"""The default profile: BM25 and cosine blended, damped lifecycle factors.
 
 Source: docs/systems/house.md H1 to H10.
 """

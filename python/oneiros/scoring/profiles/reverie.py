@@ -1,7 +1,7 @@
-"""Reverie: fused ranks, recency, and four factors of the lifecycle.
+"""Reverie: fused ranks, recency, and four lifecycle factors.
 
-Source: docs/systems/reverie.md R1 to R17 and R20. With ``lifecycle=False``: R1 to R4, the pipeline
-that runs live.
+Source: docs/systems/reverie.md R1 to R17 and R20. With ``lifecycle=False``: R1 to R4, the published
+live pipeline.
 """
 
 from __future__ import annotations

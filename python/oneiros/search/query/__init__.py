@@ -1,1 +1,1 @@
-"""What a question says: what it is after, which times it names, of how many parts it is."""
+"""Query understanding: intent, dates, subqueries, expansion and the caller's context."""

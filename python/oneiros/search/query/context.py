@@ -1,9 +1,10 @@
-"""What the caller is doing while it asks. Source: docs/systems/omega.md O16, O20."""
+"""The context of a search: the caller's file, tags and project. docs/systems/omega.md O16, O20."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from oneiros.filters import allowed_bits
 from oneiros.model.validation import text as text_check
 from oneiros.model.validation import words as words_check
 from oneiros.runtime.dataclasses import dataclass
@@ -28,21 +29,31 @@ _LEAST_PART: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What the caller is doing: given with a search, it favours memories that belong to it."""
+    """The caller's current work. A search with a context favours memories that belong to it.
+
+    Raises:
+        TypeError, ValueError: an argument breaks its rule; the message names both.
+
+    >>> import oneiros
+    >>> context = oneiros.Context(file="src/billing/invoice.py", tags=["tax"])
+    >>> context.words
+    ['invoice.py', 'src', 'billing', 'invoice', 'tax']
+    """
 
     file: str | None = None
-    """The current file. Its name, its name without the ending, and each part of its path of three
-    characters or more are compared with the tags, project and text of memories."""
+    """The current file, 1 to 4,096 characters. Its name, its name without the extension, and each
+    part of its path of three characters or more are compared with the tags, project and text of
+    memories."""
 
     tags: Sequence[str] = ()
-    """Topics of the work, compared with the same three."""
+    """Topics of the work, compared with the same fields."""
 
     project: str | None = None
-    """The current project. Memories of the same project match."""
+    """The current project, 1 to 256 characters. Memories of the same project match."""
 
     situation: str | None = None
-    """One that the profile knows ("file_edit", "planning", ...): how much all this weighs, and how
-    near a memory must be."""
+    """A situation that the profile knows ("file_edit", "planning", ...), 1 to 64 characters. It
+    sets the weight of the context, and how close a memory must be."""
 
     def __post_init__(self) -> None:
         for name, check in (
@@ -57,9 +68,9 @@ class Context:
 
     @property
     def words(self) -> list[str]:
-        """The words of the file and the tags, in lower case, each once."""
-        found = map(str.lower, (*_words_of(self.file or ""), *self.tags))
-        return list(dict.fromkeys(filter(None, found)))
+        """The words of the file and the tags, in lower case, without repetitions."""
+        words = map(str.lower, (*_words_of(self.file or ""), *self.tags))
+        return list(dict.fromkeys(filter(None, words)))
 
     def surroundings(self, row_sets: RowSets) -> Surroundings:
         """Return the context as words and rows."""
@@ -75,13 +86,13 @@ class Context:
 
 
 def _words_of(path: str) -> list[str]:
-    """The file's name, its name without the last ending, and the longer parts of its path."""
-    is_of_windows = "\\" in path and "/" not in path
-    parts = [part for part in path.split("\\" if is_of_windows else "/") if part not in ("", ".")]
+    """Return the file's name, the longer parts of its path, and the name without its extension."""
+    is_windows = "\\" in path and "/" not in path
+    parts = [part for part in path.split("\\" if is_windows else "/") if part not in ("", ".")]
     name = parts[-1] if parts else ""
     words = [name, *(part for part in parts if len(part) >= _LEAST_PART)]
-    stem, _, ending = name.rpartition(".")
-    return [*words, stem] if ending and stem.strip(".") else words
+    stem, _, extension = name.rpartition(".")
+    return [*words, stem] if extension and stem.strip(".") else words
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +100,10 @@ class Surroundings:
     """A context as words and rows. Source: docs/systems/omega.md O20."""
 
     words: list[str]
-    """Of the file and the tags, in lower case."""
+    """Words of the file and the tags, in lower case."""
     project: BitMap
-    """The rows whose project holds one of the words, or is the caller's."""
+    """Rows whose project contains one of the words or is the caller's."""
 
     def for_rows(self, row_count: int) -> tuple[list[str], npt.NDArray[np.uint8] | None]:
-        """Return the words, and the rows of the project as packed bits; None: there is none."""
-        from oneiros.filters import allowed_bits  # noqa: PLC0415 - few searches have a context
-
+        """Return the words, and the rows of the project as packed bits; None if there are none."""
         return self.words, allowed_bits(self.project, row_count) if self.project else None

@@ -1,7 +1,7 @@
-"""How times are said: a grammar over tokens, tried once at each of them with bounded looking ahead.
+"""A grammar of English times over tokens, tried once at each token with bounded lookahead.
 
-Absolute dates are read by dateutil, and so is the arithmetic of months and weekdays; which words are
-a date at all is decided here, so that versions, prices, ids and "may" are none.
+dateutil parses absolute dates and computes with months and weekdays. This module decides which
+words are a date at all, so that versions, prices, ids and "may" are not.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from oneiros.runtime.dataclasses import dataclass
 from oneiros.search.query.date_spans import (
     DAY,
     Span,
-    beside,
-    brought_before,
+    adjacent,
     counted,
     relative,
     whole,
+    with_year_before,
 )
 from oneiros.search.query.date_words import ORDINALS, UNITS, WEEKDAYS, Tokens, tokens_of
 from oneiros.search.query.dates import TimeRange
@@ -41,17 +41,17 @@ _LEADS: Final = frozenset(
         *("between", "until", "till", "before", "after", "by"),
     )
 )
-"""Words after which a year or a month alone is a time."""
+"""Words that make a bare year or month after them a time."""
 
 _ROUGHLY: Final = frozenset(("around", "about", "circa", "approximately", "roughly", "by"))
 _PARTS: Final = frozenset(("early", "mid", "late", "beginning", "middle", "end", "start"))
 _LONGEST_SHAPE: Final = 6
-_LONGEST_WAY: Final = 6
-"""Words from "three days before" to the date."""
+_LONGEST_GAP: Final = 6
+"""Most words from "three days before" to the date."""
 
 
 def first_range(query: str, now: float) -> TimeRange | None:
-    """Return the first explicit time that a question names, else the first one, else None."""
+    """Return the first explicit time in a query, else the first time, else None."""
     try:
         moment = datetime.fromtimestamp(now, UTC).replace(tzinfo=None)
         return _Reader(tokens_of(query), moment).first()
@@ -61,28 +61,27 @@ def first_range(query: str, now: float) -> TimeRange | None:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads one question."""
+    """A parser of one query."""
 
     tokens: Tokens
     now: datetime
-    """UTC, without saying so: the library's dates have no zone either."""
+    """UTC as a naive datetime, like the dates that dateutil returns."""
 
     def first(self) -> TimeRange | None:
         found: TimeRange | None = None
         place, count = 0, len(self.tokens.words)
         while place < count:
-            said = self._range_at(place)
-            if said is None:
+            parsed = self._range_at(place)
+            if parsed is None:
                 place += 1
                 continue
-            said_range, stop = said
-            if said_range.certainty == "explicit":
-                return said_range
-            found = said_range if found is None else found
-            place = stop
+            time_range, place = parsed
+            if time_range.certainty == "explicit":
+                return time_range
+            found = time_range if found is None else found
         return found
 
-    # -- what stands at a place --------------------------------------------------------------------
+    # -- ranges ------------------------------------------------------------------------------------
 
     def _word(self, place: int) -> str:
         words = self.tokens.words
@@ -97,7 +96,7 @@ class _Reader:
             joint = ("and",) if word == "between" else ("to", "until", "till", "through", "-")
             found = self._pair(place + 1, joint)
             if found is not None:
-                return self._told(place, found.start, found.end, found)
+                return self._time_range(place, found.start, found.end, found)
         if word in ("since", "after", "until", "till", "before"):
             span = self._span(place + 1)
             if span is not None:
@@ -108,12 +107,12 @@ class _Reader:
         if self._word(span.stop) in ("to", "-", "\u2013", "until", "through"):
             later = self._span(span.stop + 1, is_bare=True)
             if later is not None and later.certainty == "explicit":
-                start = brought_before(span, later).start
+                start = with_year_before(span, later).start
                 if start < later.end:
-                    return self._told(place, start, later.end, later)
-        return self._told(place, span.start, span.end, span)
+                    return self._time_range(place, start, later.end, later)
+        return self._time_range(place, span.start, span.end, span)
 
-    def _told(
+    def _time_range(
         self, place: int, start: datetime | None, end: datetime | None, span: Span
     ) -> tuple[TimeRange, int]:
         certainty = span.certainty
@@ -129,15 +128,15 @@ class _Reader:
     def _open_ended(self, place: int, word: str, span: Span) -> tuple[TimeRange, int]:
         if word == "since":
             end = self.now if span.start <= self.now else None
-            return self._told(place, span.start, end, span)
+            return self._time_range(place, span.start, end, span)
         if word == "after":
             end = self.now if span.end <= self.now else None
-            return self._told(place, span.end, end, span)
+            return self._time_range(place, span.end, end, span)
         end = span.start if word == "before" else span.end
-        return self._told(place, None, end, span)
+        return self._time_range(place, None, end, span)
 
     def _pair(self, place: int, joint: tuple[str, ...]) -> Span | None:
-        """Read "X and Y": of either the year may be left out where the other has it."""
+        """Read "X and Y". Either may lack the year if the other has it."""
         first = self._span(place)
         if first is None and self._class(place) == "D" and self._word(place + 1) in joint:
             last = self._span(place + 2)  # between 11 and 15 August 2023
@@ -150,7 +149,7 @@ class _Reader:
         last = self._span(first.stop + 1)
         if last is None:
             return None
-        start = brought_before(first, last).start
+        start = with_year_before(first, last).start
         if last.end <= start:
             return None
         certainty = last.certainty if first.certainty == "explicit" else first.certainty
@@ -160,8 +159,8 @@ class _Reader:
         """Read a date, month, year, relative time, or a part of one.
 
         Args:
-            place: of its first word.
-            is_bare: no word in front says that it is a time.
+            place: index of the first word.
+            is_bare: whether no word before it marks a time.
         """
         place += self._word(place) == "the"
         found = self._simple(place, is_bare=is_bare)
@@ -178,10 +177,10 @@ class _Reader:
         found = self._absolute(place, self.now) or relative(self._word, place, self.now)
         if found is not None:
             return found
-        led = not is_bare or self._word(place - 1) in _LEADS
-        if led and self._class(place) in ("M", "m"):
+        is_led = not is_bare or self._word(place - 1) in _LEADS
+        if is_led and self._class(place) in ("M", "m"):
             return self._month(place)
-        if led and self._class(place) in ("Y", "J"):
+        if is_led and self._class(place) in ("Y", "J"):
             return self._plain(place, place + 1)
         word = self._word(place)
         if word in WEEKDAYS and (not is_bare or self._word(place - 1) in ("on", "by")):
@@ -198,19 +197,19 @@ class _Reader:
         side = self._word(after + 1)
         if unit is None or side not in ("before", "after", "prior", "following"):
             return None
-        for anchored in range(after + 2, after + 2 + _LONGEST_WAY):
-            anchor = self._simple(anchored, is_bare=True)
+        for anchor_place in range(after + 2, after + 2 + _LONGEST_GAP):
+            anchor = self._simple(anchor_place, is_bare=True)
             if anchor is None:
                 continue
             sign = -1 if side in ("before", "prior") else 1
             certainty: Certainty = "soft" if is_rough else anchor.certainty
-            return Span(*beside(unit, number, anchor, sign), certainty, anchor.stop)
+            return Span(*adjacent(unit, number, anchor, sign), certainty, anchor.stop)
         return None
 
     # -- dates -------------------------------------------------------------------------------------
 
     def _absolute(self, place: int, near: datetime) -> Span | None:
-        """Read a date with a month and a day or a year; without a year, the latest up to ``near``."""
+        """Read a date with a month and a day or year; without a year, the latest up to ``near``."""
         classes = self.tokens.classes[place : place + _LONGEST_SHAPE]
         if classes[:1] not in ("D", "M", "m", "Y", "I"):
             return None
@@ -245,7 +244,7 @@ class _Reader:
         return whole(found, relativedelta(days=1), "explicit", stop)._replace(lacks_year=True)
 
     def _month(self, place: int) -> Span | None:
-        """Read a month alone: the latest that has begun."""
+        """Read a month without a year: the latest that has begun."""
         if self._class(place) == "m" and self._word(place + 1) in ("on", "in", "to", "for", "be"):
             return None
         named = parse(self._word(place), default=datetime(2000, 1, 1)).month
@@ -264,7 +263,7 @@ class _Reader:
         return whole(datetime(int(year), 1, 1), relativedelta(years=1), "explicit", stop)
 
     def _part_of(self, place: int) -> Span | None:
-        """Read "early March", "mid-August 2023", "end of 2023": a third of it."""
+        """Read "early March", "mid-August 2023", "end of 2023": a third of the span."""
         word, after = self._word(place), place + 1
         has_sign = self._word(after) in ("-", "of")
         if word not in ("early", "mid", "late") and not has_sign:
@@ -272,24 +271,24 @@ class _Reader:
         after += has_sign
         if self._word(after) == "the":
             after += 1
-        held = self._simple(after)
-        if held is None or held.end - held.start < timedelta(days=27):
+        span = self._simple(after)
+        if span is None or span.end - span.start < timedelta(days=27):
             return None
-        third = (held.end - held.start) / 3
+        third = (span.end - span.start) / 3
         if word in ("early", "beginning", "start"):
-            return held._replace(end=held.start + third)
+            return span._replace(end=span.start + third)
         if word in ("mid", "middle"):
-            return held._replace(start=held.start + third, end=held.end - third)
-        return held._replace(start=held.end - third)
+            return span._replace(start=span.start + third, end=span.end - third)
+        return span._replace(start=span.end - third)
 
     def _week_of(self, place: int) -> Span | None:
-        """Read "the second week of November 2023": days 8 to 14; the last one: the last seven."""
-        held = self._simple(place + 3)
-        if held is None or not 27 <= (held.end - held.start).days <= 31:
+        """Read "the second week of November 2023": days 8 to 14. The last week: the last 7."""
+        span = self._simple(place + 3)
+        if span is None or not 27 <= (span.end - span.start).days <= 31:
             return None
         number = ORDINALS[self._word(place)]
-        start = held.end - 7 * DAY if number == 5 else held.start + (number - 1) * 7 * DAY
-        return held._replace(start=start, end=start + 7 * DAY)
+        start = span.end - 7 * DAY if number == 5 else span.start + (number - 1) * 7 * DAY
+        return span._replace(start=start, end=start + 7 * DAY)
 
 
 def _seconds(moment: datetime) -> float:

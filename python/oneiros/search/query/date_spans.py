@@ -1,4 +1,4 @@
-"""Stretches of the calendar reckoned from a moment; the arithmetic is dateutil's."""
+"""Calendar arithmetic of the date grammar: spans relative to a moment, computed with dateutil."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oneiros.search.query.date_words import COUNTS, MONTHS, UNITS, WEEKDAYS
 if TYPE_CHECKING:
     from oneiros.search.query.dates import Certainty
 
-__all__ = ["DAY", "Span", "around", "beside", "brought_before", "counted", "relative", "whole"]
+__all__ = ["DAY", "Span", "adjacent", "counted", "relative", "whole", "with_year_before"]
 
 DAY: Final = timedelta(days=1)
 _LAST: Final = frozenset(("last", "past", "previous"))
@@ -21,35 +21,35 @@ _NEAR: Final = {"yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}
 _HALF_AN_HOUR: Final = timedelta(minutes=30)
 
 Words = Callable[[int], str]
-"""The word at a place; empty beyond the last."""
+"""Return the word at a place; "" beyond the last."""
 
 
 class Span(NamedTuple):
-    """A stretch of the calendar and where the words that say it end."""
+    """A span of the calendar, and where its words end."""
 
     start: datetime
     end: datetime
     certainty: Certainty
     stop: int
-    """The token after the last one."""
+    """Index after the last token."""
     lacks_year: bool = False
 
 
 def whole(
     start: datetime, length: relativedelta | timedelta, certainty: Certainty, stop: int
 ) -> Span:
-    """Return a stretch that begins with the day of ``start``."""
+    """Return a span that begins with the day of ``start``."""
     first = midnight(start)
     return Span(first, first + length, certainty, stop)
 
 
 def midnight(moment: datetime) -> datetime:
-    """Return the beginning of its day."""
+    """Return the start of the moment's day."""
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def calendar(unit: str, moment: datetime) -> tuple[datetime, datetime]:
-    """Return the hour, day, week, weekend, month or year of the calendar that holds a moment."""
+    """Return the calendar's hour, day, week, weekend, month or year that contains a moment."""
     day = midnight(moment)
     monday = day - moment.weekday() * DAY
     if unit == "hours":
@@ -69,14 +69,14 @@ def calendar(unit: str, moment: datetime) -> tuple[datetime, datetime]:
 
 
 def steps(unit: str, count: int) -> relativedelta:
-    """Return so many units; of weekends, weeks."""
+    """Return ``count`` units as a time difference; a weekend counts as a week."""
     return relativedelta(**{"weeks" if unit == "weekends" else unit: count})
 
 
 def around(unit: str, moment: datetime) -> tuple[datetime, datetime]:
-    """Return what "three weeks ago" means by a moment of then: as exact as the unit is.
+    """Return the span meant by "three weeks ago", given that moment: as exact as the unit.
 
-    An hour or a week has the moment in its middle; days, months and years are the calendar's.
+    Hours and weeks are centred on the moment; other units are the calendar's.
     """
     if unit == "hours":
         return moment - _HALF_AN_HOUR, moment + _HALF_AN_HOUR
@@ -86,8 +86,8 @@ def around(unit: str, moment: datetime) -> tuple[datetime, datetime]:
     return calendar(unit, moment)
 
 
-def beside(unit: str, count: int | None, anchor: Span, sign: int) -> tuple[datetime, datetime]:
-    """Return the time ``count`` units before (sign -1) or after an anchor; None: the unit beside it."""
+def adjacent(unit: str, count: int | None, anchor: Span, sign: int) -> tuple[datetime, datetime]:
+    """Return the span ``count`` units before (sign -1) or after an anchor; None: the next one."""
     edge = anchor.start if sign < 0 else anchor.end
     if count is not None:
         return around(unit, anchor.start + sign * steps(unit, count))
@@ -102,8 +102,8 @@ def beside(unit: str, count: int | None, anchor: Span, sign: int) -> tuple[datet
     return (far, edge) if sign < 0 else (edge, far)
 
 
-def brought_before(first: Span, last: Span) -> Span:
-    """Return ``first``, said without its year, in the latest year that is not after ``last``."""
+def with_year_before(first: Span, last: Span) -> Span:
+    """Return ``first``, if it lacks a year, in the latest year that is not after ``last``."""
     if not first.lacks_year:
         return first
     start = first.start + relativedelta(years=last.start.year - first.start.year)
@@ -114,16 +114,16 @@ def brought_before(first: Span, last: Span) -> Span:
 
 
 def counted(word: Words, place: int) -> tuple[int | None, bool, int]:
-    """Read how many: the number or None, whether it is meant roughly, and the next place."""
-    said = word(place)
-    is_rough = said in ("few", "several")
-    if said == "a" and word(place + 1) in ("few", "couple"):
+    """Read a count: the number or None, whether it is rough, and the next place."""
+    written = word(place)
+    is_rough = written in ("few", "several")
+    if written == "a" and word(place + 1) in ("few", "couple"):
         place += 1
-        said = word(place)
-        is_rough = said == "few"
-    number = 3 if is_rough else COUNTS.get(said)
-    if number is None and said.isdigit() and len(said) <= 3:
-        number = int(said)
+        written = word(place)
+        is_rough = written == "few"
+    number = 3 if is_rough else COUNTS.get(written)
+    if number is None and written.isdigit() and len(written) <= 3:
+        number = int(written)
     if number is None:
         return None, False, place
     place += 1
@@ -131,7 +131,7 @@ def counted(word: Words, place: int) -> tuple[int | None, bool, int]:
 
 
 def relative(word: Words, place: int, now: datetime) -> Span | None:
-    """Read a time that is reckoned from now."""
+    """Read a time relative to now."""
     first, second = word(place), word(place + 1)
     if first in _NEAR:
         return whole(now + _NEAR[first] * DAY, DAY, "inferred", place + 1)
@@ -156,9 +156,9 @@ def relative(word: Words, place: int, now: datetime) -> Span | None:
 
 
 def _led(word: Words, place: int, now: datetime) -> Span | None:
-    """Read what follows "last", "this" or "next"."""
-    led, named = word(place), word(place + 1)
-    sign = -1 if led in _LAST else 0 if led in ("this", "current") else 1
+    """Read a time that begins with "last", "this" or "next"."""
+    lead, named = word(place), word(place + 1)
+    sign = -1 if lead in _LAST else 0 if lead in ("this", "current") else 1
     if named in WEEKDAYS:
         return _weekday(WEEKDAYS[named], sign, now, place + 2)
     if named in MONTHS:
@@ -166,7 +166,7 @@ def _led(word: Words, place: int, now: datetime) -> Span | None:
     unit = UNITS.get(named)
     if unit is not None and named == unit[:-1]:
         is_rolling = unit in ("hours", "days") or word(place - 1) == "the"  # "in the last year"
-        if led == "past" or (led == "last" and is_rolling):
+        if lead == "past" or (lead == "last" and is_rolling):
             return Span(now - steps(unit, 1), now, "inferred", place + 2)
         return Span(*calendar(unit, now + sign * steps(unit, 1)), "inferred", place + 2)
     number, is_rough, after = counted(word, place + 1)
@@ -178,7 +178,7 @@ def _led(word: Words, place: int, now: datetime) -> Span | None:
 
 
 def _weekday(number: int, sign: int, now: datetime, stop: int) -> Span:
-    """Return the day of that name last before today, within this week, or next after today."""
+    """Return the last such weekday before today, the one of this week, or the next after today."""
     today = midnight(now)
     if sign == 0:
         day = today + (number - today.weekday()) * DAY
@@ -190,7 +190,7 @@ def _weekday(number: int, sign: int, now: datetime, stop: int) -> Span:
 
 
 def _month(number: int, sign: int, now: datetime, stop: int) -> Span:
-    """Return the month of that name last before this one, within this year, or next after it."""
+    """Return the last such month before this one, the one of this year, or the next one."""
     this = midnight(now).replace(day=1)
     start = this.replace(month=number)
     if sign < 0 and start >= this:

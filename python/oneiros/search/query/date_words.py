@@ -1,4 +1,4 @@
-"""A question cut into the words and numbers that times are made of."""
+"""Tokens of a query for the date grammar: words and numbers with their classes."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ _ALONE: Final = frozenset(
         *("yesterday", "today", "tomorrow", "tonight", "night"),
     )
 )
-_compiled = cache(re.compile)  # once it is needed: most texts and queries need none of these
+_compiled = cache(re.compile)  # compiled on first use: most queries need none of these
 _LETTERS: Final = r"[a-z]+"
 _YEAR: Final = re.compile(r"[12][09]\d\d")  # begins with a set, which ``re`` skips to fast
 _YEAR_ALONE: Final = r"(?<!\w)(?:19|20)\d\d(?![^\WTt])"
 
 
 def may_name_a_time(query: str) -> bool:
-    """Tell, within a microsecond or two, whether it is worth looking for a time."""
+    """Return, within a microsecond or two, whether the query may name a time."""
     if _YEAR.search(query) is not None and _compiled(_YEAR_ALONE).search(query) is not None:
         return True
     lower = query.lower()
@@ -113,23 +113,23 @@ _UNITS_OF_MONEY: Final = frozenset("%$€£¥°")
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Words and numbers in order, each with one letter that says what it may be.
+    """Words and numbers in order, each with a letter for its class.
 
-    ``M`` a month's name, ``m`` one that is another word too; ``D`` a day's number, ``Y`` a year,
-    ``N`` another number; ``I`` a whole date in numbers, ``J`` a year and a month in numbers; ``o``
-    "of", ``,`` a comma, ``x`` all else, what is joined to other signs included.
+    ``M`` name of a month, ``m`` name of a month that is another word too, ``D`` number of a day,
+    ``Y`` year, ``N`` other number, ``I`` date in numbers, ``J`` year and month in numbers, ``o``
+    "of", ``,`` comma, ``x`` anything else, including tokens joined to other signs.
     """
 
     text: str
     words: tuple[str, ...]
     """Lower case."""
     spans: tuple[tuple[int, int], ...]
-    """Where each stands in the text."""
+    """Start and end of each in the text."""
     classes: str
 
 
 def tokens_of(text: str) -> Tokens:
-    """Return the tokens of a text, in linear time: the first 2,048."""
+    """Return the first 2,048 tokens of a text, in linear time."""
     words, spans, classes = [], [], []
     for found in islice(_compiled(_TOKEN).finditer(text), _MOST_TOKENS):
         word = found[0].lower()
@@ -170,13 +170,13 @@ def _class_of_number(word: str) -> str:
     if found is None:
         return "x"
     first, sign, second, _ = found.groups()
-    # 5/1/2025 is May 1 to some and January 5 to others: no date then.
+    # 5/1/2025 is May 1 or January 5, depending on the country: not read as a date.
     is_clear = sign == "." or int(first) > 12 or int(second) > 12 or first == second
     return "I" if is_clear else "x"
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Tell whether no sign joins a token to something else: an id, a price, a version, a path."""
+    """Return whether the token is not part of an id, price, version, path or the like."""
     before, after = text[start - 1 : start], text[end : end + 1]
     if before in _BEFORE_IT and not _is_range_sign(text, start - 1):
         return False
@@ -190,6 +190,6 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
 
 
 def _is_range_sign(text: str, place: int) -> bool:
-    """Tell of a "-" with a space or "mid" before it: it joins nothing."""
+    """Return whether the sign is a "-" after a space or "mid", which joins nothing."""
     before = text[max(place - 3, 0) : place]
     return text[place] == "-" and (before[-1:].isspace() or before.lower() == "mid")

@@ -1,4 +1,4 @@
-"""The time that a question names: a range, and how surely it was named.
+"""Time ranges: named by a query or given by the caller, with their certainty.
 
 Source: docs/systems/omega.md O4, O22; docs/systems/house.md H1, H10.
 """
@@ -28,24 +28,24 @@ Certainty: TypeAlias = Literal["soft", "explicit", "inferred"]
 
 
 class TimeRange(NamedTuple):
-    """From ``start`` to ``end``, seconds UTC; both belong to it, either may be endless."""
+    """The time from ``start`` to ``end``, both included, seconds UTC; infinity for an open end."""
 
     start: float
     end: float
     certainty: Certainty
-    """How surely the question names it, as H10 reads it. "explicit": by its date, month or year, or
-    given by the caller; "inferred": from ``now``, as "last week"; "soft": by a word that leaves room,
-    as "around May 2024", or given so."""
+    """Certainty by H10. "explicit": named by a date, month or year, or given by the caller.
+    "inferred": relative to ``now``, such as "last week". "soft": with a vague word, such as "around
+    May 2024", or given as soft."""
     words: str = ""
-    """What the question says; empty where the range was given."""
+    """The words in the query; empty if the caller gave the range."""
 
     @property
     def is_soft(self) -> bool:
-        """Whether O22 takes it as soft: read from the question's words, or given so."""
+        """Whether the range is soft by O22: read from the query, or given as soft."""
         return self.words != "" or self.certainty == "soft"
 
     def __str__(self) -> str:
-        from oneiros.display.tables import moment  # noqa: PLC0415 - for those who look
+        from oneiros.display.tables import moment  # noqa: PLC0415 - only for the trace
 
         ends = ("" if math.isinf(end) else moment(end) for end in (self.start, self.end))
         is_plain = self.words == "" and self.certainty == "explicit"
@@ -54,37 +54,37 @@ class TimeRange(NamedTuple):
 
     @property
     def case(self) -> float:
-        """The signal of H10 for what lies outside: 2 where the range is soft, 3 explicit, 4 inferred."""
+        """Signal of H10 for times outside the range: 2 if it is soft, 3 explicit, 4 inferred."""
         return float(_CASES[self.certainty])
 
 
 def range_in(query: str, now: float) -> TimeRange | None:
-    """Return the time that a question names, or None.
+    """Return the time that an English query names, or None.
 
-    Days are those of UTC and weeks begin on Monday. Of several times the first explicit one counts,
-    else the first. English.
+    Days are UTC days, and weeks begin on Monday. If there are several times, the first explicit one
+    counts, else the first.
 
     Args:
-        query: the question.
-        now: what "yesterday" is reckoned from, seconds.
+        query: the query.
+        now: reference of "yesterday", seconds UTC.
     """
     if not may_name_a_time(query):
         return None
-    from oneiros.search.query.date_grammar import first_range  # noqa: PLC0415 - few questions name a time
+    from oneiros.search.query.date_grammar import first_range  # noqa: PLC0415 - loads dateutil
 
     return first_range(query, now)
 
 
 def given_range(value: object, is_soft: bool) -> TimeRange | None:
-    """Return a range that a caller gives: a pair of times, None for an open end; None of None.
+    """Check a pair of times from the caller; None in it is an open end. None for None.
 
     Args:
         value: the caller's ``date_range``.
         is_soft: the caller's ``soft_range``.
 
     Raises:
-        TypeError: no pair, or no flag.
-        ValueError: no time, two open ends, an end before its start, or a soft range that is none.
+        TypeError: no pair, or ``is_soft`` is no bool.
+        ValueError: no time, two open ends, an end before the start, or soft without a range.
     """
     require_flag("soft_range", is_soft)
     if value is None:

@@ -1,4 +1,4 @@
-"""A question said in other words, by a callable of the user's: asked under a deadline, or not at all.
+"""Query expansion: variants of a query from a user's callable, called with a deadline.
 
 Source: docs/systems/omega.md O6.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.scoring.understanding import Understanding
-    from oneiros.search.text_match import Sought
+    from oneiros.search.text_match import TextMatcher
 
 __all__ = ["Expanded", "Rephrased", "Variant", "expanded_by"]
 
@@ -31,18 +31,18 @@ _MOST_TOKENS: Final = 2**53
 
 @dataclass(frozen=True, slots=True)
 class Rephrased:
-    """What an expander returns that also tells what it used, such as one that asks a language model.
+    """The result of an expander that reports the tokens it used, for example of a language model.
 
     Raises:
-        TypeError, ValueError: a number of tokens that is none.
+        TypeError, ValueError: a token count is no integer from 0 to 2^53.
     """
 
     texts: Sequence[str]
-    """The question in other words, the best first."""
+    """Variants of the query, best first."""
     prompt_tokens: int = 0
-    """Read by language models for this answer; 0 to 2^53."""
+    """Tokens read by language models; 0 to 2^53."""
     completion_tokens: int = 0
-    """Written by them."""
+    """Tokens written by language models; 0 to 2^53."""
 
     def __post_init__(self) -> None:
         for name in ("prompt_tokens", "completion_tokens"):
@@ -50,68 +50,69 @@ class Rephrased:
 
 
 Expander: TypeAlias = Callable[[str], Sequence[str] | Rephrased]
-"""From a question to the same in other words."""
+"""A function from a query to variants of it."""
 
 
 class Variant(NamedTuple):
-    """A question in other words, ready to be searched."""
+    """A variant of a query, ready to be searched."""
 
     text: str
     vector: npt.NDArray[np.float32] | None
-    sought: Sought | None
+    text_matcher: TextMatcher | None
 
 
 class Expanded(NamedTuple):
-    """What came of asking an expander."""
+    """The outcome of a call of an expander."""
 
     texts: tuple[str, ...] = ()
     reason: str = ""
-    """Why there are none, or fewer than it gave; empty where there is nothing to say."""
+    """Why there are no texts, or fewer than the expander returned; else empty."""
     tokens: tuple[int, int] = (0, 0)
-    """Of prompt and completion."""
+    """Prompt and completion tokens."""
     duration_ms: float = 0.0
     variants: tuple[Variant, ...] = ()
-    """One a text, once they are embedded."""
+    """One per text, once they are embedded."""
     has_failed: bool = False
-    """Whether it raised, or had no time to answer: the next time it may."""
+    """Whether the expander raised or ran out of time, so that a later call may succeed."""
 
 
 def expanded_by(expander: Expander, query: str, reader: Understanding, seconds: float) -> Expanded:
-    """Ask an expander for a question in other words, and wait for it no longer than ``seconds``.
+    """Call an expander and wait at most ``seconds`` for it.
 
-    Blank texts, the question itself and repetitions are passed over, and what is longer than 500
-    characters. One that raises, or gives no texts, has said nothing.
+    Blank texts, the query itself, repetitions and texts longer than 500 characters are dropped. If
+    the expander raises or returns no texts, there are no variants.
 
     Args:
-        expander: asked once.
-        query: the question.
-        reader: says how many variants count.
-        seconds: how long; infinity: however long it takes.
+        expander: called once.
+        query: the query.
+        reader: sets the most variants.
+        seconds: longest wait; infinity: no limit.
     """
     started = perf_counter()
-    told = answer_within(
+    expanded = answer_within(
         seconds,
         expander,
-        partial(_asked, expander, query, reader.most_variants),
+        partial(_call, expander, query, reader.most_variants),
         _failed,
         name="oneiros-expander",
     )
-    return told._replace(duration_ms=(perf_counter() - started) * 1e3)
+    return expanded._replace(duration_ms=(perf_counter() - started) * 1e3)
 
 
-def _asked(expander: Expander, query: str, most: int) -> Expanded:
+def _call(expander: Expander, query: str, most: int) -> Expanded:
     try:
-        told = expander(query)
-        held = told if isinstance(told, Rephrased) else Rephrased(told)
-        texts = _checked(held.texts)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it is told)
+        returned = expander(query)
+        rephrased = returned if isinstance(returned, Rephrased) else Rephrased(returned)
+        texts = _checked(rephrased.texts)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (any failure goes into the trace)
         return _failed(shortened(f"{type(error).__name__}: {error}", _LONGEST_REASON))
     distinct = dict.fromkeys(text for text in texts if text and text != query.strip())
     fit = [text for text in distinct if len(text) <= LONGEST_VARIANT]
     kept = tuple(fit[:most])
     left = len(distinct) - len(kept)
     reason = f"{left} too long or beyond the first {most}" if left else ""
-    return Expanded(kept, reason or ("" if kept else "no other words"), _tokens(held))
+    tokens = rephrased.prompt_tokens, rephrased.completion_tokens
+    return Expanded(kept, reason or ("" if kept else "no other words"), tokens)
 
 
 def _failed(reason: str) -> Expanded:
@@ -122,14 +123,10 @@ def _checked(texts: object) -> list[str]:
     if isinstance(texts, str) or not isinstance(texts, Iterable):
         msg = f"expected a sequence of texts, got {type(texts).__name__}"
         raise TypeError(msg)
-    held = list(texts)
-    for text in held:
+    variants = list(texts)
+    for text in variants:
         if not isinstance(text, str):
             msg = f"expected texts, got {type(text).__name__}"
             raise TypeError(msg)
         require_utf8("variant", text)
-    return [text.strip() for text in held]
-
-
-def _tokens(held: Rephrased) -> tuple[int, int]:
-    return held.prompt_tokens, held.completion_tokens
+    return [text.strip() for text in variants]

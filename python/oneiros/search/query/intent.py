@@ -1,4 +1,4 @@
-"""The intent of a query. Source: docs/systems/omega.md O9."""
+"""Intent of a query: navigational, factual or conceptual. Source: docs/systems/omega.md O9."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ __all__ = ["holds_any", "intent_of", "is_keyword_like", "spaced"]
 
 
 _CURLY, _STRAIGHT = "\u2019", "'"
-_compiled = cache(re.compile)  # once it is needed: most texts and queries need none of these
+_compiled = cache(re.compile)  # compiled on first use: most queries need none of these
 _WORD = r"[^\W_]+(?:'[^\W_]+)*"
 
 
 def spaced(text: str) -> str:
-    """Return the words of ``text``, lower case, each with one space on either side.
+    """Return the words of ``text`` in lower case, each with one space on either side.
 
-    A word is letters and digits, with apostrophes inside; all else parts words.
+    A word consists of letters and digits, with apostrophes inside. Everything else separates words.
     """
     return f" {' '.join(_compiled(_WORD).findall(text.replace(_CURLY, _STRAIGHT).lower()))} "
 
 
 def holds_any(words: str, phrases: tuple[str, ...]) -> bool:
-    """Tell whether one of the phrases stands among the words.
+    """Return whether one of the phrases occurs in the words.
 
     Args:
-        words: as :func:`spaced` returns them.
-        phrases: lower case, words apart by single spaces.
+        words: words from :func:`spaced`.
+        phrases: in lower case, with single spaces between words.
     """
     single, several = _sorted(phrases)
     if not single.isdisjoint(words.split(" ")):
         return True
-    for phrase in several:  # noqa: SIM110 - a generator would take longer than all of them
+    for phrase in several:  # noqa: SIM110 - a generator would take longer than the whole loop
         if phrase in words:
             return True
     return False
@@ -45,7 +45,7 @@ def holds_any(words: str, phrases: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=256)
 def _sorted(phrases: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the phrases of one word, and the others with a space on either side."""
+    """Return the phrases of one word, and the other phrases with a space on either side."""
     single = frozenset(phrase for phrase in phrases if " " not in phrase)
     return single, tuple(f" {phrase} " for phrase in phrases if " " in phrase)
 
@@ -54,22 +54,22 @@ _NAME: Final = r"\w+"
 _MEMORY_ID: Final = r"(?<!\w)mem-[0-9a-f]{8,}+(?!\w)"
 _VERSION: Final = r"(?<!\w)v?\d++\.\d++(?!\w)"
 _HEX: Final = r"(?<!\w)[0-9a-f]{8,}+(?!\w)"
-# Most questions end at these two, which begin with a set: ``re`` skips to it.
+# Quick tests that most queries fail. They begin with a set, which ``re`` skips to fast.
 _ASCII_HUMP: Final = r"[a-z][A-Z]"
 _DIGITS: Final = r"[0-9a-f]{8}"
 _ROOT: Final = r"(?:\.{1,2}|~|[A-Za-z]:)?/"
 _OPENING: Final = "\"'([{<\u201c\u2018"
-"""What may stand before the first character of a path."""
+"""Signs that may precede the first character of a path."""
 
 
 def is_keyword_like(query: str, signs: Iterable[str]) -> bool:
-    """Tell whether a question names a thing rather than asks about it.
+    """Return whether a query names a thing instead of being a question about it.
 
     Args:
-        query: the question.
-        signs: what counts, by the names of ``oneiros.scoring.understanding.KEYWORD_SIGNS``.
+        query: the query.
+        signs: signs to look for, by name (``oneiros.scoring.understanding.KEYWORD_SIGNS``).
     """
-    for sign in signs:  # noqa: SIM110 - a generator would take longer than most of them
+    for sign in signs:  # noqa: SIM110 - a generator would take longer than most signs
         if _HAS_SIGN[sign](query):
             return True
     return False
@@ -84,7 +84,7 @@ def _has_path(query: str) -> bool:
 
 
 def _is_path(word: str) -> bool:
-    """Tell of a slash before a letter: the word begins with it, or has two slashes or more."""
+    """Return whether a slash before a letter begins the word, or there are two or more slashes."""
     inner = word.lstrip(_OPENING)
     root = _compiled(_ROOT).match(inner)
     if root is not None and inner[root.end() : root.end() + 1].isalpha():
@@ -151,14 +151,14 @@ _HAS_SIGN: Final[dict[str, Callable[[str], bool]]] = {
 
 
 def intent_of(query: str, understanding: Understanding, words: str | None = None) -> str | None:
-    """Return what a question is after: "navigational", "factual", "conceptual" or None.
+    """Return the intent of a query: "navigational", "factual", "conceptual" or None.
 
-    The first that fits, in this order; phrases match whole words.
+    The first that fits, in this order. Phrases match whole words.
 
     Args:
-        query: the question.
-        understanding: whose lists are read.
-        words: its words by :func:`oneiros.search.query.intent.spaced`, where they are known already.
+        query: the query.
+        understanding: the profile's lists of signs and phrases.
+        words: its words from :func:`spaced`; None: computed here.
     """
     if is_keyword_like(query, understanding.keyword_signs):
         return "navigational"

@@ -1,4 +1,4 @@
-"""One question read by its profile, before anything is searched."""
+"""Query understanding by a profile: intent, hint, weights, time and context."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.runtime.dataclasses import NamedTuple
+from oneiros.scoring.reweighting import weighed
 from oneiros.scoring.understanding import Weights
+from oneiros.search.query.intent import holds_any, intent_of, spaced
 
 if TYPE_CHECKING:
     from oneiros.filters import Where
@@ -21,31 +23,31 @@ KEYWORD_LIKE: Final = "skipped: the query is keyword-like"
 
 
 class Understood(NamedTuple):
-    """What a profile makes of a question's words."""
+    """Everything that a profile reads in a query."""
 
     intent: str | None = None
     hint: str | None = None
-    """Which row of the profile's hints weighs; None: "_default"."""
+    """Row of the profile's hints that sets the weights; None: "_default"."""
     weights: Weights = Weights()
-    """Of hint and intent together."""
+    """Weights of hint and intent together."""
     asks_preference: bool = False
-    """Whether a word of preference stands in it."""
+    """Whether the query has a word of preference."""
     skips_vectors: str = ""
-    """Why the vector channel is not asked; empty where it is."""
+    """Why the vector channel is skipped; empty if it is not."""
     time: TimeRange | None = None
-    """Which time it names, where the profile asks for one."""
+    """The time that the query names, if the profile reads times."""
     leaves_time: bool = False
-    """Whether it names one that is left out, since the question is asked once more."""
+    """Whether the query names a time that a retry leaves out."""
     surroundings: Surroundings | None = None
-    """What belongs to what the caller is doing, where the profile asks for it."""
+    """The caller's context, if the profile reads it."""
     situation: Situation | None = None
-    """What holds while the caller does it."""
+    """Weights and thresholds of the caller's situation."""
     unused: tuple[str, ...] = ()
-    """In words, what the profile has no use for."""
+    """Notes on arguments that the profile does not use."""
 
     @property
     def note(self) -> str:
-        """Its line in the trace; empty where it changes nothing."""
+        """The line in the trace; empty if nothing was read."""
         parts = [] if self.intent is None else [f"intent {self.intent}"]
         parts += [] if self.hint is None else [f"hint {self.hint}"]
         parts += [] if self.time is None else [str(self.time)]
@@ -54,12 +56,12 @@ class Understood(NamedTuple):
 
 NEUTRAL: Final = Weights()
 PLAIN: Final = Understood()
-"""Of a profile that reads nothing in the words."""
+"""For a profile that reads nothing in the query."""
 
 
 @lru_cache(maxsize=256)
 def asks_times(profile: Profile) -> bool:
-    """Tell whether a time that a question names makes a difference to the profile."""
+    """Return whether a time named by the query makes a difference to the profile."""
     parts = (*profile.channels, *profile.factors)
     return profile.named_time is not None or any(part.name == "temporal" for part in parts)
 
@@ -67,25 +69,19 @@ def asks_times(profile: Profile) -> bool:
 def understand(
     query: str, profile: Profile, hint: str | None, where: Where | None, time: TimeRange | None
 ) -> Understood:
-    """Read a question.
+    """Read a query by the tables and lists of a profile.
 
     Args:
-        query: its words, without the signs of a syntax.
-        profile: whose tables and lists are read.
-        time: which time it names.
-        hint: which row of the profile's hints weighs; None: that of the single kind that ``where``
-            asks for.
-        where: the search's filter.
+        query: its text without the signs of a syntax.
+        profile: the profile.
+        hint: row of the profile's hints that sets the weights; None: the row of the one kind that
+            ``where`` lets through.
+        where: the filter of the search.
+        time: the time that the query names.
     """
     reader = profile.understanding
     if reader is None:
         return PLAIN if time is None else Understood(time=time)
-    from oneiros.search.query.intent import (  # noqa: PLC0415
-        holds_any,
-        intent_of,
-        spaced,
-    )
-
     words = spaced(query)
     intent = intent_of(query, reader, words)
     chosen = kind_asked_for(where) if hint is None else hint
@@ -107,10 +103,10 @@ def _weights(profile: Profile, hint: str | None, intent: str | None) -> Weights:
 
 
 def kind_asked_for(where: Where | None) -> str | None:
-    """Return the one kind that a filter lets through, as ``where(kind=...)`` says it; else None."""
+    """Return the kind if a filter lets only one kind through, as ``where(kind=...)``; else None."""
     if where is None:
         return None
-    from oneiros.filters.conditions import And, AnyOf  # noqa: PLC0415 - filters load them
+    from oneiros.filters.conditions import And, AnyOf  # noqa: PLC0415 - only for filters
 
     parts: Any = where.parts if isinstance(where, And) else (where,)
     for part in parts:
@@ -125,11 +121,10 @@ def kind_asked_for(where: Where | None) -> str | None:
 
 
 def ranked_by(profile: Profile, understood: Understood) -> Profile:
-    """Return the profile with the weights that the question asks for."""
+    """Return the profile with the weights of the query and the caller's situation."""
     situation = understood.situation
     if understood.weights == NEUTRAL and situation is None:
         return profile
-    from oneiros.scoring.reweighting import weighed  # noqa: PLC0415 - few profiles read questions
 
     minimum = None if situation is None else situation.min_vec
     return weighed(profile, understood.weights, minimum)

@@ -1,4 +1,4 @@
-"""Compound queries: each part is searched and the results are merged. Source: docs/systems/omega.md O10."""
+"""Compound queries: split, searched part by part and merged. docs/systems/omega.md O10."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 from oneiros import _core
 from oneiros.runtime.dataclasses import replace
-from oneiros.search.response import MadeAnswer, ResultMemories, SearchResponse, SearchResult
+from oneiros.search.response import BuiltParts, ResultMemories, SearchResponse, SearchResult
 from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ __all__ = ["merged_answer", "parts_of"]
 
 
 def parts_of(query: str, understanding: Understanding) -> list[str]:
-    """Return the parts of a question, in order; of a question that is not compound, itself alone.
+    """Return the parts of a compound query, in order; for any other query, only the query.
 
-    A question is split at its conjunctions ("and also"). Without any it is split at its commas, if
-    each part begins with a clause mark ("what ..., when ..."). Parts that are too short are dropped.
+    A query is split at conjunctions ("and also"). Without any, it is split at commas if each part
+    begins with a clause mark ("what ..., when ..."). Parts that are too short are dropped.
     """
     text = query.strip()
     if understanding.most_parts == 1 or _stays_whole(text, understanding):
@@ -57,14 +57,14 @@ def _stays_whole(text: str, understanding: Understanding) -> bool:
 
 
 def _clauses(text: str, clause_marks: tuple[str, ...]) -> list[str]:
-    """Return what stands between commas, if each begins with a clause mark; else the whole."""
+    """Return the clauses between commas if each begins with a clause mark; else the whole text."""
     begins = _beginning(clause_marks).match
     clauses = [clause for clause in map(str.strip, text.split(",")) if clause]
     return clauses if all(map(begins, clauses)) else [text]
 
 
 def _trimmed(piece: str, marks: tuple[str, ...]) -> str:
-    """Return a piece without blanks at its ends and marks at its end."""
+    """Return the piece without blanks at both ends and without marks at its end."""
     end = len(piece)
     while end and (piece[end - 1] in marks or piece[end - 1].isspace()):
         end -= 1
@@ -73,12 +73,12 @@ def _trimmed(piece: str, marks: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=64)
 def _border(conjunctions: tuple[str, ...], not_before: tuple[str, ...]) -> re.Pattern[str]:
-    """The pattern of a conjunction between blanks, a comma before it or not.
+    """Return the pattern of a conjunction between blanks, with or without a comma before it.
 
-    It never goes back into blanks that it has read, and starts at most twice in each run of them.
+    The pattern does not backtrack into blanks, and starts at most twice in each run of them.
     """
-    held = rf"(?!(?:{_any_of(not_before)})(?![\w'\u2019-]))" if not_before else ""
-    pattern = rf"(?:,|(?<!\s))\s++(?:{_any_of(conjunctions)})\s++{held}"
+    exception = rf"(?!(?:{_any_of(not_before)})(?![\w'\u2019-]))" if not_before else ""
+    pattern = rf"(?:,|(?<!\s))\s++(?:{_any_of(conjunctions)})\s++{exception}"
     return re.compile(pattern, re.IGNORECASE)
 
 
@@ -88,16 +88,16 @@ def _beginning(clause_marks: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _any_of(phrases: Iterable[str]) -> str:
-    """The pattern of one of the phrases, tried in their order."""
+    """Return the pattern of any of the phrases, tried in their order."""
     return "|".join(r"\s++".join(map(re.escape, phrase.split())) for phrase in phrases)
 
 
-class _Found(NamedTuple):
+class _Merged(NamedTuple):
     """A memory, and the parts that found it."""
 
     row: int
     best: SearchResult
-    """Of the part that gives it the most; of several, the first."""
+    """Result of the part with the highest score; the first of equal ones."""
     gain: float
     parts: tuple[str, ...]
 
@@ -108,49 +108,51 @@ class _Found(NamedTuple):
 
 def merged_answer(
     query: str,
-    parts: Sequence[SearchRequest],
-    answers: Sequence[SearchResponse],
+    requests: Sequence[SearchRequest],
+    responses: Sequence[SearchResponse],
     projections: Projections,
     load: LoadMemories,
 ) -> SearchResponse:
-    """Return the answer to a compound question, of those to its parts.
+    """Merge the responses of the parts of a compound query.
 
-    Each memory has the best of its scores, times ``part_gain`` for each further part that found it.
+    A memory's score is the best of its scores, times ``part_gain`` for each further part that found
+    it.
 
     Args:
-        query: the whole question.
-        parts: two or more, in order.
-        answers: one a part, each with the best ``k``.
-        projections: what they were read from.
+        query: the whole query.
+        requests: two or more, one per part, in order.
+        responses: one per part, each with the best ``k``.
+        projections: the read model.
         load: the store's loader, for the memories of the results.
     """
     started = perf_counter()
-    first, asked = answers[0], [question.query for question in parts]
-    everything = _merged(parts, answers, projections)
-    found, again = _without_duplicates(everything, parts[0], projections)
-    reasons = dict.fromkeys(one.reason for one in answers if one.reason)
-    best = max((one.score for one in found), default=0.0)
-    share_of = best if parts[0].profile.normalisation is not None and best > 0 else None  # O29
-    scores = [one.score if share_of is None else one.score / share_of for one in found]
-    ids = [one.best.id for one in found]
+    first, parts = responses[0], [request.query for request in requests]
+    merged = _merged(requests, responses, projections)
+    found, duplicates = _without_duplicates(merged, requests[0], projections)
+    reasons = dict.fromkeys(response.reason for response in responses if response.reason)
+    best = max((memory.score for memory in found), default=0.0)
+    is_share = requests[0].profile.normalisation is not None and best > 0  # O29
+    share_of = best if is_share else None
+    scores = [memory.score / best if is_share else memory.score for memory in found]
+    ids = [memory.best.id for memory in found]
     memories = ResultMemories(ids, load)
-    explanations = _Explained(found, share_of) if parts[0].is_explained else None
+    explanations = _MergedExplanations(found, share_of) if requests[0].is_explained else None
     results = tuple(
         SearchResult(
             memories,
-            one.best.id,
-            (one.best.relevance_score, one.best.retention_score, score),
+            memory.best.id,
+            (memory.best.relevance_score, memory.best.retention_score, score),
             explanations,
             place,
         )
-        for place, (one, score) in enumerate(zip(found, scores, strict=True))
+        for place, (memory, score) in enumerate(zip(found, scores, strict=True))
     )
-    for result, one in zip(results, found, strict=True):
-        result.found_by_links = one.best.found_by_links
-        result.neighbour_of = one.best.neighbour_of
-        result.via_deep_recall = one.best.via_deep_recall
-        result.parts = one.parts
-        result.raw_score = one.score
+    for result, memory in zip(results, found, strict=True):
+        result.found_by_links = memory.best.found_by_links
+        result.neighbour_of = memory.best.neighbour_of
+        result.via_deep_recall = memory.best.via_deep_recall
+        result.parts = memory.parts
+        result.raw_score = memory.score
     return SearchResponse(
         query=query,
         now=first.now,
@@ -159,116 +161,122 @@ def merged_answer(
         ids=ids,
         scores=scores,
         memories=memories,
-        answer=MadeAnswer(
+        answer=BuiltParts(
             results,
-            _trace(asked, answers, len(everything), len(found), again, started),
-            () if results else _misses(answers),
-            _direct_ids(answers, everything),
+            _trace(parts, responses, len(merged), len(found), duplicates, started),
+            () if results else _misses(responses),
+            _direct_ids(responses, merged),
         ),
         reason="" if results else "; ".join(reasons),
-        confidence=None if first.confidence is None else min(map(_confidence, answers)),
-        parts=tuple(asked),
+        confidence=None if first.confidence is None else min(map(_confidence, responses)),
+        parts=tuple(parts),
     )
 
 
 def _merged(
-    parts: Sequence[SearchRequest], answers: Sequence[SearchResponse], projections: Projections
-) -> list[_Found]:
-    """All that the parts found, each once, best first."""
-    row_of, reader = projections.lifecycle.row_of, parts[0].profile.understanding
+    requests: Sequence[SearchRequest],
+    responses: Sequence[SearchResponse],
+    projections: Projections,
+) -> list[_Merged]:
+    """Return all memories that the parts found, without repetitions, best first."""
+    row_of, reader = projections.lifecycle.row_of, requests[0].profile.understanding
     assert reader is not None
-    told: dict[str, list[tuple[str, SearchResult]]] = {}
-    for question, answer in zip(parts, answers, strict=True):
-        for result in answer:
-            told.setdefault(result.id, []).append((question.query, result))
+    results_by_id: dict[str, list[tuple[str, SearchResult]]] = {}
+    for request, response in zip(requests, responses, strict=True):
+        for result in response:
+            results_by_id.setdefault(result.id, []).append((request.query, result))
     found = [
-        _Found(
+        _Merged(
             row,
-            max((result for _, result in held), key=lambda one: one.raw_score),
-            reader.part_gain ** (len(held) - 1),
-            tuple(part for part, _ in held),
+            max((result for _, result in results), key=lambda result: result.raw_score),
+            reader.part_gain ** (len(results) - 1),
+            tuple(part for part, _ in results),
         )
-        for id, held in told.items()
-        if (row := row_of.get(id)) is not None  # None: forgotten meanwhile
+        for id, results in results_by_id.items()
+        if (row := row_of.get(id)) is not None  # None: forgotten since
     ]
-    return sorted(found, key=lambda one: (-one.score, one.row))
+    return sorted(found, key=lambda memory: (-memory.score, memory.row))
 
 
 def _without_duplicates(
-    found: list[_Found], question: SearchRequest, projections: Projections
-) -> tuple[list[_Found], tuple[Duplicate, ...]]:
-    """The best ``k``, and what is left out for one of another part that it is like. O26."""
-    k, rule = question.k, question.profile.duplicates
+    found: list[_Merged], request: SearchRequest, projections: Projections
+) -> tuple[list[_Merged], tuple[Duplicate, ...]]:
+    """Return the best ``k``, and the duplicates of better results that are left out. O26."""
+    k, rule = request.k, request.profile.duplicates
     if rule is None or not found:
         return found[:k], ()
     vectors = projections.indexes.vectors
     kept, left = _core.first_of_each(
         texts=projections.texts.column,
         vectors=vectors.column if vectors else None,
-        rows=[one.row for one in found],
+        rows=[memory.row for memory in found],
         most=k,
         characters=rule.characters,
         cosine=rule.cosine,
     )
-    again = tuple(Duplicate(found[one].best.id, found[better].best.id) for one, better in left)
-    return [found[place] for place in kept], again
+    duplicates = tuple(
+        Duplicate(found[place].best.id, found[better].best.id) for place, better in left
+    )
+    return [found[place] for place in kept], duplicates
 
 
 def _trace(
-    asked: Sequence[str],
-    answers: Sequence[SearchResponse],
-    found: int,
-    returned: int,
-    again: tuple[Duplicate, ...],
+    parts: Sequence[str],
+    responses: Sequence[SearchResponse],
+    found_count: int,
+    returned_count: int,
+    duplicates: tuple[Duplicate, ...],
     started: float,
 ) -> SearchTrace:
-    """The stages of every part, and the merge behind them."""
+    """Return the stages of all parts, followed by the merge."""
     stages: list[StageTrace] = []
     notes: list[str] = []
-    for number, (part, answer) in enumerate(zip(asked, answers, strict=True), start=1):
-        for stage in answer.trace.stages:
+    traces = [response.trace for response in responses]
+    for number, (part, trace) in enumerate(zip(parts, traces, strict=True), start=1):
+        for stage in trace.stages:
             note = f"part {number}: {stage.note}" if stage.note else f"part {number}"
             stages.append(replace(stage, note=note))
         notes.append(f"part {number}: {part}")
-        notes += [f"part {number}: {note}" for note in answer.trace.notes]
+        notes += [f"part {number}: {note}" for note in trace.notes]
     merge_ms = (perf_counter() - started) * 1e3
-    stages.append(StageTrace("compound", found, returned, merge_ms, note=f"{len(asked)} parts"))
+    note = f"{len(parts)} parts"
+    stages.append(StageTrace("compound", found_count, returned_count, merge_ms, note=note))
     return SearchTrace(
         tuple(stages),
-        sum(answer.trace.total_ms for answer in answers) + merge_ms,
+        sum(trace.total_ms for trace in traces) + merge_ms,
         tuple(notes),
-        tuple(one for answer in answers for one in answer.trace.duplicates) + again,
+        tuple(pair for trace in traces for pair in trace.duplicates) + duplicates,
     )
 
 
 def _direct_ids(
-    answers: Sequence[SearchResponse], everything: Sequence[_Found]
+    responses: Sequence[SearchResponse], merged: Sequence[_Merged]
 ) -> tuple[str, ...] | None:
-    """What the channels of any part found before links were followed; None where none were."""
-    if all(answer.direct_ids is None for answer in answers):
+    """Return the ids that channels found in any part; None if no links were followed."""
+    if all(response.direct_ids is None for response in responses):
         return None
     direct = dict.fromkeys(
         id
-        for answer in answers
-        for id in (answer.ids if answer.direct_ids is None else answer.direct_ids)
+        for response in responses
+        for id in (response.ids if response.direct_ids is None else response.direct_ids)
     )
-    place = {one.best.id: number for number, one in enumerate(everything)}
-    return tuple(sorted(direct, key=lambda id: place.get(id, len(place))))
+    place_of = {memory.best.id: place for place, memory in enumerate(merged)}
+    return tuple(sorted(direct, key=lambda id: place_of.get(id, len(place_of))))
 
 
-def _misses(answers: Sequence[SearchResponse]) -> tuple[SearchResult, ...]:
-    """The nearest of all parts, each once, as many as one part tells of."""
+def _misses(responses: Sequence[SearchResponse]) -> tuple[SearchResult, ...]:
+    """Return the nearest misses of all parts, at most as many as the part with most of them."""
     nearest: dict[str, SearchResult] = {}
-    told = [one for answer in answers for one in answer.nearest_misses]
-    for one in sorted(told, key=lambda one: -one.combined_score):
-        nearest.setdefault(one.id, one)
-    return tuple(nearest.values())[: max(len(answer.nearest_misses) for answer in answers)]
+    misses = [miss for response in responses for miss in response.nearest_misses]
+    for miss in sorted(misses, key=lambda miss: -miss.combined_score):
+        nearest.setdefault(miss.id, miss)
+    return tuple(nearest.values())[: max(len(response.nearest_misses) for response in responses)]
 
 
-class _Explained(Sequence["Explanation | None"]):
-    """The explanations of the merged results, each made when it is touched."""
+class _MergedExplanations(Sequence["Explanation | None"]):
+    """Explanations of merged results, each made on access."""
 
-    def __init__(self, found: Sequence[_Found], share_of: float | None) -> None:
+    def __init__(self, found: Sequence[_Merged], share_of: float | None) -> None:
         self._found = found
         self._share_of = share_of
 
@@ -281,21 +289,21 @@ class _Explained(Sequence["Explanation | None"]):
     def __getitem__(self, index: slice) -> list[Explanation | None]: ...
     def __getitem__(self, index: int | slice) -> Explanation | list[Explanation | None] | None:
         if isinstance(index, slice):
-            return [_explanation(one, self._share_of) for one in self._found[index]]
+            return [_explanation(memory, self._share_of) for memory in self._found[index]]
         return _explanation(self._found[index], self._share_of)
 
 
-def _explanation(one: _Found, share_of: float | None) -> Explanation | None:
-    from oneiros.explain.explanation import FactorValue  # noqa: PLC0415 - for those who ask why
+def _explanation(memory: _Merged, share_of: float | None) -> Explanation | None:
+    from oneiros.explain.explanation import FactorValue  # noqa: PLC0415 - only for explanations
 
-    told = one.best.explanation
-    if told is None:
+    explanation = memory.best.explanation
+    if explanation is None:
         return None
-    told = replace(told, score=one.best.raw_score, divided_by=None)
-    if len(one.parts) > 1:
-        told = told.with_factor(FactorValue("parts", one.gain))
-    return told if share_of is None else told.as_share_of(share_of)
+    explanation = replace(explanation, score=memory.best.raw_score, divided_by=None)
+    if len(memory.parts) > 1:
+        explanation = explanation.with_factor(FactorValue("parts", memory.gain))
+    return explanation if share_of is None else explanation.as_share_of(share_of)
 
 
-def _confidence(answer: SearchResponse) -> float:
-    return 0.0 if answer.confidence is None else answer.confidence
+def _confidence(response: SearchResponse) -> float:
+    return 0.0 if response.confidence is None else response.confidence

@@ -1,0 +1,60 @@
+"""One new memory stored by one call of the core, which nothing cuts off in the middle."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import Any, Final
+
+from oneiros import _core
+from oneiros.store.checksums import check_of
+from oneiros.store.reading import LAST_REVISION
+from oneiros.store.rows import (
+    DEFAULT_CELLS,
+    INSERT,
+    INSERT_LIFECYCLE,
+    INSERTED,
+    INSERTED_LIFECYCLE,
+    Cells,
+)
+
+__all__ = ["INSERTED_CELLS", "NEXT_SEQUENCE", "SINGLE_INSERT", "rows_of"]
+
+NEXT_SEQUENCE: Final = """
+SELECT 1 + max(
+  coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'memory'), 0),
+  coalesce((SELECT max(sequence) FROM memory), 0),
+  coalesce((SELECT max(sequence) FROM lifecycle), 0))"""
+"""Gives a number that no memory has had, erased ones among them."""
+
+# Where a memory names a successor, which the store may hold, all are read again.
+INSERTED_CELLS: Final = {**DEFAULT_CELLS, "state_revision": 0, "is_superseded": 0}
+"""The cells of a new memory of which nothing was given, by field of ``rows.StoredMemory``."""
+
+SINGLE_INSERT: Final = _core.MemoryInsert(
+    memory=INSERT,
+    lifecycle=INSERT_LIFECYCLE,
+    memory_checksum=check_of("memory"),
+    lifecycle_checksum=check_of("lifecycle"),
+    last_revision=LAST_REVISION,
+    next_sequence=NEXT_SEQUENCE,
+    obstacles=[  # whatever makes other rows change, too
+        ("SELECT 1 FROM memory WHERE text_digest = ?1 LIMIT 1", INSERTED.index("text_digest")),
+        (
+            "SELECT 1 FROM memory INDEXED BY successor WHERE superseded_by = ?1 LIMIT 1",
+            INSERTED.index("id"),
+        ),
+    ],
+)
+_own_cells: Final = itemgetter(*INSERTED[:-1])
+_state_cells: Final = itemgetter(*INSERTED_LIFECYCLE[:-1])
+_UNNUMBERED: Final = {**INSERTED_CELLS, "sequence": None, "revision": None}
+
+
+def rows_of(cells: Cells) -> tuple[list[Any], list[Any]]:
+    """Return the rows of a memory in both tables, without numbers and checksums.
+
+    Args:
+        cells: see :func:`oneiros.store.rows.cells_of`; ``embedding``: the encoded vector.
+    """
+    held = _UNNUMBERED | cells
+    return list(_own_cells(held)), list(_state_cells(held))
