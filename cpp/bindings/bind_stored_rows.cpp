@@ -356,7 +356,7 @@ SharedInsert memory_insert(std::string memory, std::string lifecycle,
   return made;
 }
 
-// Holds an RLock of Python's, unless another thread or this one holds it already.
+// Holds a Python RLock, unless this or another thread holds it already.
 class TakenLock {
  public:
   explicit TakenLock(const py::object& lock)
@@ -378,7 +378,7 @@ class TakenLock {
   bool is_taken_;
 };
 
-// Stores memories on a connection of apsw's, which closes this before itself.
+// Stores memories on a connection of apsw, which closes this object first.
 class BoundMemoryWriter {
  public:
   // Throws RuntimeError unless apsw's SQLite has loaded this library.
@@ -386,9 +386,9 @@ class BoundMemoryWriter {
       : insert_(insert),
         writer_(std::make_unique<MemoryWriter>(connection_at(connection), insert)) {}
 
-  // Whether the memory was stored. From the taking of the lock on until it is let go of, no line of
-  // Python runs on this thread, and so no signal handler: whoever is interrupted finds the lock
-  // free and what was committed in `into`.
+  // Returns true if the memory was stored. While the lock is held, this thread runs no Python code
+  // and thus no signal handler: an interrupted caller finds the lock free and the committed record
+  // in `into`.
   bool insert(const py::list& memory, const py::list& lifecycle, std::int64_t last_revision,
               py::dict record, py::list into, const py::object& lock) {
     const py::tuple own = own_copy(memory);
@@ -404,7 +404,7 @@ class BoundMemoryWriter {
       const ReleasedGil released;
       stored = writer_->insert(own_cells, state_cells, last_revision);
     }
-    std::optional<py::error_already_set> raised;  // by a file system or a handler of Python's
+    std::optional<py::error_already_set> raised;  // by a Python file system or handler
     if (PyErr_Occurred() != nullptr) {
       raised.emplace();
     }
@@ -419,7 +419,7 @@ class BoundMemoryWriter {
       record["state_checksum"] = number(stored->lifecycle_checksum);
       into.append(record);
     }
-    if (raised && !stored) {  // what failed after a commit was a checkpoint
+    if (raised && !stored) {  // a failure after the commit was that of a checkpoint
       throw py::error_already_set(*raised);
     }
     return stored.has_value();

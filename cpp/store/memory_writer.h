@@ -54,12 +54,12 @@ class MemoryWriter {
   // REQUIRES: loaded_sqlite(); the connection stays open until this object is destroyed.
   MemoryWriter(sqlite3* connection, std::shared_ptr<const MemoryInsert> insert);
 
-  // Stores a memory, durably. The first two cells of `memory` and the first of `lifecycle` are
-  // overwritten. `last_revision` is of the last commit that the caller knows: what follows it may
-  // only be commits of this object.
+  // Stores a memory, durably. Overwrites the first two cells of `memory` and the first of
+  // `lifecycle`. `last_revision` is that of the last commit the caller knows; later commits may only
+  // be those of this object.
   //
-  // None where nothing was stored and no transaction is open: there are other commits, or an
-  // obstacle, a transaction was open already, SQLite refused a statement, or there is a failure.
+  // No value if nothing was stored and no transaction is open: because of commits by others, an
+  // obstacle, a transaction that was open already, a statement that SQLite rejected, or a failure.
   [[nodiscard]] std::optional<StoredAs> insert(std::span<Cell> memory, std::span<Cell> lifecycle,
                                                std::int64_t last_revision);
 
