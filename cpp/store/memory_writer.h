@@ -55,8 +55,8 @@ class MemoryWriter {
   MemoryWriter(sqlite3* connection, std::shared_ptr<const MemoryInsert> insert);
 
   // Stores a memory, durably. Overwrites the first two cells of `memory` and the first of
-  // `lifecycle`. `last_revision` is that of the last commit the caller knows; later commits may only
-  // be those of this object.
+  // `lifecycle`. `last_revision` is that of the last commit the caller knows; later commits may
+  // only be those of this object.
   //
   // No value if nothing was stored and no transaction is open: because of commits by others, an
   // obstacle, a transaction that was open already, a statement that SQLite rejected, or a failure.
