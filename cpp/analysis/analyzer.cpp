@@ -1,3 +1,9 @@
+// The analyzer's two-phase use of the vocabulary.
+//
+// Texts are broken into tokens and looked up under a shared lock. Only if a text has unknown
+// surfaces are their stems computed, without a lock, and then added under an exclusive one. In
+// steady state, when nearly all words are known, analysing threads do not contend. The prefix index
+// is built when it is first needed and extended by the surfaces learnt since.
 #include "analysis/analyzer.h"
 
 #include <algorithm>
@@ -36,14 +42,14 @@ struct Analyzer::State {
     }
   }
 
-  // Terms of the tokens, kUnknown for surfaces not met before.
+  // The terms of the tokens, kUnknown for new surfaces.
   void look_up(BrokenText& text) const {
     const std::shared_lock lock(mutex);
     vocabulary.of_surfaces([&text](std::size_t i) { return text.list().surface(i); }, text.terms());
   }
 
-  // Makes the unknown surfaces known. Stems are asked for without the lock; should another thread
-  // learn a surface meanwhile, its answer stays.
+  // Adds the unknown surfaces to the vocabulary. Stems are requested without the lock; if another
+  // thread learns a surface meanwhile, its assignment is kept.
   void learn(BrokenText& text) {
     const NewSurfaces fresh(text.list(), text.terms());
     const std::vector<std::string> spellings = fresh.spellings(options);
@@ -57,8 +63,8 @@ struct Analyzer::State {
     fresh.fill_in(numbers, text.terms());
   }
 
-  // The same without learning: what no term is spelt like stays unknown. Returns those terms, each
-  // once.
+  // The same without learning: surfaces whose term is unknown stay unknown. Returns those terms,
+  // distinct.
   std::vector<std::string> find_by_stem(BrokenText& text) const {
     const NewSurfaces fresh(text.list(), text.terms());
     std::vector<std::string> spellings = fresh.spellings(options);
@@ -78,19 +84,19 @@ struct Analyzer::State {
     return {unknown.begin(), unknown.end()};
   }
 
-  // Terms of a query's tokens. Returns the unknown ones.
+  // The terms of a query's tokens. Returns the unknown ones.
   std::vector<std::string> find(BrokenText& text) const {
     look_up(text);
     return has_unknown(text.terms()) ? find_by_stem(text) : std::vector<std::string>{};
   }
 
-  // Is every surface of the vocabulary in `surfaces`? REQUIRES: surfaces_mutex is held.
+  // True if every surface of the vocabulary is in `surfaces`. REQUIRES: surfaces_mutex is held.
   bool has_all_surfaces() const {
     const std::shared_lock lock(mutex);
     return surfaces.size() == vocabulary.surface_count();
   }
 
-  // REQUIRES: surfaces_mutex is held alone.
+  // REQUIRES: surfaces_mutex is held exclusively.
   void add_surfaces() const {
     std::vector<SurfaceIndex::Entry> entries;
     {
@@ -114,9 +120,10 @@ struct Analyzer::State {
   const AnalyzerOptions options;
   mutable ForkSafeSharedMutex mutex;  // guards vocabulary
   Vocabulary vocabulary;
-  mutable std::shared_mutex surfaces_mutex;         // guards what is below; taken before `mutex`
-  mutable SurfaceIndex surfaces;                    // of the vocabulary, folded in full
-  mutable std::deque<std::string> folded_surfaces;  // what the vocabulary spells otherwise
+  mutable std::shared_mutex surfaces_mutex;  // guards the members below; locked before `mutex`
+  mutable SurfaceIndex surfaces;             // of the vocabulary, folded in full
+  mutable std::deque<std::string>
+      folded_surfaces;  // foldings that differ from the vocabulary's spelling
 };
 
 Analyzer::Analyzer(AnalyzerOptions options) : state_(std::make_unique<State>(std::move(options))) {}

@@ -1,4 +1,5 @@
-// Text in, term numbers out: word breaks, lower case, identifiers, stop words, stems, folding.
+// The analyzer: text to term numbers, by word breaks, lower case, identifiers, stop words, stems
+// and folding.
 #pragma once
 
 #include <cstddef>
@@ -18,93 +19,102 @@ class SnapshotReader;
 class SnapshotWriter;
 
 using TermId = std::uint32_t;
-inline constexpr TermId kUnknownTerm = 0xFFFFFFFF;  // of a word that no indexed text holds
+inline constexpr TermId kUnknownTerm = 0xFFFFFFFF;  // a word that no indexed text contains
 
-// Stems of surface forms, in their order. Called without any lock held, from any thread.
+// Stems of surface forms, in the same order. Called without any lock held, from any thread.
 using Stem = std::function<std::vector<std::string>(const std::vector<std::string>&)>;
 
+// The settings of an analyzer. Indexing and querying must use equal settings.
 struct AnalyzerOptions {
-  // Words to leave out, in any spelling that folds to theirs. What is not one word leaves out
-  // nothing.
+  // Words to omit, in any spelling that folds to theirs. Entries that are not a single word have no
+  // effect.
   std::vector<std::string> stop_words;
-  bool identifiers = true;  // an identifier is a token whole, and its parts are tokens too
-  // Of surface forms: what stop words and stems are told by. Terms are folded in full whatever it
-  // is, after stemming.
+  bool identifiers = true;  // identifiers become a token as a whole, and one per part
+  // The folding of surface forms, which stop words and stemmers see. Terms are folded in full in
+  // any case, after stemming.
   Folding folding = Folding::kFull;
   Stem stem;  // empty: surface forms are terms
 };
 
-// A word of the text. An identifier and its parts are occurrences of their own.
+// A word of the text. An identifier and its parts are separate occurrences.
 struct Occurrence {
   TermId term;
   std::uint32_t position;  // from 0, in text order; stop words leave gaps
 };
 
+// The result of analyze().
 struct AnalyzedText {
   std::vector<Occurrence> occurrences;  // by position
-  std::size_t cut_token_count = 0;      // tokens longer than kMaxTokenBytes, cut to it
+  std::size_t cut_token_count = 0;      // tokens longer than kMaxTokenBytes, which were cut
 };
 
+// The terms of a query that the vocabulary contains.
 struct AnalyzedQuery {
-  std::vector<TermId> terms;           // in text order, repeats kept
-  std::size_t unknown_term_count = 0;  // distinct ones that no indexed text holds, left out
+  std::vector<TermId> terms;           // in text order, with repetitions
+  std::size_t unknown_term_count = 0;  // distinct unknown terms, omitted
 };
 
+// A word of a query, known or unknown.
 struct WordOccurrence {
   TermId term;  // or kUnknownTerm
   std::uint32_t position;
-  bool is_part;  // of an identifier that is an occurrence too
+  bool is_part;  // of an identifier that is an occurrence itself
 };
 
+// The words of a query with their positions, for phrases.
 struct AnalyzedWords {
-  std::vector<WordOccurrence> occurrences;  // in text order, stop words left out
-  std::vector<std::string> unknown;         // terms that no indexed text holds, once each
+  std::vector<WordOccurrence> occurrences;  // in text order, without stop words
+  std::vector<std::string> unknown;         // terms that no indexed text contains, distinct
 };
 
+// A query text split into complete words and a prefix.
 struct AnalyzedPrefix {
-  AnalyzedWords words;     // whole ones before the prefix
-  std::string prefix;      // folded in full; empty if nothing is to be continued
-  bool is_phrase = false;  // of a script without spaces: there are words alone, side by side
+  AnalyzedWords words;     // complete words before the prefix
+  std::string prefix;      // folded in full; empty if the text ends with a complete word
+  bool is_phrase = false;  // of a script without spaces: only words, adjacent to each other
 };
 
-// Thread-safe. The vocabulary only grows.
+// Thread-safe: any number of threads may analyze and query. The vocabulary only grows. Costs are
+// linear in the text; a surface form is stemmed once.
 class Analyzer {
  public:
   static constexpr std::size_t kMaxTokenBytes = 256;
 
+  // Copies the options.
   explicit Analyzer(AnalyzerOptions options);
   ~Analyzer();
   Analyzer(const Analyzer&) = delete;
   Analyzer& operator=(const Analyzer&) = delete;
 
-  // Terms of a text to be indexed; new ones enter the vocabulary. Any bytes are accepted.
+  // Analyses a text to be indexed; new terms enter the vocabulary. Accepts any bytes. Throws what
+  // `stem` throws, with the vocabulary then possibly grown.
   AnalyzedText analyze(std::string_view utf8);
 
-  // Terms of a query in text order, repeats kept; words that no indexed text holds are left out.
+  // The terms of a query in text order with repetitions; unknown words are omitted.
   std::vector<TermId> analyze_query(std::string_view utf8) const;
-  // The same, and how many were left out.
+  // The same, with the number of omitted words.
   AnalyzedQuery analyze_whole_query(std::string_view utf8) const;
 
-  // The same with places, for phrases; unknown words too.
+  // The same with positions, for phrases; includes unknown words.
   AnalyzedWords analyze_words(std::string_view utf8) const;
 
-  // A text whose last word may go on.
+  // Analyses a text whose last word is a prefix.
   AnalyzedPrefix analyze_prefix(std::string_view utf8) const;
 
-  // Terms of the surfaces that begin with a prefix that analyze_prefix gave, in byte order of the
-  // terms; at most `most`, and one more if there are more. The first call after the vocabulary has
-  // grown sorts what is new.
+  // The terms of surface forms that start with a prefix from analyze_prefix(), in byte order; at
+  // most `most`, plus one if there are more. The first call after the vocabulary has grown sorts
+  // the new entries.
   std::vector<TermId> terms_with_prefix(std::string_view prefix, std::size_t most) const;
 
-  std::size_t vocabulary_size() const;  // terms
+  std::size_t vocabulary_size() const;  // number of terms
   std::string term(TermId id) const;    // REQUIRES: id < vocabulary_size()
-  std::size_t resident_bytes() const;   // an estimate, for reports
+  std::size_t resident_bytes() const;   // an estimate
 
-  // Puts the vocabulary of this moment into a snapshot.
+  // Writes the current vocabulary to a snapshot.
   void write(SnapshotWriter& snapshot) const;
-  // Takes over the vocabulary of an analyzer of the same options. Throws SnapshotDamaged where it
-  // makes no sense, std::invalid_argument if this one has learnt terms already; it is then as it
-  // was.
+  // Loads the vocabulary of an analyzer with equal options. Throws SnapshotDamaged if it is
+  // inconsistent, std::invalid_argument if this analyzer has learnt terms already; it is unchanged
+  // then.
   void read(const SnapshotReader& snapshot);
 
  private:

@@ -1,3 +1,5 @@
+// Reuse of the folding and token buffers: each thread keeps one set, up to a limit of size. A
+// nested use, as by a stemmer that analyses, allocates its own.
 #include "analysis/broken_text.h"
 
 #include "analysis/word_breaks.h"
@@ -5,7 +7,7 @@
 namespace oneiros {
 namespace {
 
-constexpr std::size_t kKeptBytes = std::size_t{1} << 20U;  // a thread holds on to no more
+constexpr std::size_t kKeptBytes = std::size_t{1} << 20U;  // kept by a thread at most
 
 }  // namespace
 

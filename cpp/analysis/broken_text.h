@@ -1,4 +1,4 @@
-// A text taken apart into tokens, in memory that the thread uses again.
+// A text broken into tokens, in memory that the thread reuses.
 #pragma once
 
 #include <memory>
@@ -11,19 +11,22 @@
 
 namespace oneiros {
 
-// Lives on the stack of the thread that made it. Several may live at once (stemming may analyze).
+// To be used on the stack of the thread that created it. Several may exist at once, since stemming
+// may analyze.
 class BrokenText {
  public:
+  // Folds the text and breaks it into tokens.
   BrokenText(std::string_view utf8, const AnalyzerOptions& options);
   ~BrokenText();
   BrokenText(const BrokenText&) = delete;
   BrokenText& operator=(const BrokenText&) = delete;
 
   const TokenList& list() const { return room_->tokens; }
-  // A term for each token, for the caller to fill.
+  // The term of each token, to be filled by the caller.
   std::vector<TermId>& terms() { return room_->terms; }
 
  private:
+  // The reusable memory.
   struct Room {
     FoldedText text;
     TokenList tokens{text};

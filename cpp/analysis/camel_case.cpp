@@ -1,3 +1,4 @@
+// Case rules for words inside words. All functions look at a bounded neighbourhood of a position.
 #include "analysis/camel_case.h"
 
 namespace oneiros {
@@ -13,14 +14,14 @@ bool is_digit(const FoldedText& text, std::size_t i) {
   return text.kind(i) == CharacterClass::kDigit;
 }
 
-// Do small letters follow the capital at `i`, other than the s of a plural?
+// True if small letters follow the capital at `i`, other than a plural s.
 bool is_initial(const FoldedText& text, std::size_t i, std::size_t end) {
   const std::size_t after = text.next(i);
   const bool is_plural = after + 1 == end && text.byte(after) == 's';
   return after < end && is_small(text, after) && !is_plural;
 }
 
-// Is there a capital at `i` that begins a part? REQUIRES: i is not the word's first byte.
+// True if a capital at `i` starts a part. REQUIRES: i is not the word's first byte.
 bool begins_part(const FoldedText& text, std::size_t i, std::size_t end) {
   if (!text.was_upper(i)) {
     return false;

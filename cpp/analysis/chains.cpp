@@ -1,3 +1,5 @@
+// Chains of words. A chain is scanned once, left to right; its traits are collected as one bit per
+// character class, so that the decision between identifier and plain words needs no second scan.
 #include "analysis/chains.h"
 
 #include "analysis/tokens.h"
@@ -7,7 +9,7 @@ namespace {
 
 using Kind = CharacterClass;
 
-// Bytes of the joiner at `i` if it joins a word to the next, else 0.
+// The length of the joiner at `i` if it joins two words, otherwise 0.
 std::size_t joiner_length(const FoldedText& text, std::size_t i) {
   switch (text.kind(i)) {
     case Kind::kDot:
@@ -81,7 +83,7 @@ Range url_after(const FoldedText& text, std::size_t scheme_end) {
   while (is_url_kind(text.kind(url.end))) {
     ++url.end;
   }
-  while (!is_word_kind(text.kind(url.end - 1))) {  // what may end the sentence
+  while (!is_word_kind(text.kind(url.end - 1))) {  // characters that may end the sentence
     --url.end;
   }
   return url;

@@ -1,4 +1,5 @@
-// Words joined by dots, slashes and the like: how far they go, and whether they name something.
+// Words joined by dots, slashes and similar characters: their extent, and whether they are
+// identifiers.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 
 namespace oneiros {
 
-// Bytes of a FoldedText.
+// A range of bytes of a FoldedText.
 struct Range {
   std::size_t begin;
   std::size_t end;
@@ -16,7 +17,7 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-// What stands in a range.
+// The kinds of characters in a range.
 class Traits {
  public:
   Traits(const FoldedText& text, Range range);
@@ -24,29 +25,29 @@ class Traits {
   bool has(CharacterClass kind) const { return (kinds_ >> static_cast<unsigned>(kind) & 1U) != 0; }
   bool has_word() const { return has(CharacterClass::kLetter) || has(CharacterClass::kDigit); }
 
-  // A dot, a connector, a colon, an @ or a backslash make it one, and so do two slashes, one slash
-  // if it is rooted (stands behind a slash or an @), or a digit beside any joiner.
+  // True if the chain is an identifier: it has a dot, connector, colon, @ or backslash, or two
+  // slashes, or one slash if it is rooted (preceded by a slash or @), or a digit next to a joiner.
   bool is_identifier(bool is_rooted) const;
 
  private:
-  std::uint32_t kinds_ = 0;  // a bit for each class
+  std::uint32_t kinds_ = 0;  // one bit per class
   std::size_t slash_count_ = 0;
   bool has_backslash_ = false;
 };
 
-// First byte after the word at `begin`: letters, digits, connectors, marks, and apostrophes between
+// The end of the word at `begin`: letters, digits, connectors, marks, and apostrophes between
 // letters.
 std::size_t word_end(const FoldedText& text, std::size_t begin);
 
-// End of the chain whose first word ends at `first_end`: words with one of . - / \ @ :: between, or
+// The end of the chain whose first word ends at `first_end`: words joined by . - / \ @ or ::, or by
 // a colon before a digit (a port, a line, a time of day).
 std::size_t chain_end(const FoldedText& text, std::size_t first_end);
 
-// What follows the scheme, that ends at `scheme_end`, and "://" of a URL; it starts and ends with a
-// word. Empty if there is none.
+// The part of a URL after the scheme, which ends at `scheme_end`, and "://". It starts and ends
+// with a word. Empty if there is none.
 Range url_after(const FoldedText& text, std::size_t scheme_end);
 
-// Letters with dots between, "u.s.a"? REQUIRES: a chain.
+// True for letters separated by dots, as in "u.s.a". REQUIRES: a chain.
 bool is_abbreviation(const FoldedText& text, Range chain);
 
 }  // namespace oneiros

@@ -1,4 +1,4 @@
-// What the analyzer knows of a character: its class, and what folding or lowering makes of it.
+// Character data for the analyzer: the class of a character, and its folded and lower-case forms.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@ namespace oneiros {
 
 enum class CharacterClass : std::uint8_t {
   kSeparator,  // between words
-  kIgnored,    // of no weight: format characters, accents, variation selectors
+  kIgnored,    // skipped: format characters, accents, variation selectors
   kLetter,
   kDigit,
-  kMark,       // part of the letter before it (a vowel sign)
+  kMark,       // part of the preceding letter (a vowel sign)
   kConnector,  // _ and its like
-  kUnspaced,   // letter of a script that does not part its words, or of Hangul
+  kUnspaced,   // letter of a script without spaces, or of Hangul
   kEmoji,
   kRegional,  // half of a flag
   kApostrophe,
@@ -28,35 +28,36 @@ enum class CharacterClass : std::uint8_t {
   kUrl,  // inside URLs only: ? = & and so on
 };
 
+// The data of one character.
 struct CharacterRecord {
   CharacterClass kind;  // of the folded character
   bool is_upper;        // of the unfolded one
-  std::uint8_t length;  // characters of the folding: 0, 1 or more
+  std::uint8_t length;  // number of characters it folds to: 0, 1 or more
   std::int32_t
       folding;  // length 1: to be added to the code point; more: where the expansion starts
 };
 
-// A base and a mark, and the character they make together.
+// A base character and a mark with their composition.
 struct Composition {
   char32_t base;
   char32_t mark;
   char32_t composed;
 };
 
-// From a code point to its record.
+// A two-stage table from code points to records.
 struct CharacterStages {
   const std::uint16_t* block_numbers;
   const std::uint16_t* record_numbers;
 };
 
-// Written at build time by generate_character_tables.py.
+// Generated at build time by generate_character_tables.py.
 struct CharacterTables {
-  CharacterStages folded;   // accents go
-  CharacterStages lowered;  // accents stay, or are composed with the letter before
+  CharacterStages folded;   // without accents
+  CharacterStages lowered;  // accents stay, or are composed with the preceding letter
   const CharacterRecord* records;
-  const char32_t* expansions;  // what becomes of a character, end to end
+  const char32_t* expansions;  // expansions of all characters, concatenated
   std::span<const Composition> voiced_kana;
-  std::span<const Composition> accented;  // in order of base and mark; for lowered texts
+  std::span<const Composition> accented;  // ordered by base and mark; for lowered texts
   const char* unicode_version;
 };
 

@@ -1,3 +1,11 @@
+// Folding: case folding and compatibility decomposition by generated tables, in one pass.
+//
+// Runs of ASCII, most of most texts, go through a table of 128 entries. Other characters are
+// decoded, mapped by a two-stage table (character_class.h) and composed with the preceding
+// character where that is required: Hangul syllables, voiced kana, and accents if they stay.
+// Composed and decomposed spellings thus give the same bytes. The output has a parallel array of
+// classes, so that later stages never decode UTF-8 again. Unicode Standard Annex #15 describes the
+// forms.
 #include "analysis/folded_text.h"
 
 #include <algorithm>
@@ -13,7 +21,7 @@ constexpr char32_t kNonJoiner = 0x200C;  // zero-width
 // Room that one character's folding never exceeds: 18 characters of up to 4 bytes.
 constexpr std::size_t kLargestFolding = 72;
 
-// Conjoining letters of Hangul and their arithmetic (The Unicode Standard, section 3.12).
+// Conjoining Hangul letters and their arithmetic (The Unicode Standard, section 3.12).
 constexpr char32_t kLead = 0x1100;
 constexpr char32_t kVowel = 0x1161;
 constexpr char32_t kTail = 0x11A7;  // no tail
@@ -22,7 +30,7 @@ constexpr char32_t kLeadCount = 19;
 constexpr char32_t kVowelCount = 21;
 constexpr char32_t kTailCount = 28;
 
-// The syllable of the two, 0 if they make none.
+// The syllable of both, or 0 if there is none.
 char32_t hangul(char32_t before, char32_t code_point) {
   if (before - kLead < kLeadCount && code_point - kVowel < kVowelCount) {
     return kSyllable + ((before - kLead) * kVowelCount + (code_point - kVowel)) * kTailCount;
@@ -43,7 +51,7 @@ char32_t voiced(char32_t before, char32_t mark) {
   return 0;
 }
 
-// The letter that a mark makes of the one before it, 0 if none.
+// The composition of a letter and a mark, or 0.
 char32_t accented(char32_t before, char32_t mark) {
   const std::span<const Composition> pairs = character_tables.accented;
   const auto found = std::lower_bound(pairs.begin(), pairs.end(), std::pair(before, mark),
@@ -115,8 +123,8 @@ void FoldedText::assign_all(std::string_view utf8) {
   std::fill_n(classes_.data() + size_, kPadding, flags(CharacterClass::kSeparator, false));
 }
 
-// Room for the rest of the text is there: what foldings took more was added by assign_character.
-// ASCII folds alike whether accents stay or not.
+// There is room for the rest of the text: assign_character has added what expansions need. ASCII
+// folds equally with and without accents.
 template <bool is_turkish>
 std::size_t FoldedText::assign_ascii_run(std::string_view utf8, std::size_t at) {
   const Ascii* foldings = ascii_foldings();
@@ -176,7 +184,7 @@ void FoldedText::append(char32_t code_point, CharacterClass kind, bool is_upper)
   size_ += length;
 }
 
-// Puts the character into the one before it, where the two make one. All of them take three bytes.
+// Composes the character with the previous one if possible. All results take three bytes.
 bool FoldedText::compose(char32_t code_point) {
   if (size_ < 3 || kind(size_ - 1) != CharacterClass::kUnspaced) {
     return false;
@@ -191,8 +199,8 @@ bool FoldedText::compose(char32_t code_point) {
   return true;
 }
 
-// Between Arabic letters a zero-width non-joiner parts a stem from its affixes: Persian stems are
-// told by it.
+// A zero-width non-joiner between Arabic letters separates a stem from its affixes; Persian
+// stemmers need it.
 bool FoldedText::is_stem_border(std::string_view utf8, std::size_t at, const Decoded& read) const {
   const std::size_t after = at + read.length;
   return has_accents_ && read.code_point == kNonJoiner && size_ > 0 && after < utf8.size() &&
@@ -209,7 +217,7 @@ std::size_t FoldedText::start_of_last() const {
   return begin;
 }
 
-// The same where accents stay: of any lengths.
+// The same where accents stay: results of any length.
 bool FoldedText::compose_accent(char32_t mark) {
   if (!has_accents_ || size_ == 0) {
     return false;

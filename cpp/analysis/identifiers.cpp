@@ -1,3 +1,5 @@
+// Tokens of identifiers: the whole first, then its parts at the same and the following positions,
+// so that phrases match across an identifier as well as inside it.
 #include "analysis/identifiers.h"
 
 #include <string>
@@ -14,12 +16,12 @@ bool is_word_byte(const FoldedText& text, std::size_t i) {
   return is_word_kind(text.kind(i)) || text.kind(i) == Kind::kApostrophe;
 }
 
-// Part of a file name, a host, a version: of what stands between slashes, colons and @.
+// Part of a file name, host or version: the text between slashes, colons and @.
 bool is_segment_byte(const FoldedText& text, std::size_t i) {
   return is_word_byte(text, i) || text.kind(i) == Kind::kDot || text.kind(i) == Kind::kHyphen;
 }
 
-// The next run of bytes that `is_inside` holds for, from `i` on; {end, end} if there is none.
+// The next run of bytes that satisfy `is_inside`, from `i` on; {end, end} if there is none.
 template <typename IsInside>
 Range next_run(const FoldedText& text, std::size_t i, std::size_t end, IsInside is_inside) {
   Range run{i, i};
@@ -33,7 +35,7 @@ Range next_run(const FoldedText& text, std::size_t i, std::size_t end, IsInside 
   return run;
 }
 
-// A word without connectors: as it is, or whole and in parts where the case changes.
+// A word without connectors: unchanged, or whole and in parts where the case changes.
 void add_part(const FoldedText& text, Range part, bool has_apostrophe, TokenList& tokens) {
   if (has_apostrophe) {
     tokens.add_apostrophe_word(part.begin, part.end);
@@ -74,6 +76,7 @@ void add_connected(const FoldedText& text, Range word, bool is_added, TokenList&
   }
 }
 
+// Adds a segment between slashes, colons or @: whole if it is an identifier, then its words.
 void add_segment(const FoldedText& text, Range segment, bool is_added, TokenList& tokens) {
   Range word = next_run(text, segment.begin, segment.end, is_word_byte);
   const bool is_single = word == segment;
@@ -86,6 +89,7 @@ void add_segment(const FoldedText& text, Range segment, bool is_added, TokenList
   }
 }
 
+// Adds a chain of words, as an identifier or as plain words.
 void add_chain(const FoldedText& text, Range chain, bool is_rooted, TokenList& tokens) {
   const bool is_whole = Traits(text, chain).is_identifier(is_rooted);
   if (is_whole) {
@@ -98,6 +102,7 @@ void add_chain(const FoldedText& text, Range chain, bool is_rooted, TokenList& t
   }
 }
 
+// Adds "u.s.a." as "usa", and "u.s." with its dot.
 void add_abbreviation(FoldedText& text, Range chain, TokenList& tokens) {
   if (text.next(text.next(text.next(chain.begin))) == chain.end) {
     tokens.add_literal(chain.begin, chain.end);
@@ -108,7 +113,7 @@ void add_abbreviation(FoldedText& text, Range chain, TokenList& tokens) {
   tokens.add_spelling(letters);
 }
 
-// End of "c++" or "c#"; the word's own end if no such sign follows it.
+// The end of "c++" or "c#"; the word's own end if no such sign follows.
 std::size_t signed_end(const FoldedText& text, Range word) {
   const std::size_t end = word.end;
   if (text.kind(end) == Kind::kPlus && text.kind(end + 1) == Kind::kPlus &&
@@ -119,6 +124,7 @@ std::size_t signed_end(const FoldedText& text, Range word) {
   return is_sharp && !starts_word(text.kind(end + 1)) ? end + 1 : end;
 }
 
+// Adds a word that is not part of a chain, with signs such as those of "c++" and "c#".
 std::size_t add_lone_word(const FoldedText& text, Range word, TokenList& tokens) {
   const std::size_t end = signed_end(text, word);
   if (end > word.end) {

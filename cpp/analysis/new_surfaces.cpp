@@ -1,3 +1,5 @@
+// Collection of unknown surfaces. A text's repeated new words are stemmed once; all stems are
+// requested in one call, since a call into Python costs more than a stem.
 #include "analysis/new_surfaces.h"
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// The surfaces of one text that have no term yet.
+// The surface forms of one text that have no term yet.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace oneiros {
 
-// Each surface once, in order of appearance. `list` must outlive it.
+// Distinct, in order of appearance. Refers to `list`, which must outlive it.
 class NewSurfaces {
  public:
-  // Takes the tokens whose term is Vocabulary::kUnknown.
+  // Collects the tokens whose term is Vocabulary::kUnknown.
   NewSurfaces(const TokenList& list, std::span<const TermId> terms);
 
   bool empty() const { return gaps_.empty(); }
@@ -26,13 +26,13 @@ class NewSurfaces {
     return surfaces_.at(static_cast<std::uint32_t>(i));
   }
 
-  // The term each stands for, folded in full: itself if it is literal or there is no Stem or it
-  // makes nothing of it, else its stem; all are asked for in one call. Throws std::invalid_argument
-  // if Stem returns more stems or fewer.
+  // The term of each surface, folded in full: the surface itself if it is literal, if there is no
+  // stemmer or if the stem is empty; otherwise its stem. All stems are requested in one call.
+  // Throws std::invalid_argument if the stemmer returns a different number of stems.
   std::vector<std::string> spellings(const AnalyzerOptions& options) const;
 
-  // Writes numbers[i], the term of surface(i), wherever it was missing. REQUIRES: as many numbers
-  // as surfaces, and the terms given at first.
+  // Sets the missing terms: numbers[i] is the term of surface(i). REQUIRES: one number per surface,
+  // and the terms passed to the constructor.
   void fill_in(std::span<const TermId> numbers, std::span<TermId> terms) const;
 
  private:

@@ -1,3 +1,4 @@
+// The boundary between complete words and a prefix, found from the end of the text backwards.
 #include "analysis/prefix.h"
 
 #include "analysis/chains.h"
@@ -15,17 +16,18 @@ bool is_joiner(Kind kind) {
 
 bool is_symbol(Kind kind) { return kind == Kind::kEmoji || kind == Kind::kRegional; }
 
-// Does one token end, and may another begin, between the characters that end and begin at `i`?
+// True if a token may end and another start at the boundary between the characters at `i`.
 bool is_border(const FoldedText& text, std::size_t i) {
   const Kind before = text.kind(i - 1);
   const Kind after = text.kind(i);
   if (after == Kind::kMark || before == Kind::kMark) {
-    return false;  // part of the character before it, whatever that is
+    return false;  // part of the preceding character
   }
   return (before == Kind::kUnspaced) != (after == Kind::kUnspaced) || is_symbol(before) ||
          is_symbol(after);
 }
 
+// The position after the last separator.
 std::size_t behind_separators(const FoldedText& text) {
   std::size_t begin = 0;
   for (std::size_t i = 0; i < text.size(); i = text.next(i)) {
@@ -39,6 +41,7 @@ std::size_t behind_separators(const FoldedText& text) {
   return begin;
 }
 
+// The position after the last joiner from `begin` on.
 std::size_t behind_joiners(const FoldedText& text, std::size_t begin) {
   for (std::size_t i = begin; i < text.size(); i = text.next(i)) {
     if (is_joiner(text.kind(i))) {
@@ -52,6 +55,7 @@ bool starts_token(Kind kind) {
   return starts_word(kind) || kind == Kind::kUnspaced || is_symbol(kind);
 }
 
+// True if the text from `begin` on has two or more characters of an unspaced script.
 bool has_pair(const FoldedText& text, std::size_t begin) {
   std::size_t count = 0;
   for (std::size_t i = begin; i < text.size(); i = text.next(i)) {

@@ -1,4 +1,4 @@
-// Where the prefix begins in a text that is to be continued: "src/rea" may go on as "src/read.py".
+// The position of the prefix in a text to be completed: "src/rea" may become "src/read.py".
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,14 @@
 
 namespace oneiros {
 
+// The split of a text into complete words and a prefix.
 struct PrefixPlace {
-  std::size_t begin;  // the words before it are whole; text.size() if nothing is to be continued
-  bool is_phrase;     // two characters or more of a script without spaces: pairs, all of them whole
+  std::size_t begin;  // words before it are complete; text.size() if there is no prefix
+  bool is_phrase;     // two or more characters of a script without spaces: only complete pairs
 };
 
-// The prefix is the last piece of the text that a token may begin with: behind the last separator;
-// behind the last joiner too, unless with `identifiers` the piece is an identifier as it stands.
+// The prefix is the last part of the text at which a token may start: after the last separator, and
+// also after the last joiner, unless the part is an identifier and `identifiers` is set.
 PrefixPlace prefix_of(const FoldedText& text, bool identifiers);
 
 }  // namespace oneiros

@@ -1,3 +1,10 @@
+// The string table: open addressing with linear probing over slots of eight bytes, at most two
+// thirds full; strings in an arena of blocks that are never moved.
+//
+// A slot holds a tag of hash and length, so that most comparisons fail without touching the arena;
+// the first eight bytes of a string are compared as one word. The hash is after wyhash, with a
+// random seed per process against crafted collisions. A table read from a snapshot uses the mapped
+// slots and arena and continues in new blocks.
 #include "analysis/string_table.h"
 
 #include <algorithm>
@@ -19,11 +26,12 @@ constexpr std::size_t kShortHead = sizeof(std::uint32_t) + 1;  // before the byt
 constexpr unsigned kPayloadBits = 7;
 constexpr std::size_t kMore = std::size_t{1} << kPayloadBits;
 constexpr std::size_t kMostLengthBytes = 10;
-constexpr unsigned kHashBits = 28;  // of a tag; the rest is the length, kHeadBytes + 1 for longer
+constexpr unsigned kHashBits =
+    28;  // per tag; the rest is the length, kHeadBytes + 1 for longer strings
 constexpr std::uint64_t kMixA = 0xA0761D6478BD642F;
 constexpr std::uint64_t kMixB = 0xE7037ED1A0B428DB;
 
-// Unknown outside the process, so that a text cannot be written to make its words collide.
+// Random per process, so that texts cannot be crafted to make words collide.
 std::uint64_t process_seed() {
   static const std::uint64_t seed = [] {
     std::random_device device;
@@ -45,7 +53,7 @@ std::uint64_t load(const char* from) {
   return word;
 }
 
-// Overlapping reads: no copy of a length known only here.
+// Overlapping loads instead of a copy with a variable length.
 std::uint64_t head_of(std::string_view string) {
   const char* p = string.data();
   const std::size_t length = string.size();
@@ -63,7 +71,7 @@ std::uint64_t head_of(std::string_view string) {
          (load<std::uint8_t>(p + length - 1) << (8 * (length - 1)));
 }
 
-// After wyhash: multiply, fold the halves; every byte counts.
+// After wyhash: multiply and fold the halves, so that every byte counts.
 std::uint64_t hash_of(std::string_view string, std::uint64_t head, std::uint64_t seed) {
   std::uint64_t state = mix(head ^ kMixA, seed ^ string.size());
   std::size_t at = kHeadBytes;
@@ -118,7 +126,7 @@ std::uint32_t StringTable::find(const Key& key) const {
       continue;
     }
     const char* const found = entry(slots[at].offset);
-    // Of short strings the tag tells the length, which has one byte.
+    // The tag of a short string contains its length, which then has one byte.
     const bool is_same = is_short ? (load<std::uint64_t>(found + kShortHead) & mask) == key.head
                                   : string_of(found) == key.string;
     if (is_same) {

@@ -1,3 +1,5 @@
+// Sorted runs, merged so that each is less than half as long as the previous one (a logarithmic
+// method): amortised O(log n) per surface, and a prefix query is a binary search per run.
 #include "analysis/surface_index.h"
 
 #include <algorithm>

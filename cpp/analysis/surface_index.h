@@ -1,4 +1,4 @@
-// Surfaces in byte order, for finding those that begin with a prefix.
+// Surface forms in byte order, for prefix queries.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace oneiros {
 
-// Sorted runs, of which the next is always less than half as long: n surfaces added in any portions
-// cost O(n log n) comparisons for each of O(log n) runs, a look-up one binary search a run.
-// Reads may run beside reads; add needs the index for itself.
+// Sorted runs of which each is less than half as long as the previous one. Adding n surfaces in any
+// portions costs O(n log n) comparisons for each of O(log n) runs; a look-up one binary search per
+// run. Concurrent reads are allowed; add() needs exclusive access.
 class SurfaceIndex {
  public:
   struct Entry {
@@ -22,7 +22,7 @@ class SurfaceIndex {
 
   void add(std::vector<Entry> entries);
 
-  // Terms of the surfaces that begin with `prefix`; at most `most`, and one more if there are more.
+  // Terms of the surfaces that start with `prefix`; at most `most`, plus one if there are more.
   std::unordered_set<TermId> terms_with_prefix(std::string_view prefix, std::size_t most) const;
 
   std::size_t size() const { return size_; }

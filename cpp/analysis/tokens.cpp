@@ -1,3 +1,5 @@
+// Token rules that depend on language: elided articles (French, Italian), English clitics,
+// apostrophes, and the limit of length.
 #include "analysis/tokens.h"
 
 #include <algorithm>
@@ -11,15 +13,15 @@ namespace {
 
 constexpr std::size_t kLimit = Analyzer::kMaxTokenBytes;
 
-// French and Italian articles and pronouns that lose a vowel before one: l'avion, dell'arte.
+// French and Italian articles and pronouns that are elided before a vowel: l'avion, dell'arte.
 constexpr std::array<std::string_view, 24> kElided = {
     "l",  "d",   "c",    "j",    "m",    "n",    "s",    "t",  "qu",  "jusqu", "lorsqu", "puisqu",
     "un", "all", "dall", "dell", "nell", "sull", "coll", "gl", "agl", "degl",  "negl",   "quoiqu"};
 constexpr std::size_t kLongestElided = 6;
 constexpr std::size_t kShortestLeft = 3;
 constexpr std::size_t kShortestRight = 2;
-// English forms of be, have, will and would, and the possessive: to the word before them they add
-// nothing, and "it's" must be found by "it". "n't" is none: it says the opposite.
+// English forms of be, have, will and would, and the possessive: they add no content, and "it's"
+// must be found by "it". "n't" is not among them: it negates.
 constexpr std::array<std::string_view, 6> kClitics = {"'s", "'m", "'d", "'re", "'ve", "'ll"};
 
 template <typename List>
@@ -40,7 +42,7 @@ void TokenList::add(std::size_t begin, std::size_t end, std::uint32_t position, 
   tokens_.push_back({begin, static_cast<std::uint32_t>(stop - begin), position, is_literal});
 }
 
-// Where a token that is too long ends: before the character that would pass the limit.
+// The end of a token that is too long: before the character that would exceed the limit.
 std::size_t TokenList::cut(std::size_t begin) {
   ++cut_count_;
   std::size_t end = begin + kLimit;
@@ -68,9 +70,9 @@ void TokenList::add_apostrophe_word(std::size_t begin, std::size_t end) {
   add_word(begin, end);
 }
 
-// Where the word goes on behind its first apostrophe, if what stands before that is an article or a
-// word of its own; else `begin`. Three letters make a word ("Ankara'dan", quotes run into words),
-// not so in Cyrillic, where the apostrophe is a letter's sign.
+// The position after the first apostrophe if an article or a separate word precedes it; otherwise
+// `begin`. Three letters make a word ("Ankara'dan", quotes adjacent to words), except in Cyrillic,
+// where the apostrophe is part of the spelling.
 std::size_t TokenList::after_apostrophe(std::size_t begin, std::size_t end) const {
   const std::string_view word = text_->slice(begin, end);
   const std::size_t left = word.find('\'');
@@ -84,7 +86,7 @@ std::size_t TokenList::after_apostrophe(std::size_t begin, std::size_t end) cons
   return is_elided || is_word ? begin + left + 1 : begin;
 }
 
-// Left out where the limit cuts off all that makes it an identifier: then it is its first part.
+// Omitted if the limit cuts off what makes it an identifier: it then equals its first part.
 void TokenList::add_whole(std::size_t begin, std::size_t end) {
   bool is_word = end - begin > kLimit;
   for (std::size_t i = begin; is_word && i < begin + kLimit; ++i) {

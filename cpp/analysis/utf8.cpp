@@ -1,3 +1,4 @@
+// UTF-8 as defined by RFC 3629: overlong forms, surrogates and values beyond U+10FFFF are rejected.
 #include "analysis/utf8.h"
 
 namespace oneiros {

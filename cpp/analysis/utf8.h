@@ -1,4 +1,4 @@
-// UTF-8 in and out, with an answer for any bytes.
+// UTF-8 decoding and encoding, defined for any bytes.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ inline constexpr char32_t kReplacement = 0xFFFD;
 
 struct Decoded {
   char32_t code_point;
-  std::uint32_t length;  // bytes read: 1 to 4
+  std::uint32_t length;  // bytes consumed: 1 to 4
 };
 
-// The character at `at`. A byte that starts no shortest-form UTF-8 character (a stray continuation,
-// an overlong form, half of a surrogate pair, past U+10FFFF, cut off) is U+FFFD of length 1.
-// REQUIRES: at < text.size().
+// Decodes the character at `at`. A byte that does not start a shortest-form UTF-8 character (a
+// stray continuation, an overlong form, half of a surrogate pair, beyond U+10FFFF, truncated) is
+// U+FFFD of length 1. REQUIRES: at < text.size().
 Decoded decode_utf8(std::string_view text, std::size_t at);
 
 // Writes the character to out[0..3], returns its length. REQUIRES: a scalar value.

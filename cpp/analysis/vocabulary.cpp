@@ -1,3 +1,6 @@
+// Surfaces and terms share one string table, because most strings are both. As long as every
+// surface is its own term, no further memory is used; from the first stem on, an array of meanings
+// is kept.
 #include "analysis/vocabulary.h"
 
 #include <stdexcept>

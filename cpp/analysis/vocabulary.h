@@ -1,4 +1,4 @@
-// Which term a surface form stands for.
+// The vocabulary: the term of each surface form.
 #pragma once
 
 #include <array>
@@ -13,33 +13,33 @@
 
 namespace oneiros {
 
-// Reads may run beside reads; learn needs the vocabulary for itself. Nothing is ever taken out.
+// Concurrent reads are allowed; learn() needs exclusive access. Nothing is ever removed.
 class Vocabulary {
  public:
   static constexpr TermId kUnknown = kUnknownTerm;
   static constexpr TermId kStopWord = 0xFFFFFFFE;
 
-  // Makes a surface a stop word: known, not a term. REQUIRES: the surface is not known yet.
+  // Makes a surface a stop word: known, without a term. REQUIRES: the surface is unknown.
   void add_stop_word(std::string_view surface) {
     const std::uint32_t number = enter(surface);
     meanings_.own()[number - plain_count_].surface = kStopWord;
   }
 
-  // The term of a surface, kStopWord, or kUnknown.
+  // The term of a surface, kStopWord, or kUnknown. One look-up in the string table.
   TermId of_surface(std::string_view surface) const;
   // The number of a term by its own spelling, or kUnknown.
   TermId of_term(std::string_view term) const;
 
-  // terms[i] becomes of_surface(spell(i)). The waits for memory, most of the cost of a lookup,
-  // overlap.
+  // Sets terms[i] to of_surface(spell(i)). Look-ups are interleaved, so that their cache misses,
+  // most of the cost, overlap.
   template <typename Spell>
   void of_surfaces(Spell spell, std::span<TermId> terms) const;
 
-  // Makes `surface` stand for `term`; both enter if new. The first answer for a surface stays.
+  // Assigns `term` to `surface`; both are added if new. An existing assignment is kept.
   TermId learn(std::string_view surface, std::string_view term);
 
-  // Surfaces that stand for a term, in the order they were learnt in. REQUIRES: i <
-  // surface_count(). The view lives as long as the vocabulary.
+  // The surfaces with a term, in the order they were learnt. REQUIRES: i < surface_count(). The
+  // view is valid as long as the vocabulary.
   std::size_t surface_count() const { return plain_count_ + surfaces_.size(); }
   std::string_view surface(std::size_t i) const { return strings_.at(string_of_surface(i)); }
   TermId term_of(std::size_t i) const { return meaning_of(string_of_surface(i)); }
@@ -50,27 +50,31 @@ class Vocabulary {
   }
   std::size_t resident_bytes() const;
 
-  // What write() puts down: taken quickly, while nobody learns, and good whatever comes later, as
-  // long as the vocabulary lives.
+  // The state that write() saves: taken quickly, without a concurrent learn(), and unaffected by
+  // later ones, as long as the vocabulary exists.
   struct Image;
   Image image() const;
   static void write(const Image& image, SnapshotWriter& snapshot);
-  // Throws SnapshotDamaged where numbers lead nowhere.
+  // Throws SnapshotDamaged for numbers out of range.
   static Vocabulary read(const SnapshotReader& snapshot);
 
  private:
   struct Meaning {
-    TermId surface;  // what the string stands for as a surface
-    TermId term;     // its own number as a term
+    TermId surface;  // the term it stands for as a surface
+    TermId term;     // its number as a term
   };
+  // The number of a string, added if new.
   std::uint32_t enter(std::string_view string);
+  // Throws std::length_error if no further number is available.
   void require_number() const;
+  // The term of a string as a surface.
   TermId meaning_of(std::uint32_t number) const {
     if (number < plain_count_ || number == StringTable::kAbsent) {
       return number == StringTable::kAbsent ? kUnknown : number;
     }
     return meanings_[number - plain_count_].surface;
   }
+  // The number of a string as a term.
   TermId own_term_of(std::uint32_t number) const {
     return number < plain_count_ ? number : meanings_[number - plain_count_].term;
   }
@@ -78,13 +82,13 @@ class Vocabulary {
     return i < plain_count_ ? static_cast<std::uint32_t>(i) : surfaces_[i - plain_count_];
   }
 
-  StringTable strings_;  // surfaces and terms in one, since most are both
-  // The first so many strings are surface and term at once, each of its own number: all of them,
-  // where nothing is stemmed. What follows is of the others.
+  StringTable strings_;  // surfaces and terms together, since most strings are both
+  // The first strings are surface and term at once, with equal numbers: all of them, if nothing is
+  // stemmed. The members below are about the others.
   std::uint32_t plain_count_ = 0;
   Stored<Meaning> meanings_;
-  Stored<std::uint32_t> terms_;     // number of each term's string
-  Stored<std::uint32_t> surfaces_;  // of each surface's
+  Stored<std::uint32_t> terms_;     // string number of each term
+  Stored<std::uint32_t> surfaces_;  // string number of each surface
 };
 
 struct Vocabulary::Image {
@@ -112,7 +116,7 @@ void Vocabulary::of_surfaces(Spell spell, std::span<TermId> terms) const {
     }
   }
   for (TermId& term : terms) {
-    term = meaning_of(term);  // until here, the number of its string
+    term = meaning_of(term);  // before, the number of its string
   }
 }
 

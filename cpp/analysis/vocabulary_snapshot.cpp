@@ -1,4 +1,4 @@
-// The vocabulary in a snapshot.
+// The vocabulary in a snapshot: string arena, hash slots and meanings, mapped when read.
 #include <bit>
 #include <cstring>
 
@@ -15,7 +15,7 @@ StringTable::Image StringTable::image() const {
           .bases = bases_};
 }
 
-// The arena in one piece: entries one after the other, by number.
+// The arena as one range: the entries in order of their numbers.
 void StringTable::write(const Image& image, SnapshotWriter& snapshot) {
   const auto entry = [&](std::uint32_t offset) {
     return image.bases[offset >> kBlockBits] + (offset & (kBlockBytes - 1));
@@ -56,7 +56,7 @@ std::uint32_t number_at(std::span<const char> arena, std::size_t start) {
   return number;
 }
 
-// Where the entry that starts there ends.
+// The end of the entry that starts there.
 std::size_t end_of_entry(std::span<const char> arena, std::size_t start) {
   constexpr unsigned kPayloadBits = 7;
   constexpr unsigned kMostBits = 35;
@@ -106,7 +106,7 @@ StringTable StringTable::read(const SnapshotReader& snapshot) {
   }
   require_sense(at == arena.size(), "strings do not fill their bytes");
 
-  // A free slot ends every look-up; as many are taken as there are strings.
+  // A free slot ends every look-up; exactly as many slots as strings are used.
   require_sense(std::has_single_bit(slots.size()) && starts.size() * 3 <= slots.size() * 2,
                 "slots of strings are too few, or no power of two");
   std::size_t taken = 0;

@@ -1,3 +1,5 @@
+// Word breaking by character classes: one pass with bounded look-ahead. Plain words of letters and
+// digits, the usual case, are recognised eight classes at a time.
 #include "analysis/word_breaks.h"
 
 #include "analysis/chains.h"
@@ -8,7 +10,7 @@ namespace {
 
 using Kind = CharacterClass;
 
-// First byte after a character and the marks on it.
+// The first byte after a character and the marks that follow it.
 std::size_t cluster_end(const FoldedText& text, std::size_t i) {
   i = text.next(i);
   while (text.kind(i) == Kind::kMark) {
@@ -17,6 +19,7 @@ std::size_t cluster_end(const FoldedText& text, std::size_t i) {
   return i;
 }
 
+// Adds overlapping pairs of a run of unspaced characters, each with the marks that follow it.
 std::size_t add_pairs(const FoldedText& text, std::size_t begin, TokenList& tokens) {
   std::size_t middle = cluster_end(text, begin);
   if (text.kind(middle) != Kind::kUnspaced) {
@@ -32,6 +35,7 @@ std::size_t add_pairs(const FoldedText& text, std::size_t begin, TokenList& toke
   return middle;
 }
 
+// Adds an emoji, or a flag of two regional indicators.
 std::size_t add_symbol(const FoldedText& text, std::size_t begin, TokenList& tokens) {
   std::size_t end = text.next(begin);
   if (text.kind(begin) == Kind::kRegional && text.kind(end) == Kind::kRegional) {
@@ -57,15 +61,16 @@ std::size_t add_plain_word(const FoldedText& text, std::size_t begin, TokenList&
   return end;
 }
 
-// Does the word before `i` end there for certain? True of a space, of a full stop before one.
+// True if the word before `i` certainly ends there: before a space, or before a full stop and a
+// space.
 bool is_plain_end(const FoldedText& text, std::size_t i) {
   const Kind kind = text.kind(i);
   return kind == Kind::kSeparator || (kind != Kind::kConnector && kind != Kind::kMark &&
                                       kind != Kind::kHash && text.kind(i + 1) == Kind::kSeparator);
 }
 
-// The common case, kept short: letters and digits, no capital inside, and nothing joined to them.
-// Returns `begin` if it is anything else.
+// The frequent case, kept short: letters and digits without inner capitals or joiners. Returns
+// `begin` if it is anything else.
 std::size_t add_bare_word(const FoldedText& text, std::size_t begin, TokenList& tokens) {
   const FoldedText::Run run = text.letters_and_digits(begin);
   if (run.end == begin || run.has_capital || !is_plain_end(text, run.end)) {
@@ -77,6 +82,7 @@ std::size_t add_bare_word(const FoldedText& text, std::size_t begin, TokenList& 
 
 }  // namespace
 
+// Dispatches by the class of the character at the current position.
 void break_words(FoldedText& text, bool identifiers, TokenList& tokens) {
   std::size_t i = 0;
   while (i < text.size()) {

@@ -1,4 +1,4 @@
-// Where the words of a text begin and end (after Unicode Standard Annex #29, without dictionaries).
+// Word boundaries, after Unicode Standard Annex #29 without dictionaries.
 #pragma once
 
 #include "analysis/folded_text.h"
@@ -7,13 +7,15 @@
 namespace oneiros {
 
 // Adds the words of `text` in order, in linear time:
-//   - letters, digits, connectors and marks in a row are a word, apostrophes between letters in it;
-//   - scripts that do not part their words (Han, kana, Thai, Lao, Khmer, Burmese), and Hangul, give
-//     overlapping pairs of characters, a lone one itself. Hangul too: its words carry particles
-//     that only a dictionary could take off, and pairs find the stem within them;
-//   - an emoji is a word, a flag's two halves are one; joined emoji are words side by side;
-//   - with `identifiers`, what identifiers.h tells; without, a word keeps its connectors.
-// REQUIRES: `tokens` was made for `text`, and is empty.
+//   - consecutive letters, digits, connectors and marks are a word, with apostrophes between
+//   letters;
+//   - scripts without spaces (Han, kana, Thai, Lao, Khmer, Burmese) and Hangul give overlapping
+//   pairs
+//     of characters, a single one by itself. Hangul words carry particles that only a dictionary
+//     could remove, and pairs find the stem inside them;
+//   - an emoji is a word, as are the two halves of a flag; joined emoji are adjacent words;
+//   - with `identifiers`, as in identifiers.h; without, a word keeps its connectors.
+// REQUIRES: `tokens` was created for `text`, and is empty.
 void break_words(FoldedText& text, bool identifiers, TokenList& tokens);
 
 }  // namespace oneiros

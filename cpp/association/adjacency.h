@@ -1,4 +1,4 @@
-// Which links each row has.
+// The adjacency lists of the association graph.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,15 @@ namespace oneiros {
 
 inline constexpr std::uint32_t kNoPlace = std::numeric_limits<std::uint32_t>::max();
 
-// Where the link to `neighbour` stands, kNoPlace if there is none.
+// The index of the link to `neighbour`, or kNoPlace. Linear.
 inline std::uint32_t place_of(std::span<const HalfLink> links, std::uint32_t neighbour) {
   const auto found = std::ranges::find_if(
       links, [neighbour](const HalfLink& link) { return link.neighbour() == neighbour; });
   return found == links.end() ? kNoPlace : static_cast<std::uint32_t>(found - links.begin());
 }
 
-// The links of every row, in the order of link_order.h. Of each link both halves are there.
+// The links of every row, ordered as in link_order.h. Each link is stored at both of its ends. Does
+// not own the blocks. One of the two copies of AssociationGraph's LeftRight.
 class Adjacency {
  public:
   // REQUIRES: row < row_count().
@@ -29,13 +30,13 @@ class Adjacency {
     return links_[row];
   }
   [[nodiscard]] std::size_t row_count() const noexcept { return links_.size(); }
-  // Asks for what operator[] reads.
+  // Prefetches what operator[] reads.
   void prefetch(std::uint32_t row) const { __builtin_prefetch(&links_[row]); }
 
-  // The rest is for whoever owns the blocks.
+  // The methods below are for the owner of the blocks.
   [[nodiscard]] std::span<HalfLink> block(std::uint32_t row) const { return links_[row]; }
   void set_block(std::uint32_t row, std::span<HalfLink> block) noexcept { links_[row] = block; }
-  // Takes `room` for its own, in which as many rows more may stand. REQUIRES: room is not smaller.
+  // Replaces the table by `room`, which may have more rows. REQUIRES: room is not smaller.
   void move_to(std::vector<std::span<HalfLink>>& room) noexcept {
     for (std::size_t row = 0; row < links_.size(); ++row) {
       room[row] = links_[row];

@@ -1,3 +1,6 @@
+// A segregated free-list allocator: sizes are rounded up to four classes per doubling, so at most a
+// quarter is wasted; freed blocks form a list per class. Large pieces are aligned for huge pages,
+// small pools start with small pieces.
 #include "association/block_pool.h"
 
 #include <sys/mman.h>
@@ -12,11 +15,12 @@ namespace oneiros {
 
 namespace {
 
-// Walks jump all over the links: with pages of 4 KiB they would wait for addresses, too.
+// Walks access links all over memory: with 4 KiB pages they would also wait for address
+// translation.
 constexpr std::size_t kPageBytes = std::size_t{1} << 21;
-constexpr std::align_val_t kLine{64};  // no link lies in two
+constexpr std::align_val_t kLine{64};  // no link crosses a cache line
 
-// Four sizes to a doubling: 1, 2, .. 8, 10, 12, 14, 16, 20, 24, ..
+// Four size classes per doubling: 1, 2, .. 8, 10, 12, 14, 16, 20, 24, ..
 struct BlockClass {
   std::size_t number;
   std::size_t capacity;

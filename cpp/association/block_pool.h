@@ -1,4 +1,4 @@
-// The memory of adjacency lists.
+// Allocation of adjacency lists.
 #pragma once
 
 #include <array>
@@ -12,21 +12,21 @@
 
 namespace oneiros {
 
-// Blocks of links, in few large pieces. What is given back is handed out again to lists of about
-// that length. Not thread-safe.
+// Allocates blocks of links from large pieces of memory and recycles returned blocks for lists of
+// similar length. Memory goes back to the system only with the pool. Not thread-safe.
 class BlockPool {
  public:
-  // Room for `count` links, uninitialised, at an address that stays. REQUIRES: count > 0.
-  // Throws std::bad_alloc; nothing has changed then.
+  // Uninitialised room for `count` links, at a stable address. Throws std::bad_alloc without
+  // effects. REQUIRES: count > 0.
   [[nodiscard]] std::span<HalfLink> take(std::size_t count);
-  // REQUIRES: `block` is empty, or was taken here and is read by nobody.
+  // REQUIRES: `block` is empty, or came from this pool and is no longer read.
   void give_back(std::span<HalfLink> block) noexcept;
 
-  // Makes what is taken next lie in one piece of memory, up to `links` links, each block counted
-  // with capacity_of(its count). Throws std::bad_alloc; nothing has changed then.
+  // Prepares one piece of memory for blocks with `links` links in total, each block counted with
+  // capacity_of(its count). Throws std::bad_alloc without effects.
   void reserve(std::size_t links);
 
-  // How many links the block has room for that holds `count`: at most a quarter more.
+  // The capacity of a block for `count` links: at most a quarter more.
   [[nodiscard]] static std::size_t capacity_of(std::size_t count) noexcept;
 
   [[nodiscard]] std::size_t resident_bytes() const noexcept {
@@ -44,9 +44,10 @@ class BlockPool {
   };
 
   std::vector<std::unique_ptr<HalfLink, Free>> pieces_;
-  std::span<HalfLink> rest_;  // of the last piece
+  std::span<HalfLink> rest_;  // free room in the last piece
   std::size_t allocated_ = 0;
-  std::array<HalfLink*, kClasses> free_{};  // the first of each class; each holds the next
+  std::array<HalfLink*, kClasses>
+      free_{};  // by size class: the first free block; each holds a pointer to the next
 };
 
 }  // namespace oneiros

@@ -1,3 +1,12 @@
+// Bridges between few ends (at most kMostBridged).
+//
+// Algorithm: the links of all ends are gathered and decayed in one vectorised pass, giving for each
+// linked row its weights to the ends; rows linked to two unlinked ends are bridges of two links.
+// Paths of three links are found by gathering the links between those rows. Results are kept by row
+// with the best path, compared as specified in bridges.h.
+//
+// Cost: linear in the links of the ends and of their neighbours that can still improve a result.
+// Source: docs/systems/cognitive.md C10.
 #include "association/bridges.h"
 
 #include <algorithm>
@@ -15,11 +24,11 @@ namespace oneiros {
 
 namespace {
 
-// Links that were gathered, one an index.
+// Links gathered for one decay pass, as parallel vectors.
 struct Gathered {
   std::vector<double> weights;
   std::vector<double> last_seconds;
-  std::vector<std::uint32_t> froms;  // an end's place, or a row's number
+  std::vector<std::uint32_t> froms;  // the index of an end, or the number of a row
   std::vector<std::uint32_t> targets;
 
   void clear() {
@@ -38,11 +47,11 @@ struct Gathered {
 
 struct BridgeMemory {
   Gathered links;
-  IdTable<std::uint32_t> numbers;   // of the rows that links lead to from any end
+  IdTable<std::uint32_t> numbers;   // rows linked to any end
   std::vector<std::uint32_t> rows;  // by number
   std::vector<double> to_ends;      // by number and end: the link's weight, 0 for none
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> unlinked;  // places of ends
-  std::vector<Reached> bridges;  // by number; of value 0 where it is none
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> unlinked;  // index pairs of ends
+  std::vector<Reached> bridges;  // by number; value 0: not a bridge
   std::vector<double> values;
   std::vector<std::uint32_t> order;
 };
@@ -89,6 +98,7 @@ class Search {
     return memory_.to_ends[number * ends_.size() + end];
   }
 
+  // Gathers the links of all ends and decays them together.
   void look_from_ends() {
     Gathered& links = memory_.links;
     links.clear();
@@ -115,6 +125,7 @@ class Search {
     memory_.rows.resize(memory_.numbers.size());
   }
 
+  // Finds the pairs of ends that share no link; only they can be bridged.
   void find_unlinked() {
     memory_.unlinked.clear();
     for (std::uint32_t first = 0; first < ends_.size(); ++first) {
@@ -127,6 +138,7 @@ class Search {
     }
   }
 
+  // Offers paths end - row - end for all unlinked pairs of ends.
   void offer_two_links(std::uint32_t number) {
     for (const auto& [first, last] : memory_.unlinked) {
       const double value = to_end(number, first) * to_end(number, last);
@@ -138,7 +150,7 @@ class Search {
     }
   }
 
-  // Gathers the links between rows that links lead to from the ends.
+  // Gathers the links between rows that are linked to ends.
   void look_between() {
     Gathered& links = memory_.links;
     links.clear();
@@ -162,12 +174,13 @@ class Search {
     decay_weights(links.weights, links.last_seconds, rule_.clock);
   }
 
-  // Whether a path may begin by it.
+  // True if a path may start at the end.
   [[nodiscard]] bool is_near_first(std::uint32_t number) const {
     return std::ranges::any_of(memory_.unlinked,
                                [&](const auto& pair) { return to_end(number, pair.first) > 0.0; });
   }
 
+  // Offers paths end - row - row - end over one link between rows.
   void offer_three_links(std::uint32_t from, std::uint32_t target, double weight) {
     for (const auto& [first, last] : memory_.unlinked) {
       const double value = to_end(from, first) * weight * to_end(target, last);
@@ -183,6 +196,7 @@ class Search {
     }
   }
 
+  // Keeps the better of two paths through a row, by the order in bridges.h.
   void offer(std::uint32_t number, const Reached& bridge) {
     Reached& best = memory_.bridges[number];
     if (bridge.value != best.value) {

@@ -1,3 +1,6 @@
+// Bulk loading by counting: degrees first, then one block per row, filled and sorted into link
+// order. Duplicates are detected afterwards by marks per row. Linear, apart from the sort within a
+// row.
 #include "association/bulk_links.h"
 
 #include <algorithm>
@@ -12,6 +15,7 @@ namespace oneiros {
 
 namespace {
 
+// The number of links of each row.
 std::vector<std::uint32_t> degrees_of(const PairColumns& pairs, std::size_t row_count) {
   std::vector<std::uint32_t> degrees(row_count);
   for (const std::uint32_t row : pairs.a) {
@@ -23,6 +27,7 @@ std::vector<std::uint32_t> degrees_of(const PairColumns& pairs, std::size_t row_
   return degrees;
 }
 
+// Detects repeated pairs with one mark per row, set to the row whose block was scanned last.
 bool is_any_twice(std::span<const FreshBlocks::Block> blocks, std::size_t row_count) {
   std::vector<std::uint32_t> seen_by(row_count, std::numeric_limits<std::uint32_t>::max());
   for (const FreshBlocks::Block& block : blocks) {

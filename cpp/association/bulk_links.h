@@ -1,4 +1,4 @@
-// Many links into a graph that has none.
+// Bulk loading of links into an empty graph.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,9 @@
 
 namespace oneiros {
 
-// Writes the blocks of all rows that have links. Returns false, with nothing of use written, if a
-// pair stands twice. REQUIRES: `links` is valid for `row_count` rows.
+// Writes the blocks of all rows with links. Returns false, with no usable result, if a pair occurs
+// twice. Sorts by row instead of editing lists one link at a time. REQUIRES: `links` is valid for
+// `row_count` rows.
 bool write_all(const LinkColumns& links, std::size_t row_count, BlockPool& pool,
                FreshBlocks& fresh);
 

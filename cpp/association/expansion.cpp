@@ -1,3 +1,17 @@
+// Best-first expansion over the association graph, label by label.
+//
+// Algorithm: labels (row, path value, hops) start at the seeds and are extended hop by hop, the
+// best first within a hop. Links are gathered for many labels at once, prefetched, decayed by the
+// vectorised kernel of batch scoring, and then followed. Per row only labels that are better by
+// value or by hops are kept.
+//
+// Pruning: values never grow along a path. A histogram of the rows reached bounds the `top`-th best
+// value from below (value_counts.h); labels and links that cannot reach it are dropped. The order
+// of links (link_order.h) ends a row's scan at the first link that is too weak.
+//
+// Invariants: pruning never changes the result; ties are broken by hops, then by the smaller row.
+// Cost: linear in the links examined, dominated by cache misses; no allocation after the first
+// walks of a thread. Source: docs/systems/cognitive.md C9, C10; docs/systems/omega.md O24.
 #include "association/expansion.h"
 
 #include <algorithm>
@@ -16,9 +30,9 @@ namespace {
 
 constexpr Rule kPart{0.0, 1.0, true, false, "must be in (0, 1]"};
 
-// At first few labels are gone on from, since what they lead to tells what is not worth looking at.
+// Few labels are expanded at first: what they reach raises the bound for the others.
 constexpr std::size_t kFirstLabels = 16;
-constexpr std::size_t kAhead = 6;  // links of each that are asked for
+constexpr std::size_t kAhead = 6;  // links prefetched per label
 constexpr std::size_t kFewestRows = 256;
 
 class Walk {
@@ -44,6 +58,7 @@ class Walk {
   }
 
  private:
+  // Numbers the seeds; a repeated seed keeps its larger value.
   void begin(const Seeds& seeds) {
     memory_.labels.clear();
     memory_.best.clear();
@@ -73,7 +88,7 @@ class Walk {
     return memory_.rows[label.row];
   }
 
-  // Walks one link on from each of labels [first, end).
+  // Follows one link from each of labels [first, end).
   void go_on_from(std::size_t first, std::size_t end, std::uint32_t hops) {
     std::vector<std::uint32_t>& frontier = memory_.frontier;
     const std::vector<PathLabel>& labels = memory_.labels;
@@ -98,8 +113,8 @@ class Walk {
     }
   }
 
-  // Asks for the links that look_from() reads, so that they are on their way from memory together:
-  // most of a walk is waiting for them.
+  // Prefetches the links that look_from() reads, several rows at once: a walk mostly waits for
+  // memory.
   void prefetch_links(std::span<const std::uint32_t> frontier) const {
     for (const std::uint32_t number : frontier) {
       const std::span<const HalfLink> links = adjacency_[row_of(memory_.labels[number])];
@@ -109,7 +124,7 @@ class Walk {
     }
   }
 
-  // Gathers the links that may lead on from the labels.
+  // Gathers the links that may extend the labels.
   void look_from(std::span<const std::uint32_t> frontier) {
     memory_.steps.size = 0;
     for (const std::uint32_t number : frontier) {
@@ -122,7 +137,8 @@ class Walk {
     WalkSteps& steps = memory_.steps;
     steps.make_room(links.size());
     const double quotient = least_ / (its_value * rule_.hop_decay);
-    // A little less than the quotient, which was rounded. (NaN, of 0 and 0, is not larger.)
+    // Slightly less than the quotient, which was rounded. (NaN, from 0 / 0, does not compare
+    // greater.)
     const double least_weight = std::max(rule_.least_link, quotient * (1.0 - 1e-12));
     const lexical::AllowedRows allowed = allowed_;
     std::size_t size = steps.size;
@@ -139,7 +155,7 @@ class Walk {
     steps.size = size;
   }
 
-  // Walks the gathered links that are worth it.
+  // Follows the gathered links whose paths are good enough.
   void step(std::uint32_t hops) {
     WalkSteps& steps = memory_.steps;
     decay_weights(std::span(steps.weights).first(steps.size),
@@ -152,7 +168,7 @@ class Walk {
     }
   }
 
-  // For so many rows more.
+  // Makes room for that many more rows.
   void make_room(std::size_t more) {
     const std::size_t known = memory_.best.size();
     if (known + more <= room_) {
@@ -166,7 +182,7 @@ class Walk {
     }
   }
 
-  // Of what was gathered, leaves what is worth enough, by its path's value.
+  // Decays the gathered weights and keeps the links whose paths have a sufficient value.
   void keep_worthy() {
     WalkSteps& steps = memory_.steps;
     std::size_t kept = 0;
@@ -181,6 +197,7 @@ class Walk {
     steps.size = kept;
   }
 
+  // Records a better label for a row and updates the bound of the n-th best value.
   void reach(const PathLabel& label) {
     std::vector<PathLabel>& labels = memory_.labels;
     const bool is_seed = label.row < seed_count_;
@@ -191,7 +208,7 @@ class Walk {
         memory_.counts.add(label.value);
       }
       if (former.hops == label.hops) {
-        // Nothing leads on from it yet.
+        // The label has not been extended yet.
         if (label.value > former.value ||
             (label.value == former.value &&
              row_of(labels[label.parent]) < row_of(labels[former.parent]))) {
@@ -209,19 +226,19 @@ class Walk {
     }
     labels.push_back(label);
     if (label.hops < rule_.most_hops) {
-      adjacency_.prefetch(row_of(label));  // to go on from it
+      adjacency_.prefetch(row_of(label));  // for the next hop
     }
   }
 
-  // No value grows on its way. Once `top` rows are reached, a path that is worth less than the last
-  // of them leads to none of the best.
+  // Values do not grow along a path: once `top` rows are reached, a path below the last of them
+  // cannot lead to a result.
   void raise_least() {
     if (memory_.best.size() - seed_count_ >= top_) {
       least_ = std::max(least_, memory_.counts.bound_of_nth(top_));
     }
   }
 
-  // Of the rows that may be among the best.
+  // Among the rows that can be results.
   void gather_values() {
     memory_.values.clear();
     memory_.numbers_by_value.clear();
@@ -234,6 +251,7 @@ class Walk {
     }
   }
 
+  // Selects the best rows by value, then row, without the seeds.
   std::vector<Reached> best() {
     gather_values();
     const std::uint32_t* const numbers = memory_.numbers_by_value.data();
@@ -262,7 +280,7 @@ class Walk {
   WalkMemory& memory_;
   double least_;
   std::size_t seed_count_ = 0;
-  std::size_t room_ = 0;  // for rows
+  std::size_t room_ = 0;  // in rows
 };
 
 }  // namespace

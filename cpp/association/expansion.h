@@ -1,4 +1,5 @@
-// What links lead to from some memories. Source: docs/systems/cognitive.md C9, C10, omega.md O24.
+// Expansion: the memories reached by links from given ones. Source: docs/systems/cognitive.md C9,
+// C10, omega.md O24.
 #pragma once
 
 #include <cstddef>
@@ -15,31 +16,31 @@ namespace oneiros {
 
 inline constexpr unsigned kMostHops = 3;
 
-// Where a walk begins, and what each row counts there.
+// The rows a walk starts at, with their values.
 struct Seeds {
   std::span<const std::uint32_t> rows;
-  std::span<const double> values;  // finite, >= 0; empty: 1 each
+  std::span<const double> values;  // finite and >= 0; empty: 1 each
 };
 
-// Which paths count. A path's value is that of its seed times hop_decay times what is left of the
-// link's weight, for each of its links, in this order.
+// Which paths count. A path's value is that of its seed, times hop_decay and the decayed weight for
+// each link, multiplied in this order.
 struct ExpansionRule {
   LinkClock clock;
-  double least_link;  // a link with less left is not walked
-  double least;       // nor a path that is worth less
+  double least_link;  // links with less weight left are not followed
+  double least;       // paths with a smaller value are not followed
   double hop_decay;   // in (0, 1]
   unsigned most_hops;
 };
 
-// Throws std::invalid_argument naming the field that breaks its rule.
+// Throws std::invalid_argument naming the invalid field.
 void require_valid(const Seeds& seeds, std::size_t row_count);
 void require_valid(const ExpansionRule& rule);
 
-// The best `top` rows that paths of at most most_hops links reach, the seeds left out, by value,
-// then the smaller row. Of paths of one value, that with fewer links counts, then that whose last
-// row before the end is smaller. No path begins at, leads through or ends at a row that is not
-// allowed. A seed given twice counts with its larger value. Each comes with the rows of its path
-// but the last, which is itself. REQUIRES: all is valid.
+// The best `top` rows reached by paths of at most most_hops links, without the seeds, by value,
+// then the smaller row. Among equal values, the path with fewer links wins, then the one whose last
+// row before the end is smaller. Paths do not start at, pass through or end at rows that are not
+// allowed. A repeated seed counts with its larger value. Each result carries the rows of its path
+// without itself. REQUIRES: valid arguments.
 std::vector<Reached> expand(const Adjacency& adjacency, const Seeds& seeds,
                             const ExpansionRule& rule, const lexical::AllowedRows& allowed,
                             std::size_t top);

@@ -1,4 +1,4 @@
-// Blocks of links that no reader has seen yet.
+// Blocks of links that are not visible to readers yet.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace oneiros {
 
-// New blocks for some rows. Those that stand here at the end go back to the pool: these, or the
-// former ones that they were exchanged for.
+// New blocks for some rows. The destructor returns the blocks it holds to the pool: the new ones if
+// they were never published, otherwise the former ones they were exchanged for. Not thread-safe.
 class FreshBlocks {
  public:
   struct Block {
@@ -29,7 +29,7 @@ class FreshBlocks {
   FreshBlocks(const FreshBlocks&) = delete;
   FreshBlocks& operator=(const FreshBlocks&) = delete;
 
-  // Room for a row's links, which the caller fills in, in their order. Empty for none.
+  // Room for a row's links, to be filled by the caller in link order. Empty for count 0.
   std::span<HalfLink> add(std::uint32_t row, std::size_t count) {
     blocks_.push_back({row, {}});
     if (count > 0) {

@@ -1,3 +1,11 @@
+// Writing of the association graph.
+//
+// A write computes the new blocks of the changed rows while readers use the old ones, publishes
+// them by swapping pointers in both copies of the table (LeftRight), and returns the replaced
+// blocks to the pool once no reader can hold them. The number of links is updated together with the
+// publication. Exceptions can occur only before it, so a failed write changes nothing.
+//
+// Cost of a write: the links of the changed rows, plus the wait for readers of the moment.
 #include "association/graph.h"
 
 #include <algorithm>
@@ -15,10 +23,10 @@ namespace oneiros {
 namespace {
 
 constexpr Rule kGain{0.0, 1.0, true, false, "must be in (0, 1]"};
-constexpr std::size_t kFewestInBulk = 1'000;  // below, to look at every row costs more
+constexpr std::size_t kFewestInBulk = 1'000;  // below, looking at every row costs more
 constexpr std::size_t kMostKeptSlots = std::size_t{1} << 14;
 
-// What a link that is there gains, its two memories being found together again.
+// The gain of an existing link whose memories are retrieved together again.
 double gain_of(const HalfLink& link, const LinkGain& gain, const LinkClock& clock) {
   const double days = finite_days((clock.now_seconds - link.last_seconds) / kSecondsPerLinkDay);
   if (gain.rest_days == 0.0 || std::isnan(days) || days >= gain.rest_days) {
@@ -71,7 +79,7 @@ void AssociationGraph::publish(FreshBlocks& fresh, std::ptrdiff_t more_links) no
       adjacency.set_block(block.row, block.links);
     }
   });
-  // No reader is left in the former ones.
+  // No reader uses the former blocks any more.
   for (FreshBlocks::Block& block : fresh.blocks()) {
     block.links = block.former;
   }
@@ -82,7 +90,7 @@ void AssociationGraph::set(const LinkColumns& links) {
   require_valid(links, row_count());
   const std::scoped_lock writer(writer_mutex_);
   if (link_count() == 0 && links.size() >= kFewestInBulk) {
-    pool_ = BlockPool();  // no block of it is in use
+    pool_ = BlockPool();  // none of its blocks is in use
     FreshBlocks fresh(pool_);
     if (write_all(links, row_count(), pool_, fresh)) {
       publish(fresh, static_cast<std::ptrdiff_t>(links.size()));

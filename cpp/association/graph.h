@@ -1,5 +1,5 @@
-// The associations of memories: undirected links with a weight that fades.
-// Source: docs/systems/cognitive.md C13, C16.
+// The association graph of memories: undirected links with decaying weights. Source:
+// docs/systems/cognitive.md C13, C16.
 #pragma once
 
 #include <atomic>
@@ -24,62 +24,66 @@
 
 namespace oneiros {
 
-// What a link gains when its two memories are found together.
+// The gain of a link when its two memories are retrieved together.
 struct LinkGain {
-  double weight;           // in (0, 1]
-  double rest_days = 0.0;  // after less rest only that share of it; 0: always all
+  double weight;  // in (0, 1]
+  double rest_days =
+      0.0;  // the gain grows linearly over this time since the last co-retrieval; 0: always whole
 };
 
+// A link with its decayed weight.
 struct Neighbour {
   HalfLink link;
   double weight_left;
 };
 
-// At most one link between two rows. Weights fade when they are read; nothing is written for that.
+// At most one link between two rows. Weights decay when they are read; no write is needed.
 //
-// Thread-safe. Writers take turns. Readers wait for nobody and see all of a write or nothing of it:
-// a write puts the changed rows' links into blocks of their own, and the table that says which
-// block is a row's, 16 bytes a row, is there twice (LeftRight), so that the blocks, all else, are
-// there once. When a write is done no reader is left in the blocks it replaced, and they are free.
+// Thread safety: all methods may run concurrently. Writers are serialised. Readers never wait and
+// see a write completely or not at all: a write puts the changed rows' links into new blocks and
+// switches a table of 16 bytes per row that exists twice (LeftRight); everything else exists once.
+// When a write returns, no reader uses the replaced blocks, and they are recycled.
 class AssociationGraph {
  public:
   static constexpr std::size_t kMostRows = std::size_t{1} << kLinkRowBits;
 
+  // An empty graph.
   AssociationGraph();
 
   [[nodiscard]] std::size_t row_count() const noexcept { return row_count_.load(); }
   [[nodiscard]] std::size_t link_count() const noexcept { return link_count_.load(); }
+  // The memory of blocks, tables and counters.
   [[nodiscard]] std::size_t resident_bytes() const;
 
-  // Makes the rows below `row_count` known, without links; those that are, stay.
-  // Throws std::overflow_error beyond kMostRows, std::bad_alloc.
+  // Adds rows without links up to `row_count`; existing rows are unchanged. Throws
+  // std::overflow_error beyond kMostRows, std::bad_alloc.
   void grow(std::size_t row_count);
 
-  // All that write throw std::invalid_argument, before anything is written, for what breaks a rule
-  // of LinkColumns; and std::bad_alloc with nothing changed.
+  // The writing methods below throw std::invalid_argument for input that violates LinkColumns'
+  // rules, and std::bad_alloc; nothing has changed then.
 
-  // Makes each link what the columns say, whether it was there or not; of a pair given twice the
-  // last holds. Fastest where there were no links.
+  // Creates or replaces each link; a repeated pair keeps the last. Fastest on a graph without
+  // links.
   void set(const LinkColumns& links);
 
-  // C13 for each pair in turn: weight <- min(1, w + gain), w what is left at now or 0 for a new
-  // link, which is of kind co_retrieval and created now; last_seconds <- now. A link that was found
-  // so many days ago gains days / rest_days of it, at most all; one that never was, all.
-  // Throws std::invalid_argument also for an invalid clock, a gain that is not in (0, 1], and
+  // Applies C13 to each pair in turn: weight <- min(1, w + gain), with w the decayed weight, or 0
+  // for a new link, which gets the kind co_retrieval; last_seconds <- now. With rest_days, a link
+  // last retrieved d days ago gains d / rest_days of it, at most all; a link never retrieved gains
+  // all. Also throws std::invalid_argument for an invalid clock, a gain outside (0, 1] and
   // rest_days that are not finite and >= 0.
   void strengthen(const PairColumns& pairs, const LinkGain& gain, const LinkClock& clock);
 
-  // Return how many links went.
+  // Return the number of links removed.
   std::size_t remove(const PairColumns& pairs);
   std::size_t remove_rows(std::span<const std::uint32_t> rows);
 
-  // Each link once, by a and then b, a < b. Other writers wait meanwhile.
+  // Each link once, ordered by a and then b, a < b. Blocks other writers meanwhile.
   [[nodiscard]] LinkList links() const;
 
-  // The links of one row, the heaviest by what is left first, then the smaller row.
-  // These throw std::invalid_argument naming the field that breaks its rule.
+  // The links of one row by decayed weight, the largest first, then the smaller row. This and the
+  // methods below throw std::invalid_argument naming the invalid field.
   [[nodiscard]] std::vector<Neighbour> neighbours(std::uint32_t row, const LinkClock& clock) const;
-  // The link of each pair, as a sees it, where there is one.
+  // The link of each pair, as stored at a, if it exists.
   [[nodiscard]] std::vector<std::optional<HalfLink>> find(const PairColumns& pairs) const;
   // See expansion.h.
   [[nodiscard]] std::vector<Reached> expand(const Seeds& seeds, const ExpansionRule& rule,
@@ -92,19 +96,19 @@ class AssociationGraph {
                                              std::size_t top) const;
 
  private:
-  // These REQUIRE that the caller holds writer_mutex_.
+  // REQUIRE: the caller holds writer_mutex_.
   void publish(FreshBlocks& fresh, std::ptrdiff_t more_links) noexcept;
-  std::ptrdiff_t publish(LinkEdit& edit);  // returns how many links are there more
+  std::ptrdiff_t publish(LinkEdit& edit);  // returns the change of the number of links
   void set_some(const LinkColumns& links);
   [[nodiscard]] const Adjacency& latest() const { return adjacency_.latest(); }
 
   LeftRight<Adjacency> adjacency_;
   std::atomic<std::size_t> row_count_ = 0;
   std::atomic<std::size_t> link_count_ = 0;
-  mutable std::mutex writer_mutex_;  // guards all writing, and what follows
+  mutable std::mutex writer_mutex_;  // guards all writing, and the members below
   BlockPool pool_;
   IdTable<std::uint64_t> numbers_;
-  ForkHooks fork_hooks_;  // last: all the above is there as long as a fork may ask for it
+  ForkHooks fork_hooks_;  // last: destroyed first, so that a fork never calls it for a dying object
 };
 
 }  // namespace oneiros

@@ -1,4 +1,4 @@
-// What is read of a graph.
+// The reading methods of the graph. All of them run within one visit of the left-right table.
 #include <algorithm>
 #include <array>
 

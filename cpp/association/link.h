@@ -13,15 +13,15 @@ enum class LinkKind : std::uint8_t { co_retrieval, ingest, explicit_link, summar
 inline constexpr std::array<std::string_view, 5> kLinkKindNames{"co_retrieval", "ingest",
                                                                 "explicit", "summary", "relation"};
 
-inline constexpr unsigned kLinkRowBits = 28;  // as many rows as Columns holds
+inline constexpr unsigned kLinkRowBits = 28;  // the row limit of Columns
 
-// A link as it stands with one of its two memories. Two of them fill a cache line.
+// A link as stored at one of its ends. Two of them fill a cache line.
 struct HalfLink {
-  double weight;           // in (0, 1], what it was at `last_seconds`
-  double last_seconds;     // of the last co-retrieval; NaN: never, and then it does not fade
+  double weight;           // in (0, 1], as of `last_seconds`
+  double last_seconds;     // of the last co-retrieval; NaN: none, the link does not decay
   double created_seconds;  // finite
-  float standing;          // see link_order.h
-  std::uint32_t end;       // the row at the other end, and above kLinkRowBits the kind
+  float standing;          // the sort key of link_order.h
+  std::uint32_t end;       // the other row; the bits above kLinkRowBits hold the kind
 
   [[nodiscard]] std::uint32_t neighbour() const { return end & ((1U << kLinkRowBits) - 1U); }
   [[nodiscard]] LinkKind kind() const { return static_cast<LinkKind>(end >> kLinkRowBits); }

@@ -1,3 +1,4 @@
+// Validation of links given as columns. Messages name the field, the position and the value.
 #include "association/link_columns.h"
 
 #include <cmath>
@@ -21,6 +22,7 @@ void require_size(std::size_t size, std::size_t wanted, const char* name) {
   }
 }
 
+// Throws for the first value that breaks the rule; `may_be_nan` allows NaN.
 void require_each(std::span<const double> values, const Rule& rule, const char* name,
                   bool may_be_nan) {
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -41,6 +43,7 @@ void require_rows(std::span<const std::uint32_t> rows, std::size_t row_count, co
   }
 }
 
+// Equal lengths, existing rows, no row linked to itself.
 void require_valid(const PairColumns& pairs, std::size_t row_count) {
   require_size(pairs.b.size(), pairs.a.size(), "b");
   require_rows(pairs.a, row_count, "a");

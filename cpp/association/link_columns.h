@@ -1,4 +1,4 @@
-// Links as columns: how they come in and go out.
+// Links as columns, for bulk input and output.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace oneiros {
 
-// The two ends of pairs of rows.
+// Pairs of rows as two parallel columns.
 struct PairColumns {
   std::span<const std::uint32_t> a;
   std::span<const std::uint32_t> b;
 };
 
-// One link an index. Fields as HalfLink has them.
+// One link per index; fields as in HalfLink. Not owned.
 struct LinkColumns {
   PairColumns pairs;
   std::span<const double> weight;
@@ -35,7 +35,7 @@ struct LinkColumns {
   }
 };
 
-// The same, with memory of its own.
+// The same with owned memory.
 struct LinkList {
   std::vector<std::uint32_t> a;
   std::vector<std::uint32_t> b;
@@ -62,13 +62,13 @@ struct LinkList {
   }
 };
 
-// Throw std::invalid_argument naming the first field, position and value that breaks its rule:
-// columns of one length, rows below `row_count`, no row linked with itself, a weight in (0, 1], a
-// kind there is, finite times, `last_seconds` or NaN.
+// Throw std::invalid_argument naming the first invalid field, position and value. Rules: columns of
+// equal length, rows below `row_count`, no row linked to itself, weights in (0, 1], known kinds,
+// finite times; last_seconds may be NaN.
 void require_valid(const PairColumns& pairs, std::size_t row_count);
 void require_valid(const LinkColumns& links, std::size_t row_count);
 
-// `name` says which of the caller's fields holds the rows.
+// `name` is the caller's name for the rows, used in the message.
 void require_rows(std::span<const std::uint32_t> rows, std::size_t row_count, const char* name);
 
 }  // namespace oneiros

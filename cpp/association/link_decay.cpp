@@ -1,3 +1,5 @@
+// Decay of many weights by the row kernel association_decay: the same code, hence the same bits, as
+// in programs and in Python.
 #include "association/link_decay.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Edits are collected as pairs of ends in a hash table and written row by row: the former links of
+// a row are merged with the changed ones in link order, so a row is copied once per write, however
+// many of its links change.
 #include "association/link_edit.h"
 
 #include <algorithm>
@@ -32,7 +35,7 @@ const HalfLink* LinkEdit::find(std::uint32_t a, std::uint32_t b) {
 }
 
 void LinkEdit::set(std::uint32_t a, std::uint32_t b, const HalfLink& link) {
-  HalfLink copy = link;  // it may be one of the ends, which move
+  HalfLink copy = link;  // it may be one of ends_, which may reallocate
   copy.standing = standing_of(link.weight, link.last_seconds);
   for (const auto& [row, neighbour] : {std::pair(a, b), std::pair(b, a)}) {
     End& end = end_of(row, neighbour);
@@ -66,7 +69,7 @@ std::ptrdiff_t LinkEdit::write(FreshBlocks& fresh) {
   return more_ends / 2;
 }
 
-// Merges the former links that stay with the changed ones.
+// Merges the remaining former links with the changed ones, in link order.
 void LinkEdit::write_row(std::span<const End> ends, FreshBlocks& fresh) {
   const std::uint32_t row = ends.front().row;
   const std::span<const HalfLink> former = adjacency_[row];

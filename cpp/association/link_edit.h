@@ -1,4 +1,4 @@
-// Changes to some links, made aside while readers see the former ones.
+// Changes to links, prepared while readers use the current ones.
 #pragma once
 
 #include <cstddef>
@@ -11,27 +11,28 @@
 
 namespace oneiros {
 
-// REQUIRES: the adjacency does not change meanwhile.
+// Collects changes to some pairs and writes the new blocks of the affected rows at once. REQUIRES:
+// the adjacency does not change meanwhile. Not thread-safe.
 class LinkEdit {
  public:
-  // For at most `most_pairs` different pairs. `numbers` is memory to work with.
+  // For at most `most_pairs` distinct pairs. `numbers` is scratch memory.
   LinkEdit(const Adjacency& adjacency, IdTable<std::uint64_t>& numbers, std::size_t most_pairs);
 
-  // The link of a and b as a sees it, after all changes so far; null if there is none.
-  // Valid until the next call.
+  // The link of a and b as stored at a, with all changes so far; null if there is none. Valid until
+  // the next call.
   const HalfLink* find(std::uint32_t a, std::uint32_t b);
-  // Makes it, or makes it another. What `link` says of its neighbour and standing does not matter.
+  // Creates or replaces a link. The neighbour and standing of `link` are ignored.
   void set(std::uint32_t a, std::uint32_t b, const HalfLink& link);
   void remove(std::uint32_t a, std::uint32_t b);
 
-  // Writes the blocks of all rows whose links have changed; returns how many links are there more.
-  // No call may follow.
+  // Writes the blocks of all changed rows; returns the change of the number of links. Must be the
+  // last call.
   std::ptrdiff_t write(FreshBlocks& fresh);
 
  private:
   struct End {
     std::uint32_t row;
-    std::uint32_t former_place;  // in its block
+    std::uint32_t former_place;  // its index in the row's block
     bool is_gone;
     HalfLink link;
   };
@@ -41,7 +42,7 @@ class LinkEdit {
 
   const Adjacency& adjacency_;
   IdTable<std::uint64_t>& numbers_;
-  std::vector<std::uint64_t> keys_;  // of the ends
+  std::vector<std::uint64_t> keys_;  // of the ends: row and neighbour
   std::vector<End> ends_;
   std::vector<std::uint32_t> replaced_;
 };

@@ -1,3 +1,4 @@
+// Standings are computed in double precision and stored as float, rounded in the safe direction.
 #include "association/link_order.h"
 
 #include <cmath>
@@ -9,8 +10,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr double kTauSeconds = kOrderTauDays * kSecondsPerLinkDay;
-// More than rounding may lose of the logarithm, of the time and of a weight's decay, and of their
-// sum as a float.
+// A margin above the rounding errors of the logarithm, the time, the decay and the float sum.
 double slack_of(double logarithm, double time) {
   return 1e-12 * (1.0 + std::abs(logarithm) + std::abs(time)) +
          0x1p-23 * std::abs(logarithm + time);

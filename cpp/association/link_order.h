@@ -1,11 +1,11 @@
-// The order that the links of a row stand in: by what is left of them, the most first.
+// The order of a row's links: by decayed weight, the largest first.
 //
-// At a time T after its last co-retrieval at t, a link has w exp(-(T - t) / tau) left, which is
-// exp(standing - T / tau) with standing = ln(w) + t / tau. So the order is the same at every T, and
-// whoever looks for links with some weight left is done at the first that has less. It is a bound,
-// rounded away from where it would cut: it decides what is read, never what is found. One from
-// after T has less left than its standing says. Links without a last co-retrieval stand before all
-// others, by weight.
+// At time T, a link last retrieved at t has w exp(-(T - t) / tau) left, which is exp(standing - T /
+// tau) with standing = ln(w) + t / tau. The order by standing is therefore the same at every T, and
+// a reader that needs links with some least weight can stop at the first one below. The standing is
+// a bound, rounded so that it never cuts too early: it decides what is read, never what is found. A
+// link retrieved after T has less left than its standing implies. Links without a last co-retrieval
+// come first, by weight.
 #pragma once
 
 #include <algorithm>
@@ -18,22 +18,22 @@
 
 namespace oneiros {
 
-// The order is one of links that fade so fast (C16 as published). Where they fade at another rate
-// it says nothing, and every link is looked at.
+// The order holds for links that decay at this rate (C16 as published). At other rates it is
+// meaningless, and every link is examined.
 inline constexpr double kOrderTauDays = 90.0;
 
-// The standing of a link. REQUIRES: weight > 0.
+// The sort key of a link. REQUIRES: weight > 0.
 [[nodiscard]] float standing_of(double weight, double last_seconds);
 
-// No link that has at least `least_weight` left stands below it.
+// A bound: links with at least `least_weight` left do not stand below it.
 [[nodiscard]] float least_standing(double least_weight, const LinkClock& clock);
 
 [[nodiscard]] inline bool stands_before(const HalfLink& a, const HalfLink& b) {
   return a.standing != b.standing ? a.standing > b.standing : a.weight > b.weight;
 }
 
-// Calls visit(link) for each of a row's links that may have at least `least_weight` left, for which
-// `least_standing` is that of the clock. Some may have less.
+// Calls visit(link) for each link that may have at least `least_weight` left; some may have less.
+// `least_standing` is least_standing(least_weight, clock).
 template <typename Visit>
 ONEIROS_ALWAYS_INLINE void for_each_standing(std::span<const HalfLink> links, double least_weight,
                                              float least_standing, Visit visit) {

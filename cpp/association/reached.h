@@ -1,4 +1,4 @@
-// A row that links lead to, and by which path.
+// A row reached by links, with its path.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ struct Reached {
   std::uint32_t row;
   std::uint32_t path_size;
   double value;
-  std::array<std::uint32_t, kLongestPath> path;  // rows, the first `path_size` of them
+  std::array<std::uint32_t, kLongestPath> path;  // its first `path_size` rows are valid
 };
 
 }  // namespace oneiros

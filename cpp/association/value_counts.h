@@ -1,4 +1,4 @@
-// How large the n-th largest of many values is at least.
+// A lower bound for the n-th largest of many values.
 #pragma once
 
 #include <algorithm>
@@ -8,22 +8,22 @@
 
 namespace oneiros {
 
-// Counts values by their size, in so many classes that few lie between the bound and the value it
-// is of; to keep them in order would cost more than it saves.
+// A histogram of values. Constant-time updates, and a bound that is close to the n-th largest
+// value; keeping the values sorted would cost more than it saves.
 class ValueCounts {
  public:
-  // For values in [0, most].
+  // Starts with no values; they must lie in [0, most].
   void begin(double most) {
     counts_.fill(0);
-    // Below, the quotient would be endless; all are then of the first class, and every bound is 0.
+    // Below this, the quotient would be infinite; all values then share a class, and bounds are 0.
     per_value_ = most > 1e-290 ? static_cast<double>(kClasses - 1) / most : 0.0;
     value_of_class_ = most / static_cast<double>(kClasses - 1) * (1.0 - 1e-9);
   }
   void add(double value) { ++counts_[class_of(value)]; }
-  // REQUIRES: it was added.
+  // REQUIRES: the value was added.
   void remove(double value) { --counts_[class_of(value)]; }
 
-  // At least n values are as large; 0 where there are not so many. REQUIRES: n > 0.
+  // At least n values reach the result; 0 if there are fewer than n. REQUIRES: n > 0.
   [[nodiscard]] double bound_of_nth(std::size_t n) const {
     std::size_t count = 0;
     for (std::size_t number = kClasses; number-- > 0;) {
@@ -44,7 +44,7 @@ class ValueCounts {
 
   std::array<std::uint32_t, kClasses> counts_{};
   double per_value_ = 0.0;
-  double value_of_class_ = 0.0;  // a little less, so that no rounding raises it
+  double value_of_class_ = 0.0;  // slightly less, so that rounding cannot raise the bound
 };
 
 }  // namespace oneiros

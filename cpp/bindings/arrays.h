@@ -1,4 +1,4 @@
-// NumPy arrays in and out: the only place where dtype, shape and layout are checked.
+// Conversion of NumPy arrays: the only place where dtype, shape and layout are checked.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -21,11 +21,10 @@ namespace oneiros {
 
 namespace py = pybind11;
 
-// What Python prints for `object`.
+// The str() of an object, for messages.
 inline std::string text(const py::handle& object) { return py::str(object).cast<std::string>(); }
 
-// Throws TypeError unless `array` holds T in this machine's byte order, ValueError unless its
-// values stand where a T may stand.
+// Throws TypeError unless `array` contains T in native byte order, ValueError unless it is aligned.
 template <typename T>
 void require_dtype(const py::array& array, const std::string& name) {
   if (!py::isinstance<py::array_t<T>>(array)) {
@@ -37,8 +36,9 @@ void require_dtype(const py::array& array, const std::string& name) {
   }
 }
 
-// A read-only span over `array`, never a copy: a silent cast would cost more than the kernel.
-// Throws TypeError on another dtype, ValueError on another shape or layout.
+// A read-only span over `array`, never a copy: a silent conversion would cost more than most
+// kernels. Throws TypeError for another dtype, ValueError for another shape or layout. The array
+// must outlive the span, and Python code must not resize it meanwhile.
 template <typename T>
 std::span<const T> read_1d(const py::array& array, const std::string& name) {
   require_dtype<T>(array, name);
@@ -51,7 +51,7 @@ std::span<const T> read_1d(const py::array& array, const std::string& name) {
   return {static_cast<const T*>(array.data()), static_cast<std::size_t>(array.size())};
 }
 
-// A row-major matrix: `values` holds `rows` times `columns` of them.
+// A row-major matrix of `rows` rows. Does not own its values.
 template <typename T>
 struct Matrix {
   std::span<const T> values;
@@ -74,7 +74,7 @@ Matrix<T> read_2d(const py::array& array, const std::string& name) {
           static_cast<std::size_t>(array.shape(1))};
 }
 
-// As read_1d, but writable and of `size` values: a place for results.
+// As read_1d, but writable and of `size` values: memory for results.
 template <typename T>
 std::span<T> write_1d(py::array& array, const std::string& name, std::size_t size) {
   const std::span<const T> values = read_1d<T>(array, name);
@@ -82,10 +82,10 @@ std::span<T> write_1d(py::array& array, const std::string& name, std::size_t siz
     throw py::value_error(name + ": expected shape (" + std::to_string(size) + ",), got " +
                           text(array.attr("shape")));
   }
-  return {static_cast<T*>(array.mutable_data()), size};  // refuses a read-only array
+  return {static_cast<T*>(array.mutable_data()), size};  // throws for a read-only array
 }
 
-// `out` where the caller gave one, else a new array; and a span over it.
+// `out` if given, otherwise a new array; and a span over it.
 template <typename T>
 std::pair<py::array, std::span<T>> result_of(std::optional<py::array> out, std::size_t size) {
   py::array array = out ? std::move(*out) : py::array_t<T>(static_cast<py::ssize_t>(size));
@@ -93,8 +93,8 @@ std::pair<py::array, std::span<T>> result_of(std::optional<py::array> out, std::
   return {std::move(array), values};
 }
 
-// One number of Python's as T; None stands for NaN. Throws TypeError or ValueError for what is
-// none, or lies beyond T.
+// A Python number as T; None means NaN. Throws TypeError or ValueError for other objects and for
+// values out of T's range.
 template <typename T>
 T number_of(PyObject* item, const std::string& name) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -118,8 +118,8 @@ T number_of(PyObject* item, const std::string& name) {
   }
 }
 
-// Numbers that Python holds in an array, of which this is a view, or in a list or tuple, of which
-// it is a copy: for a few rows an array takes longer to make than all else, and loads NumPy.
+// Numbers in an array, viewed, or in a list or tuple, copied. For a few rows an array would take
+// longer to make than everything else, and would load NumPy.
 template <typename T>
 class Numbers {
  public:
@@ -133,7 +133,7 @@ class Numbers {
       return;
     }
     const py::tuple items(
-        py::reinterpret_borrow<py::object>(given));  // nobody changes it meanwhile
+        py::reinterpret_borrow<py::object>(given));  // a copy that no other thread can change
     copy_.reserve(items.size());
     for (const py::handle item : items) {
       copy_.push_back(number_of<T>(item.ptr(), name));
@@ -148,23 +148,24 @@ class Numbers {
   std::vector<T> copy_;
 };
 
-// A new array holding a copy of `values`.
+// A new array with a copy of `values`.
 template <typename T>
 py::array_t<T> copied(const std::vector<T>& values) {
-  // Made empty: pybind11 makes two arrays where it is given values, and copies one into the other.
+  // Created empty: pybind11 would create two arrays when given values, and copy one into the other.
   py::array_t<T> array(static_cast<py::ssize_t>(values.size()));
   std::copy(values.begin(), values.end(), array.mutable_data());
   return array;
 }
 
-// As copied, of shape (rows, columns).
+// As copied, with shape (rows, columns).
 template <typename T>
 py::array_t<T> copied(const std::vector<T>& values, std::size_t rows, std::size_t columns) {
   return py::array_t<T>({static_cast<py::ssize_t>(rows), static_cast<py::ssize_t>(columns)},
                         values.data());
 }
 
-// Calls body with a float or a double, whichever `array` holds. Throws TypeError on another dtype.
+// Calls body with a float or a double, according to the array's dtype. Throws TypeError for another
+// dtype.
 template <typename Body>
 auto for_real(const py::array& array, const std::string& name, Body body) {
   if (py::isinstance<py::array_t<float>>(array)) {
@@ -176,14 +177,14 @@ auto for_real(const py::array& array, const std::string& name, Body body) {
   throw py::type_error(name + ": expected float32 or float64, got " + text(array.dtype()));
 }
 
-// A read-only NumPy view of memory that `owner` keeps alive. The view holds a share in the owner,
-// so it outlives the column and the engine it came from. The owner never moves its values.
+// A read-only NumPy view of memory that `owner` keeps alive. The view shares ownership, so it may
+// outlive the column and the engine. REQUIRES: the owner never moves its values.
 template <typename T, typename Owner>
 py::array_t<T> view_of(std::shared_ptr<const Owner> owner, std::span<const T> values) {
   using Share = std::shared_ptr<const Owner>;
   auto share = std::make_unique<Share>(std::move(owner));
   const py::capsule base(share.get(), [](void* held) { delete static_cast<Share*>(held); });
-  static_cast<void>(share.release());  // the capsule deletes it now
+  static_cast<void>(share.release());  // now deleted by the capsule
   py::array_t<T> view(static_cast<py::ssize_t>(values.size()), values.data(), base);
   view.attr("flags").attr("writeable") = false;
   return view;

@@ -1,3 +1,8 @@
+// Binding of the analyzer.
+//
+// Texts are viewed as UTF-8 without a copy. The GIL is released during analysis and acquired again
+// only to call a stemmer written in Python, once per text with all of its new words. The callable
+// is released with the GIL held, wherever the analyzer is destroyed.
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
@@ -19,7 +24,7 @@
 namespace oneiros {
 namespace {
 
-// The callable may be let go by a thread without the GIL, or after the interpreter.
+// The callable may be released by a thread without the GIL, or after the interpreter has ended.
 void release(py::object* callable) {
   if (Py_IsInitialized() == 0) {
     static_cast<void>(callable->release());
@@ -34,7 +39,7 @@ std::string type_name(py::handle object) {
   return py::cast<std::string>(py::type::of(object).attr("__name__"));
 }
 
-// The bytes of a str, which must stay alive. Throws UnicodeEncodeError if it has lone surrogates.
+// The UTF-8 bytes of a str, which must stay alive. Throws UnicodeEncodeError for lone surrogates.
 std::string_view utf8_of(py::handle text) {
   Py_ssize_t length = 0;
   const char* utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &length);
@@ -88,7 +93,7 @@ Folding folding_of(const std::string& name) {
                         "'");
 }
 
-// Python's callable as the core's: one call with the whole list, errors to the caller.
+// Adapts a Python callable: one call with the whole list; its exceptions reach the caller.
 Stem stem_of(const py::object& callable) {
   if (callable.is_none()) {
     return {};
@@ -161,13 +166,13 @@ py::tuple clauses(const Analyzer& analyzer, const py::object& text, const std::s
       }
     }
   }
-  py::list told;
+  py::list answer;
   for (std::size_t i = 0; i < spelt.size(); ++i) {
     const lexical::Clause& clause = analyzed.clauses[i];
-    told.append(py::make_tuple(name_of(clause.occur), name_of(clause.kind), clause.fields, spelt[i],
-                               clause.positions, clause.matches_nothing));
+    answer.append(py::make_tuple(name_of(clause.occur), name_of(clause.kind), clause.fields,
+                                 spelt[i], clause.positions, clause.matches_nothing));
   }
-  return py::make_tuple(told, analyzed.term_count);
+  return py::make_tuple(answer, analyzed.term_count);
 }
 
 }  // namespace
@@ -183,24 +188,25 @@ void register_analysis(py::module_& module) {
            }),
            py::kw_only(), py::arg("stop_words"), py::arg("identifiers"), py::arg("folding"),
            py::arg("stem"),
-           "folding: of what stop words and stems are told by, \"full\", \"lower\" (accents stay) "
-           "or \"turkish_lower\". stem: called with a list of new words, must return a list of as "
+           "folding, applied before stop words and stems: \"full\", \"lower\" (accents stay) "
+           "or \"turkish_lower\". stem: called with a list of new words, returns a list of as "
            "many stems; None for none.")
-      .def("tokens", &tokens, py::kw_only(), py::arg("text"),
-           "Terms and positions of a text, which enter the vocabulary. bytes that are not UTF-8 "
-           "part words; a str with lone surrogates is a UnicodeEncodeError.")
+      .def(
+          "tokens", &tokens, py::kw_only(), py::arg("text"),
+          "Terms and positions of a text; new terms enter the vocabulary. Bytes that are not UTF-8 "
+          "separate words; a str with lone surrogates raises UnicodeEncodeError.")
       .def(
           "clauses", &clauses, py::kw_only(), py::arg("text"), py::arg("syntax"),
           py::arg("most_terms"),
-          "Clauses of a query as (occur, kind, fields, terms, positions, matches_nothing), and how "
-          "many distinct terms they ask for; more than most_terms: the clauses are not all.")
+          "Clauses of a query as (occur, kind, fields, terms, positions, matches_nothing), and the "
+          "number of distinct terms; above most_terms, the list of clauses is incomplete.")
       .def_property_readonly(
           "vocabulary_size",
           [](const Analyzer& analyzer) {
             const ReleasedGil nogil;
             return analyzer.vocabulary_size();
           },
-          "Terms known so far.");
+          "The number of terms in the vocabulary.");
   module.def("parse_query", &parse_query, py::kw_only(), py::arg("text"), py::arg("syntax"),
              "Clauses of a query as (occur, kind, fields, text), syntax \"plain\" or \"query\": "
              "docs/query_syntax.md. fields: 1 title, 2 text, 4 tags.");

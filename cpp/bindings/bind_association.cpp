@@ -1,4 +1,4 @@
-// The association graph over NumPy arrays and lists.
+// Binding of the association graph, over NumPy arrays and lists.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -21,7 +21,7 @@ namespace {
 
 using lexical::AllowedRows;
 
-// A copy: the caller's array could change between the check of a value and its use.
+// Copied: the caller could change the array between the check of a value and its use.
 template <typename T>
 std::vector<T> read_copy(const py::handle& given, const std::string& name) {
   const Numbers<T> read(given, name);
@@ -33,6 +33,7 @@ AllowedRows allowed_of(const std::optional<py::array>& allowed) {
   return allowed ? AllowedRows(read_1d<std::uint8_t>(*allowed, "allowed")) : AllowedRows();
 }
 
+// All arrays are copied before they are validated, since other threads might change them.
 void set_links(AssociationGraph& graph, const py::object& a, const py::object& b,
                const py::object& weight, const py::object& kind, const py::object& created_seconds,
                const py::object& last_seconds) {
@@ -46,6 +47,7 @@ void set_links(AssociationGraph& graph, const py::object& a, const py::object& b
   graph.set({{first, second}, weights, kinds, created, last});
 }
 
+// Applies C13 to pairs. The GIL is released, as writers wait for each other.
 void strengthen(AssociationGraph& graph, const py::object& a, const py::object& b,
                 double now_seconds, double gain, double rest_days, double tau_days) {
   const auto first = read_copy<std::uint32_t>(a, "a");
@@ -72,7 +74,7 @@ void grow(AssociationGraph& graph, std::size_t row_count) {
   graph.grow(row_count);
 }
 
-// (neighbour, weight left, kind, created, last), the heaviest first.
+// (neighbour, decayed weight, kind, created, last), heaviest first.
 py::list neighbours(const AssociationGraph& graph, std::uint32_t row, double now_seconds,
                     double tau_days) {
   const LinkClock clock{now_seconds, tau_days};
@@ -81,16 +83,16 @@ py::list neighbours(const AssociationGraph& graph, std::uint32_t row, double now
     const ReleasedGil nogil;
     links = graph.neighbours(row, clock);
   }
-  py::list told(links.size());
+  py::list answer(links.size());
   for (std::size_t i = 0; i < links.size(); ++i) {
     const auto& [link, weight] = links[i];
-    told[i] = py::make_tuple(link.neighbour(), weight, static_cast<unsigned>(link.kind()),
-                             link.created_seconds, link.last_seconds);
+    answer[i] = py::make_tuple(link.neighbour(), weight, static_cast<unsigned>(link.kind()),
+                               link.created_seconds, link.last_seconds);
   }
-  return told;
+  return answer;
 }
 
-// (weight, kind, created, last) of each pair, None where it has no link.
+// (weight, kind, created, last) of each pair, None without a link.
 py::list find(const AssociationGraph& graph, const py::object& a, const py::object& b) {
   const auto first = read_copy<std::uint32_t>(a, "a");
   const auto second = read_copy<std::uint32_t>(b, "b");
@@ -99,16 +101,17 @@ py::list find(const AssociationGraph& graph, const py::object& a, const py::obje
     const ReleasedGil nogil;
     links = graph.find({first, second});
   }
-  py::list told(links.size());
+  py::list answer(links.size());
   for (std::size_t i = 0; i < links.size(); ++i) {
     const std::optional<HalfLink>& link = links[i];
-    told[i] = link ? py::object(py::make_tuple(link->weight, static_cast<unsigned>(link->kind()),
-                                               link->created_seconds, link->last_seconds))
-                   : py::object(py::none());
+    answer[i] = link ? py::object(py::make_tuple(link->weight, static_cast<unsigned>(link->kind()),
+                                                 link->created_seconds, link->last_seconds))
+                     : py::object(py::none());
   }
-  return told;
+  return answer;
 }
 
+// All links as columns; blocks other writers while it copies.
 py::tuple links(const AssociationGraph& graph) {
   LinkList list;
   {
@@ -119,7 +122,7 @@ py::tuple links(const AssociationGraph& graph) {
                         copied(list.created_seconds), copied(list.last_seconds));
 }
 
-// What links lead to: made into arrays or tuples when asked for.
+// Reached rows; arrays and tuples are created on access.
 struct ReachedRows {
   std::vector<Reached> all;
 
@@ -139,6 +142,7 @@ py::tuple path_of(const Reached& reached) {
   return path;
 }
 
+// Results as tuples, for callers without NumPy.
 py::list results_of(const ReachedRows& reached) {
   py::list results(reached.all.size());
   for (std::size_t i = 0; i < reached.all.size(); ++i) {
@@ -156,6 +160,7 @@ py::tuple path_at(const ReachedRows& reached, std::size_t place) {
   return path_of(reached.all[place]);
 }
 
+// Expansion from rows with optional values; the filter is viewed as packed bits.
 ReachedRows bound_expand(const AssociationGraph& graph, const py::object& seeds,
                          const py::object& seed_values, double now_seconds, double tau_days,
                          double least_link, double least, double hop_decay, unsigned most_hops,
@@ -180,20 +185,20 @@ ReachedRows bridges(const AssociationGraph& graph, const py::object& ends, doubl
 
 void register_reached(py::module_& module) {
   py::class_<ReachedRows>(module, "Reached",
-                          "What links lead to, best first; each array is made when asked for.")
-      .def("__len__", [](const ReachedRows& told) { return told.all.size(); })
-      .def("results", &results_of, "(row, value, rows of its path) of each.")
+                          "Rows reached by links, best first. Each array is made on access.")
+      .def("__len__", [](const ReachedRows& reached) { return reached.all.size(); })
+      .def("results", &results_of, "Return (row, value, path) of each.")
       .def_property_readonly(
           "rows",
-          [](const ReachedRows& told) {
-            return told.each<std::uint32_t>([](const Reached& each) { return each.row; });
+          [](const ReachedRows& reached) {
+            return reached.each<std::uint32_t>([](const Reached& each) { return each.row; });
           })
       .def_property_readonly(
           "values",
-          [](const ReachedRows& told) {
-            return told.each<double>([](const Reached& each) { return each.value; });
+          [](const ReachedRows& reached) {
+            return reached.each<double>([](const Reached& each) { return each.value; });
           })
-      .def("path", &path_at, py::arg("place"), "The rows of one's path.");
+      .def("path", &path_at, py::arg("place"), "The rows of the path at a place.");
 }
 
 }  // namespace
@@ -206,40 +211,41 @@ void register_association(py::module_& module) {
   }
   py::class_<AssociationGraph, std::shared_ptr<AssociationGraph>> graph(
       module, "AssociationGraph",
-      "Undirected links between rows, whose weights fade: docs/systems/cognitive.md C13, C16.");
+      "Undirected links between rows with decaying weights: docs/systems/cognitive.md C13, C16.");
   graph.attr("KINDS") = py::tuple(kinds);
   graph.def(py::init<>())
       .def("__len__", &AssociationGraph::link_count)
       .def_property_readonly("row_count", &AssociationGraph::row_count)
       .def_property_readonly("resident_bytes",
                              [](const AssociationGraph& links) {
-                               const ReleasedGil nogil;  // it waits for writers
+                               const ReleasedGil nogil;  // waits for writers
                                return links.resident_bytes();
                              })
-      .def("grow", &grow, py::kw_only(), py::arg("row_count"), "Makes so many rows known.")
+      .def("grow", &grow, py::kw_only(), py::arg("row_count"),
+           "Add rows without links up to row_count.")
       .def("set", &set_links, py::kw_only(), py::arg("a"), py::arg("b"), py::arg("weight"),
            py::arg("kind"), py::arg("created_seconds"), py::arg("last_seconds"),
-           "Makes each link what is given; NaN for one that does not fade.")
+           "Create or replace links; a last co-retrieval of NaN means no decay.")
       .def("strengthen", &strengthen, py::kw_only(), py::arg("a"), py::arg("b"),
            py::arg("now_seconds"), py::arg("gain"), py::arg("rest_days"), py::arg("tau_days"),
-           "C13 for each pair; after less rest than rest_days only that share of the gain.")
+           "Apply C13 to each pair; the gain grows linearly over rest_days.")
       .def("remove", &remove_pairs, py::kw_only(), py::arg("a"), py::arg("b"),
-           "Returns how many links went.")
+           "Remove the links of pairs; return their number.")
       .def("remove_rows", &remove_rows, py::kw_only(), py::arg("rows"),
-           "Removes all links of these rows; returns how many went.")
+           "Remove all links of these rows; return their number.")
       .def("neighbours", &neighbours, py::kw_only(), py::arg("row"), py::arg("now_seconds"),
            py::arg("tau_days"),
-           "(row, weight left, kind, created, last co-retrieval) of each link, the heaviest first.")
+           "(row, decayed weight, kind, created, last co-retrieval) of each link, heaviest first.")
       .def("find", &find, py::kw_only(), py::arg("a"), py::arg("b"),
-           "(weight, kind, created, last co-retrieval) of each pair as it is kept, or None.")
+           "(weight, kind, created, last co-retrieval) of each pair as stored, or None.")
       .def("links", &links, "Each link once, as columns: a, b, weight, kind, created, last.")
       .def("expand", &bound_expand, py::kw_only(), py::arg("seeds"), py::arg("seed_values"),
            py::arg("now_seconds"), py::arg("tau_days"), py::arg("least_link"), py::arg("least"),
            py::arg("hop_decay"), py::arg("most_hops"), py::arg("allowed"), py::arg("top"),
-           "The best rows that links lead to from the seeds.")
+           "The best rows reached by links from the seeds.")
       .def("bridges", &bridges, py::kw_only(), py::arg("ends"), py::arg("now_seconds"),
            py::arg("tau_days"), py::arg("least_link"), py::arg("allowed"), py::arg("top"),
-           "The best rows on paths between two of the ends that share no link.");
+           "The best rows on paths between two ends that are not linked.");
 }
 
 }  // namespace oneiros

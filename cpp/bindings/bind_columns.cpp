@@ -1,3 +1,5 @@
+// Binding of lifecycle columns. Reads return read-only views that share ownership of the columns;
+// writes validate names, dtypes, lengths and values first and are all or nothing.
 #include <memory>
 #include <new>
 
@@ -16,7 +18,7 @@ using AnyNumbers =
     std::variant<Numbers<std::uint8_t>, Numbers<std::uint16_t>, Numbers<std::uint32_t>,
                  Numbers<std::int16_t>, Numbers<float>, Numbers<double>>;
 
-// What Python gave for columns, and names, kept alive.
+// Columns and names given by Python, kept alive.
 struct GivenColumns {
   std::vector<std::string> names;
   std::vector<AnyNumbers> numbers;
@@ -35,7 +37,7 @@ AnyNumbers read_column(const py::handle& given, const std::string& name, Column 
 GivenColumns read_columns(const py::dict& columns) {
   const py::dict values = own_copy(columns);
   GivenColumns given;
-  given.names.reserve(values.size());  // the values point into both
+  given.names.reserve(values.size());  // `values` points into both
   given.numbers.reserve(values.size());
   for (const auto& [key, value] : values) {
     const std::string& name = given.names.emplace_back(key.cast<std::string>());
@@ -49,7 +51,7 @@ GivenColumns read_columns(const py::dict& columns) {
   return given;
 }
 
-// A copy: the caller's array could change between the check of a row and its use.
+// Copied: the caller could change the array between the check of a row and its use.
 std::vector<std::uint32_t> copied_rows(const py::handle& rows) {
   const Numbers<std::uint32_t> read(rows, "rows");
   return {read.values().begin(), read.values().end()};
@@ -62,9 +64,9 @@ void write(Columns& columns, const py::object& rows, const py::dict& values) {
   columns.write(where, given.values);
 }
 
-// Where the system refuses memory, collects garbage and calls `body` once more. Columns of engines
-// in cycles of garbage hold mappings, of which a process has only so many, and a free-threaded
-// interpreter collects such cycles rarely.
+// If the system refuses memory, runs a garbage collection and calls `body` again. Columns of
+// engines in reference cycles hold memory mappings, of which a process has a limited number, and a
+// free-threaded interpreter rarely collects such cycles.
 template <typename Body>
 auto with_second_try(Body body) {
   try {
@@ -95,7 +97,7 @@ py::array view(const std::shared_ptr<Columns>& columns, const std::string& name)
       columns->values(*column));
 }
 
-// A few values as Python's own numbers: what a search that strengthens reads needs no NumPy.
+// Some values as Python numbers: searches that reinforce read a few rows and need no NumPy.
 py::list values_at(const Columns& columns, const std::string& name,
                    const std::vector<std::uint32_t>& rows) {
   const std::optional<Column> column = column_named(name);
@@ -134,7 +136,7 @@ constexpr const char* dtype_name() {
   }
 }
 
-// Told without asking NumPy, which an engine may not have loaded yet.
+// Returned without NumPy, which an engine may not have loaded yet.
 py::dict schema() {
   py::dict names;
   for (const ColumnInfo& column : kColumns) {
@@ -161,20 +163,19 @@ std::vector<std::uint32_t> most_accessed_rows(const Columns& columns, std::size_
 void register_columns(py::module_& module) {
   py::class_<Columns, std::shared_ptr<Columns>>(
       module, "Columns",
-      "Lifecycle state, one row a memory: every column of docs/systems/fields.md.")
+      "Lifecycle state, one row per memory: every column of docs/systems/fields.md.")
       .def(py::init([] { return with_second_try([] { return std::make_shared<Columns>(); }); }))
       .def("__len__", &Columns::size)
-      .def_property_readonly("capacity", &Columns::capacity, "Rows that fit before the end.")
-      .def_static("schema", &schema, "Each column's name and NumPy dtype name.")
+      .def_property_readonly("capacity", &Columns::capacity, "The largest possible number of rows.")
+      .def_static("schema", &schema, "The name and NumPy dtype name of each column.")
       .def("append", &append, py::kw_only(), py::arg("count"),
-           "Adds rows holding the defaults; returns the first.")
-      .def(
-          "write", &write, py::kw_only(), py::arg("rows"), py::arg("values"),
-          "Writes one value a row to each column named; all is checked before anything is written.")
+           "Add rows with default values; return the first.")
+      .def("write", &write, py::kw_only(), py::arg("rows"), py::arg("values"),
+           "Write one value per row to each named column, after checking all of them.")
       .def("view", &view, py::kw_only(), py::arg("name"),
-           "A read-only view of a column, as long as the columns are now; it never dangles.")
+           "A read-only view of a column's current rows. It never dangles.")
       .def("values_at", &values_at, py::kw_only(), py::arg("name"), py::arg("rows"),
-           "The values of a few rows, as a list of numbers.")
+           "The values of some rows as a list of numbers.")
       .def("most_accessed", &most_accessed_rows, py::kw_only(), py::arg("count"),
            py::arg("allowed"),
            "The rows with the most accesses, at least one, among those allowed (packed bits; None: "

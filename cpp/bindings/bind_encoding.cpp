@@ -1,3 +1,5 @@
+// Binding of the embedding codec. Blobs are encoded in bulk without a Python loop; errors name the
+// blob they occur in.
 #include <stdexcept>
 
 #include "bindings/arrays.h"
@@ -11,7 +13,7 @@ namespace oneiros {
 namespace {
 
 std::span<std::byte> writable_bytes(const py::bytes& bytes) {
-  // Allowed as long as no one else has seen the object.
+  // Allowed as long as no other code has seen the object.
   return {reinterpret_cast<std::byte*>(PyBytes_AS_STRING(bytes.ptr())),
           static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
 }
@@ -25,7 +27,7 @@ py::bytes new_bytes(std::size_t size) {
   return bytes;
 }
 
-// Runs body(i) for i in [0, count); an error gets "<name> <i>: " before it.
+// Calls body(i) for i in [0, count); messages of exceptions are prefixed by "<name> <i>: ".
 template <typename Body>
 void for_each_named(const char* name, std::size_t count, Body body) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -63,7 +65,7 @@ py::array decode_embeddings(const std::vector<py::bytes>& blobs, std::size_t dim
   for (const py::bytes& blob : blobs) {
     read.push_back(writable_bytes(blob));
   }
-  // Sizes first: damaged lengths must not cost memory.
+  // Sizes are checked first: a damaged length must not cause an allocation.
   for_each_named("blobs: blob", read.size(), [&](std::size_t i) {
     if (read[i].size() != encoded_size(dimension)) {
       throw DamagedBytes("expected " + std::to_string(encoded_size(dimension)) + " bytes, found " +
@@ -100,17 +102,17 @@ void check(const py::bytes& blob) {
 
 void register_encoding(py::module_& module) {
   module.def("encode_embeddings", &encode_embeddings, py::kw_only(), py::arg("matrix"),
-             "One blob a row of a float32 matrix of shape (n, d).");
+             "One blob per row of a float32 matrix of shape (n, d).");
   module.def(
       "embedding_dimension",
       [](const py::bytes& blob) { return encoded_dimension(writable_bytes(blob)); }, py::kw_only(),
-      py::arg("blob"), "The dimension that an encoded embedding's header names.");
+      py::arg("blob"), "The dimension in an encoded embedding's header.");
   module.def("decode_embedding", &decode_one, py::kw_only(), py::arg("blob"),
-             "The float32 vector that an encoded embedding holds.");
+             "The float32 vector of an encoded embedding.");
   module.def("check_embedding", &check, py::kw_only(), py::arg("blob"),
-             "ValueError where decode_embedding() would raise one; needs no NumPy.");
+             "Raise ValueError if decode_embedding() would; does not need NumPy.");
   module.def("decode_embeddings", &decode_embeddings, py::kw_only(), py::arg("blobs"),
-             py::arg("dimension"), "The float32 matrix (n, dimension) that the blobs hold.");
+             py::arg("dimension"), "The float32 matrix (n, dimension) of encoded embeddings.");
 }
 
 }  // namespace oneiros

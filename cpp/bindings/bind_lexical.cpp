@@ -1,3 +1,7 @@
+// Binding of the lexical index: indexing of texts. Its searches are bound in bind_searches.cpp.
+//
+// Strings are viewed as UTF-8; ASCII needs no copy. The GIL is released while texts are analysed
+// and added, and Ctrl-C ends a batch between texts.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,7 +34,7 @@ std::size_t add(LexicalIndex& index, std::uint32_t row, const py::object& text,
   return index.add(row, read);
 }
 
-// The fields of many texts as the core reads them, and what keeps them alive.
+// The fields of many texts, and the objects that keep them alive.
 struct GivenTexts {
   Texts texts;
   Texts titles;
@@ -92,7 +96,7 @@ std::size_t add_analyzed(LexicalIndex& index, const py::object& rows, AnalyzedTe
   return index.add_analyzed(read_rows.values(), std::exchange(texts, {}), interruptible());
 }
 
-// By part, in bytes, the vocabulary too.
+// Memory by part in bytes, the vocabulary included.
 py::dict bytes_of(const LexicalIndex& index) {
   lexical::IndexBytes bytes;
   std::size_t vocabulary = 0;
@@ -131,12 +135,12 @@ void register_lexical(py::module_& module) {
   });
   py::class_<WeighedQuery>(
       module, "WeighedQuery",
-      "A query as the texts of one moment weighed it: LexicalIndex makes one.");
+      "A query with the weights of one moment's statistics, made by LexicalIndex.");
   py::class_<AnalyzedTexts>(module, "AnalyzedTexts",
-                            "Texts that LexicalIndex.analyze_many analyzed, to be added once.")
+                            "Texts analysed by LexicalIndex.analyze_many, to be added once.")
       .def("__len__", [](const AnalyzedTexts& texts) { return texts.documents.size(); });
   LexicalIndexClass index(module, "LexicalIndex",
-                          "Texts in, rows ranked by BM25 out; thread-safe.");
+                          "An index of texts, ranked by BM25. Thread-safe.");
   index
       .def(py::init([](std::shared_ptr<Analyzer> analyzer, const std::string& variant, double k1,
                        double b, double delta, std::optional<double> title_weight,
@@ -150,34 +154,34 @@ void register_lexical(py::module_& module) {
            py::arg("tags_weight") = py::none())
       .def("add", &add, py::kw_only(), py::arg("row"), py::arg("text"), py::arg("title") = "",
            py::arg("tags") = "",
-           "Indexes a text in place of the row's former one; returns the number of cut tokens. "
-           "Tags: one a line.")
+           "Index a text in place of the row's former one; return the number of cut tokens. "
+           "Tags: one per line.")
       .def("add_many", &add_many, py::kw_only(), py::arg("rows"), py::arg("texts"),
            py::arg("titles") = py::none(), py::arg("tags") = py::none(),
-           "The same for many. Ctrl-C leaves the texts up to some point in.")
+           "The same for many texts. After Ctrl-C, the texts up to some point are indexed.")
       .def("analyze_many", &analyze_many, py::kw_only(), py::arg("texts"),
            py::arg("titles") = py::none(), py::arg("tags") = py::none(),
-           "Does the first half of add_many, of which no search sees anything.")
+           "Analyse texts: the first half of add_many, without an effect on searches.")
       .def("add_analyzed", &add_analyzed, py::kw_only(), py::arg("rows"), py::arg("texts"),
-           "The second half; the texts are empty afterwards.")
+           "Index analysed texts: the second half. The texts are empty afterwards.")
       .def("delete", &LexicalIndex::remove, Unlocked(), py::kw_only(), py::arg("row"),
-           "False if the row has no text.")
+           "Remove the row's text; return False if it has none.")
       .def("contains", &LexicalIndex::contains, Unlocked(), py::kw_only(), py::arg("row"),
-           "Whether the row has a text.")
+           "True if the row has a text.")
       .def("seal", &LexicalIndex::seal, Unlocked(),
-           "Ends the growing segment; happens by itself too. Results do not change.")
+           "Seal the growing segment, as also happens automatically. Results do not change.")
       .def_property_readonly("document_count",
                              py::cpp_function(&LexicalIndex::document_count, Unlocked()),
-                             "Texts, those without a term included.")
+                             "The number of texts, including those without a term.")
       .def_property_readonly("segment_count",
                              py::cpp_function(&LexicalIndex::segment_count, Unlocked()))
       .def_property_readonly("resident_bytes",
                              py::cpp_function(&LexicalIndex::resident_bytes, Unlocked()),
-                             "Each allocation, the analyzer's vocabulary included.")
-      .def_property_readonly("part_bytes", &bytes_of, "Of those, each part's.")
+                             "Memory in use, including the analyzer's vocabulary.")
+      .def_property_readonly("part_bytes", &bytes_of, "Memory in use by part.")
       .def_property_readonly("merge_error",
                              py::cpp_function(&LexicalIndex::merge_error, Unlocked()),
-                             "Why the last merge in the background came to nothing, or empty.");
+                             "The error of the last background merge; empty if it succeeded.");
   define_searches(index);
 }
 

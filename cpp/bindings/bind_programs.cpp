@@ -1,4 +1,9 @@
-// Kernels and programs over NumPy arrays.
+// Binding of kernels and programs over NumPy arrays.
+//
+// Operands are viewed without a copy, in any of ten dtypes; loops convert them tile by tile.
+// Everything about shapes, dtypes, lengths and overlap is checked with the GIL, before a result is
+// written. Then the GIL is released for the run, which Ctrl-C may end between chunks. The arrays
+// are kept alive by references; other threads must not write to them meanwhile.
 #include <cmath>
 
 #include "bindings/gil.h"
@@ -12,7 +17,8 @@ namespace oneiros {
 
 namespace {
 
-// The one length that is not 1, else 1. Throws ValueError where there are two.
+// The common length of the operands that are not scalar, 1 if all are. Throws ValueError if they
+// differ.
 std::size_t common_length(const std::vector<Operand>& operands) {
   std::size_t size = 1;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -27,6 +33,7 @@ std::size_t common_length(const std::vector<Operand>& operands) {
   return size;
 }
 
+// Evaluates one kernel into `out` or a new array of the given dtype, without the GIL.
 py::array bound_evaluate(const std::string& kernel, const py::list& given,
                          const py::dict& parameters, const std::string& dtype,
                          std::optional<py::array> out, unsigned threads) {
@@ -75,6 +82,7 @@ py::tuple bound_signature(const std::string& kernel) {
   return py::make_tuple(inputs, parameters);
 }
 
+// An input given as ("value", name, default) or ("age", times, unit_seconds).
 ProgramInput input_of(const py::handle& given, std::size_t number) {
   const std::string name = "inputs[" + std::to_string(number) + "]";
   try {
@@ -86,7 +94,7 @@ ProgramInput input_of(const py::handle& given, std::size_t number) {
     if (kind == "age") {
       return AgeInput{parts[1].cast<std::vector<std::string>>(), parts[2].cast<double>()};
     }
-  } catch (const py::cast_error&) {  // said below
+  } catch (const py::cast_error&) {  // reported below
   }
   throw py::type_error(name +
                        ": expected (\"value\", name, default) or (\"age\", times, unit_seconds), "
@@ -94,6 +102,7 @@ ProgramInput input_of(const py::handle& given, std::size_t number) {
                        py::repr(given).cast<std::string>());
 }
 
+// Builds a program from lists of inputs and instructions; the core validates registers and kernels.
 Program make_program(const py::list& input_list, const py::list& instruction_list) {
   const py::tuple inputs = own_copy(input_list);
   const py::tuple instructions = own_copy(instruction_list);
@@ -116,13 +125,14 @@ Program make_program(const py::list& input_list, const py::list& instruction_lis
   return {std::move(given), steps};
 }
 
-// What Python gave for the operands, kept alive, in the program's order.
+// The operands given by Python, kept alive, in the program's order.
 struct GivenOperands {
   std::vector<py::array> arrays;
   std::vector<double> numbers;
   std::vector<Operand> operands;
 };
 
+// Reads operands by name. Absent operands have their default; unknown names raise ValueError.
 GivenOperands operands_for(const Program& program, const py::dict& operands) {
   const py::dict given = own_copy(operands);
   const auto names = program.operand_names();
@@ -160,6 +170,7 @@ GivenOperands operands_for(const Program& program, const py::dict& operands) {
   return all;
 }
 
+// The given result arrays after checks, or new ones.
 template <typename Real>
 std::vector<py::array> results_of(const std::optional<std::vector<py::array>>& out,
                                   std::size_t count, std::size_t size) {
@@ -174,6 +185,7 @@ std::vector<py::array> results_of(const std::optional<std::vector<py::array>>& o
   return arrays;
 }
 
+// Throws ValueError if a result overlaps an operand (see operands.h) or another result.
 void refuse_overlaps(const std::vector<py::array>& results, const GivenOperands& given,
                      std::span<const std::string> names) {
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -193,7 +205,7 @@ void refuse_overlaps(const std::vector<py::array>& results, const GivenOperands&
   }
 }
 
-// Columns and what their values ought to be, kept alive.
+// Columns with their ranges, kept alive.
 struct GivenRanges {
   std::vector<py::array> arrays;
   std::vector<ColumnRange> ranges;
@@ -220,7 +232,7 @@ GivenRanges ranges_of(const py::list& ranges) {
   return all;
 }
 
-// What a run is asked for, whether or not it judges.
+// The arguments of a run, with or without range checks.
 struct Asked {
   double now_seconds;
   std::size_t size;
@@ -231,6 +243,7 @@ struct Asked {
   std::size_t whole_size;
 };
 
+// Runs the program without the GIL and returns its results.
 std::pair<std::vector<py::array>, Outcome> outcome_of(const Program& program,
                                                       const py::dict& operands,
                                                       const py::list& ranges, const Asked& asked) {
@@ -288,17 +301,17 @@ std::vector<std::string_view> path_names() {
 
 void register_programs(py::module_& module) {
   use_simd_path_of_environment();
-  module.def("simd_paths", &path_names, "Those this machine can run, the best last.");
+  module.def("simd_paths", &path_names, "The SIMD paths this machine supports, the best last.");
   module.def("simd_path", [] { return kSimdPathNames[static_cast<std::size_t>(simd_path())]; });
   module.def(
       "use_simd_path", [](const std::string& name) { use_simd_path(name); }, py::kw_only(),
       py::arg("name"));
   module.def("kernel_names", &kernel_names);
   module.def("kernel_signature", &bound_signature, py::kw_only(), py::arg("kernel"),
-             "(inputs, [(parameter, how many values, None: any number)]).");
+             "(inputs, [(parameter, number of values or None for any)]).");
   module.def("evaluate", &bound_evaluate, py::kw_only(), py::arg("kernel"), py::arg("inputs"),
              py::arg("parameters"), py::arg("dtype"), py::arg("out"), py::arg("threads"),
-             "One kernel over arrays of shape (n,) or (1,).");
+             "Evaluate a kernel over arrays of shape (n,) or (1,).");
   py::class_<Program, std::shared_ptr<Program>>(module, "Program")
       .def(py::init(&make_program), py::kw_only(), py::arg("inputs"), py::arg("instructions"))
       .def("run", &run_program, py::kw_only(), py::arg("operands"), py::arg("now_seconds"),
@@ -307,8 +320,8 @@ void register_programs(py::module_& module) {
       .def("run_and_judge", &run_and_judge, py::kw_only(), py::arg("operands"),
            py::arg("now_seconds"), py::arg("size"), py::arg("outputs"), py::arg("dtype"),
            py::arg("out"), py::arg("threads"), py::arg("ranges"), py::arg("whole_size"),
-           "run(), and whether the columns of `ranges`, (array, low, high, may_be_nan, "
-           "must_be_whole), keep them.")
+           "run(), and True if the columns of `ranges`, (array, low, high, may_be_nan, "
+           "must_be_whole), are within them.")
       .def_property_readonly("input_names", [](const Program& program) {
         const auto names = program.operand_names();
         return std::vector<std::string>(names.begin(), names.end());

@@ -1,3 +1,8 @@
+// Binding of candidates, plans and reciprocal rank fusion.
+//
+// Channel hits are viewed as arrays where possible; other sequences are converted. Candidates are
+// guarded by a mutex, since Python may fill in scores on one thread while another ranks.
+// Explanations are kept as flat arrays and become NumPy arrays on access.
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -26,7 +31,7 @@ py::list results_of(const RankedAnswer& answer) {
   return results;
 }
 
-// What channels found, as spans, and the arrays of those that came as such.
+// Channel hits as spans, and the arrays they refer to.
 struct GivenHits {
   explicit GivenHits(const py::list& given) {
     for (const py::handle item : own_copy(given)) {
@@ -56,6 +61,7 @@ struct GivenHits {
   }
 };
 
+// Unites the channels' hits, one list per channel, without the GIL.
 std::unique_ptr<GuardedCandidates> make_candidates(const Plan& plan, const py::list& hits) {
   const GivenHits given(hits);
   if (given.channels.size() != plan.channels().size()) {
@@ -67,6 +73,7 @@ std::unique_ptr<GuardedCandidates> make_candidates(const Plan& plan, const py::l
   return std::make_unique<GuardedCandidates>(given.channels);
 }
 
+// A copy: the set may grow afterwards.
 py::array missing(const GuardedCandidates& guarded, std::size_t channel) {
   guarded.require_channel(channel);
   std::vector<std::uint32_t> rows;
@@ -108,7 +115,7 @@ std::size_t size_of(const GuardedCandidates& guarded) {
   return guarded.candidates.size();
 }
 
-// Signals as spans, and what keeps them alive.
+// Signals as spans, and the objects that keep them alive.
 struct GivenSignals {
   explicit GivenSignals(const std::optional<py::dict>& given) {
     if (!given) {
@@ -128,6 +135,7 @@ struct GivenSignals {
   Signals signals;
 };
 
+// Ranks under the candidates' shared lock, without the GIL.
 RankedAnswer rank(const Plan& plan, const Columns& columns, const GuardedCandidates& guarded,
                   double now_seconds, std::size_t k, const std::optional<py::dict>& signals,
                   bool explain) {
@@ -157,6 +165,7 @@ py::object place_of(const Plan& plan, const Columns& columns, const GuardedCandi
   return py::make_tuple(answer_of(std::move(placed->explanation), plan, true), place);
 }
 
+// Builds a plan; the fusion and the outputs are validated by the core.
 std::shared_ptr<Plan> make_plan(const std::string& fusion, const FusionParameters& parameters,
                                 std::vector<std::string> channels, std::shared_ptr<Program> program,
                                 std::size_t relevance, std::size_t score, std::size_t retention,
@@ -174,7 +183,7 @@ bool is_normalised(const std::string& normalise) {
   return normalise == "channel";
 }
 
-// The arrays of int64 in `rankings`; none unless all are such and contiguous. Throws as read_1d.
+// The int64 arrays in `rankings`; empty unless all are contiguous int64 arrays. Throws as read_1d.
 std::vector<std::span<const std::int64_t>> plain_lists(const py::tuple& rankings) {
   std::vector<std::span<const std::int64_t>> lists;
   lists.reserve(rankings.size());
@@ -191,12 +200,13 @@ std::vector<std::span<const std::int64_t>> plain_lists(const py::tuple& rankings
   return lists;
 }
 
+// Fuses contiguous int64 arrays; None if there is no ranking or one is of another kind.
 std::optional<py::tuple> rrf(const py::list& rankings, double k,
                              const std::optional<py::array>& weights, const std::string& normalise,
                              std::optional<std::size_t> top) {
-  constexpr std::size_t kFewEntries = 500;  // a few microseconds
+  constexpr std::size_t kFewEntries = 500;  // takes a few microseconds
   ReciprocalRank rule{k, {}, is_normalised(normalise)};
-  const py::tuple kept = own_copy(rankings);  // for as long as the spans below
+  const py::tuple kept = own_copy(rankings);  // keeps the spans below alive
   const auto lists = plain_lists(kept);
   if (lists.empty()) {
     return std::nullopt;
@@ -219,46 +229,48 @@ std::optional<py::tuple> rrf(const py::list& rankings, double k,
 
 void register_results(py::module_& module) {
   using Answer = RankedAnswer;
-  py::class_<Answer>(module, "Ranked",
-                     "Candidates in rank order; each array is made when asked for.")
-      .def("__len__", [](const Answer& told) { return told.ranked.rows.size(); })
-      .def("results", &results_of, "(row, relevance, retention, score) of each.")
-      .def_property_readonly("rows", [](const Answer& told) { return copied(told.ranked.rows); })
+  py::class_<Answer>(module, "Ranked", "Candidates in rank order. Each array is made on access.")
+      .def("__len__", [](const Answer& answer) { return answer.ranked.rows.size(); })
+      .def("results", &results_of, "Return (row, relevance, retention, score) of each.")
+      .def_property_readonly("rows",
+                             [](const Answer& answer) { return copied(answer.ranked.rows); })
       .def_property_readonly("scores",
-                             [](const Answer& told) { return copied(told.ranked.scores); })
+                             [](const Answer& answer) { return copied(answer.ranked.scores); })
       .def_property_readonly("relevance",
-                             [](const Answer& told) { return copied(told.ranked.relevance); })
+                             [](const Answer& answer) { return copied(answer.ranked.relevance); })
       .def_property_readonly("retention",
-                             [](const Answer& told) { return copied(told.ranked.retention); })
+                             [](const Answer& answer) { return copied(answer.ranked.retention); })
       .def_property_readonly("candidate_count",
-                             [](const Answer& told) { return told.ranked.candidate_count; })
+                             [](const Answer& answer) { return answer.ranked.candidate_count; })
       .def_property_readonly("kept_count",
-                             [](const Answer& told) { return told.ranked.kept_count; })
+                             [](const Answer& answer) { return answer.ranked.kept_count; })
       .def_property_readonly("future_count",
-                             [](const Answer& told) { return told.ranked.future_count; })
-      .def_property_readonly(
-          "ranks",
-          [](const Answer& told) { return told.explained(told.ranked.ranks, told.channel_count); })
-      .def_property_readonly("channel_scores",
-                             [](const Answer& told) {
-                               return told.explained(told.ranked.channel_scores,
-                                                     told.channel_count);
+                             [](const Answer& answer) { return answer.ranked.future_count; })
+      .def_property_readonly("ranks",
+                             [](const Answer& answer) {
+                               return answer.explained(answer.ranked.ranks, answer.channel_count);
                              })
-      .def_property_readonly(
-          "factors",
-          [](const Answer& told) { return told.explained(told.ranked.factors, told.factor_count); })
-      .def_property_readonly("parts", [](const Answer& told) {
-        return told.explained(told.ranked.parts, told.part_count);
+      .def_property_readonly("channel_scores",
+                             [](const Answer& answer) {
+                               return answer.explained(answer.ranked.channel_scores,
+                                                       answer.channel_count);
+                             })
+      .def_property_readonly("factors",
+                             [](const Answer& answer) {
+                               return answer.explained(answer.ranked.factors, answer.factor_count);
+                             })
+      .def_property_readonly("parts", [](const Answer& answer) {
+        return answer.explained(answer.ranked.parts, answer.part_count);
       });
-  py::class_<GuardedCandidates>(
-      module, "Candidates", "What the channels found, each row once: Plan.candidates makes one.")
+  py::class_<GuardedCandidates>(module, "Candidates",
+                                "The union of the channels' hits, made by Plan.candidates.")
       .def("__len__", &size_of)
-      .def_property_readonly("rows", &rows_of, "In order of first appearance.")
-      .def("missing", &missing, py::arg("channel"), "The rows that have no raw score of a channel.")
+      .def_property_readonly("rows", &rows_of, "The rows in order of first appearance.")
+      .def("missing", &missing, py::arg("channel"), "The rows without a raw score of a channel.")
       .def("fill", &fill, py::arg("channel"), py::arg("scores"),
-           "Gives the missing rows their raw scores, in that order; NaN: it has none.")
+           "Set the raw scores of the missing rows, in that order; NaN for none.")
       .def("append", &append, py::arg("rows"),
-           "Adds rows that no channel found, none of them there already.");
+           "Append rows that no channel returned and that are not present.");
 }
 
 }  // namespace
@@ -266,13 +278,13 @@ void register_results(py::module_& module) {
 void register_ranking(py::module_& module) {
   register_results(module);
   py::class_<Plan, std::shared_ptr<Plan>>(
-      module, "Plan", "A compiled profile: candidates fused, one program run, the best kept.")
+      module, "Plan", "A compiled profile: fuses candidates, runs one program, keeps the best.")
       .def(py::init(&make_plan), py::kw_only(), py::arg("fusion"), py::arg("fusion_parameters"),
            py::arg("channels"), py::arg("program").none(false), py::arg("relevance"),
            py::arg("score"), py::arg("retention"), py::arg("keep"), py::arg("factors"),
            py::arg("parts"))
       .def("candidates", &make_candidates, py::kw_only(), py::arg("hits"),
-           "The union of the channels' lists, one each, best first, with their raw scores: arrays "
+           "The union of one list per channel, best first, with raw scores: arrays "
            "of "
            "rows and scores.")
       .def("rank", &rank, py::kw_only(), py::arg("columns"), py::arg("candidates").none(false),
@@ -281,11 +293,11 @@ void register_ranking(py::module_& module) {
       .def("place_of", &place_of, py::kw_only(), py::arg("columns"),
            py::arg("candidates").none(false), py::arg("now_seconds"), py::arg("row"),
            py::arg("signals"),
-           "(explanation of one row, its place or None if it leaves); None for no candidate.");
+           "(explanation of a row, its place or None if removed); None if it is no candidate.");
   module.def("rrf", &rrf, py::arg("rankings"), py::arg("k"), py::arg("weights"),
              py::arg("normalise"), py::arg("top"), py::pos_only(),
-             "Reciprocal rank fusion of ids; ids and scores, ties by first appearance. None where "
-             "there is no ranking, or one is no contiguous array of int64.");
+             "Reciprocal rank fusion: ids and scores, ties by first appearance. None if "
+             "there is no ranking, or one is not a contiguous int64 array.");
 }
 
 }  // namespace oneiros

@@ -1,4 +1,4 @@
-// Uses of memories, and the sessions that have seen them.
+// Binding of uses and session sets.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -18,6 +18,7 @@ namespace {
 
 using RowList = std::vector<std::uint32_t>;
 
+// Builds the rule of a profile; parts that are None are not applied.
 std::shared_ptr<UseRule> make_rule(const ReinforcementRule& found, const ReinforcementRule& linked,
                                    std::optional<double> link_gain, double link_rest_days,
                                    double link_tau_days, std::size_t most_linked,
@@ -40,6 +41,7 @@ std::shared_ptr<UseRule> make_rule(const ReinforcementRule& found, const Reinfor
   return rule;
 }
 
+// Builds a use from lists of rows. Rows are validated when it is applied.
 Use make_use(RowList rows, RowList direct, RowList linked, double now_seconds,
              std::optional<std::string> session, std::shared_ptr<const UseRule> rule) {
   std::ranges::sort(linked);
@@ -47,7 +49,7 @@ Use make_use(RowList rows, RowList direct, RowList linked, double now_seconds,
           now_seconds,     std::move(session), std::move(rule)};
 }
 
-// The same of a method that takes rows alone.
+// The same for a method that takes only rows.
 template <void (Reinforcer::*method)(std::span<const std::uint32_t>)>
 void with_rows(Reinforcer& reinforcer, const RowList& rows) {
   const ReleasedGil nogil;
@@ -66,7 +68,7 @@ auto read(Reinforcer& reinforcer) {
   return (reinforcer.*method)();
 }
 
-// (uses, rows, which may stand otherwise, (row, session) pairs, one end, other end)
+// (uses, rows, may_stand, (row, session) pairs, first ends, second ends)
 py::tuple owed(const Reinforcer& reinforcer) {
   OwedUse owed;
   RowList a;
@@ -86,37 +88,38 @@ py::tuple owed(const Reinforcer& reinforcer) {
 
 void register_reinforcement(py::module_& module) {
   py::class_<SessionSets, std::shared_ptr<SessionSets>>(
-      module, "SessionSets", "The sessions that have seen each memory, by row.")
+      module, "SessionSets", "The sessions in which each memory was seen, by row.")
       .def(py::init<>())
       .def(
           "at", [](const SessionSets& sets, std::uint32_t row) { return sets.at(row); },
-          py::kw_only(), py::arg("row"), "A row's sessions; None where none are on record.")
+          py::kw_only(), py::arg("row"), "The sessions of a row; None if unknown.")
       .def("__len__", &SessionSets::size)
-      .def("rows", &SessionSets::rows, "The rows on record, ascending.")
+      .def("rows", &SessionSets::rows, "The known rows, ascending.")
       .def(
           "absent", [](const SessionSets& sets, const RowList& rows) { return sets.absent(rows); },
-          py::kw_only(), py::arg("rows"), "Those of the rows that have none on record.")
+          py::kw_only(), py::arg("rows"), "The unknown rows among these.")
       .def(
           "set",
           [](SessionSets& sets, std::uint32_t row, const std::vector<std::string>& sessions) {
             const ReleasedGil nogil;
             sets.set(row, sessions);
           },
-          py::kw_only(), py::arg("row"), py::arg("sessions"), "Puts a row's sessions on record.")
+          py::kw_only(), py::arg("row"), py::arg("sessions"), "Set the sessions of a row.")
       .def(
           "set_if_absent",
           [](SessionSets& sets, std::uint32_t row, const std::vector<std::string>& sessions) {
             const ReleasedGil nogil;
             sets.set_if_absent(row, sessions);
           },
-          py::kw_only(), py::arg("row"), py::arg("sessions"), "The same, where none are on record.")
+          py::kw_only(), py::arg("row"), py::arg("sessions"),
+          "Set the sessions of a row if it is unknown.")
       .def(
           "add",
           [](SessionSets& sets, const RowList& rows, const std::string& session) {
             return sets.add(rows, session);
           },
           py::kw_only(), py::arg("rows"), py::arg("session"),
-          "Adds a session to each row's; returns how many each has.");
+          "Add a session to each row; return the number of sessions of each.");
 
   py::class_<ReinforcementRule>(module, "ReinforcementRule",
                                 "docs/systems/reverie.md R20, or cognitive.md C11.")
@@ -128,14 +131,14 @@ void register_reinforcement(py::module_& module) {
            py::kw_only(), py::arg("gain"), py::arg("span_days"), py::arg("most"), py::arg("limit"),
            py::arg("is_additive"));
   py::class_<UseRule, std::shared_ptr<UseRule>>(module, "UseRule",
-                                                "What a search does to what it returns.")
+                                                "The changes a search makes to its results.")
       .def(py::init(&make_rule), py::kw_only(), py::arg("found"), py::arg("linked"),
            py::arg("link_gain"), py::arg("link_rest_days"), py::arg("link_tau_days"),
            py::arg("most_linked"), py::arg("is_once_a_session"), py::arg("warms"),
            py::arg("core_accesses"), py::arg("core_stability"), py::arg("core_sessions"));
 
   py::class_<Reinforcer, std::shared_ptr<Reinforcer>>(
-      module, "Reinforcer", "Applies uses, and keeps them until the store knows of them.")
+      module, "Reinforcer", "Applies uses, and queues them until the store holds them.")
       .def(py::init<std::shared_ptr<Columns>, std::shared_ptr<SessionSets>>(), py::kw_only(),
            py::arg("columns").none(false), py::arg("sessions").none(false))
       .def(
@@ -156,7 +159,7 @@ void register_reinforcement(py::module_& module) {
           py::kw_only(), py::arg("rows"), py::arg("direct"), py::arg("linked"),
           py::arg("now_seconds"), py::arg("session"), py::arg("rule").none(false),
           py::arg("most_waiting"),
-          "Applies one use, whole; returns whether the writer should look, None where it is "
+          "Apply a use; return True if the writer should look at the queue, None if "
           "closed.")
       .def(
           "apply_closed",
@@ -169,11 +172,11 @@ void register_reinforcement(py::module_& module) {
           },
           py::kw_only(), py::arg("rows"), py::arg("direct"), py::arg("linked"),
           py::arg("now_seconds"), py::arg("session"), py::arg("rule").none(false),
-          "The same, by the writer while it is closed.")
-      .def("close", &alone<&Reinforcer::close>, "Lets no use come in until open().")
+          "Apply a use while closed, by the writer.")
+      .def("close", &alone<&Reinforcer::close>, "Refuse uses until open().")
       .def("open", &alone<&Reinforcer::open>)
       .def_property_readonly("changes", &Reinforcer::changes,
-                             "Grows before and after every change.")
+                             "A counter that grows before and after every change.")
       .def("begin_change", &Reinforcer::begin_change)
       .def("end_change", &Reinforcer::end_change)
       .def(
@@ -182,18 +185,19 @@ void register_reinforcement(py::module_& module) {
             const ReleasedGil nogil;
             reinforcer.use_links(std::move(graph));
           },
-          py::kw_only(), py::arg("graph"), "The links that gain from now on; None: none are read.")
+          py::kw_only(), py::arg("graph"), "Set the graph whose links gain; None: none is loaded.")
       .def("repeat", &with_rows<&Reinforcer::repeat>, py::kw_only(), py::arg("rows"),
-           "Strengthens rows that were read anew, by all that waits.")
+           "Apply the queue again to rows loaded from the store.")
       .def("repeat_warming", &with_rows<&Reinforcer::repeat_warming>, py::kw_only(),
-           py::arg("rows"), "The same of their tier alone.")
+           py::arg("rows"), "Apply the queue again to the tier of rows.")
       .def(
           "repeat_links",
           [](Reinforcer& reinforcer, const RowList& a, const RowList& b) {
             const ReleasedGil nogil;
             reinforcer.repeat_links(a, b);
           },
-          py::kw_only(), py::arg("a"), py::arg("b"), "The same of links that were read anew.")
+          py::kw_only(), py::arg("a"), py::arg("b"),
+          "Apply the queue again to links loaded from the store.")
       .def("repeat_all_links", &alone<&Reinforcer::repeat_all_links>)
       .def(
           "forget",
@@ -201,7 +205,7 @@ void register_reinforcement(py::module_& module) {
             const ReleasedGil nogil;
             reinforcer.forget(row);
           },
-          py::kw_only(), py::arg("row"), "Drops a memory that is gone from all that waits.")
+          py::kw_only(), py::arg("row"), "Remove a row, whose memory is gone, from the queue.")
       .def(
           "take_over",
           [](Reinforcer& reinforcer, Reinforcer& former, const RowList& rows,
@@ -213,30 +217,32 @@ void register_reinforcement(py::module_& module) {
             reinforcer.take_over(former, rows, to_rows);
           },
           py::kw_only(), py::arg("former").none(false), py::arg("rows"), py::arg("to_rows"),
-          "Applies and keeps what waits at another, whose rows have other numbers here.")
-      .def("stop_keeping", &alone<&Reinforcer::stop_keeping>,
-           "Drops all that waits, and keeps nothing from now on.")
-      .def_property_readonly("waiting_count", &Reinforcer::waiting_count, "Accesses that wait.")
-      .def("notice", &read<&Reinforcer::notice>, "The same for the writer, which will come back.")
+          "Take over the queue of another object, with its rows renumbered.")
+      .def("stop_keeping", &alone<&Reinforcer::stop_keeping>, "Drop the queue and stop queueing.")
+      .def_property_readonly("waiting_count", &Reinforcer::waiting_count,
+                             "The number of queued accesses.")
+      .def("notice", &read<&Reinforcer::notice>,
+           "waiting_count for the writer, which will handle the queue.")
       .def_property_readonly("has_waiting_links", &read<&Reinforcer::has_waiting_links>)
-      .def("waiting_rows", &read<&Reinforcer::waiting_rows>, "The rows of which something waits.")
+      .def("waiting_rows", &read<&Reinforcer::waiting_rows>, "The rows with queued changes.")
       .def(
           "waiting_of",
           [](const Reinforcer& reinforcer, const RowList& rows) {
             const ReleasedGil nogil;
             return reinforcer.waiting_of(rows);
           },
-          py::kw_only(), py::arg("rows"), "Those of the rows of which something waits.")
+          py::kw_only(), py::arg("rows"), "The rows with queued changes among these.")
       .def("mentioned_rows", &read<&Reinforcer::mentioned_rows>,
-           "The rows that what waits names in any way.")
-      .def("owed", &owed, "What the store is to be told: (uses, rows, may_stand, sessions, a, b).")
+           "The rows mentioned by any queued use.")
+      .def("owed", &owed, "Changes that the store lacks: (uses, rows, may_stand, sessions, a, b).")
       .def(
           "forget_written",
           [](Reinforcer& reinforcer, std::size_t use_count) {
             const ReleasedGil nogil;
             reinforcer.forget_written(use_count);
           },
-          py::kw_only(), py::arg("use_count"), "Drops the oldest uses: the store holds them.");
+          py::kw_only(), py::arg("use_count"),
+          "Drop the oldest uses after the store has written them.");
 }
 
 }  // namespace oneiros

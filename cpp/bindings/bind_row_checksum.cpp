@@ -1,5 +1,5 @@
-// Checksums and ranges of rows over Python's own values, as SQLite takes and gives them: they run
-// with the GIL, and callers give some hundred rows at a time.
+// Checksums and ranges of rows over Python values, as SQLite passes them. Runs with the GIL;
+// callers pass some hundred rows at a time.
 #include <pybind11/stl.h>
 
 #include <bit>
@@ -31,8 +31,8 @@ PyObject* as_int(std::uint64_t checksum) {
   return PyLong_FromLongLong(std::bit_cast<std::int64_t>(checksum));
 }
 
-// SQLite calls the two functions below for each row that it writes: they are bare ones of CPython,
-// since what pybind11 does for a call takes longer than the checksum.
+// SQLite calls the two functions below for each row it writes. They are plain CPython functions,
+// since pybind11's dispatch would take longer than the checksum.
 template <typename Body>
 PyObject* guarded(Body body) {
   try {
@@ -82,11 +82,11 @@ PyMethodDef kFunctions[] = {
     {"row_checksum_after",
      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&row_checksum_after)),
      METH_FASTCALL,
-     "row_checksum_after(checksum, salt, old, new, ...): a row's checksum once cells have "
+     "row_checksum_after(checksum, salt, old, new, ...): a row's checksum after cells "
      "changed."},
     {nullptr, nullptr, 0, nullptr}};
 
-// A function of a place in a row of Python's.
+// A function from an index to the cell of a Python row.
 auto cells_of(py::handle row) {
   return [row](std::size_t place) { return as_cell(cell_of(row, place)); };
 }
@@ -101,7 +101,7 @@ std::vector<std::int64_t> checksums_of(const RowChecksum& check, const py::list&
   return found;
 }
 
-// The same rows given by column, in the order of the check's.
+// The same for rows given by column, in the order of the check's columns.
 std::vector<std::int64_t> checksums_of_columns(const RowChecksum& check, const py::list& given,
                                                std::size_t count) {
   const py::tuple columns = own_copy(given);
@@ -110,7 +110,7 @@ std::vector<std::int64_t> checksums_of_columns(const RowChecksum& check, const p
     throw py::value_error("columns: expected " + std::to_string(salts.size()) + ", got " +
                           std::to_string(columns.size()));
   }
-  std::uint64_t shared = 0;  // of the cells that all rows have
+  std::uint64_t shared = 0;  // of the cells that all rows share
   std::vector<std::uint64_t> found(count, 0);
   for (std::size_t i = 0; i < salts.size(); ++i) {
     const py::object column = columns[i];
@@ -136,7 +136,7 @@ std::vector<std::int64_t> checksums_of_columns(const RowChecksum& check, const p
   return joined;
 }
 
-// The places in a list of rows for which a check is false.
+// The indices of the rows for which a check fails.
 template <typename Check>
 std::vector<std::size_t> failing(const py::list& list, Check check) {
   const py::tuple rows = own_copy(list);
@@ -158,24 +158,25 @@ void register_row_checksum(py::module_& module) {
   module.def(
       "column_salt",
       [](const std::string& name) { return std::bit_cast<std::int64_t>(column_salt(name)); },
-      py::kw_only(), py::arg("name"), "What tells a column's cells from equal ones of another.");
+      py::kw_only(), py::arg("name"),
+      "The hash of a column's name that salts its cells' checksums.");
   py::class_<RowChecksum>(module, "RowChecksum")
       .def(py::init([](const std::vector<std::string>& columns, std::vector<std::size_t> places,
                        std::size_t checksum_place) {
              return RowChecksum(columns, std::move(places), checksum_place);
            }),
            py::kw_only(), py::arg("columns"), py::arg("places"), py::arg("checksum_place"))
-      .def("of", &checksums_of, py::kw_only(), py::arg("rows"), "The checksums of rows, tuples.")
+      .def("of", &checksums_of, py::kw_only(), py::arg("rows"),
+           "The checksums of rows given as tuples.")
       .def("of_columns", &checksums_of_columns, py::kw_only(), py::arg("columns"), py::arg("count"),
-           "The checksums of rows given by column: lists of count cells; anything else is the cell "
+           "The checksums of rows given by column: lists of count cells; other values are the cell "
            "of all rows.")
       .def(
           "damaged",
           [](const RowChecksum& check, const py::list& rows) {
             return failing(rows, [&](const auto& cells) { return check.is_right(cells); });
           },
-          py::kw_only(), py::arg("rows"),
-          "The places in the list of rows whose checksum is another than they hold.");
+          py::kw_only(), py::arg("rows"), "The indices of the rows whose checksum is wrong.");
   py::class_<RowRanges>(module, "RowRanges")
       .def(py::init([](const std::vector<std::size_t>& places, const std::vector<double>& lows,
                        const std::vector<double>& highs, const std::vector<bool>& nullable) {
@@ -188,7 +189,7 @@ void register_row_checksum(py::module_& module) {
             return failing(rows, [&](const auto& cells) { return ranges.hold(cells); });
           },
           py::kw_only(), py::arg("rows"),
-          "The places in the list of rows that hold a number out of its range, or none.");
+          "The indices of the rows with a missing number or one out of range.");
 }
 
 }  // namespace oneiros

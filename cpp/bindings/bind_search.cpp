@@ -1,4 +1,13 @@
-// Searches: a profile's stages, a query, and what one run of them found.
+// Binding of searches: plans, requests, runs and their outcome.
+//
+// A profile becomes a SearchPlan once. A BoundRun holds the request, the Python objects whose
+// memory it refers to, and a Host for the callbacks. Running releases the GIL; the Host acquires it
+// again for user code only. Batches run on the pool, except for runs with user code, which run one
+// by one on the calling thread.
+//
+// Invariants: a run is executed once, by one thread (Turn); a run that ended with an exception can
+// be started again. Results are converted on access, so an unread part of the outcome costs
+// nothing.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -35,6 +44,8 @@ using GivenChannel = std::tuple<std::string, std::size_t, std::size_t, std::opti
 using GivenScoring = std::tuple<std::shared_ptr<Plan>, bool>;
 using GivenSurfacing = std::tuple<double, double, double, std::size_t>;
 
+// A channel from (name, depth, per_result, minimum, (share, floor)). Throws ValueError for another
+// name.
 search::ChannelPlan channel_of(const GivenChannel& given) {
   const auto& [name, depth, per_result, minimum, words] = given;
   search::ChannelPlan channel;
@@ -64,6 +75,7 @@ search::Surfacing surfacing_of(const GivenSurfacing& given) {
   return {std::get<0>(given), std::get<1>(given), std::get<2>(given), std::get<3>(given)};
 }
 
+// None, ("associative", (...)) or ("graph", (...)), the values in the order of the struct's fields.
 search::Expansion expansion_of(const py::object& given) {
   if (given.is_none()) {
     return {};
@@ -84,6 +96,7 @@ search::Expansion expansion_of(const py::object& given) {
       seeds, hops, per_hop, least_link, least_score, weight, scoring_of(lifecycle)};
 }
 
+// None, ("surfacing", (...)), or another name with the values of WeakBest.
 search::Abstention abstention_of(const py::object& given) {
   if (given.is_none()) {
     return {};
@@ -96,6 +109,7 @@ search::Abstention abstention_of(const py::object& given) {
   return search::WeakBest{cosine, words, misses};
 }
 
+// Builds the plan of a profile. Nested plans must have the same channels.
 std::shared_ptr<SearchPlan> make_plan(
     const std::vector<GivenChannel>& channels, const GivenScoring& scoring,
     const std::vector<std::string>& needs, const std::optional<NeighbourRule>& neighbours,
@@ -153,7 +167,7 @@ std::shared_ptr<SearchPlan> make_plan(
   return plan;
 }
 
-// The caller's own part of a search, called with Python's lock.
+// The callbacks of a search, implemented in Python and called with the GIL.
 class Host final : public search::Outside {
  public:
   explicit Host(py::object host) : host_(std::move(host)) {}
@@ -161,7 +175,7 @@ class Host final : public search::Outside {
   std::vector<std::pair<std::string, std::vector<double>>> factor_values(
       std::span<const std::uint32_t> rows) override {
     const HeldGil gil;
-    std::vector<std::pair<std::string, std::vector<double>>> told;
+    std::vector<std::pair<std::string, std::vector<double>>> named;
     const std::vector<std::uint32_t> own(rows.begin(), rows.end());
     const py::dict values = own_copy(py::dict(host_.attr("factor_values")(copied(own))));
     for (const std::pair<py::handle, py::handle> item : values) {
@@ -171,18 +185,19 @@ class Host final : public search::Outside {
       if (read.size() != rows.size()) {
         throw py::value_error("factor_values: expected one value a row");
       }
-      told.emplace_back(std::move(name), std::vector<double>(read.begin(), read.end()));
+      named.emplace_back(std::move(name), std::vector<double>(read.begin(), read.end()));
     }
-    return told;
+    return named;
   }
 
   search::Judgement judge(std::span<const std::uint32_t> rows) override {
     const HeldGil gil;
-    const auto told = host_.attr("judge")(list_of(rows))
-                          .cast<std::tuple<std::string, std::vector<double>,
-                                           std::vector<std::uint32_t>, std::size_t, std::size_t>>();
-    return {std::get<0>(told), std::get<1>(told), std::get<2>(told), std::get<3>(told),
-            std::get<4>(told)};
+    const auto judgement =
+        host_.attr("judge")(list_of(rows))
+            .cast<std::tuple<std::string, std::vector<double>, std::vector<std::uint32_t>,
+                             std::size_t, std::size_t>>();
+    return {std::get<0>(judgement), std::get<1>(judgement), std::get<2>(judgement),
+            std::get<3>(judgement), std::get<4>(judgement)};
   }
 
   std::vector<std::string> stems() override {
@@ -192,8 +207,8 @@ class Host final : public search::Outside {
 
   std::string texts(std::span<const std::uint32_t> rows) override {
     const HeldGil gil;
-    const py::object told = host_.attr("texts")(list_of(rows));
-    return std::string(utf8_of(told, "texts"));
+    const py::object joined = host_.attr("texts")(list_of(rows));
+    return std::string(utf8_of(joined, "texts"));
   }
 
   std::vector<std::pair<std::size_t, std::string>> uneven_starts(
@@ -215,7 +230,7 @@ class Host final : public search::Outside {
   py::object host_;
 };
 
-// A run, and the arrays of Python's that it reads. `host` is the caller's part.
+// A run with the Python objects it refers to.
 class BoundRun {
  public:
   SearchRequest request;
@@ -247,7 +262,7 @@ class BoundRun {
     return read_1d<float>(*given, name);
   }
 
-  // The right to run it: one thread has it, once. Without end() it is given back.
+  // The exclusive right to run. Returned by the destructor, unless end() marks the run as done.
   class Turn {
    public:
     explicit Turn(BoundRun& bound) : bound_(&bound) {
@@ -284,6 +299,7 @@ using GivenWords = std::tuple<std::vector<std::string>, std::vector<std::string>
 using GivenVariant = std::tuple<std::string, std::optional<py::array>, std::optional<GivenHits>,
                                 std::optional<GivenWords>>;
 
+// Copies hits of a search that ran before.
 std::optional<search::RankedRows> hits_of(const std::optional<GivenHits>& given) {
   if (!given) {
     return std::nullopt;
@@ -293,6 +309,7 @@ std::optional<search::RankedRows> hits_of(const std::optional<GivenHits>& given)
   return search::RankedRows{{rows.begin(), rows.end()}, {scores.begin(), scores.end()}};
 }
 
+// Words with optional stems; None means no words.
 search::SoughtWords words_of(const std::optional<GivenWords>& given) {
   if (!given) {
     return {};
@@ -309,6 +326,7 @@ using GivenKindSignal = std::tuple<std::string, std::vector<double>, double>;
 using GivenSurroundings = std::pair<std::vector<std::string>, std::optional<py::array>>;
 using GivenVariantRule = std::tuple<double, double, bool, std::vector<double>>;
 
+// Adds the reformulations of a query; their arrays are kept alive by the run.
 void read_variants(BoundRun& bound, const std::vector<GivenVariant>& given) {
   for (const auto& [text, vector, hits, words] : given) {
     bound.request.variants.push_back(
@@ -322,13 +340,14 @@ void read_kind_signals(BoundRun& bound, const std::vector<GivenKindSignal>& give
   }
 }
 
+// Copies the expired rows, which must ascend.
 void read_lapsed(BoundRun& bound, const py::array& given) {
   const auto rows = read_1d<std::uint32_t>(given, "lapsed");
   bound.request.is_deep = true;
   bound.request.lapsed.assign(rows.begin(), rows.end());
 }
 
-// What few searches say of themselves.
+// Optional arguments, most of which few searches set.
 void read_one(BoundRun& bound, const std::string& name, const py::handle& value) {
   SearchRequest& request = bound.request;
   if (name == "spoken") {
@@ -367,6 +386,7 @@ void read_one(BoundRun& bound, const std::string& name, const py::handle& value)
   }
 }
 
+// Creates a run. Everything is checked and referenced here, with the GIL, so that run() needs none.
 std::shared_ptr<BoundRun> make_run(
     std::shared_ptr<SearchPlan> plan, const search::ReadView& view, const py::object& host,
     bool has_user_code, const py::object& query, const std::string& syntax, std::size_t k,
@@ -400,11 +420,13 @@ std::shared_ptr<BoundRun> make_run(
   return bound;
 }
 
+// Runs without the GIL; Ctrl-C ends it at the next pause_here().
 SearchOutcome outcome_of(BoundRun& bound) {
   const LongCall call;
   return bound.run->run(*bound.host);
 }
 
+// Runs once; a run that fails can be started again.
 SearchOutcome run_one(BoundRun& bound) {
   BoundRun::Turn turn(bound);
   SearchOutcome outcome = outcome_of(bound);
@@ -412,7 +434,7 @@ SearchOutcome run_one(BoundRun& bound) {
   return outcome;
 }
 
-// Runs that call the user's own code take turns on the calling thread.
+// Runs with user code are executed one after the other on the calling thread.
 std::vector<SearchOutcome> run_many(const std::vector<std::shared_ptr<BoundRun>>& runs,
                                     unsigned threads) {
   const unsigned most_threads = checked_threads(threads);
@@ -448,69 +470,71 @@ std::vector<SearchOutcome> run_many(const std::vector<std::shared_ptr<BoundRun>>
   return outcomes;
 }
 
+// Results as tuples of Python numbers; NumPy is not needed.
 py::list tuples_of(std::span<const search::Result> results) {
-  py::list told(results.size());
+  py::list answer(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const search::Result& each = results[i];
-    told[i] = py::make_tuple(each.row, each.relevance, each.retention, each.score);
+    answer[i] = py::make_tuple(each.row, each.relevance, each.retention, each.score);
   }
-  return told;
+  return answer;
 }
 
 py::list rows_of(const SearchOutcome& outcome) {
-  py::list told(outcome.results.size());
+  py::list answer(outcome.results.size());
   for (std::size_t i = 0; i < outcome.results.size(); ++i) {
-    told[i] = outcome.results[i].row;
+    answer[i] = outcome.results[i].row;
   }
-  return told;
+  return answer;
 }
 
 py::list scores_of(const SearchOutcome& outcome) {
-  py::list told(outcome.results.size());
+  py::list answer(outcome.results.size());
   for (std::size_t i = 0; i < outcome.results.size(); ++i) {
-    told[i] = outcome.results[i].score;
+    answer[i] = outcome.results[i].score;
   }
-  return told;
+  return answer;
 }
 
+// Stage records as tuples, in the order of their fields.
 py::list stages_of(const SearchOutcome& outcome) {
   const auto& stages = outcome.stages;
-  py::list told(stages.size());
+  py::list answer(stages.size());
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const search::StageRecord& each = stages[i];
-    told[i] = py::make_tuple(py::str(each.name.data(), each.name.size()), each.is_retry,
-                             each.candidate_count, each.survivor_count, each.duration_ms,
-                             static_cast<unsigned>(each.note), each.first, each.second, each.text,
-                             each.prompt_tokens, each.completion_tokens);
+    answer[i] = py::make_tuple(py::str(each.name.data(), each.name.size()), each.is_retry,
+                               each.candidate_count, each.survivor_count, each.duration_ms,
+                               static_cast<unsigned>(each.note), each.first, each.second, each.text,
+                               each.prompt_tokens, each.completion_tokens);
   }
-  return told;
+  return answer;
 }
 
 template <typename Rows>
 py::tuple tuple_of(const Rows& rows) {
-  py::tuple told(rows.size());
+  py::tuple answer(rows.size());
   std::size_t i = 0;
   for (const std::uint32_t row : rows) {
-    told[i++] = row;
+    answer[i++] = row;
   }
-  return told;
+  return answer;
 }
 
 py::list linked_of(const SearchOutcome& outcome) {
-  py::list told;
+  py::list answer;
   for (const search::LinkedResult& each : outcome.linked) {
-    told.append(py::make_tuple(each.result.row, tuple_of(each.path), each.weight, each.place,
-                               each.seed, each.result.score));
+    answer.append(py::make_tuple(each.result.row, tuple_of(each.path), each.weight, each.place,
+                                 each.seed, each.result.score));
   }
-  return told;
+  return answer;
 }
 
 py::dict bridges_of(const SearchOutcome& outcome) {
-  py::dict told;
+  py::dict answer;
   for (const Reached& each : outcome.bridges) {
-    told[py::int_(each.row)] = tuple_of(std::span(each.path).first(each.path_size));
+    answer[py::int_(each.row)] = tuple_of(std::span(each.path).first(each.path_size));
   }
-  return told;
+  return answer;
 }
 
 py::tuple tuple_of(const search::Farness& far) {
@@ -518,29 +542,29 @@ py::tuple tuple_of(const search::Farness& far) {
 }
 
 py::dict far_of(const BoundRun& bound) {
-  py::dict told;
+  py::dict answer;
   for (const auto& [row, far] : bound.attempt().far) {
-    told[py::int_(row)] = tuple_of(far);
+    answer[py::int_(row)] = tuple_of(far);
   }
-  return told;
+  return answer;
 }
 
-// (note, two figures, how many were left out, the best of them) of both attempts.
+// (note, first, second, number left out, the best of them) of both attempts.
 py::list reasons_of(const SearchOutcome& outcome) {
-  py::list told;
+  py::list answer;
   for (const search::Reason& each : outcome.reasons) {
-    told.append(py::make_tuple(static_cast<unsigned>(each.note), each.first, each.second,
-                               each.left_count, tuple_of(each.nearest)));
+    answer.append(py::make_tuple(static_cast<unsigned>(each.note), each.first, each.second,
+                                 each.left_count, tuple_of(each.nearest)));
   }
-  return told;
+  return answer;
 }
 
 py::dict brought_of(const SearchOutcome& outcome) {
-  py::dict told;
+  py::dict answer;
   for (const auto& [row, hit] : outcome.brought) {
-    told[py::int_(row)] = hit;
+    answer[py::int_(row)] = hit;
   }
-  return told;
+  return answer;
 }
 
 RankedAnswer ranked_of(const BoundRun& bound, bool linked) {
@@ -554,6 +578,7 @@ RankedAnswer ranked_of(const BoundRun& bound, bool linked) {
   return answer_of(attempt.linked_ranked, plan, bound.run->request().is_explained);
 }
 
+// (explanation, place), with None for the place of a removed row.
 py::object placed_of(std::optional<Placed> placed, const Plan& plan) {
   if (!placed) {
     return py::none();
@@ -591,6 +616,7 @@ double score_of(const BoundRun& bound, std::size_t channel, std::uint32_t row) {
   return bound.done().score_of(channel, row);
 }
 
+// The duplicates rule on its own, for any list of rows.
 py::tuple first_of_each(const TextColumn& texts, const std::shared_ptr<VectorColumn>& vectors,
                         const std::vector<std::uint32_t>& rows, std::size_t most,
                         std::size_t characters, double cosine) {
@@ -603,9 +629,10 @@ py::tuple first_of_each(const TextColumn& texts, const std::shared_ptr<VectorCol
   return py::make_tuple(found.kept, found.left);
 }
 
+// Registration of plans; outcome, read model and runs follow below.
 void register_plan(py::module_& module) {
   py::class_<SearchPlan, std::shared_ptr<SearchPlan>>(
-      module, "SearchPlan", "A profile's channels, scoring and stages as a search runs them.")
+      module, "SearchPlan", "The channels, scoring and stages of a profile.")
       .def(py::init(&make_plan), py::kw_only(), py::arg("channels"), py::arg("scoring"),
            py::arg("needs"), py::arg("neighbours"), py::arg("hot_set"), py::arg("fast_path"),
            py::arg("at_once"), py::arg("strong_signal"), py::arg("by_words"),
@@ -619,20 +646,20 @@ void register_plan(py::module_& module) {
 }
 
 void register_outcome(py::module_& module) {
-  py::class_<SearchOutcome>(module, "SearchOutcome", "What one search found, by rows.")
-      .def("rows", &rows_of, "The row of each result, best first.")
-      .def("scores", &scores_of, "The score of each result.")
+  py::class_<SearchOutcome>(module, "SearchOutcome", "The outcome of one search, by rows.")
+      .def("rows", &rows_of, "Return the row of each result, best first.")
+      .def("scores", &scores_of, "Return the score of each result.")
       .def(
           "results", [](const SearchOutcome& outcome) { return tuples_of(outcome.results); },
-          "(row, relevance, retention, score) of each result, best first.")
+          "Return (row, relevance, retention, score) of each result, best first.")
       .def(
           "misses", [](const SearchOutcome& outcome) { return tuples_of(outcome.misses); },
-          "The nearest candidates where nothing is returned.")
-      .def("stages", &stages_of, "What each stage did, in order.")
+          "The nearest candidates if there are no results.")
+      .def("stages", &stages_of, "The record of each stage, in order.")
       .def("linked", &linked_of,
-           "(row, path, weight, place, seed, score) of each result that links brought.")
-      .def("bridges", &bridges_of, "By row, the path by which it joins two of the first results.")
-      .def("brought", &brought_of, "By row that a neighbour brought, the neighbour's row.")
+           "(row, path, weight, place, seed, score) of each result reached by links.")
+      .def("bridges", &bridges_of, "By row: the path by which it bridges two of the first results.")
+      .def("brought", &brought_of, "By row added as a session neighbour: the row of the hit.")
       .def_property_readonly("direct",
                              [](const SearchOutcome& outcome) -> py::object {
                                const auto& direct = outcome.direct;
@@ -660,7 +687,7 @@ void register_outcome(py::module_& module) {
 void register_search(py::module_& module) {
   register_plan(module);
   register_outcome(module);
-  py::class_<search::ReadView>(module, "ReadView", "What searches read.")
+  py::class_<search::ReadView>(module, "ReadView", "The read model of a search.")
       .def(py::init([](std::shared_ptr<LexicalIndex> lexical, std::shared_ptr<Columns> columns,
                        std::shared_ptr<SessionOrder> sessions,
                        std::shared_ptr<AssociationGraph> graph, std::shared_ptr<TextColumn> texts,
@@ -673,35 +700,35 @@ void register_search(py::module_& module) {
            py::arg("sessions"), py::arg("graph"), py::arg("texts"), py::arg("lowered"),
            py::arg("vectors"));
   py::class_<BoundRun, std::shared_ptr<BoundRun>>(module, "SearchRun",
-                                                  "One search, from its query to its results.")
+                                                  "One run of a search, from query to results.")
       .def(py::init(&make_run), py::kw_only(), py::arg("plan").none(false), py::arg("view"),
            py::arg("host"), py::arg("has_user_code"), py::arg("query"), py::arg("syntax"),
            py::arg("k"), py::arg("now_seconds"), py::arg("allowed"), py::arg("allowed_count"),
            py::arg("bounds_count"), py::arg("follows_links"), py::arg("reach"), py::arg("vector"),
            py::arg("hits"), py::arg("walk_ms"), py::arg("has_reranker"), py::arg("explain"),
            py::arg("is_whole"), py::arg("read"))
-      .def("run", &run_one, "Run all stages, once, without Python's lock.")
+      .def("run", &run_one, "Run all stages, once, without the GIL.")
       .def(
           "uncut", [](const BoundRun& bound) { return tuples_of(bound.attempt().uncut); },
-          "(row, relevance, retention, score) of the results and what lies beyond the last place.")
-      .def("far", &far_of,
-           "By row that was left out, (is it low, score, cosine or None, share of words).")
+          "(row, relevance, retention, score) of the results, those beyond place k included.")
+      .def("far", &far_of, "By removed row: (is_low, score, cosine or None, share of words).")
       .def("ranked", &ranked_of, py::kw_only(), py::arg("linked"),
-           "Candidates as the factors ranked them, or what links led to.")
+           "The ranked candidates, or the ranked rows reached by links.")
       .def("place_of", &placed_row, py::kw_only(), py::arg("row"), py::arg("plan"),
-           "(explanation of a candidate, its place or None if it leaves); None for no candidate.")
+           "(explanation of a row, its place or None if removed); None if it is no candidate.")
       .def("alone", &alone, py::kw_only(), py::arg("row"),
-           "As place_of, of a row that is no candidate.")
+           "place_of for a row that is not a candidate.")
       .def("score_of", &score_of, py::kw_only(), py::arg("channel"), py::arg("row"),
-           "The raw score that a channel gives a row; NaN: none.")
+           "The raw score of a row in a channel; NaN for none.")
       .def_property_readonly("reranked",
                              [](const BoundRun& bound) { return bound.attempt().reranked; });
   module.def("run_searches", &run_many, py::kw_only(), py::arg("runs"), py::arg("threads"),
-             "Run each of them; those without code of the user's on several threads.");
-  module.def("first_of_each", &first_of_each, py::kw_only(), py::arg("texts"), py::arg("vectors"),
-             py::arg("rows"), py::arg("most"), py::arg("characters"), py::arg("cosine"),
-             "The first places whose row is like none before; and (place, place of the better one) "
-             "of those that are.");
+             "Run several searches; those without user code in parallel.");
+  module.def(
+      "first_of_each", &first_of_each, py::kw_only(), py::arg("texts"), py::arg("vectors"),
+      py::arg("rows"), py::arg("most"), py::arg("characters"), py::arg("cosine"),
+      "The first places whose row repeats no earlier one, and (place, place of the better one) "
+      "of the others.");
 }
 
 }  // namespace oneiros

@@ -1,3 +1,5 @@
+// Binding of the lexical index's searches. Results are NumPy arrays; batches return flat arrays
+// with offsets.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,7 +32,7 @@ QueryReading reading_of(const std::string& syntax, std::size_t minimum_should_ma
   return {.syntax = lexical::syntax_of(syntax), .minimum_should_match = minimum_should_match};
 }
 
-// Rows and scores of hit lists, one list after the other.
+// Rows and scores of hit lists, concatenated.
 struct HitArrays {
   explicit HitArrays(std::size_t size)
       : rows(static_cast<py::ssize_t>(size)), scores(static_cast<py::ssize_t>(size)) {}
@@ -128,21 +130,21 @@ void define_searches(LexicalIndexClass& index) {
   index
       .def("search", &search, py::kw_only(), py::arg("query"), py::arg("k"), py::arg("allowed"),
            py::arg("syntax") = "plain", py::arg("minimum_should_match") = 0,
-           "The best k rows and their scores, higher score first, then the smaller row; and the "
-           "query as it was weighed.")
+           "The best k rows and their scores, higher score first, then the smaller row, and the "
+           "weighted query.")
       .def("search_many", &search_many, py::kw_only(), py::arg("queries"), py::arg("k"),
            py::arg("allowed"), py::arg("threads"), py::arg("syntax") = "plain",
            py::arg("minimum_should_match") = 0,
-           "All rows, all scores, where each query's begin, with the end as the last; and the "
-           "queries as they were weighed.")
+           "All rows, all scores, the offsets of the queries' parts with the end, and the "
+           "weighted queries.")
       .def("permitted", &permitted, py::kw_only(), py::arg("query"), py::arg("allowed"),
            py::arg("syntax"),
-           "The allowed rows that a query's signs permit, as packed bits; None if no sign forbids "
-           "any.")
+           "The allowed rows that a query's operators permit, as packed bits; None if they exclude "
+           "none.")
       .def("weigh", &weigh, py::kw_only(), py::arg("query"), py::arg("syntax") = "plain",
-           py::arg("minimum_should_match") = 0, "The query as the texts now weigh it.")
+           py::arg("minimum_should_match") = 0, "Weigh the query with the current statistics.")
       .def("score_rows", &score_rows, py::kw_only(), py::arg("query"), py::arg("rows"),
-           "The score of each row for a weighed query: the bits that a search gives, 0 for no "
+           "The score of each row for a weighted query, with the bits a search gives; 0 for no "
            "match.");
 }
 

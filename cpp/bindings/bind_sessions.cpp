@@ -1,4 +1,4 @@
-// The order of memories within their sessions, and what candidates gain from it.
+// Binding of the temporal order within sessions, and of boosts from neighbours.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -13,7 +13,7 @@ namespace oneiros {
 
 namespace {
 
-// What a profile says of neighbours, judged.
+// A validated neighbour rule.
 NeighbourRule make_rule(double share, double decay, unsigned reach, std::size_t seeds,
                         bool is_above_mean) {
   return {share, decay, reach, seeds, is_above_mean};
@@ -32,23 +32,23 @@ void place_all(SessionOrder& order, const Columns& columns) {
 }  // namespace
 
 void register_sessions(py::module_& module) {
-  py::class_<NeighbourRule>(module, "NeighbourRule", "What neighbours in a session lend.")
+  py::class_<NeighbourRule>(module, "NeighbourRule", "The rule of boosts from session neighbours.")
       .def(py::init(&make_rule), py::kw_only(), py::arg("share"), py::arg("decay"),
            py::arg("reach"), py::arg("seeds"), py::arg("is_above_mean"));
   py::class_<SessionOrder, std::shared_ptr<SessionOrder>>(
-      module, "SessionOrder", "Rows next to each other in time within one session.")
+      module, "SessionOrder", "The temporal order of rows within their sessions.")
       .def(py::init<>())
       .def("place", &place, py::kw_only(), py::arg("columns").none(false), py::arg("rows"),
-           "Brings rows to where the columns now say they belong.")
+           "Move rows to where the columns place them now.")
       .def("place_all", &place_all, py::kw_only(), py::arg("columns").none(false),
-           "The same for all rows there are.")
+           "Move all rows to where the columns place them now.")
       .def(
           "remove",
           [](SessionOrder& order, std::uint32_t row) {
             const ReleasedGil nogil;
             order.remove(row);
           },
-          py::kw_only(), py::arg("row"), "Takes a row out.");
+          py::kw_only(), py::arg("row"), "Remove a row.");
 }
 
 }  // namespace oneiros

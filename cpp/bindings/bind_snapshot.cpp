@@ -1,3 +1,9 @@
+// Binding of snapshots: saving and opening of lexical indexes and of stores.
+//
+// Saving collects the sections of columns, ids, vectors and other parts as references, then writes
+// them with the GIL released; the caller prevents changes meanwhile. Opening maps the file,
+// verifies checksums, and loads each part on access. Buffers given to Python keep the mapping
+// alive.
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
@@ -30,6 +36,7 @@ namespace oneiros {
 
 namespace {
 
+// Snapshots are verified by all processors.
 std::size_t all_threads() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 void save(LexicalIndex& index, const std::filesystem::path& path, std::string identity,
@@ -40,6 +47,7 @@ void save(LexicalIndex& index, const std::filesystem::path& path, std::string id
   index.save(path, notes);
 }
 
+// Opens a lexical index over the mapped file; the analyzer must be new.
 py::tuple open(const std::filesystem::path& path, const std::string& identity,
                std::shared_ptr<Analyzer> analyzer, const std::string& variant, double k1, double b,
                double delta, std::optional<double> title_weight,
@@ -55,12 +63,13 @@ py::tuple open(const std::filesystem::path& path, const std::string& identity,
                         py::bytes(opened.notes.attachment), opened.notes.revision);
 }
 
-// Bytes as Python gave them, borrowed.
+// Bytes given by Python. The buffer is referenced, not copied.
 std::span<const std::byte> bytes_of(const py::bytes& bytes) {
   const std::string_view view(bytes);
   return std::as_bytes(std::span(view.data(), view.size()));
 }
 
+// Collects the sections of all parts, in the order of their kinds, and writes them in one file.
 void save_store(LexicalIndex& index, const Columns& columns, const std::vector<py::str>& ids,
                 const std::vector<py::bytes>& parts, const std::shared_ptr<VectorColumn>& vectors,
                 const py::bytes& vector_graph, const std::filesystem::path& path,
@@ -98,7 +107,7 @@ void save_store(LexicalIndex& index, const Columns& columns, const std::vector<p
   index.save(path, notes);
 }
 
-// Values of a snapshot, mapped; Python reads them as a buffer, for which it needs no NumPy.
+// Mapped values of a snapshot as a buffer, readable without NumPy.
 struct StoredArray {
   std::shared_ptr<const void> owner;
   const void* values;
@@ -124,7 +133,7 @@ StoredArray stored_array(Stored<T> stored) {
   return {kept, values.data(), sizeof(T), values.size(), py::format_descriptor<T>::format()};
 }
 
-// A store's snapshot, of which each part is taken when it is asked for.
+// A store's snapshot. Parts are loaded on access.
 class StoreSnapshot {
  public:
   StoreSnapshot(const std::filesystem::path& path, const std::string& identity,
@@ -155,7 +164,7 @@ class StoreSnapshot {
     const ReleasedGil nogil;
     return std::make_shared<StoredIds>(reader_);
   }
-  // A column as it was saved.
+  // A column as saved.
   StoredArray column(const std::string& name) const {
     const std::optional<Column> column = column_named(name);
     if (!column) {
@@ -201,6 +210,7 @@ std::string_view id_at(const StoredIds& ids, std::size_t row) {
   return ids.at(row);
 }
 
+// Ids of many rows as a list of strings.
 std::vector<std::string_view> ids_of(const StoredIds& ids, const std::vector<std::size_t>& rows) {
   std::vector<std::string_view> found;
   found.reserve(rows.size());
@@ -229,7 +239,7 @@ std::string stamp_of_file(const std::filesystem::path& path) {
   return file_stamp(path);
 }
 
-// OSError with its number, so that Python tells a missing file from a full disk.
+// OSError with its errno, so that Python distinguishes a missing file from a full disk.
 void raise_os_error(const std::system_error& error) {
   py::object arguments = py::make_tuple(error.code().value(), error.code().message());
   PyErr_SetObject(PyExc_OSError, arguments.ptr());
@@ -253,62 +263,63 @@ void register_snapshot(py::module_& module) {
   });
   module.def("save_lexical_index", &save, py::kw_only(), py::arg("index").none(false),
              py::arg("path"), py::arg("identity"), py::arg("attachment"), py::arg("revision"),
-             "Writes a snapshot that open_lexical_index maps: whole or not at all.");
-  module.def("open_lexical_index", &open, py::kw_only(), py::arg("path"), py::arg("identity"),
-             py::arg("analyzer").none(false), py::arg("variant"), py::arg("k1"), py::arg("b"),
-             py::arg("delta"), py::arg("title_weight") = py::none(),
-             py::arg("tags_weight") = py::none(),
-             "The index of a snapshot, its attachment and its revision; SnapshotDamaged unless all "
-             "of it can be relied upon and the identity is its own.");
+             "Write a snapshot for open_lexical_index, atomically.");
+  module.def(
+      "open_lexical_index", &open, py::kw_only(), py::arg("path"), py::arg("identity"),
+      py::arg("analyzer").none(false), py::arg("variant"), py::arg("k1"), py::arg("b"),
+      py::arg("delta"), py::arg("title_weight") = py::none(), py::arg("tags_weight") = py::none(),
+      "The index of a snapshot, its attachment and its revision. Raises SnapshotDamaged unless all "
+      "of it is valid and the identity matches.");
   py::class_<StoredIds, std::shared_ptr<StoredIds>>(
-      module, "StoredIds", "The ids of rows and the rows of ids, as a snapshot holds them.")
+      module, "StoredIds", "The ids of rows and the rows of ids in a snapshot.")
       .def("__len__", &StoredIds::size)
-      .def_property_readonly("known_count", &StoredIds::known_count, "Rows that have an id.")
-      .def("at", &id_at, py::arg("row"), "The row's id; empty if it has none.")
-      .def("of", &ids_of, py::arg("rows"), "The ids of rows; empty for one that has none.")
+      .def_property_readonly("known_count", &StoredIds::known_count,
+                             "The number of rows with an id.")
+      .def("at", &id_at, py::arg("row"), "The id of a row; empty if it has none.")
+      .def("of", &ids_of, py::arg("rows"), "The ids of rows; empty for a row without one.")
       .def("between", &ids_between, py::arg("first"), py::arg("last"),
-           "The ids of the rows from first to before last.")
-      .def("find", &StoredIds::find, py::arg("id"), "The id's row, or None.");
+           "The ids of rows [first, last).")
+      .def("find", &StoredIds::find, py::arg("id"), "The row of an id, or None.");
   py::class_<StoredArray>(module, "StoredArray", py::buffer_protocol(),
-                          "Values of a snapshot, mapped: memoryview() reads them.")
+                          "Mapped values of a snapshot, readable by memoryview().")
       .def_buffer(&StoredArray::buffer);
   py::class_<StoreSnapshot>(module, "StoreSnapshot",
-                            "A store's snapshot, of which each part is taken when asked for.")
+                            "A store's snapshot. Each part is loaded on access.")
       .def(py::init<const std::filesystem::path&, const std::string&, const std::string&>(),
            py::kw_only(), py::arg("path"), py::arg("identity"), py::arg("own_stamp"),
            py::call_guard<ReleasedGil>(),
-           "SnapshotDamaged unless all checksums but those of the vectors hold and the identity is "
-           "its own. What bears the stamp was written here and is spared the checks of its sense.")
-      .def_property_readonly("is_own", &StoreSnapshot::is_own, "Whether it bears the stamp.")
-      .def_property_readonly("revision", &StoreSnapshot::revision, "What it was saved with.")
+           "Raises SnapshotDamaged if a checksum, except those of vectors, or the identity is "
+           "wrong. A file with this stamp was written here and is not validated further.")
+      .def_property_readonly("is_own", &StoreSnapshot::is_own, "True if the file has the stamp.")
+      .def_property_readonly("revision", &StoreSnapshot::revision,
+                             "The revision it was saved with.")
       .def("lexical_index", &StoreSnapshot::lexical_index, py::kw_only(),
            py::arg("analyzer").none(false), py::arg("variant"), py::arg("k1"), py::arg("b"),
            py::arg("delta"), py::arg("title_weight") = py::none(),
-           py::arg("tags_weight") = py::none(), "The index, over the mapped file.")
-      .def("columns", &StoreSnapshot::columns, "The columns, mapped; writing to them copies.")
+           py::arg("tags_weight") = py::none(), "The lexical index over the mapped file.")
+      .def("columns", &StoreSnapshot::columns, "The columns, mapped copy-on-write.")
       .def("ids", &StoreSnapshot::ids, "The ids, mapped.")
       .def("column", &StoreSnapshot::column, py::kw_only(), py::arg("name"),
-           "A column as it was saved, to be read only.")
+           "A column as saved, read-only.")
       .def_property_readonly("has_vectors", &StoreSnapshot::has_vectors,
-                             "Whether vectors were saved with it.")
+                             "True if it contains vectors.")
       .def("vectors", &StoreSnapshot::vectors,
-           "The vectors, mapped; writing to them copies. SnapshotDamaged unless their checksum, "
-           "which is compared here, holds.")
+           "The vectors, mapped copy-on-write. Raises SnapshotDamaged unless their checksum, "
+           "compared here, is right.")
       .def("vector_graph", &StoreSnapshot::vector_graph,
-           "The graph's bytes, to be read only. SnapshotDamaged unless their checksum, which is "
-           "compared here, holds.")
+           "The graph's bytes, read-only. Raises SnapshotDamaged unless their checksum, "
+           "compared here, is right.")
       .def("part", &StoreSnapshot::part, py::kw_only(), py::arg("place"),
-           "A part's bytes, to be read only.");
-  module.def(
-      "save_store_snapshot", &save_store, py::kw_only(), py::arg("index").none(false),
-      py::arg("columns").none(false), py::arg("ids"), py::arg("parts"), py::arg("vectors"),
-      py::arg("vector_graph"), py::arg("path"), py::arg("identity"), py::arg("revision"),
-      "Writes what StoreSnapshot maps, whole or not at all; the ids are by row, an empty one "
-      "for none; the graph, which may be empty, is kept with vectors alone.");
+           "The bytes of a part, read-only.");
+  module.def("save_store_snapshot", &save_store, py::kw_only(), py::arg("index").none(false),
+             py::arg("columns").none(false), py::arg("ids"), py::arg("parts"), py::arg("vectors"),
+             py::arg("vector_graph"), py::arg("path"), py::arg("identity"), py::arg("revision"),
+             "Write a file for StoreSnapshot, atomically. Ids are by row, an empty one "
+             "for none; the graph, which may be empty, is kept with vectors alone.");
   module.def("file_stamp", &stamp_of_file, py::kw_only(), py::arg("path"),
-             "What tells the file from any other, and from what it is once somebody wrote to it.");
+             "A stamp of the file's identity and state, which any write changes.");
   module.def("snapshot_identity", &identity_of, py::kw_only(), py::arg("path"),
-             "The identity that a snapshot was saved with.");
+             "The identity a snapshot was saved with.");
 }
 
 }  // namespace oneiros

@@ -1,5 +1,10 @@
-// Rows of the store turned into objects of Python, one a row without a call of its class; and the
-// rows that the core reads itself, without the GIL.
+// Conversion of the store's rows to Python objects, one object per row without calling its class;
+// and reading of rows by the core.
+//
+// MemoryReader runs SQLite on a connection that apsw opened, with the GIL released: rows are read,
+// verified (checksums, ranges) and copied, and only then converted. Objects are made by filling the
+// slots of a class directly, which skips __init__ and argument parsing and works for frozen
+// classes. The caller closes the reader before the connection.
 #include <pybind11/stl.h>
 
 #include <bit>
@@ -22,6 +27,7 @@
 
 namespace oneiros {
 
+// By type: None, float, int (also bool), str or bytes. Text and bytes are viewed, not copied.
 Cell as_cell(PyObject* value) {
   if (value == Py_None) {
     return std::monostate();
@@ -52,6 +58,7 @@ Cell as_cell(PyObject* value) {
                        std::string(Py_TYPE(value)->tp_name));
 }
 
+// Text must be valid UTF-8, which SQLite does not guarantee.
 py::object as_object(const Cell& cell) {
   struct Visitor {
     PyObject* operator()(std::monostate /*none*/) const { return Py_NewRef(Py_None); }
@@ -82,10 +89,10 @@ void require_as_many(const char* name, const Values& values, std::size_t expecte
   }
 }
 
-// Makes objects of a class by filling its slots, so that __init__ and its arguments are spared.
+// Creates objects of a class by filling its slots.
 class RowObjects {
  public:
-  // Throws TypeError for a name that is no slot of the class.
+  // Throws TypeError for a name that is not a slot of the class.
   RowObjects(const py::type& type, const std::vector<std::string>& slots,
              const std::vector<std::size_t>& places, const std::vector<py::object>& converters)
       : type_(type) {
@@ -112,7 +119,7 @@ class RowObjects {
     return found;
   }
 
-  // `value_at(place)` gives a value of Python.
+  // `value_at(place)` returns a Python value.
   template <typename ValueAt>
   [[nodiscard]] py::object made_of(const ValueAt& value_at) const {
     auto* type = reinterpret_cast<PyTypeObject*>(type_.ptr());
@@ -128,7 +135,7 @@ class RowObjects {
           throw py::error_already_set();
         }
       }
-      // The slot itself, not setattr: a frozen class refuses that.
+      // The slot's descriptor, not setattr, which a frozen class rejects.
       if (Py_TYPE(field.slot.ptr())->tp_descr_set(field.slot.ptr(), made.ptr(), value.ptr()) != 0) {
         throw py::error_already_set();
       }
@@ -147,7 +154,7 @@ class RowObjects {
   std::vector<Field> fields_;
 };
 
-// A connection by its address, as apsw tells it. Throws RuntimeError unless apsw's SQLite has
+// A connection by its address, which apsw provides. Throws RuntimeError unless apsw's SQLite has
 // loaded this library.
 sqlite3* connection_at(std::uintptr_t address) {
   if (loaded_sqlite() == nullptr) {
@@ -156,7 +163,7 @@ sqlite3* connection_at(std::uintptr_t address) {
   return reinterpret_cast<sqlite3*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
-// Runs SQLite without the GIL; raises what a file system or a handler written in Python raised.
+// Runs SQLite without the GIL; re-raises exceptions of a Python file system or handler.
 template <typename Body>
 auto without_gil(Body body) {
   std::optional<decltype(body())> result;
@@ -170,12 +177,13 @@ auto without_gil(Body body) {
   return *std::move(result);
 }
 
-// What is read of memories' rows; the id is among what is kept.
+// What to read of memories' rows; the id is among the kept cells.
 struct MemoryQuery {
   std::shared_ptr<const RowQuery> rows;
-  std::size_t id;  // in what is kept
+  std::size_t id;  // its place among the kept cells
 };
 
+// Validates the description of a query against the number of columns.
 MemoryQuery memory_query(std::string sql, std::size_t width,
                          const std::optional<std::vector<std::size_t>>& kept, std::size_t id,
                          std::vector<RowChecksum> checksums, std::optional<RowRanges> ranges) {
@@ -199,7 +207,7 @@ MemoryQuery memory_query(std::string sql, std::size_t width,
   return {std::make_shared<const RowQuery>(std::move(query)), id};
 }
 
-// Reads memories on a connection of apsw's, which closes this before itself.
+// Reads memories on a connection of apsw, which closes this object first.
 class MemoryReader {
  public:
   // Throws RuntimeError unless apsw's SQLite has loaded this library.
@@ -217,7 +225,7 @@ class MemoryReader {
     });
   }
 
-  // Objects, and the values at a place besides.
+  // Objects, and the values of one column.
   [[nodiscard]] std::pair<py::list, py::list> objects(const py::list& numbers, const py::list& ids,
                                                       const RowObjects& objects,
                                                       std::size_t besides) {
@@ -241,7 +249,7 @@ class MemoryReader {
   void close() { reader_.reset(); }
 
  private:
-  // One object a number: what `make` makes of a sound row that has the id, else None.
+  // By number: the result of `make` for a valid row with the id, otherwise None.
   template <typename Make>
   [[nodiscard]] py::list found(const py::list& numbers, const py::list& given_ids, Make make) {
     const py::tuple ids = own_copy(given_ids);
@@ -250,7 +258,7 @@ class MemoryReader {
       throw py::value_error("ids: expected " + std::to_string(wanted.size()) +
                             ", as many as numbers, got " + std::to_string(ids.size()));
     }
-    const std::shared_ptr<RowReader> reader = reader_;  // close() may come while it reads
+    const std::shared_ptr<RowReader> reader = reader_;  // close() may be called during the read
     if (reader == nullptr) {
       throw std::runtime_error("the reader is closed");
     }
@@ -264,7 +272,7 @@ class MemoryReader {
     return made;
   }
 
-  // Of what the store cannot hold, such as JSON of another kind, nothing is made.
+  // No object is made of values the store cannot contain, such as JSON of another kind.
   template <typename Make>
   [[nodiscard]] static py::object made_or_none(Make& make, std::span<const Cell> row) {
     try {
@@ -282,7 +290,8 @@ class MemoryReader {
     std::vector<std::int64_t> found;
     found.reserve(numbers.size());
     for (const py::handle number : numbers) {
-      found.push_back(number.is_none() ? 0 : number.cast<std::int64_t>());  // no row has number 0
+      found.push_back(number.is_none() ? 0
+                                       : number.cast<std::int64_t>());  // no row has the number 0
     }
     return found;
   }
@@ -292,7 +301,7 @@ class MemoryReader {
     Py_ssize_t size = 0;
     const char* wanted = PyUnicode_AsUTF8AndSize(id.ptr(), &size);
     if (wanted == nullptr) {
-      PyErr_Clear();  // no id of a memory
+      PyErr_Clear();  // not an id of a memory
       return false;
     }
     return text != nullptr && *text == std::string_view(wanted, static_cast<std::size_t>(size));
@@ -302,14 +311,14 @@ class MemoryReader {
   std::shared_ptr<RowReader> reader_;
 };
 
-// Asks on a connection of apsw's, which closes this before itself.
+// Reads the data version on a connection of apsw, which closes this object first.
 class BoundDataVersion {
  public:
   explicit BoundDataVersion(std::uintptr_t connection)
       : version_(std::make_shared<DataVersion>(connection_at(connection))) {}
 
   std::optional<std::int64_t> read() {
-    const std::shared_ptr<DataVersion> version = version_;  // close() may come while it reads
+    const std::shared_ptr<DataVersion> version = version_;  // close() may be called during the read
     if (version == nullptr) {
       throw std::runtime_error("it is closed");
     }
@@ -347,7 +356,7 @@ SharedInsert memory_insert(std::string memory, std::string lifecycle,
   return made;
 }
 
-// Holds an RLock of Python's, unless another thread or this one holds it already.
+// Holds a Python RLock, unless this or another thread holds it already.
 class TakenLock {
  public:
   explicit TakenLock(const py::object& lock)
@@ -369,7 +378,7 @@ class TakenLock {
   bool is_taken_;
 };
 
-// Stores memories on a connection of apsw's, which closes this before itself.
+// Stores memories on a connection of apsw, which closes this object first.
 class BoundMemoryWriter {
  public:
   // Throws RuntimeError unless apsw's SQLite has loaded this library.
@@ -377,9 +386,9 @@ class BoundMemoryWriter {
       : insert_(insert),
         writer_(std::make_unique<MemoryWriter>(connection_at(connection), insert)) {}
 
-  // Whether the memory was stored. From the taking of the lock on until it is let go of, no line of
-  // Python runs on this thread, and so no signal handler: whoever is interrupted finds the lock
-  // free and what was committed in `into`.
+  // Returns true if the memory was stored. While the lock is held, this thread runs no Python code
+  // and thus no signal handler: an interrupted caller finds the lock free and the committed record
+  // in `into`.
   bool insert(const py::list& memory, const py::list& lifecycle, std::int64_t last_revision,
               py::dict record, py::list into, const py::object& lock) {
     const py::tuple own = own_copy(memory);
@@ -395,7 +404,7 @@ class BoundMemoryWriter {
       const ReleasedGil released;
       stored = writer_->insert(own_cells, state_cells, last_revision);
     }
-    std::optional<py::error_already_set> raised;  // by a file system or a handler of Python's
+    std::optional<py::error_already_set> raised;  // by a Python file system or handler
     if (PyErr_Occurred() != nullptr) {
       raised.emplace();
     }
@@ -410,7 +419,7 @@ class BoundMemoryWriter {
       record["state_checksum"] = number(stored->lifecycle_checksum);
       into.append(record);
     }
-    if (raised && !stored) {  // what failed after a commit was a checkpoint
+    if (raised && !stored) {  // a failure after the commit was that of a checkpoint
       throw py::error_already_set(*raised);
     }
     return stored.has_value();
@@ -454,13 +463,13 @@ void register_stored_rows(py::module_& module) {
            py::kw_only(), py::arg("type"), py::arg("slots"), py::arg("places"),
            py::arg("converters"))
       .def("made", &RowObjects::made, py::kw_only(), py::arg("rows"),
-           "One object a row; the caller has verified the rows.");
+           "One object per row; the caller has verified the rows.");
   module.def(
       "has_sqlite", [] { return loaded_sqlite() != nullptr; },
-      "Whether SQLite has loaded the core as an extension.");
+      "True if SQLite has loaded the core as an extension.");
   module.def(
       "sqlite_entry", [] { return reinterpret_cast<std::uintptr_t>(&sqlite3_oneiros_init); },
-      "The address of the function that SQLite calls to load the core as an extension.");
+      "The address of the entry point by which SQLite loads the core as an extension.");
   py::class_<MemoryQuery>(module, "MemoryQuery")
       .def(py::init(&memory_query), py::kw_only(), py::arg("sql"), py::arg("width"),
            py::arg("kept"), py::arg("id"), py::arg("checksums"), py::arg("ranges"));
@@ -468,16 +477,16 @@ void register_stored_rows(py::module_& module) {
       .def(py::init<std::uintptr_t, const MemoryQuery&>(), py::kw_only(), py::arg("connection"),
            py::arg("query"))
       .def("rows", &MemoryReader::rows, py::kw_only(), py::arg("numbers"), py::arg("ids"),
-           "What is kept of the rows of numbers, where they are sound and have the ids; else None.")
+           "The kept cells of rows by number, where valid and with the given ids; else None.")
       .def("objects", &MemoryReader::objects, py::kw_only(), py::arg("numbers"), py::arg("ids"),
            py::arg("objects"), py::arg("besides"),
-           "The same as objects; and, one for each that is made, the values at a place.")
-      .def("close", &MemoryReader::close, "Let go of the connection.");
+           "The same as objects, and for each object the value at a place.")
+      .def("close", &MemoryReader::close, "Release the connection.");
   py::class_<BoundDataVersion>(module, "DataVersion")
       .def(py::init<std::uintptr_t>(), py::kw_only(), py::arg("connection"))
       .def("read", &BoundDataVersion::read,
-           "A number that moves with every commit of others; None where it cannot be read.")
-      .def("close", &BoundDataVersion::close, "Let go of the connection.");
+           "A number that changes with every commit of others; None if it cannot be read.")
+      .def("close", &BoundDataVersion::close, "Release the connection.");
   py::class_<MemoryInsert, std::shared_ptr<MemoryInsert>>(module, "MemoryInsert")
       .def(py::init(&memory_insert), py::kw_only(), py::arg("memory"), py::arg("lifecycle"),
            py::arg("memory_checksum"), py::arg("lifecycle_checksum"), py::arg("last_revision"),
@@ -488,11 +497,13 @@ void register_stored_rows(py::module_& module) {
       .def("insert", &BoundMemoryWriter::insert, py::kw_only(), py::arg("memory"),
            py::arg("lifecycle"), py::arg("last_revision"), py::arg("record"), py::arg("into"),
            py::arg("lock"),
-           "Whether a memory was stored, all commits after last_revision being this object's; then "
+           "Store a memory; True if stored, all commits after last_revision being this object's. "
+           "Then "
            "the record has its numbers and checksums, and is the last of the list.")
-      .def_property_readonly("failure", &BoundMemoryWriter::failure,
-                             "SQLite's code and words for what ended writing for good, or None.")
-      .def("close", &BoundMemoryWriter::close, "Let go of the connection.");
+      .def_property_readonly(
+          "failure", &BoundMemoryWriter::failure,
+          "SQLite's code and message of the failure that ended writing for good, or None.")
+      .def("close", &BoundMemoryWriter::close, "Release the connection.");
 }
 
 }  // namespace oneiros

@@ -1,4 +1,4 @@
-// The texts of memories over lists of strings and arrays of rows.
+// Binding of text columns, over lists of strings and arrays of rows.
 #include <memory>
 #include <span>
 #include <string>
@@ -160,35 +160,37 @@ void register_text_column(py::module_& module) {
   module.def("canonical_form", &canonical_form, py::kw_only(), py::arg("text"),
              "The canonical form of a text in NFKC and lower case.");
   py::class_<TextColumn, std::shared_ptr<TextColumn>>(
-      module, "TextColumn", "The normalised texts of memories, one row a memory.")
+      module, "TextColumn", "The normalised texts of memories, one row per memory.")
       .def(py::init<>())
       .def("__len__", &TextColumn::size)
       .def_property_readonly("resident_bytes", &TextColumn::resident_bytes,
-                             "Memory held, room for more among it.")
+                             "Memory in use, including spare room.")
       .def("write", &write, py::kw_only(), py::arg("rows"), py::arg("texts"), py::arg("tags"),
-           "Gives each row its text and tags, in place of what it had; nothing or all.")
+           "Set the text and tags of each row, atomically.")
       .def("erase", &erase, py::kw_only(), py::arg("rows"),
-           "Takes the texts of rows away, and wipes them.")
+           "Remove and overwrite the texts of rows.")
       .def("count_words", &counted<&count_words>, py::kw_only(), py::arg("rows"), py::arg("words"),
-           "How many of the words are a part of each row's text.")
+           "The number of words that occur in each row's text.")
       .def("count_canonical_words", &counted_canonical, py::kw_only(), py::arg("rows"),
            py::arg("words"), py::arg("stems"),
-           "How many of the words, or else their stems, are a part of the canonical form of each "
+           "The number of words that occur, or whose stems do, in the canonical form of each "
            "row's text and tags; an empty stem is none.")
       .def("trigram_similarities", &similar, py::kw_only(), py::arg("rows"), py::arg("text"),
            py::arg("characters"), py::arg("least"),
-           "Jaccard of the trigrams of each row's first characters, in canonical form, with those "
+           "Jaccard similarity of the trigrams of each row's first characters, in canonical form, "
+           "and those "
            "of "
            "a text in that form; 0 below `least`.")
       .def("first_alike", &alike, py::kw_only(), py::arg("rows"), py::arg("characters"),
-           "For each place, the first whose row's canonical form begins with the same characters.")
+           "For each place, the first one whose canonical form starts with the same characters.")
       .def("which_alike", &which_of, py::kw_only(), py::arg("rows"), py::arg("texts"),
            py::arg("characters"),
-           "For each row, the first of the texts, in canonical form, that begins as its own; their "
+           "For each row, the first of the texts, in canonical form, that starts like its own; "
+           "their "
            "number if none does.")
       .def("largest_word_overlaps", &overlaps, py::kw_only(), py::arg("rows"), py::arg("groups"),
            py::arg("among"), py::arg("among_groups"),
-           "For each row the largest Jaccard of its words with those of another of its group.");
+           "For each row the largest Jaccard similarity of its words and another's of its group.");
 }
 
 }  // namespace oneiros

@@ -1,4 +1,8 @@
-// Whole vectors over NumPy arrays.
+// Binding of vector columns over NumPy arrays.
+//
+// Vectors and rows are viewed without a copy, filters as packed bits. The GIL is released while
+// vectors are written or searched. Batches return flat arrays with offsets instead of a list per
+// query, so that their conversion does not depend on the number of queries.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -36,6 +40,7 @@ VectorRows chosen_of(const Bits& allowed, const Bits& minus) {
   return chosen;
 }
 
+// One row of components per vector. Throws ValueError for another width.
 std::span<const float> vectors_of(const VectorColumn& column, const py::array& vectors,
                                   const std::string& name) {
   const Matrix<float> read = read_2d<float>(vectors, name);
@@ -46,6 +51,7 @@ std::span<const float> vectors_of(const VectorColumn& column, const py::array& v
   return read.values;
 }
 
+// The vector scaled to length 1; None if it is zero or not finite.
 py::object unit_vector(const py::array& values) {
   py::array_t<float> unit(values.size());
   const std::span<float> place(unit.mutable_data(), static_cast<std::size_t>(unit.size()));
@@ -59,6 +65,7 @@ py::object unit_vector(const py::array& values) {
   return unit;
 }
 
+// The rows scaled to length 1; None if one is zero or not finite.
 py::object unit_vectors(const py::array& values) {
   py::array_t<float> units(
       std::vector<py::ssize_t>(values.shape(), values.shape() + values.ndim()));
@@ -77,6 +84,7 @@ py::object unit_vectors(const py::array& values) {
   return are_made ? py::object(units) : py::object(py::none());
 }
 
+// Writes without the GIL, since it may wait for searches.
 std::size_t write(VectorColumn& column, const py::object& rows, const py::array& vectors) {
   const Numbers<std::uint32_t> where(rows, "rows");
   const std::span<const float> values = vectors_of(column, vectors, "vectors");
@@ -142,6 +150,7 @@ py::array cosines(const VectorColumn& column, const py::array& query, const py::
   return found;
 }
 
+// Flat arrays of rows and scores, and offsets of the lists with the end.
 py::tuple arrays_of(std::span<const std::vector<Hit>> lists) {
   std::size_t size = 0;
   for (const std::vector<Hit>& hits : lists) {
@@ -158,6 +167,7 @@ py::tuple arrays_of(std::span<const std::vector<Hit>> lists) {
   return py::make_tuple(std::move(rows), std::move(scores));
 }
 
+// The core's exact search, interruptible by Ctrl-C.
 py::tuple nearest(const VectorColumn& column, const py::array& query, std::size_t k,
                   const Bits& allowed, const Bits& minus) {
   const std::span<const float> sought = read_1d<float>(query, "query");
@@ -199,6 +209,7 @@ VectorGraph graph_of(const py::array& rows, const py::array& heads, const Bits& 
           .under = read_1d<std::uint8_t>(under, "under")};
 }
 
+// Exact scores for the results of an approximate index, for a batch of queries.
 py::list nearest_nodes(const VectorColumn& column, const py::array& queries, std::size_t k,
                        const py::array& nodes, std::size_t wanted, const py::array& graph_rows,
                        const py::array& heads, const Bits& live, const py::array& under,
@@ -228,11 +239,11 @@ py::list nearest_nodes(const VectorColumn& column, const py::array& queries, std
                    },
                    {.pause = pause});
   }
-  py::list told(count);
+  py::list answer(count);
   for (std::size_t i = 0; i < count; ++i) {
-    told[i] = arrays_of(std::span(&found[i].hits, 1)) + py::make_tuple(found[i].found);
+    answer[i] = arrays_of(std::span(&found[i].hits, 1)) + py::make_tuple(found[i].found);
   }
-  return told;
+  return answer;
 }
 
 std::size_t count_bits(const py::array& bits) {
@@ -247,45 +258,45 @@ void register_vector_column(py::module_& module) {
       "Rows of shape (n, d), each divided by its length; None where one is zero, or refused.");
   module.def(
       "unit_vector", &unit_vector, py::kw_only(), py::arg("values"),
-      "The vector of length 1, float32 and read-only; None where there is none: a zero vector, "
+      "The vector scaled to length 1, float32 and read-only; None if impossible: a zero vector, "
       "or one whose length is no finite number.");
-  py::class_<VectorColumn, std::shared_ptr<VectorColumn>>(
-      module, "VectorColumn", "Whole vectors (float32), one row a memory.")
+  py::class_<VectorColumn, std::shared_ptr<VectorColumn>>(module, "VectorColumn",
+                                                          "Vectors (float32), one row per memory.")
       .def(py::init<std::size_t>(), py::kw_only(), py::arg("dimension"))
       .def("__len__", [](const VectorColumn& column) { return column.count(); })
-      .def_property_readonly("dimension", &VectorColumn::dimension, "Components of a vector.")
+      .def_property_readonly("dimension", &VectorColumn::dimension,
+                             "The number of components of a vector.")
       .def_property_readonly("resident_bytes", &VectorColumn::resident_bytes,
-                             "Memory held by vectors and their codes, room for more left out.")
+                             "The memory of vectors and codes, without spare room.")
       .def("write", &write, py::kw_only(), py::arg("rows"), py::arg("vectors"),
-           "Gives each row its vector in place of what it had, a zero vector standing for none; "
+           "Set the vector of each row, a zero vector meaning none; "
            "returns how many are not zero.")
       .def("remove", &remove, py::kw_only(), py::arg("rows"),
-           "Takes the vectors of rows away; returns how many there were.")
-      .def("has", &has, py::kw_only(), py::arg("rows"), "Whether each row has a vector.")
+           "Remove the vectors of rows; return their number.")
+      .def("has", &has, py::kw_only(), py::arg("rows"), "By row: True if it has a vector.")
       .def("rows", &rows_of, py::kw_only(), py::arg("allowed") = py::none(),
            py::arg("minus") = py::none(),
-           "The rows that have a vector, ascending, of those whose bit is set in `allowed` and not "
+           "The rows with a vector, ascending, whose bit is set in `allowed` and not "
            "in `minus`.")
       .def("count", &count, py::kw_only(), py::arg("allowed") = py::none(),
            py::arg("minus") = py::none(), "The number of rows().")
       .def("reconstruct", &reconstruct, py::kw_only(), py::arg("rows"),
-           "Copies of the vectors of rows; zeros where a row has none.")
+           "Copies of the vectors of rows; zeros for a row without one.")
       .def("cosines", &cosines, py::kw_only(), py::arg("query"), py::arg("rows"),
-           "The inner product of each row's vector with the query; NaN where a row has none.")
+           "The inner product of each row's vector and the query; NaN for a row without one.")
       .def("nearest", &nearest, py::kw_only(), py::arg("query"), py::arg("k"),
            py::arg("allowed") = py::none(), py::arg("minus") = py::none(),
            "The k nearest of rows() and their inner products, higher first, then the smaller row.")
       .def("nearest_many", &nearest_many, py::kw_only(), py::arg("queries"), py::arg("k"),
            py::arg("allowed") = py::none(), py::arg("minus") = py::none(), py::arg("threads") = 1,
-           "All rows, all inner products, where each query's begin, with the end as the last.")
+           "All rows, all inner products, and the offsets of the queries' parts with the end.")
       .def("nearest_nodes", &nearest_nodes, py::kw_only(), py::arg("queries"), py::arg("k"),
            py::arg("nodes"), py::arg("wanted"), py::arg("graph_rows"), py::arg("heads"),
            py::arg("live"), py::arg("under"), py::arg("allowed"), py::arg("threads"),
-           "Of each query, the k nearest of the rows that its nodes of a graph stand for and of "
+           "For each query, the k nearest of the rows of its graph nodes and of "
            "those not under it, their inner products, and how many of the former may be returned; "
            "no rows where these are fewer than wanted.");
-  module.def("count_bits", &count_bits, py::kw_only(), py::arg("bits"),
-             "How many bits of the bytes are set.");
+  module.def("count_bits", &count_bits, py::kw_only(), py::arg("bits"), "The number of set bits.");
 }
 
 }  // namespace oneiros

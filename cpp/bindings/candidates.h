@@ -1,4 +1,4 @@
-// The candidates of one query as Python holds them.
+// The candidate set of a query as a Python object.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -13,7 +13,7 @@
 
 namespace oneiros {
 
-// Python may fill in scores on one thread while a plan reads them on another.
+// With a mutex: Python may fill in scores on one thread while a plan reads them on another.
 struct GuardedCandidates {
   explicit GuardedCandidates(std::span<const ChannelHits> channels) : candidates(channels) {}
 

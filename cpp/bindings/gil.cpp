@@ -1,3 +1,4 @@
+// GIL handling that survives interpreter shutdown; see gil.h.
 #include "bindings/gil.h"
 
 #include <chrono>
@@ -7,7 +8,7 @@ namespace oneiros {
 
 namespace {
 
-// Sleeps for ever if what stands after it is unwound.
+// Sleeps forever when its destructor runs during unwinding.
 class EndOfThread {
  public:
   EndOfThread() = default;
@@ -25,8 +26,7 @@ class EndOfThread {
   bool is_ahead_ = true;
 };
 
-// Functions of their own, since their callers may not throw: within those, nothing would be
-// unwound.
+// Separate functions, since the callers are noexcept: inside those nothing would be unwound.
 __attribute__((noinline)) void take_back(PyThreadState* state) {
   EndOfThread end;
   PyEval_RestoreThread(state);

@@ -1,15 +1,15 @@
-// Letting go of the GIL, and taking it back, also while the interpreter ends.
+// Releasing and acquiring the GIL, safe during interpreter shutdown.
 //
-// Before Python 3.14 a thread that asks for the GIL then is ended on the spot, by unwinding its
-// stack: through destructors, which may not throw, so that the process would abort. As in 3.14,
-// such a thread sleeps instead until the process is gone.
+// Before Python 3.14, a thread that requests the GIL during shutdown is terminated by unwinding its
+// stack, through destructors that may not throw, which aborts the process. As in 3.14, such a
+// thread sleeps here instead until the process ends.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 namespace oneiros {
 
-// While it lives, other threads may run Python. REQUIRES: the caller holds the GIL.
+// Releases the GIL for its lifetime. REQUIRES: the caller holds the GIL.
 class ReleasedGil {
  public:
   ReleasedGil() : state_(PyEval_SaveThread()) {}
@@ -21,7 +21,7 @@ class ReleasedGil {
   PyThreadState* state_;
 };
 
-// While it lives, the calling thread may run Python.
+// Holds the GIL for its lifetime.
 class HeldGil {
  public:
   HeldGil();
@@ -33,8 +33,9 @@ class HeldGil {
   PyGILState_STATE state_;
 };
 
-// Calls a Python function with one argument; null if it raises. A thread that the interpreter ends
-// in the call sleeps here, so that the caller's Python objects are not released without the GIL.
+// Calls a Python function with one argument; null if it raises. A thread terminated by the
+// interpreter in the call sleeps here, so that the caller's Python objects are not released without
+// the GIL.
 [[nodiscard]] PyObject* call_python(PyObject* function, PyObject* argument);
 
 }  // namespace oneiros

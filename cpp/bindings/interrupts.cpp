@@ -1,3 +1,5 @@
+// Signal checks at a limited rate: the clock is read first, and the GIL only acquired when enough
+// time has passed.
 #include "bindings/interrupts.h"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Ctrl-C in long calls.
+// Interruption of long calls by Ctrl-C.
 #pragma once
 
 #include "bindings/gil.h"
@@ -6,11 +6,11 @@
 
 namespace oneiros {
 
-// Lets Ctrl-C end a long call. Takes the GIL twenty times a second at most.
+// A callback that checks for signals. Acquires the GIL at most twenty times per second.
 Interrupt interruptible();
 
-// While it lives, other threads may run Python, and Ctrl-C ends the call at its next pause_here().
-// REQUIRES: the caller holds the GIL.
+// Releases the GIL for its lifetime; Ctrl-C ends the call at its next pause_here(). REQUIRES: the
+// caller holds the GIL.
 class LongCall {
  public:
   LongCall() : pause_(interruptible()), scope_(pause_) {}

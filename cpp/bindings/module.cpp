@@ -1,6 +1,7 @@
+// The extension module oneiros._core.
 #include "bindings/registration.h"
 
-// Safe without the GIL: every bound class guards its own state.
+// Declared safe without the GIL: every bound class guards its own state.
 PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
   module.doc() = "The C++ core of Oneiros.";
   oneiros::register_analysis(module);

@@ -1,3 +1,4 @@
+// Conversion and overlap checks of operands. Overlap is decided by address ranges.
 #include "bindings/operands.h"
 
 #include <cstdint>

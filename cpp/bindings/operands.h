@@ -1,4 +1,4 @@
-// NumPy arrays as operands of kernels and programs.
+// Conversion of NumPy arrays to operands of kernels and programs.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +10,23 @@
 
 namespace oneiros {
 
-// A view of `array`, never a copy. Throws TypeError for another dtype than float32, float64, an
+// A view of `array`, never a copy. Throws TypeError for a dtype other than float32, float64, an
 // integer or bool, ValueError unless it is one-dimensional, contiguous and aligned.
 [[nodiscard]] Operand operand_of(const py::array& array, const std::string& name);
 
-// {"name": number or list of numbers}. Throws TypeError for another value.
+// Converts {"name": number or list of numbers}. Throws TypeError for other values.
 [[nodiscard]] KernelParameters parameters_of(const py::dict& parameters);
 
-// `threads`. Throws ValueError unless it is in 1 to 256.
+// Validates a number of threads. Throws ValueError unless it is from 1 to 256.
 [[nodiscard]] unsigned checked_threads(unsigned threads);
 
-// Throws ValueError where `result` shares memory with an operand without being the same values.
+// Throws ValueError if `result` partly overlaps an operand; exactly the same memory is allowed.
 void refuse_overlap(const py::array& result, const Operand& operand, const std::string& name);
 
-// Throws ValueError where `result` shares any memory with an operand.
+// Throws ValueError if `result` overlaps an operand at all.
 void refuse_sharing(const py::array& result, const Operand& operand, const std::string& name);
 
-// Calls body with a float or a double, as `dtype` says. Throws ValueError for another name.
+// Calls body with a float or a double, according to `dtype`. Throws ValueError for another name.
 template <typename Body>
 auto for_dtype(const std::string& dtype, Body body) {
   if (dtype == "float32") {

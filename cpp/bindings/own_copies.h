@@ -1,9 +1,9 @@
 // Copies of the caller's lists and dicts, safe to iterate.
 //
-// Iterating a list or a dict borrows its items. A free-threaded interpreter may run a thread that
-// removes them meanwhile, as any interpreter may once the loop calls Python code. The copies are
-// made in one step and hold their items. They are shallow: as long as the original, a few dozen
-// nanoseconds for the short ones that calls take.
+// Iterating a list or dict borrows its items. Another thread of a free-threaded interpreter, or
+// Python code called by the loop in any interpreter, may remove them meanwhile. A copy is made in
+// one step and holds references to the items. Copies are shallow and take a few dozen nanoseconds
+// for short lists.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,4 +1,4 @@
-// What a plan ranked, as Python holds it.
+// The result of a plan as a Python object.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace oneiros {
 
-// Each array is made when it is asked for.
+// Arrays are created on access.
 struct RankedAnswer {
   Ranked ranked;
   bool is_explained;

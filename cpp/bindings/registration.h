@@ -1,4 +1,4 @@
-// One registration a part of the core; module.cpp calls them all.
+// One registration function per part of the core; module.cpp calls all of them.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -7,6 +7,8 @@ namespace oneiros {
 
 namespace py = pybind11;
 
+// Each adds classes and functions to the module. The order in module.cpp matters: a class must be
+// registered before functions that mention it in a signature.
 void register_analysis(py::module_& module);
 void register_lexical(py::module_& module);
 void register_columns(py::module_& module);

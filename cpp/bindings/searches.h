@@ -1,4 +1,4 @@
-// The searches of LexicalIndex.
+// The search methods of LexicalIndex.
 #pragma once
 
 #include <pybind11/pybind11.h>

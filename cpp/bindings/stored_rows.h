@@ -1,4 +1,4 @@
-// Rows of the store's tables as SQLite's module gives them to Python: tuples of cells.
+// Rows of the store as SQLite's Python modules pass them: tuples of cells.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -12,8 +12,8 @@ namespace oneiros {
 
 namespace py = pybind11;
 
-// The cell at a place of a row, borrowed from it. Throws TypeError unless the row is a tuple,
-// IndexError where it has no such place.
+// The cell at an index of a row, referring to it. Throws TypeError unless the row is a tuple,
+// IndexError if it has no such index.
 inline PyObject* cell_of(py::handle row, std::size_t place) {
   if (!PyTuple_Check(row.ptr())) {
     throw py::type_error("rows: expected tuples");
@@ -24,11 +24,11 @@ inline PyObject* cell_of(py::handle row, std::size_t place) {
   return PyTuple_GET_ITEM(row.ptr(), static_cast<Py_ssize_t>(place));
 }
 
-// What a value of Python is in a table, as long as that lives. Throws TypeError for what no cell
-// is, ValueError for a text that is not UTF-8, OverflowError for an integer beyond 64 bits.
+// A Python value as a cell; valid as long as the value. Throws TypeError for unsupported types,
+// ValueError for text that is not UTF-8, OverflowError for integers beyond 64 bits.
 [[nodiscard]] Cell as_cell(PyObject* value);
 
-// A cell as a value of Python. Throws ValueError for a text that is not UTF-8.
+// A cell as a Python value. Throws ValueError for text that is not UTF-8.
 [[nodiscard]] py::object as_object(const Cell& cell);
 
 }  // namespace oneiros

@@ -1,3 +1,5 @@
+// Reading of Python strings. References are taken before a view is used, so that another thread
+// cannot free a string meanwhile.
 #include "bindings/texts.h"
 
 #include "bindings/arrays.h"

@@ -1,4 +1,4 @@
-// Strings of Python read as UTF-8.
+// Python strings as UTF-8.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -11,11 +11,11 @@ namespace oneiros {
 
 namespace py = pybind11;
 
-// The UTF-8 of a str, which must stay alive: no copy if it is ASCII, else one that Python keeps
-// with it.
+// The UTF-8 of a str, which must stay alive: without a copy if it is ASCII, otherwise cached by
+// Python in the object.
 std::string_view utf8_of(const py::handle& object, const std::string& name);
 
-// Strings and the list's own items, kept alive whatever becomes of the list.
+// Strings with references to the list's items, which stay alive whatever happens to the list.
 struct Texts {
   py::tuple items;
   std::vector<std::string_view> views;

@@ -1,3 +1,4 @@
+// Reserved addresses by mmap: reserved without access rights, then opened page by page.
 #include "columns/address_range.h"
 
 #include <sys/mman.h>

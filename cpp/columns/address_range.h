@@ -1,4 +1,4 @@
-// Reserved address space: memory that grows in place, so that what points into it stays valid.
+// Reserved address space: memory that grows in place, so that pointers into it stay valid.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +6,13 @@
 
 namespace oneiros {
 
-// `reserved` bytes of addresses, of which a growing front part is memory (zero when first seen).
-// A reservation costs no memory. Movable; the addresses move to the new owner unchanged.
-// Not thread-safe: the owner serialises open().
+// A reservation of addresses whose front part is committed memory, zero when first accessed. The
+// reservation itself costs no memory. Movable; addresses do not change when it moves. Not
+// thread-safe: the owner serialises open().
 class AddressRange {
  public:
   AddressRange() = default;
-  // Reserves at least `reserved` bytes. Throws std::bad_alloc when the system refuses.
+  // Reserves at least `reserved` bytes of addresses. Throws std::bad_alloc if the system refuses.
   explicit AddressRange(std::size_t reserved);
   ~AddressRange();
   AddressRange(AddressRange&& other) noexcept;
@@ -20,14 +20,14 @@ class AddressRange {
   AddressRange(const AddressRange&) = delete;
   AddressRange& operator=(const AddressRange&) = delete;
 
-  // Makes the first `bytes` readable and writable. Never moves, never shrinks.
-  // REQUIRES: bytes <= the size reserved. Throws std::bad_alloc when the system refuses; what was
-  // open stays open.
+  // Makes the first `bytes` readable and writable; never moves or shrinks the range. Throws
+  // std::bad_alloc if the system refuses; the part opened before stays open. REQUIRES: bytes <= the
+  // reserved size.
   void open(std::size_t bytes);
 
-  // Makes the first `bytes` those of a file from `offset` on, zeros behind them; what is written
-  // to them stays here. Throws as open(), which REQUIRES the rest: it is not open yet. The file
-  // must stay as it is.
+  // Maps the first `bytes` to a file from `offset` on, copy-on-write, followed by zeros. Throws as
+  // open(). REQUIRES: nothing is open yet, bytes <= the reserved size, and the file does not
+  // change.
   void open_over(int file, std::uint64_t offset, std::size_t bytes);
 
   [[nodiscard]] void* data() const noexcept { return data_; }

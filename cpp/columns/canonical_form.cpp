@@ -1,3 +1,5 @@
+// Canonical forms in one pass. Stretches of a text that are canonical already, usually most of it,
+// are found first and appended as blocks; only the characters between them are examined one by one.
 #include "columns/canonical_form.h"
 
 #include <algorithm>
@@ -12,7 +14,7 @@ namespace oneiros {
 
 namespace {
 
-// ASCII characters that become a blank: the marks and Unicode's white space.
+// ASCII characters that become a blank: the marks, and white space.
 constexpr std::array<bool, 128> kIsAsciiBlank = [] {
   std::array<bool, 128> is_blank{};
   for (const char letter : std::string_view("*#`~[]()>|_ \t\n\v\f\r\x1c\x1d\x1e\x1f")) {
@@ -21,12 +23,12 @@ constexpr std::array<bool, 128> kIsAsciiBlank = [] {
   return is_blank;
 }();
 
-// White space beyond ASCII that remains after NFKC.
+// White space beyond ASCII that NFKC leaves.
 bool is_wide_blank(char32_t character) {
   return character == 0x85 || character == 0x1680 || character == 0x2028 || character == 0x2029;
 }
 
-// Bytes that the form keeps: none is a blank, or the first byte of one.
+// Bytes that are kept: not a blank, and not the first byte of a multi-byte one.
 constexpr std::array<bool, 256> kStays = [] {
   std::array<bool, 256> stays{};
   for (std::size_t byte = 0; byte < stays.size(); ++byte) {
@@ -38,7 +40,7 @@ constexpr std::array<bool, 256> kStays = [] {
 
 bool stays(char byte) { return kStays[static_cast<unsigned char>(byte)]; }
 
-// The prefix of a text that needs no change, including single blanks between words.
+// The prefix of a text that is already in canonical form, including single blanks between words.
 std::string_view staying(std::string_view text) {
   std::size_t at = 0;
   while (true) {
@@ -52,7 +54,7 @@ std::string_view staying(std::string_view text) {
   }
 }
 
-// How many bytes of ASCII a text begins with, or some fewer.
+// A lower bound of the number of ASCII bytes at the start of a text.
 std::size_t ascii_length(std::string_view text) {
   std::size_t at = 0;
   for (std::uint64_t eight = 0; at + sizeof(eight) <= text.size(); at += sizeof(eight)) {
@@ -86,7 +88,7 @@ void CanonicalForm::begin() {
   is_blank_due_ = false;
 }
 
-// Stops once the form has at least that many characters.
+// Stops when the form has at least that many characters.
 void CanonicalForm::append(std::string_view text, std::size_t characters) {
   constexpr std::size_t kMostBytes = 4;  // of a character
   for (std::size_t at = 0; at < text.size() && characters_ < characters;) {

@@ -1,3 +1,6 @@
+// Lifecycle columns over reserved addresses. Writes are validated completely before the first value
+// is stored, so that an invalid value leaves all columns unchanged. New memory is zero, so only
+// columns whose default is not all zero bits are filled.
 #include "columns/columns.h"
 
 #include <algorithm>
@@ -30,7 +33,7 @@ bool is_zero_bits(T value) {
   }
 }
 
-// The rule in words.
+// The rule in words, for error messages.
 template <typename T>
 std::string range_of(const ColumnRule<T>& rule) {
   if (std::is_floating_point_v<T> && rule.high == kHighest<T>) {
@@ -42,6 +45,7 @@ std::string range_of(const ColumnRule<T>& rule) {
          text_of(static_cast<double>(rule.high)) + "]";
 }
 
+// Throws std::invalid_argument for the first value out of range, naming its position.
 template <typename T>
 void check_range(std::string_view name, std::span<const T> values, const ColumnRule<T>& rule) {
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -52,7 +56,7 @@ void check_range(std::string_view name, std::span<const T> values, const ColumnR
   }
 }
 
-// The column that `given` is for, once its name, type, length and values are judged.
+// The column `given` refers to, after its name, type, length and values have been checked.
 Column checked(const ColumnValues& given, std::size_t rows) {
   const std::string name(given.name);
   const std::optional<Column> column = column_named(given.name);
@@ -78,8 +82,9 @@ Column checked(const ColumnValues& given, std::size_t rows) {
 
 }  // namespace
 
+// Tries smaller capacities down to kFewestRows.
 Columns::Columns(std::size_t rows) {
-  // Where all is refused, most stays free for the rest of the process: step down steeply.
+  // If a large reservation is refused, take much less: most addresses must stay free for others.
   for (std::size_t tried = std::max(rows, kFewestRows);; tried = std::max(tried / 8, kFewestRows)) {
     try {
       reserve(tried);
@@ -105,6 +110,7 @@ void Columns::reserve(std::size_t rows) {
   capacity_ = rows;
 }
 
+// Commits memory for that many rows in every column. If a column fails, open_rows_ is unchanged.
 void Columns::open(std::size_t rows) {
   for (std::size_t column = 0; column < kColumnCount; ++column) {
     std::visit(
@@ -114,6 +120,7 @@ void Columns::open(std::size_t rows) {
   open_rows_ = rows;
 }
 
+// Writes defaults; columns of all-zero defaults need no write, as new memory is zero.
 void Columns::fill_with_defaults(std::size_t begin, std::size_t end) {
   for (std::size_t column = 0; column < kColumnCount; ++column) {
     void* const memory = memory_[column].data();
@@ -128,6 +135,7 @@ void Columns::fill_with_defaults(std::size_t begin, std::size_t end) {
   }
 }
 
+// Publishes the new size after the defaults are written.
 std::uint32_t Columns::append(std::size_t count) {
   const std::unique_lock lock(mutex_);
   const std::size_t begin = size();
@@ -179,6 +187,8 @@ void Columns::write(std::span<const std::uint32_t> rows, std::span<const ColumnV
   }
 }
 
+// Computes stability before the access time is updated, as R20 needs the time since the last
+// access.
 void Columns::reinforce(std::span<const std::uint32_t> rows, double now_seconds,
                         std::span<const std::uint32_t> session_spread,
                         const ReinforcementRule& rule) {

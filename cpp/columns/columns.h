@@ -1,4 +1,4 @@
-// Lifecycle state as struct of arrays: one row a memory. Source: docs/systems/fields.md.
+// Lifecycle state as struct of arrays, one row per memory. Source: docs/systems/fields.md.
 #pragma once
 
 #include <array>
@@ -19,64 +19,67 @@
 
 namespace oneiros {
 
-// Values for one column, in the column's own type.
+// Values of one column, in its type. Not owned.
 using AnyValues = std::variant<std::span<const std::uint8_t>, std::span<const std::uint16_t>,
                                std::span<const std::uint32_t>, std::span<const std::int16_t>,
                                std::span<const float>, std::span<const double>>;
 
+// A named column of values, as write() takes it.
 struct ColumnValues {
   std::string_view name;
   AnyValues values;
 };
 
-// Every column of fields.md. A value never moves while the object lives: each column grows inside
-// address space reserved for it, so a view stays valid and sees later writes to its rows.
-// Thread-safe: append, write and reinforce exclude one another and every Reader.
+// Every column of fields.md. Values never move: each column grows inside reserved address space, so
+// a view stays valid as long as the object and sees later writes to its rows.
+//
+// Thread safety: append, write and reinforce exclude one another and every Reader. Views outside a
+// Reader may be read at any time, but may show old or new values of concurrent writes.
 class Columns {
  public:
-  // Reserves room for `rows` rows (addresses only), less where the system refuses that much.
-  // Throws std::bad_alloc when it refuses room for kFewestRows.
+  // Reserves addresses for `rows` rows, or for fewer if the system refuses that many. Throws
+  // std::bad_alloc if it refuses kFewestRows.
   explicit Columns(std::size_t rows = kMostRows);
 
   static constexpr std::size_t kMostRows = std::size_t{1} << 28;
   static constexpr std::size_t kFewestRows = std::size_t{1} << 16;
 
+  // The number of rows. Rows below it are initialised.
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_acquire); }
+  // The largest possible number of rows.
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
-  // One section a column, to be written while nothing else writes; valid until then.
+  // One section per column. They refer to the columns and must be written before any other change.
   [[nodiscard]] std::vector<SnapshotSection> sections() const;
-  // Takes over the rows of a snapshot, which are mapped: memory is taken where they are written to.
-  // Throws SnapshotDamaged unless there is a section a column, all of as many rows, and, unless the
-  // snapshot is known to be our own, every value in its range. REQUIRES: it has no rows, and goes
-  // if this throws.
+  // Takes the rows of a snapshot, mapped copy-on-write. Throws SnapshotDamaged unless each column
+  // has a section, all with the same number of rows, and, unless the snapshot was written by this
+  // process's store on this machine (is_own()), every value is in its range. REQUIRES: there are no
+  // rows yet; the object is discarded if this throws.
   void read(const SnapshotReader& snapshot);
 
-  // Adds `count` rows holding the defaults and returns the first of them.
-  // Throws std::overflow_error when the rows would pass capacity(), std::bad_alloc when the system
-  // refuses memory; both leave the rows as they were.
+  // Adds `count` rows with default values and returns the first. Throws std::overflow_error beyond
+  // capacity() and std::bad_alloc; in both cases the rows are unchanged.
   std::uint32_t append(std::size_t count);
 
-  // Writes values[c].values[i] to row rows[i] of each column c; of a row given twice the last wins.
-  // Throws std::invalid_argument, before anything is written, for an unknown name, another type or
-  // length, a row that does not exist, or a value outside its column's range.
+  // Writes values[c].values[i] to row rows[i] of each column c. If a row is repeated, the last
+  // value wins. Throws std::invalid_argument, before anything is written, for an unknown name, a
+  // wrong type or length, a row that does not exist, or a value out of its column's range.
   void write(std::span<const std::uint32_t> rows, std::span<const ColumnValues> values);
 
-  // R20 for each row in turn, session_spread[i] being the size of the row's set of sessions.
-  // Throws std::invalid_argument, before anything is written, for another length, a row that does
-  // not exist, a spread of 0, a now_seconds that is not finite.
+  // Applies R20 to each row in turn; session_spread[i] is the number of sessions of rows[i]. Throws
+  // std::invalid_argument, before anything is written, for a wrong length, a row that does not
+  // exist, a spread of 0 and a now_seconds that is not finite.
   void reinforce(std::span<const std::uint32_t> rows, double now_seconds,
                  std::span<const std::uint32_t> session_spread, const ReinforcementRule& rule);
 
-  // The values of a column, one a row that exists now; valid as long as the object. Reading them
-  // outside a Reader while another thread writes gives old or new values.
+  // The values of a column for the rows that exist now. Valid as long as the object.
   template <Column Which>
   [[nodiscard]] std::span<const ValueOf<Which>> values() const noexcept {
     return {values_of<ValueOf<Which>>(static_cast<std::size_t>(Which)), size()};
   }
   [[nodiscard]] AnyValues values(Column column) const;
 
-  // Keeps writers out while it lives.
+  // A shared lock: writers wait while it exists.
   class Reader {
    public:
     explicit Reader(const Columns& columns) : lock_(columns.mutex_), columns_(columns) {}
@@ -93,12 +96,16 @@ class Columns {
 
  private:
   template <typename T>
+  // The memory of a column, typed.
   [[nodiscard]] T* values_of(std::size_t column) const noexcept {
     return static_cast<T*>(memory_[column].data());
   }
+  // Reserves addresses for all columns.
   void reserve(std::size_t rows);
+  // Commits memory for that many rows in all columns.
   void open(std::size_t rows);
   void fill_with_defaults(std::size_t begin, std::size_t end);
+  // Throws std::invalid_argument for a row that does not exist.
   void check_rows(std::span<const std::uint32_t> rows) const;
 
   mutable std::shared_mutex mutex_;

@@ -1,4 +1,4 @@
-// The columns in a snapshot.
+// Columns in a snapshot: one page-aligned section each, mapped copy-on-write when read.
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ void Columns::read(const SnapshotReader& snapshot) {
           const SnapshotReader::Place place = snapshot.place_of(kind, 0);
           if (place.offset % page == 0) {
             memory_[column].open_over(place.file, place.offset, place.size);
-          } else {  // pages are larger here
+          } else {  // the system's pages are larger than the alignment
             memory_[column].open(place.size);
             std::memcpy(memory_[column].data(), values.data(), place.size);
           }

@@ -1,4 +1,4 @@
-// A walk over the texts of rows.
+// Iteration over the texts of rows.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 
 namespace oneiros {
 
-// Calls visit(i, text) for each of the rows, whose texts are fetched some rows ahead.
+// Calls visit(i, text) for each row in order. Texts are prefetched several rows ahead, since their
+// addresses are unrelated. REQUIRES: the views passed to visit() are not kept beyond the Reader.
 void for_each_text(const TextColumn::Reader& reader, std::span<const std::uint32_t> rows,
                    const std::invocable<std::size_t, const MemoryText&> auto& visit) {
   constexpr std::size_t kAhead = 16;

@@ -1,4 +1,4 @@
-// The words of a normalised text, as docs/systems/omega.md O3 has them.
+// The words of a normalised text, as defined in docs/systems/omega.md O3.
 #pragma once
 
 #include <array>
@@ -20,11 +20,11 @@ inline constexpr std::array<bool, 128> kIsAsciiWord = [] {
   return is_word;
 }();
 
-// Whether a character beyond ASCII is a letter or a digit.
+// True for letters and digits beyond ASCII.
 bool is_letter_or_digit(char32_t character);
 
-// Calls visit(word) for each run of letters, digits and underscores of three characters or more,
-// repeated ones again.
+// Calls visit(word) for each maximal run of letters, digits and underscores with at least three
+// characters, including repeated words. The views point into `text`.
 void for_each_word(std::string_view text, const std::invocable<std::string_view> auto& visit) {
   std::size_t begin = 0;
   std::size_t characters = 0;

@@ -1,3 +1,6 @@
+// Rows of graph nodes: a node stands for its own row and, by binary search, its twins' rows. Rows
+// are filtered, completed by those the graph does not cover, and scored exactly by
+// VectorColumn::nearest.
 #include "columns/graph_hits.h"
 
 #include <algorithm>
@@ -6,6 +9,8 @@ namespace oneiros {
 
 namespace {
 
+// The rows of the nodes and their twins that are live and allowed; numbers out of range are
+// skipped.
 std::vector<std::uint32_t> rows_at(const VectorGraph& graph, std::span<const std::int64_t> nodes,
                                    std::optional<RowBits> allowed) {
   const auto node_count = static_cast<std::int64_t>(graph.node_count());
@@ -34,6 +39,7 @@ std::vector<std::uint32_t> rows_at(const VectorGraph& graph, std::span<const std
 
 }  // namespace
 
+// Counts the rows first: with fewer than `wanted`, the caller searches deeper.
 GraphHits graph_hits(const VectorColumn& column, std::span<const float> query, std::size_t k,
                      const VectorGraph& graph, std::span<const std::int64_t> nodes,
                      std::size_t wanted, std::optional<RowBits> allowed) {

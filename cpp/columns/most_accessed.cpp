@@ -1,3 +1,5 @@
+// A bounded heap over one pass: blocks without a value above the heap's minimum are skipped by a
+// vectorised test.
 #include "columns/most_accessed.h"
 
 #include <algorithm>
@@ -29,8 +31,8 @@ std::vector<std::uint32_t> most_accessed(const Columns& columns, std::size_t cou
   const std::span<const std::uint32_t> accesses = reader.values<Column::access_count>();
   const std::size_t end =
       allowed == nullptr ? accesses.size() : std::min(accesses.size(), allowed->size() * 8);
-  std::vector<Held> best;   // a heap, the worst of them first
-  std::uint32_t least = 0;  // a row comes in with more: of equals the first came first
+  std::vector<Held> best;   // a heap, the worst at the front
+  std::uint32_t least = 0;  // needed to enter; of equal rows the first one stays
   const auto consider = [&](std::size_t row) {
     if (accesses[row] <= least ||
         (allowed != nullptr && (((*allowed)[row / 8] >> (row % 8)) & 1U) == 0)) {
@@ -46,7 +48,7 @@ std::vector<std::uint32_t> most_accessed(const Columns& columns, std::size_t cou
   };
   for (std::size_t begin = 0; begin < end && count > 0; begin += kBlock) {
     const std::size_t size = std::min(kBlock, end - begin);
-    if (any_above(accesses.subspan(begin, size), least)) {  // few, once it is full
+    if (any_above(accesses.subspan(begin, size), least)) {  // rarely true once the heap is full
       for (std::size_t row = begin; row < begin + size; ++row) {
         consider(row);
       }

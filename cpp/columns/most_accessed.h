@@ -1,4 +1,4 @@
-// The memories that were recalled most often.
+// The most accessed memories.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace oneiros {
 
-// The `count` rows with the most accesses, more of them first, then the smaller row; one that was
-// never accessed is not among them. `allowed`: packed bits, bit r of byte r / 8 for row r, those
-// beyond it 0; null: all rows are. One pass over the accesses. Source: docs/systems/omega.md
-// O1. Thread-safe.
+// The `count` rows with the most accesses, more accesses first, then the smaller row; rows never
+// accessed are left out. `allowed`: bit r % 8 of byte r / 8 for row r, rows beyond it excluded;
+// null: all rows. One vectorised pass over the access counts. Thread-safe. Source:
+// docs/systems/omega.md O1.
 [[nodiscard]] std::vector<std::uint32_t> most_accessed(
     const Columns& columns, std::size_t count, const std::span<const std::uint8_t>* allowed);
 

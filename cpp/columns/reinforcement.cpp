@@ -1,3 +1,5 @@
+// The spacing effect: the gain of stability grows with the time since the last access, up to a
+// limit.
 #include "columns/reinforcement.h"
 
 #include <algorithm>

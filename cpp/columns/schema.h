@@ -1,4 +1,5 @@
-// The columns of a memory: one declaration list. Source: docs/systems/fields.md.
+// The columns of a memory, declared once: names, types, defaults and ranges. Enumerators, traits,
+// checks and the Python names are generated from this list. Source: docs/systems/fields.md.
 #pragma once
 
 #include <array>
@@ -13,15 +14,27 @@
 
 namespace oneiros {
 
-// Times are seconds since the Unix epoch, UTC; NaN says "none".
+// Times are seconds since the Unix epoch, UTC; NaN means none.
 inline constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN();
 
-// Sequence numbers of the store, 0 where a row has no memory any more: exact in a double.
+// Sequence numbers of the store, exact in a double; 0 for a row without a memory.
 inline constexpr double kMostSequence = 9007199254740992.0;  // 2 ** 53
 
-// X(name, type, default, lowest, highest). A column whose default is NaN takes NaN too; no column
-// takes an infinity. Codes of enumerations follow the order in which fields.md lists the words.
-// A default of all zero bits is free: new pages are zero.
+// The columns, grouped as in fields.md:
+//   - kind, category and the scope codes: numbers of words that the store keeps in tables;
+//   - created_at to valid_until: times; ttl: a duration in seconds;
+//   - importance to pinned: given by the caller; feedback: the sum of the user's verdicts;
+//   - access_count to session_spread: counters, saturating; session_spread is the number of
+//   sessions
+//     in which a memory was seen;
+//   - strength, depth, stability, consolidation_quality: lifecycle state of the published systems;
+//   - importance_tag to tier: codes and times that dream cycles change;
+//   - deleted_at, superseded: removal; asks: the share of the text that consists of questions;
+//   - sequence: the memory's number in the store, which orders equal scores.
+//
+// X(name, type, default, lowest, highest). Columns with a NaN default accept NaN; no column accepts
+// an infinity. Codes of enumerations follow the order of words in fields.md. A default with all
+// bits zero costs nothing, since new pages are zero.
 #define ONEIROS_COLUMNS(X)                                                           \
   X(kind, std::uint16_t, 0, 0, std::numeric_limits<std::uint16_t>::max())            \
   X(category, std::uint8_t, 1, 0, 2)                                                 \
@@ -68,7 +81,7 @@ inline constexpr T kLowest = std::numeric_limits<T>::lowest();
 template <typename T>
 inline constexpr T kHighest = std::numeric_limits<T>::max();
 
-// What a column holds before anything is written, and what may be written.
+// The default of a column, and the range of values it accepts.
 template <typename T>
 struct ColumnRule {
   using Value = T;
@@ -77,7 +90,7 @@ struct ColumnRule {
   T high;
 };
 
-// Whether a column of this rule takes the value.
+// True if a column with this rule accepts the value.
 template <typename T>
 bool is_inside(T value, const ColumnRule<T>& rule) {
   if (value >= rule.low && value <= rule.high) {
@@ -93,6 +106,7 @@ using AnyColumnRule =
     std::variant<ColumnRule<std::uint8_t>, ColumnRule<std::uint16_t>, ColumnRule<std::uint32_t>,
                  ColumnRule<std::int16_t>, ColumnRule<float>, ColumnRule<double>>;
 
+// A column's name and rule, in the order of the list.
 struct ColumnInfo {
   std::string_view name;
   AnyColumnRule rule;
@@ -123,11 +137,11 @@ ONEIROS_COLUMNS(ONEIROS_TRAITS)
 #undef ONEIROS_TRAITS
 #undef ONEIROS_COLUMNS
 
-// The type that a column holds.
+// The element type of a column.
 template <Column Which>
 using ValueOf = typename ColumnTraits<Which>::Value;
 
-// The column of this name, or none.
+// The column of this name, if there is one.
 [[nodiscard]] std::optional<Column> column_named(std::string_view name);
 
 }  // namespace oneiros

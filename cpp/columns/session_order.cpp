@@ -1,3 +1,8 @@
+// Doubly linked lists by session, ordered by time and row.
+//
+// Moving rows: rows that are in place by their neighbours are skipped. The others are unlinked
+// first, sorted by session and key, and inserted by one walk per session from its end backwards, as
+// new messages usually come last. Cost: see place().
 #include "columns/session_order.h"
 
 #include <algorithm>
@@ -21,13 +26,14 @@ struct SessionOrder::Key {
 
 namespace {
 
+// The time by which a row is ordered: that of its event, or of its creation.
 double time_of(const Columns::Reader& columns, std::uint32_t row) {
   const double event = columns.values<Column::event_at>()[row];
   const double time = std::isnan(event) ? columns.values<Column::created_at>()[row] : event;
   return std::isnan(time) ? -std::numeric_limits<double>::infinity() : time;
 }
 
-// The session a row stands in by what the columns say; 0: in none.
+// The session a row belongs to according to the columns; 0: in no list.
 std::uint32_t session_of(const Columns::Reader& columns, std::uint32_t row) {
   return std::isnan(columns.values<Column::deleted_at>()[row])
              ? columns.values<Column::session_code>()[row]
@@ -53,6 +59,7 @@ bool SessionOrder::is_in_place(const Columns::Reader& columns, std::uint32_t row
   return precedes(place.before, row) && precedes(row, place.after);
 }
 
+// Joins the neighbours; removes the session when its last row leaves.
 void SessionOrder::unlink(std::uint32_t row) {
   Place& place = places_[row];
   if (place.session == 0) {
@@ -67,7 +74,7 @@ void SessionOrder::unlink(std::uint32_t row) {
   place = {};
 }
 
-// Links a row that is in no list behind `before`, or first where that is nobody.
+// Links a row that is in no list after `before`, or first if that is kNobody.
 void SessionOrder::link(std::uint32_t row, std::uint32_t session, std::uint32_t before) {
   Ends& ends = ends_[session];
   const std::uint32_t after = before == kNobody ? ends.first : places_[before].after;
@@ -76,7 +83,7 @@ void SessionOrder::link(std::uint32_t row, std::uint32_t session, std::uint32_t 
   (after == kNobody ? ends.last : places_[after].before) = row;
 }
 
-// Inserts rows of one session, in their order, from the last to the first.
+// Inserts sorted rows of one session, from the last to the first, in one walk.
 void SessionOrder::insert(const Columns::Reader& columns, std::span<const Key> keys) {
   const std::uint32_t session = keys.front().session;
   const auto ends = ends_.find(session);
@@ -93,14 +100,15 @@ void SessionOrder::insert(const Columns::Reader& columns, std::span<const Key> k
   }
 }
 
+// Decides which rows move, unlinks them, sorts them by session and key, and inserts them.
 void SessionOrder::place_locked(const Columns::Reader& columns,
                                 std::span<const std::uint32_t> rows) {
   if (rows.empty()) {
     return;
   }
   places_.resize(std::max(places_.size(), columns.size()));
-  // Mostly something else of a memory changed. But where one moves, those it stood between may no
-  // longer be in order, so all of them are taken out first.
+  // Usually another field of the memory changed and it stays. If it moves, its old neighbours may
+  // be out of order too, so all rows are unlinked before any is inserted.
   const bool none_moves = std::ranges::all_of(rows, [&](std::uint32_t row) {
     return places_[row].session == 0 || is_in_place(columns, row);
   });
@@ -144,7 +152,7 @@ void SessionOrder::place_all(const Columns& columns) {
   const Columns::Reader reader(columns);
   const std::span<const std::uint32_t> sessions = reader.values<Column::session_code>();
   const std::scoped_lock lock(mutex_);
-  std::vector<std::uint32_t> rows;  // those that are in a session, or were
+  std::vector<std::uint32_t> rows;  // rows that are, or were, in a session
   for (std::uint32_t row = 0; row < reader.size(); ++row) {
     if (sessions[row] != 0 || (row < places_.size() && places_[row].session != 0)) {
       rows.push_back(row);

@@ -1,5 +1,4 @@
-// Which memories stand next to each other in time within one session. Source: docs/systems/house.md
-// H4.
+// The temporal order of memories within each session. Source: docs/systems/house.md H4.
 #pragma once
 
 #include <cstddef>
@@ -14,29 +13,29 @@
 
 namespace oneiros {
 
-// One doubly linked list a session, in order of event_at, where there is none created_at; of equal
-// times the smaller row first. Rows without a session, and deleted ones, stand in none.
-// Thread-safe: place and remove exclude one another and every Reader.
+// One doubly linked list per session, ordered by event_at, or created_at if that is missing; equal
+// times by row. Rows without a session and deleted rows are in no list. Thread safety: place and
+// remove exclude one another and every Reader.
 class SessionOrder {
  public:
   static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
 
-  // Brings rows to where the columns now say they belong. Costs the sorting of the rows and, a
-  // session, one walk over what lies between its end and the earliest of them: nothing where they
-  // are its last or come before its first, or none moves.
-  // Throws std::invalid_argument for a row that does not exist, before anything is changed.
+  // Moves rows to where the columns place them now. Cost: sorting the rows, and per session a walk
+  // from its end back to the earliest of them; constant if they are its last. Does not change rows
+  // that are in place. Throws std::invalid_argument, before any change, for a row that does not
+  // exist.
   void place(const Columns& columns, std::span<const std::uint32_t> rows);
-  // The same for all rows there are.
+  // The same for all rows of the columns.
   void place_all(const Columns& columns);
-  // Takes a row out; one that stands in no list is let be.
+  // Removes a row from its list, if it is in one.
   void remove(std::uint32_t row);
 
-  // Keeps writers out while it lives.
+  // A shared lock: writers wait while it exists.
   class Reader {
    public:
     explicit Reader(const SessionOrder& order) : lock_(order.mutex_), order_(order) {}
     [[nodiscard]] bool is_empty() const noexcept { return order_.ends_.empty(); }
-    // The row before or after; kNobody for none.
+    // The adjacent row in the session, or kNobody.
     [[nodiscard]] std::uint32_t before(std::uint32_t row) const noexcept {
       return row < order_.places_.size() ? order_.places_[row].before : kNobody;
     }
@@ -50,23 +49,28 @@ class SessionOrder {
   };
 
  private:
+  // The links of a row in its session's list.
   struct Place {
     std::uint32_t before = kNobody;
     std::uint32_t after = kNobody;
     std::uint32_t session = 0;  // 0: in no list
   };
+  // The first and last row of a session.
   struct Ends {
     std::uint32_t first = kNobody;
     std::uint32_t last = kNobody;
   };
+  // The sort key of a row: its session, time and number.
   struct Key;
 
   static Key key_of(const Columns::Reader& columns, std::uint32_t session, std::uint32_t row);
-  // Whether a row stands where the columns say it belongs, as far as those beside it do.
+  // True if a row is in place, judging by its neighbours in the list.
   [[nodiscard]] bool is_in_place(const Columns::Reader& columns, std::uint32_t row) const;
+  // Removes a row from its list. REQUIRES: it is in one.
   void unlink(std::uint32_t row);
   void link(std::uint32_t row, std::uint32_t session, std::uint32_t before);
   void insert(const Columns::Reader& columns, std::span<const Key> keys);
+  // place() with both locks held.
   void place_locked(const Columns::Reader& columns, std::span<const std::uint32_t> rows);
 
   mutable std::shared_mutex mutex_;

@@ -1,3 +1,5 @@
+// Ids concatenated by row, with offsets and a permutation ordered by id for look-ups by binary
+// search.
 #include "columns/stored_ids.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// Texts in a bump allocator of pieces of one MiB, with a two-level table of atomic pointers by row.
+//
+// A reader takes a shared lock and follows a pointer; a row without a text becomes one with a text
+// by a single atomic store, without excluding readers. Replacing or erasing excludes readers, wipes
+// the old bytes, and compacts all texts once more bytes are wiped than in use, so memory is at most
+// about twice the living texts.
 #include "columns/text_column.h"
 
 #include <algorithm>
@@ -43,7 +49,7 @@ void put(char* kept, const MemoryText& text) {
 TextColumn::TextColumn() : blocks_(std::make_unique<Blocks>()) { count_resident(); }
 
 void TextColumn::Reader::prefetch(std::span<const std::uint32_t> rows) const noexcept {
-  constexpr std::size_t kBytes = 256;  // of each: what most texts begin with, in lines of 64
+  constexpr std::size_t kBytes = 256;  // prefetched per text, in lines of 64
   for (const std::uint32_t row : rows) {
     const Place* const place = column_.place_of(row);
     const char* const kept = place == nullptr ? nullptr : place->load(std::memory_order_relaxed);
@@ -79,7 +85,7 @@ void TextColumn::write(std::span<const std::uint32_t> rows, std::span<const Memo
   const std::scoped_lock writing(writers_);
   open(rows);
   char* next = take(bytes);
-  // From here on nothing throws.
+  // Nothing below throws.
   const auto is_there = [&](std::uint32_t row) {
     return place_of(row)->load(std::memory_order_relaxed) != nullptr;
   };
@@ -175,7 +181,8 @@ void TextColumn::count_resident() noexcept {
                         std::memory_order_relaxed);
 }
 
-// Moves what is there together once more is wiped than lives. REQUIRES: both locks, alone.
+// Compacts the texts once more bytes are wiped than in use. REQUIRES: writers_ and readers_
+// exclusive.
 void TextColumn::pack() {
   if (wiped_bytes_ <= std::max(live_bytes_, kPiece)) {
     return;
@@ -185,7 +192,7 @@ void TextColumn::pack() {
     piece = std::make_unique_for_overwrite<char[]>(live_bytes_);
     pieces_.reserve(1);
   } catch (const std::bad_alloc&) {
-    return;  // it is only that nothing is saved
+    return;  // compaction is optional
   }
   char* next = piece.get();
   for (const std::unique_ptr<Block>& block : owned_blocks_) {

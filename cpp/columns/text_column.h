@@ -1,5 +1,4 @@
-// The normalised texts of memories: one row a memory, for the rules that look into candidates'
-// texts.
+// The normalised texts of memories, one row per memory, for rules that compare candidates' texts.
 #pragma once
 
 #include <array>
@@ -15,43 +14,45 @@
 
 namespace oneiros {
 
-// What is kept of a memory, as the caller normalised it.
+// The normalised text and tags of a memory. Views.
 struct MemoryText {
   std::string_view text;
-  std::string_view tags;  // one a line
+  std::string_view tags;  // one per line
 };
 
-// Texts by row, copied into pieces of memory that stay where they are. A row may have none.
-// Thread-safe. Giving texts to rows without one neither waits for a Reader nor makes it wait;
-// replacing and erasing wait until none lives, and wipe what was there.
+// Texts by row, copied into blocks of memory that do not move. A row may have none.
+//
+// Thread safety: all methods may run concurrently. Adding texts to rows without one neither waits
+// for a Reader nor blocks it; replacing and erasing wait until no Reader exists, and overwrite the
+// old text with zeros, so that deleted content does not stay in memory.
 class TextColumn {
  public:
   TextColumn();
 
   static constexpr std::size_t kMostRows = std::size_t{1} << 28;
 
-  // Gives rows[i] the text texts[i]; of a row given twice the last wins. Throws
-  // std::invalid_argument for another length, a row from kMostRows on or a text of 4 GiB, and
+  // Sets the text of each row; if a row is repeated, the last one wins. Throws
+  // std::invalid_argument for a wrong length, a row >= kMostRows or a text of 4 GiB, and
   // std::bad_alloc; nothing has changed then.
   void write(std::span<const std::uint32_t> rows, std::span<const MemoryText> texts);
 
-  // Takes the texts of rows away; a row without one is passed over.
+  // Removes the texts of rows; rows without one are ignored.
   void erase(std::span<const std::uint32_t> rows);
 
-  // Rows that have a text.
+  // The number of rows with a text.
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
-  // Memory held, room for more among it.
+  // Memory in use, including spare room.
   [[nodiscard]] std::size_t resident_bytes() const noexcept {
     return resident_bytes_.load(std::memory_order_relaxed);
   }
 
-  // Keeps what is read in place while it lives.
+  // A shared lock: texts stay in place while it exists.
   class Reader {
    public:
     explicit Reader(const TextColumn& column) : lock_(column.shared()), column_(column) {}
-    // Has the texts of rows come from memory meanwhile, for at() soon after.
+    // Prefetches the texts of rows for at() calls that follow.
     void prefetch(std::span<const std::uint32_t> rows) const noexcept;
-    // A row without a text, or that does not exist, has empty ones. Valid as long as the Reader.
+    // The text of a row; empty if it has none or does not exist. Valid as long as the Reader.
     [[nodiscard]] MemoryText at(std::uint32_t row) const noexcept;
 
    private:
@@ -66,25 +67,32 @@ class TextColumn {
   using Block = std::array<Place, kRowsOfBlock>;
   using Blocks = std::array<std::atomic<Block*>, kMostRows / kRowsOfBlock>;
 
+  // The place of a row's text; null if its block does not exist.
   [[nodiscard]] Place* place_of(std::uint32_t row) const noexcept;
+  // Allocates the blocks of the rows. May throw; existing texts are unaffected.
   void open(std::span<const std::uint32_t> rows);
+  // Memory for a text, from the last piece or a new one.
   [[nodiscard]] char* take(std::size_t bytes);
+  // Overwrites a text with zeros and counts its bytes as wiped.
   void wipe(char* kept) noexcept;
   void count_resident() noexcept;
+  // Moves all texts to new memory if more is wiped than in use.
   void pack();
 
+  // Lock readers_ shared or exclusively, through gate_.
   [[nodiscard]] std::shared_lock<std::shared_mutex> shared() const;
   [[nodiscard]] std::unique_lock<std::shared_mutex> alone() const;
 
-  // Taken in this order: by whoever writes; on the way to the third, so that Readers that follow
-  // each other without a gap keep nobody out; by Readers, and alone by who takes something away.
+  // Lock order. writers_: every writer. gate_: held while waiting for readers_, so that a
+  // continuous stream of Readers cannot starve a writer. readers_: shared by Readers, exclusive for
+  // replacing and erasing.
   std::mutex writers_;
   mutable std::mutex gate_;
   mutable std::shared_mutex readers_;
   std::unique_ptr<Blocks> blocks_;
   std::vector<std::unique_ptr<Block>> owned_blocks_;
   std::vector<std::unique_ptr<char[]>> pieces_;
-  std::span<char> rest_;  // of the last piece
+  std::span<char> rest_;  // free room in the last piece
   std::size_t piece_bytes_ = 0;
   std::size_t live_bytes_ = 0;
   std::size_t wiped_bytes_ = 0;

@@ -1,3 +1,11 @@
+// Substring, tag and trigram comparisons over texts of rows.
+//
+// Words are found by comparing the two letters that are rarest in text at all positions of a block
+// at once, and verifying the few candidates; compilers vectorise the loop. Trigrams are packed into
+// 63 bits, deduplicated by a small hash table, and counted against those of the query; a bound by
+// counts rejects texts that cannot reach the required similarity. Equal starts are found by hash
+// tables of canonical starts; where most rows match none, a table of the first 16 characters
+// rejects them before their whole start is computed.
 #include "columns/text_matching.h"
 
 #include <algorithm>
@@ -20,7 +28,7 @@ namespace oneiros {
 
 namespace {
 
-// A word that is sought by its two rarest letters, block by block of a text.
+// Substring search by the word's two rarest letters, one block of the text at a time.
 class SoughtWord {
  public:
   explicit SoughtWord(std::string_view word) : word_(word) {
@@ -48,7 +56,7 @@ class SoughtWord {
         return true;
       }
     }
-    // A last block that overlaps the one before it is cheaper than its places one by one.
+    // An overlapping last block is cheaper than checking its places one by one.
     if (at < starts && starts >= kBlock) {
       const char* const last = text.data() + (starts - kBlock);
       return may_start_in_block(last) && starts_within(last, kBlock);
@@ -57,9 +65,9 @@ class SoughtWord {
   }
 
  private:
-  static constexpr std::size_t kBlock = 32;  // what compilers make of it are vectors
+  static constexpr std::size_t kBlock = 32;  // compiled to vector instructions
 
-  // Whether both letters stand where they should for a word that starts in the block.
+  // True if both letters are in position for a word that starts in the block.
   [[nodiscard]] bool may_start_in_block(const char* text) const {
     const char* const rare = text + rare_;
     const char* const other = text + other_;
@@ -84,7 +92,7 @@ class SoughtWord {
     return false;
   }
 
-  // Place in the order of how often letters stand in text; other bytes before all letters.
+  // Rank by frequency of letters in text; other bytes rank before all letters.
   static int commonness(char letter) {
     constexpr std::string_view kRarestFirst = "zqxjkvbpygfwmucldrhsnioate";
     const std::size_t place = kRarestFirst.find(letter);
@@ -96,7 +104,7 @@ class SoughtWord {
   std::size_t other_ = 0;
 };
 
-// Calls visit(trigram) for each three characters in a row, while it returns true.
+// Calls visit(trigram) for each three consecutive characters while it returns true.
 template <typename Visit>
 void for_each_trigram(std::string_view text, Visit visit) {
   constexpr std::uint64_t kThree = (std::uint64_t{1} << 63) - 1;  // 21 bits each
@@ -113,7 +121,7 @@ void for_each_trigram(std::string_view text, Visit visit) {
   }
 }
 
-// Whether a text is one of the lines.
+// True if a text equals one of the lines.
 bool is_line_of(std::string_view lines, std::string_view text) {
   for (std::size_t begin = 0; begin <= lines.size();) {
     const std::size_t end = std::min(lines.find('\n', begin), lines.size());
@@ -125,14 +133,14 @@ bool is_line_of(std::string_view lines, std::string_view text) {
   return false;
 }
 
-// The different trigrams of one text after the other.
+// Collects the distinct trigrams of one text after another, reusing its memory.
 class TrigramSet {
  public:
   void begin(std::size_t most) {
     numbers_.begin(most);
     held_.resize(most);
   }
-  // Returns whether it is new.
+  // Returns true if the trigram is new.
   bool add(std::int64_t trigram) {
     const std::size_t before = size();
     return numbers_.number_of(trigram, held_.data()) == before;
@@ -202,7 +210,8 @@ void trigram_similarities(const TextColumn& texts, std::span<const std::uint32_t
     return;
   }
   const auto own = static_cast<double>(sought.size());
-  // With more, even a text that holds all that is sought is less alike; one more, for the rounding.
+  // A text with more trigrams cannot reach `least` even if it has all of them; plus one for
+  // rounding.
   const auto most =
       static_cast<std::size_t>(std::min(own / least + 1, static_cast<double>(characters)));
   TrigramSet held;
@@ -237,7 +246,7 @@ void which_alike(const TextColumn& texts, std::span<const std::uint32_t> rows,
                  std::span<const std::string_view> sought, std::size_t characters,
                  std::span<std::uint32_t> which) {
   assert(which.size() == rows.size());
-  // Most rows differ in their first characters; only for the others is the whole start computed.
+  // Most rows differ within the first characters; only the others need their whole start computed.
   constexpr std::size_t kOpening = 16;
   std::unordered_map<std::string_view, std::uint32_t> places;
   std::unordered_set<std::string_view> openings;

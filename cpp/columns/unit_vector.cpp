@@ -1,3 +1,4 @@
+// Normalisation with a fixed order of summation, so that all machines give the same bits.
 #include "columns/unit_vector.h"
 
 #include <algorithm>

@@ -1,15 +1,14 @@
-// A vector x is encoded as the multiples c, from -127 to 127, of a scale s of its own, the largest
-// component / 127; a query q as the multiples d of a scale t. The product of integers c.d then
-// costs a fourth of the memory of q.x, and is near it (the scalar quantization of vector indexes;
-// see Jegou et al., "Product Quantization for Nearest Neighbor Search", 2011, for products with
-// what is encoded). How near is bounded by the inequality of Cauchy and Schwarz, with x' = s c, q'
-// = t d:
+// Scalar quantisation with error bounds. A vector x is encoded as multiples c, from -127 to 127, of
+// its own scale s, the largest magnitude / 127; a query q as multiples d of a scale t. The integer
+// product c.d reads a quarter of the memory of q.x and approximates it (see Jegou et al., "Product
+// Quantization for Nearest Neighbor Search", 2011, for products with encoded vectors). The error is
+// bounded by the inequality of Cauchy and Schwarz, with x' = s c, q' = t d:
 //
 //     |q.x - q'.x'|  <=  |q'| |x - x'| + |q - q'| |x|
 //
-// The first term is most of it, 0.007 for 384 components of real texts (unit length). The second
-// is small since a query can afford 16 bits: of 34,000 clustered vectors, 220 may be among the
-// nearest 100 by these bounds; by 8 bits of the query, 450.
+// The first term dominates: 0.007 for 384 components of real texts (unit length). The second is
+// small since a query can use 16 bits: of 34,000 clustered vectors, these bounds leave 220
+// candidates for the nearest 100; with 8 bits for the query, 450.
 //
 // Let w be the width. Both terms are in proportion to |q|, so the code has their sum for |q| = 1:
 //

@@ -1,29 +1,28 @@
-// Vectors lie in blocks of 512 rows, each at its row's place, so that a scan reads memory from
-// front to back. A table of pointers leads to the blocks; both are reserved addresses, so a column
-// of few rows holds few pages. A bit a row says whether it has a vector. A writer fills a row
-// nobody reads and sets its bit afterwards, so new rows need no lock; only what is replaced or
-// removed is changed while no reader is inside. Readers leave every few thousand rows, which bounds
-// a writer's wait.
+// Storage: blocks of 512 rows, each vector at its row's place, so that scans read memory
+// sequentially. A table of pointers leads to the blocks; table and blocks are reserved addresses,
+// so that a sparse column uses few pages. One bit per row says whether it has a vector. A writer
+// fills a row that no reader accesses and sets its bit afterwards, so new rows need no lock;
+// replacing and removing exclude readers. Readers release the lock every few thousand rows, which
+// bounds a writer's wait.
 //
-// nearest() lists the chosen rows, some thousands at a time, and reads the codes of each batch, a
-// fourth of the memory of its vectors. They give a lower and an upper bound of each row's product
-// (see vector_codes.cpp). The k-th best product so far is the threshold, or in the first batch the
-// k-th best lower bound: k rows reach it. Rows whose upper bound is below the threshold are
-// dropped. The others are scored by their vectors: every row of the result is among them, so the
-// result has the same rows and the same bits as without codes. This is the search of the VA-file
-// (Weber, Schek and Blott, "A Quantitative Analysis and Performance Study for Similarity-Search
+// nearest() lists the chosen rows in batches and reads the codes of each batch, a quarter of the
+// memory of the vectors. Codes give lower and upper bounds of each product (vector_codes.cpp). The
+// threshold is the k-th best product so far, in the first batch the k-th best lower bound. Rows
+// whose upper bound is below it are dropped; the others are scored by their vectors. Every result
+// row is among them, so the result has the same rows and bits as without codes. This is the VA-file
+// search (Weber, Schek, Blott: "A Quantitative Analysis and Performance Study for Similarity-Search
 // Methods in High-Dimensional Spaces", VLDB 1998). nearest_many() uses no codes: it scores a tile
 // of queries while a block is in the cache.
 //
-// Invariant: a row's bit of has_code is set only if its code is that of its vector. Readers make
-// codes, one reader at a time in each block; the other readers score the vectors meanwhile. Writers
-// drop the code of what they replace or remove, when no reader is inside, and make none. A block is
-// encoded once scans have spent as much time on rows without a code as encoding them takes, so a
-// process that answers one query makes no codes.
+// Invariants: a row's has_code bit is set only if its code matches its vector. Readers create
+// codes, one reader at a time per block, while others score the vectors. Writers drop the code of a
+// row they replace or remove, and create none. A block is encoded once scans have spent as much
+// time on rows without a code as encoding would take, so a process that runs one query creates no
+// codes.
 //
 // Cost: a pass over the codes of the chosen rows, and the vectors of 2 k to 6 k rows. A code of 384
-// components takes 5 ns in the first cache, 12 in the last and 26 from memory, a vector 15 in the
-// first and 50 from memory.
+// components takes 5 ns in the first-level cache, 12 in the last-level cache and 26 from memory; a
+// vector 15 in the first and 50 from memory.
 #include "columns/vector_column.h"
 
 #include <algorithm>
@@ -43,18 +42,17 @@ namespace oneiros {
 namespace {
 
 constexpr std::size_t kRowEnd = std::size_t{1} << 32;
-constexpr std::size_t kMostScored = 4'096;  // between two moments at which a writer may come in
+constexpr std::size_t kMostScored = 4'096;  // rows between two releases of the lock
 constexpr std::size_t kQueriesOfTile = 16;
 constexpr std::size_t kVectorsOfTile = 8;
 constexpr std::size_t kGroup = 64;  // rows looked up before they are scored
-// The fewest rows of a batch, and the fewest of the first batch for each result, whose codes are
-// read: with fewer, scoring the vectors is as fast.
+// The least number of rows in a batch, and in the first batch per result, for which codes pay off.
 constexpr std::size_t kFewestCoded = 256;
 constexpr std::size_t kFewestOfResult = 6;
-constexpr std::size_t kMissesOfCode = 2;  // vectors that are scored in the time of encoding one
-constexpr std::size_t kMostEncoded = 4;   // blocks, before a writer may come in
+constexpr std::size_t kMissesOfCode = 2;  // vectors scored in the time of encoding one
+constexpr std::size_t kMostEncoded = 4;   // blocks between two releases of the lock
 
-// A query as the loops want it: as it is, where it needs no zeros behind it.
+// A query padded with zeros; refers to the original if that needs no padding.
 class PaddedQuery {
  public:
   PaddedQuery(std::span<const float> query, std::size_t width) : data_(query.data()) {
@@ -71,7 +69,7 @@ class PaddedQuery {
   const float* data_;
 };
 
-// 64 bits of the rows from `word` * 64 on.
+// The 64 bits of the rows from `word` * 64 on.
 std::uint64_t word_of(RowBits bits, std::size_t word) noexcept {
   const std::size_t begin = word * 8;
   std::uint64_t found = 0;
@@ -81,7 +79,7 @@ std::uint64_t word_of(RowBits bits, std::size_t word) noexcept {
   return found;
 }
 
-// Sets a flag for its lifetime, unless another thread has set it.
+// Holds a flag unless another thread holds it.
 class Claim {
  public:
   explicit Claim(std::atomic_flag& flag)
@@ -149,7 +147,7 @@ void VectorColumn::open(std::span<const std::uint32_t> rows) {
   for (const std::uint32_t row : rows) {
     const std::size_t number = row / kRowsOfBlock;
     if (number >= block_end_.load(std::memory_order_relaxed)) {
-      table_.open((number + 1) * sizeof(BlockPlace));  // whose bytes are 0: no block
+      table_.open((number + 1) * sizeof(BlockPlace));  // zero bytes: no block
       block_end_.store(number + 1, std::memory_order_release);
     }
     if (block_of(number) == nullptr) {
@@ -161,9 +159,8 @@ void VectorColumn::open(std::span<const std::uint32_t> rows) {
   }
 }
 
-// Encodes the rows of a block that have no code, once scoring such rows has taken as long as this
-// does. `missed` of them are about to be scored. Returns whether it encoded any. REQUIRES: the
-// caller is a reader.
+// Encodes the rows of a block without a code, once scoring them, including `missed` now, has taken
+// as long as encoding. Returns true if it encoded any. REQUIRES: the caller holds readers_ shared.
 bool VectorColumn::encode_if_due(Block& block, std::size_t missed) const {
   missed += block.missed_codes.fetch_add(missed, std::memory_order_relaxed);
   const auto without_code = [&](std::size_t word) {
@@ -177,8 +174,8 @@ bool VectorColumn::encode_if_due(Block& block, std::size_t missed) const {
   if (missed < kMissesOfCode * count) {
     return false;
   }
-  // If another thread holds the claim during a fork, the child never encodes this block again: its
-  // rows without a code are scored by their vectors.
+  // If a fork happens while another thread holds the claim, the child never encodes this block
+  // again: rows without a code are scored by their vectors.
   const Claim claim(block.is_encoding);
   if (!claim) {
     return false;
@@ -201,7 +198,7 @@ bool VectorColumn::encode_if_due(Block& block, std::size_t missed) const {
   return true;
 }
 
-// REQUIRES: the row has no code, or no reader is inside.
+// REQUIRES: the row has no code, or readers are excluded.
 void VectorColumn::drop_code(Block& block, std::size_t place) noexcept {
   const std::uint64_t bit = std::uint64_t{1} << (place % 64);
   if ((block.has_code[place / 64].load(std::memory_order_relaxed) & bit) != 0) {
@@ -211,7 +208,7 @@ void VectorColumn::drop_code(Block& block, std::size_t place) noexcept {
   }
 }
 
-// REQUIRES: open(); the row has no vector, or no reader is inside.
+// REQUIRES: open() was called; the row has no vector, or readers are excluded.
 void VectorColumn::put(std::uint32_t row, const float* vector) noexcept {
   Block& block = *block_of(row / kRowsOfBlock);
   const std::size_t place = row % kRowsOfBlock;
@@ -229,7 +226,7 @@ void VectorColumn::put(std::uint32_t row, const float* vector) noexcept {
   }
 }
 
-// REQUIRES: no reader is inside.
+// REQUIRES: readers are excluded.
 bool VectorColumn::take(std::uint32_t row) noexcept {
   Block* const block = block_of(row / kRowsOfBlock);
   const std::size_t place = row % kRowsOfBlock;
@@ -245,8 +242,7 @@ bool VectorColumn::take(std::uint32_t row) noexcept {
   return true;
 }
 
-// Gives the memory of blocks that are empty back, of those of the rows. REQUIRES: no reader is
-// inside.
+// Frees the memory of empty blocks among those of the rows. REQUIRES: readers are excluded.
 void VectorColumn::release_empty(std::span<const std::uint32_t> rows) noexcept {
   for (const std::uint32_t row : rows) {
     const std::size_t number = row / kRowsOfBlock;
@@ -267,7 +263,7 @@ std::size_t VectorColumn::write(std::span<const std::uint32_t> rows,
   }
   const std::scoped_lock writing(writers_);
   open(rows);
-  // From here on nothing throws.
+  // Nothing below throws.
   std::unique_lock<ForkSafeSharedMutex> lock;
   std::size_t written = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -279,7 +275,7 @@ std::size_t VectorColumn::write(std::span<const std::uint32_t> rows,
       put(rows[i], vector);
       ++written;
     } else {
-      take(rows[i]);  // of a row with a vector: alone
+      take(rows[i]);  // only with readers excluded, if the row has a vector
     }
   }
   if (written < rows.size()) {
@@ -365,7 +361,7 @@ void VectorColumn::reconstruct(std::span<const std::uint32_t> rows,
   }
 }
 
-// REQUIRES: the caller is a reader.
+// REQUIRES: the caller holds readers_ shared.
 void VectorColumn::score(const float* query, std::span<const std::uint32_t> rows,
                          std::span<double> cosines) const {
   const VectorLoops& loops = vector_loops();
@@ -410,15 +406,15 @@ void VectorColumn::Reader::cosines(std::span<const float> query,
   column_.score(PaddedQuery(query, column_.width_).data(), rows, cosines);
 }
 
-// One pass for a tile of queries. What it lists is scored once it is some hundreds of rows, for one
-// query some thousands, so that few rows out of many blocks are scored together.
+// One pass for a tile of queries. Rows are listed first and scored in batches of some hundreds, for
+// a single query some thousands, so that few rows from many blocks are scored together.
 class VectorColumn::Scan {
  public:
   Scan(const VectorColumn& column, const VectorRows& chosen, std::span<const float* const> queries,
        std::span<lexical::TopK> best)
       : column_(column), chosen_(chosen), queries_(queries), best_(best) {}
 
-  // Offers rows to the heap of each query.
+  // Offers rows to each query's heap.
   void run(std::span<const std::uint32_t> listed) {
     for (std::size_t begin = 0; begin < listed.size(); begin += kFewestListed) {
       const auto lock = column_.shared();
@@ -434,7 +430,7 @@ class VectorColumn::Scan {
     }
   }
 
-  // Offers every chosen row to the heap of each query.
+  // Offers every chosen row to each query's heap.
   void run() {
     const bool has_codes = queries_.size() == 1;
     const std::size_t fewest = has_codes ? kFewestListedOfOne : kFewestListed;
@@ -485,7 +481,7 @@ class VectorColumn::Scan {
     }
   }
 
-  // Keeps of the listed rows those that can be among the best of the only query.
+  // Keeps the listed rows that can be among the best of the only query.
   void keep_near() {
     lexical::TopK& best = best_.front();
     const bool has_threshold = best.threshold() > -std::numeric_limits<double>::infinity();
@@ -516,7 +512,7 @@ class VectorColumn::Scan {
     count_ = kept;
   }
 
-  // Lists the codes of the listed rows, which ascend. Returns whether there are any.
+  // Collects the codes of the listed rows, ascending. Returns true if there are any.
   bool list_codes() {
     bool has_any = false;
     std::size_t encoded_blocks = 0;
@@ -542,7 +538,7 @@ class VectorColumn::Scan {
     return has_any;
   }
 
-  // A few vectors at a time for all queries, so that both stay in the first cache.
+  // A few vectors at a time for all queries, so that both stay in the first-level cache.
   void score_listed() {
     const std::size_t most = queries_.size() == 1 ? count_ : kVectorsOfTile;
     for (std::size_t begin = 0; begin < count_; begin += most) {
@@ -558,7 +554,7 @@ class VectorColumn::Scan {
   void offer(std::span<const std::uint32_t> rows, lexical::TopK& best) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto score = static_cast<double>(products_[i]);
-      if (score >= best.threshold()) {  // a NaN is not
+      if (score >= best.threshold()) {  // false for NaN
         best.offer({score, rows[i]});
       }
     }
@@ -573,7 +569,7 @@ class VectorColumn::Scan {
   std::size_t count_ = 0;
   std::array<std::uint32_t, kMostListed> rows_;
   std::array<const float*, kMostListed> vectors_;
-  std::array<float, kMostListed> products_;  // or what they are at most
+  std::array<float, kMostListed> products_;  // or their upper bounds
   std::array<const std::int8_t*, kMostListed> codes_;
   std::array<float, kMostListed> least_;
 };

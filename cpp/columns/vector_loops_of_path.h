@@ -1,10 +1,11 @@
-// The loops over vectors, compiled once a SIMD path: vector_loops_<path>.cpp sets ONEIROS_PATH and
-// its compiler flags, and includes this file. All functions here are local to that file or inlined.
+// The loops over vectors, compiled once per SIMD path: vector_loops_<path>.cpp defines
+// ONEIROS_PATH, sets the compiler flags and includes this file. All functions here are local or
+// inlined.
 //
-// Four vectors are taken at a time. Their 32 lanes each stay in registers: all four share a load of
-// the query with AVX-512 (8 of 32 registers), two with AVX2 (8 of 16), one with SSE. Each vector
-// ends as four lanes, and the four are summed crosswise, which gives four products at once.
-// Codes are widened to 16 bits and multiplied in pairs, whose sums are 32 bits wide.
+// Four vectors are processed at a time, their 32 lanes in registers: with AVX-512 all four share a
+// load of the query (8 of 32 registers), with AVX2 two (8 of 16), with SSE one. Each vector is
+// reduced to four lanes; a transpose then sums four vectors at once. Codes are widened to 16 bits
+// and multiplied pairwise into 32-bit sums.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,13 +23,14 @@ extern const VectorLoops kVectorLoops;
 
 namespace {
 
-constexpr std::size_t kVectors = 4;  // at a time
-constexpr std::size_t kAhead = 24;   // vectors before it is read, a code is prefetched
+constexpr std::size_t kVectors = 4;  // vectors per step
+constexpr std::size_t kAhead = 24;   // a code is prefetched this many vectors ahead
 
 #if defined(__SSE2__)
 
 #if defined(__AVX512F__)
 using Register = __m512;
+// Wrappers of the path's registers, so that the loops below are written once.
 constexpr std::size_t kShared = 4;  // vectors that share a load of the query
 ONEIROS_ALWAYS_INLINE Register zero() { return _mm512_setzero_ps(); }
 ONEIROS_ALWAYS_INLINE Register load(const float* from) { return _mm512_loadu_ps(from); }
@@ -101,9 +103,9 @@ ONEIROS_ALWAYS_INLINE __m128i four_lanes(Integers lanes) { return lanes; }
 #endif
 
 constexpr std::size_t kWidth = sizeof(Register) / sizeof(float);
-constexpr std::size_t kRegisters = kVectorLanes / kWidth;  // a vector
+constexpr std::size_t kRegisters = kVectorLanes / kWidth;  // per vector
 
-// The lanes of kShared vectors, four of each left.
+// Reduces the lanes of kShared vectors to four each.
 ONEIROS_ALWAYS_INLINE void sum_lanes(const float* query, const float* const* vectors,
                                      std::size_t width, __m128* sums) {
   Register lanes[kShared][kRegisters];
@@ -139,6 +141,7 @@ ONEIROS_ALWAYS_INLINE void sum_lanes(const float* query, const float* const* vec
   }
 }
 
+// Four inner products at once; the loads of the query are shared.
 ONEIROS_ALWAYS_INLINE void four_products(const float* query, const float* const* vectors,
                                          std::size_t width, float* products) {
   __m128 sums[kVectors];
@@ -183,6 +186,7 @@ ONEIROS_ALWAYS_INLINE void four_products(const std::int16_t* query, const std::i
 
 #else
 
+// Paths with fewer registers share loads among two vectors, or none.
 ONEIROS_ALWAYS_INLINE void four_products(const float* query, const float* const* vectors,
                                          std::size_t width, float* products) {
   for (std::size_t v = 0; v < kVectors; ++v) {
@@ -216,7 +220,7 @@ ONEIROS_ALWAYS_INLINE void four_products(const std::int16_t* query, const std::i
 
 ONEIROS_ALWAYS_INLINE void prefetch(const float* const* /*vectors*/, std::size_t /*width*/) {}
 
-// Codes are so short that the processor does not see in time that it reads forward.
+// Codes are too short for the hardware prefetcher to recognise the forward read in time.
 ONEIROS_ALWAYS_INLINE void prefetch(const std::int8_t* const* codes, std::size_t width) {
   constexpr std::size_t kLine = 64;
   for (std::size_t v = 0; v < kVectors; ++v) {
@@ -226,6 +230,7 @@ ONEIROS_ALWAYS_INLINE void prefetch(const std::int8_t* const* codes, std::size_t
   }
 }
 
+// Groups of four vectors; a last, incomplete group is filled with its first vector.
 template <typename Query, typename Vector, typename Product>
 ONEIROS_ALWAYS_INLINE void products_by_fours(const Query* query, const Vector* const* vectors,
                                              std::size_t count, std::size_t width,
@@ -251,6 +256,7 @@ ONEIROS_ALWAYS_INLINE void products_by_fours(const Query* query, const Vector* c
   }
 }
 
+// See VectorLoops.
 void products(const float* query, const float* const* vectors, std::size_t count, std::size_t width,
               float* products) {
   products_by_fours(query, vectors, count, width, products);
@@ -261,9 +267,9 @@ void code_products(const std::int16_t* query, const std::int8_t* const* codes, s
   products_by_fours(query, codes, count, width, products);
 }
 
-// Sums in lanes, so that the loops become SIMD.
+// Sums in lanes, so that the compiler vectorises the loops.
 EncodedVector encode(const float* vector, std::size_t width, std::int8_t* codes) {
-  std::int32_t largest_bits = 0;  // of magnitudes, which are ordered as their bits are
+  std::int32_t largest_bits = 0;  // of magnitudes, whose bits are ordered like their values
   for (std::size_t i = 0; i < width; ++i) {
     const auto bits = static_cast<std::int32_t>(bits_of(magnitude_of(vector[i])));
     largest_bits = bits > largest_bits ? bits : largest_bits;

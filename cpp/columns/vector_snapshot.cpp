@@ -1,5 +1,5 @@
-// Whole vectors in a snapshot: block by block, each block's rows at their places, so that a column
-// maps them as they lie.
+// Vectors in a snapshot: block by block, each block's rows at their places, so that they can be
+// mapped as they are.
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ std::shared_ptr<VectorColumn> VectorColumn::restored(const SnapshotReader& snaps
   return column;
 }
 
-// REQUIRES: nobody else knows the column, which is empty.
+// REQUIRES: the column is empty and not shared yet.
 void VectorColumn::read(const SnapshotReader& snapshot, std::span<const std::uint32_t> numbers,
                         std::span<const std::uint64_t> bits, std::size_t threads) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
@@ -79,7 +79,7 @@ void VectorColumn::read(const SnapshotReader& snapshot, std::span<const std::uin
     block->memory = AddressRange(block_bytes);
     if (is_mapped) {
       block->memory.open_over(place.file, place.offset + i * block_bytes, block_bytes);
-    } else {  // pages are larger here
+    } else {  // the system's pages are larger than the alignment
       block->memory.open(block_bytes);
       std::memcpy(block->memory.data(), values.data() + i * kRowsOfBlock * width_, block_bytes);
     }
@@ -97,7 +97,7 @@ void VectorColumn::read(const SnapshotReader& snapshot, std::span<const std::uin
     pieces.push_back(std::as_bytes(std::span(block->values(), block_bytes / sizeof(float))));
     places()[numbers[i]].store(block.release(), std::memory_order_release);
   }
-  // Through the pages that searches read, so that they are brought in once.
+  // Read through the pages that searches use, so that they are loaded once.
   std::vector<std::uint32_t> sums(pieces.size());
   for_each_chunk(pieces.size(), threads, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {

@@ -1,3 +1,15 @@
+// The largest word overlap (Jaccard similarity) of some texts with others of their group.
+//
+// Algorithm: an inverted index over the words of the asked rows, then one pass over the other
+// texts. Each text's words are looked up; the shared words are counted per asked row, and the
+// similarity is shared / (size + words - shared). Words common to many asked rows keep an array of
+// counts instead of a list, so that they are added by a vectorised loop.
+//
+// Pruning: a text that shares no word costs only look-ups. Before a text's words are counted
+// exactly, an estimate decides whether it can improve any row's best overlap.
+//
+// Cost: one hash look-up per word of the texts, plus the shared postings. Source:
+// docs/systems/reverie.md R10.
 #include "columns/word_overlap.h"
 
 #include <algorithm>
@@ -51,17 +63,17 @@ std::size_t count_different(std::vector<std::string_view>& words) {
   return words.size();
 }
 
-// A word of one group, and who of the asked holds it.
+// A word of one group, with the asked rows that contain it.
 struct HeldWord {
   std::uint64_t hash = 0;
   std::int64_t group = 0;
-  std::string_view word;  // empty: none stands here
+  std::string_view word;  // empty: a free slot
   std::vector<std::uint32_t> places;
-  std::vector<std::uint8_t> counts;  // of a word that many hold, in place of them: 1 at each place
-  std::size_t seen = 0;              // the text that it was last found in
+  std::vector<std::uint8_t> counts;  // replaces `places` for common words: 1 at each place
+  std::size_t seen = 0;              // the last text in which it was found
 };
 
-// Words by themselves and their group. They stay where they are.
+// A hash table of words by group, with linear probing, at most half full. Addresses are stable.
 class HeldWords {
  public:
   explicit HeldWords(std::size_t most) {
@@ -72,7 +84,7 @@ class HeldWords {
     words_.resize(size);
   }
 
-  // Makes it where it is not there.
+  // The entry of the word, created if necessary.
   HeldWord& at(std::string_view word, std::int64_t group) {
     const std::uint64_t hash = hash_of(word, group);
     HeldWord& held = slot_of(word, group, hash);
@@ -82,14 +94,14 @@ class HeldWords {
     return held;
   }
 
-  // nullptr where nobody of the group holds it.
+  // Null if no asked row of the group contains the word.
   // REQUIRES: hash is hash_of(word, group).
   HeldWord* find(std::string_view word, std::int64_t group, std::uint64_t hash) {
     HeldWord& held = slot_of(word, group, hash);
     return held.word.empty() ? nullptr : &held;
   }
 
-  // Gives words that one place in kCommon or more holds their counts.
+  // Converts the places of common words (more than one place in kCommon) to counts.
   void settle(std::size_t place_count) {
     constexpr std::size_t kCommon = 16;
     for (HeldWord& held : words_) {
@@ -118,10 +130,10 @@ class HeldWords {
   std::vector<HeldWord> words_;
 };
 
-// Counts the words of a text by a few bits of each: never more than there are different ones.
+// Estimates the number of distinct words of a text by a few hash bits; never too high.
 class WordCount {
  public:
-  // Whether it counts. REQUIRES: texts are numbered from 1.
+  // True if the word has not been counted for this text. REQUIRES: texts are numbered from 1.
   bool add(std::uint64_t hash, std::size_t text) {
     std::size_t& last = texts_[hash >> (64U - kBits)];
     const bool is_first = last != text;
@@ -134,10 +146,10 @@ class WordCount {
   std::array<std::size_t, std::size_t{1} << kBits> texts_{};
 };
 
-// The words of the asked rows, and what other texts share with them.
+// The inverted index of the asked rows, and their best overlap so far.
 class Overlaps {
  public:
-  // The reader must outlive it. REQUIRES: overlap is all 0.
+  // The reader must outlive the object. REQUIRES: overlap is all 0.
   Overlaps(const TextColumn::Reader& reader, const GroupedRows& asked, std::span<double> overlap)
       : rows_(asked.rows),
         overlap_(overlap),
@@ -186,7 +198,7 @@ class Overlaps {
 
  private:
   static constexpr std::size_t kMostCounted = 255;
-  static constexpr double kSlack = 1e-5;  // more than a float is off by
+  static constexpr double kSlack = 1e-5;  // above the rounding error of a float
 
   static std::size_t words_in(const TextColumn::Reader& reader,
                               std::span<const std::uint32_t> rows) {
@@ -210,7 +222,7 @@ class Overlaps {
     }
   }
 
-  // Whether a text of that many words or more that shares what it does could overlap more:
+  // True if a text with at least that many words and this many shared ones could improve a row:
   // shared / (size + words - shared) > overlap, solved for the words.
   [[nodiscard]] bool may_raise(std::size_t place, float words) const {
     return static_cast<float>(shared_[place]) * weights_[place] - sizes_[place] > words;
@@ -224,7 +236,7 @@ class Overlaps {
     return any != 0;
   }
 
-  // Looks at the places that may, all of them where too many words are shared to be counted.
+  // Examines the rows that can improve; all rows if more words are shared than can be counted.
   void raise(std::uint32_t row, float words, bool all) {
     const std::size_t different = count_different(words_);
     for (std::size_t place = 0; place < shared_.size(); ++place) {
@@ -246,10 +258,10 @@ class Overlaps {
   std::span<const std::uint32_t> rows_;
   std::span<double> overlap_;
   HeldWords held_;
-  std::vector<std::vector<const HeldWord*>> own_;  // of each place
-  std::vector<std::uint8_t> shared_;               // with the text at hand
-  std::vector<float> sizes_;                       // words of each place
-  std::vector<float> weights_;                     // 1 + 1 / overlap, or a little more
+  std::vector<std::vector<const HeldWord*>> own_;  // by place
+  std::vector<std::uint8_t> shared_;               // with the current text
+  std::vector<float> sizes_;                       // number of words by place
+  std::vector<float> weights_;                     // 1 + 1 / overlap, slightly more
   std::vector<std::string_view> words_;
   WordCount word_count_;
   std::size_t texts_ = 0;

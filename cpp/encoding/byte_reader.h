@@ -1,5 +1,4 @@
-// THE way to read bytes that may be damaged or hostile: every byte is asked for before it is
-// touched.
+// The only way to read bytes that may be damaged or hostile: every access is bounds-checked first.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +13,13 @@
 
 namespace oneiros {
 
-// The bytes are not what their format says. The message says where and why.
+// Bytes that violate their format. The message says where and why.
 class DamagedBytes : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
 };
 
-// A number from its little-endian bytes, and back, on any machine.
+// Conversion between a number and its little-endian bytes, on any machine.
 template <typename Number>
 requires std::is_arithmetic_v<Number>
 [[nodiscard]] Number from_little_endian(std::array<std::byte, sizeof(Number)> bytes) noexcept {
@@ -40,14 +39,13 @@ requires std::is_arithmetic_v<Number>
   return bytes;
 }
 
-// Reads from the front. Holds no bytes of its own: what it reads from must outlive it.
-// Not thread-safe; one reader a thread.
+// Reads from the front of a byte range, which must outlive it. Not thread-safe.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
-  // The next `count` bytes; all reading goes through here.
-  // Throws DamagedBytes when fewer are left. `what` names them in the message.
+  // The next `count` bytes; all reading goes through here. Throws DamagedBytes if fewer are left;
+  // `what` names them in the message.
   [[nodiscard]] std::span<const std::byte> take(std::size_t count, const char* what) {
     if (count > rest_.size()) {
       throw DamagedBytes(std::string(what) + ": needs " + std::to_string(count) + " bytes, " +
@@ -65,7 +63,7 @@ class ByteReader {
     return from_little_endian<Number>(bytes);
   }
 
-  // Fills `numbers` from the next bytes. Throws DamagedBytes when fewer are left.
+  // Fills `numbers` from the next bytes. Throws DamagedBytes if fewer are left.
   template <typename Number>
   void take_numbers(std::span<Number> numbers, const char* what) {
     const auto taken = take(numbers.size_bytes(), what);

@@ -1,3 +1,4 @@
+// Encoding and decoding of embeddings. The checksum is verified before any component is used.
 #include "encoding/embedding_codec.h"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ std::byte* put(std::byte* place, Number number) {
 std::size_t first_not_finite(std::span<const float> embedding) {
   float sum = 0.0F;
   for (const float component : embedding) {
-    sum += component * 0.0F;  // NaN once one is not finite, without a branch a component
+    sum += component * 0.0F;  // NaN as soon as one is not finite, without a branch per component
   }
   if (sum == 0.0F) {
     return embedding.size();
@@ -44,7 +45,7 @@ std::size_t first_not_finite(std::span<const float> embedding) {
                      std::to_string(found));
 }
 
-// Reads the header and returns the dimension it names.
+// Validates the header and returns the dimension it contains.
 std::size_t read_header(ByteReader& reader) {
   if (std::memcmp(reader.take(kMagic.size(), "magic").data(), kMagic.data(), kMagic.size()) != 0) {
     throw DamagedBytes("magic: these bytes are no embedding");

@@ -1,4 +1,4 @@
-// An embedding as the store keeps it: a header, the components, a checksum.
+// The stored form of an embedding: a header, the components, a checksum.
 //
 //   bytes          what
 //   4              "ONEV"
@@ -18,28 +18,26 @@ namespace oneiros {
 
 inline constexpr std::size_t kLargestDimension = 65'536;
 
-// The bytes that an embedding of this dimension takes.
+// The encoded size of an embedding, in bytes.
 [[nodiscard]] constexpr std::size_t encoded_size(std::size_t dimension) noexcept {
   return 4 + 2 + 2 + 4 + 4 * dimension + 4;
 }
 
-// Throws std::invalid_argument unless `dimension` is in 1 to kLargestDimension.
+// Throws std::invalid_argument unless `dimension` is from 1 to kLargestDimension.
 void require_dimension(std::size_t dimension);
 
-// The dimension that an encoded embedding's header names; its components are not looked at.
-// Throws DamagedBytes for a header that encode_embedding() cannot have written, or one that names
-// another size than the bytes have.
+// The dimension in the header; the components are not read. Throws DamagedBytes for a header that
+// encode_embedding() cannot have written, or a dimension that does not match the size.
 [[nodiscard]] std::size_t encoded_dimension(std::span<const std::byte> bytes);
 
-// Writes the embedding's bytes. REQUIRES: embedding.size() is in 1 to kLargestDimension and
-// bytes.size() == encoded_size(embedding.size()).
-// Throws std::invalid_argument, naming the position, for a component that is not finite.
+// Encodes an embedding. Throws std::invalid_argument naming the position of a component that is not
+// finite. REQUIRES: embedding.size() is from 1 to kLargestDimension and bytes.size() ==
+// encoded_size(embedding.size()).
 void encode_embedding(std::span<const float> embedding, std::span<std::byte> bytes);
 
-// Reads the embedding back, bit for bit.
-// Throws DamagedBytes for bytes that encode_embedding() cannot have written, or of another
-// dimension than embedding.size(); nothing is read past their end, `embedding` may be half written
-// then.
+// Decodes an embedding, bit for bit. Throws DamagedBytes for bytes that encode_embedding() cannot
+// have written, and for a dimension other than embedding.size(); `embedding` may be partly written
+// then, and nothing is read out of bounds.
 void decode_embedding(std::span<const std::byte> bytes, std::span<float> embedding);
 
 }  // namespace oneiros

@@ -1,3 +1,6 @@
+// Checksums of cells: a mix of the column's salt, the kind of value and its bits; for text and
+// bytes, the size and CRC-32C of the content stand for the bits. Integers that a double represents
+// exactly are hashed as doubles, so that 5 and 5.0 agree.
 #include "encoding/row_checksum.h"
 
 #include <bit>
@@ -14,7 +17,7 @@ constexpr std::uint64_t kInteger = 0xd1b54a32d192ed03;
 constexpr std::uint64_t kText = 0x8cb92ba72f3d8dd7;
 constexpr std::uint64_t kBytes = 0xaef17502108ef2d9;
 
-// The finaliser of SplitMix64: each bit that goes in turns about half of those that come out.
+// The finaliser of SplitMix64: each input bit flips about half of the output bits.
 constexpr std::uint64_t mixed(std::uint64_t bits) {
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;

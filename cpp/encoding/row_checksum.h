@@ -1,10 +1,10 @@
-// The checksum of a row of the store's tables: of its cells, each under its column's name.
+// The checksum of a row of the store: the exclusive or of its cells' checksums, each salted by its
+// column's name.
 //
-// The checksums of a row's cells are joined by exclusive or. So a change of one cell needs the old
-// and the new value of that cell alone, and damage elsewhere in the row stays to be seen. A cell
-// without a value has the checksum 0: a column that is added changes no row that does not use it.
-// A cell counts by what it says and not by how SQLite keeps it: 5 and 5.0 are one number, and so
-// are 0.0 and -0.0; NaN is no value.
+// A change of one cell can thus be applied with its old and new value only, and damage elsewhere in
+// the row remains detectable. A NULL cell has the checksum 0, so adding a column does not change
+// rows that do not use it. A cell counts by its value, not its storage class: 5 and 5.0 are equal,
+// as are 0.0 and -0.0; NaN counts as NULL.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@
 
 namespace oneiros {
 
-// What tells the cells of a column from equal ones of another.
+// A hash of the column's name, which distinguishes its cells from equal ones of other columns.
 [[nodiscard]] std::uint64_t column_salt(std::string_view name);
 
 [[nodiscard]] std::uint64_t cell_checksum(std::uint64_t salt, std::int64_t value);
 [[nodiscard]] std::uint64_t cell_checksum(std::uint64_t salt, double value);
-// Of a text, as UTF-8.
+// For text, as UTF-8.
 [[nodiscard]] std::uint64_t text_checksum(std::uint64_t salt, std::span<const std::byte> text);
 [[nodiscard]] std::uint64_t bytes_checksum(std::uint64_t salt, std::span<const std::byte> bytes);
 

@@ -1,10 +1,8 @@
-// Loops over rows, a cache line of them at a time, as one SIMD path runs them; part of
-// kernels_of_path.h.
+// Loops over rows, one cache line at a time, on one SIMD path; part of kernels_of_path.h.
 //
-// A line is one AVX-512 register, two of AVX2, four of the baseline: the loop over its rows has a
-// fixed length and becomes straight code, so that constants stay in registers from line to line,
-// and between two lines is room for what no loop over rows could hold: requests for the lines that
-// will be read, and stores past the cache.
+// A line is one AVX-512 register, two AVX2 registers or four baseline ones. The loop over its rows
+// has a fixed length and is unrolled, so that constants stay in registers; between two lines there
+// is room for prefetches and non-temporal stores.
 #pragma once
 
 #include <cstddef>
@@ -24,16 +22,15 @@ namespace oneiros::ONEIROS_PATH {
 
 namespace {
 
-// Asks for the line that stands some lines after this one, before its turn: the processor's own
-// look-ahead stops at each page and begins anew for each column and tile. A request is no access:
-// it may go past the end of a column.
+// Prefetches the line some lines ahead: hardware prefetching stops at page boundaries and starts
+// again for each column and tile. A prefetch is not an access, so it may pass a column's end.
 ONEIROS_ALWAYS_INLINE void ask_ahead_of(const void* values) {
-  constexpr std::size_t kAhead = 448;  // bytes; measured: fewer come late, more push others out
+  constexpr std::size_t kAhead = 448;  // bytes, measured: less comes late, more evicts other data
   __builtin_prefetch(
       reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(values) + kAhead));
 }
 
-// The lines [begin, end).
+// Prefetches lines [begin, end).
 ONEIROS_ALWAYS_INLINE void ask_for(const LinesAhead& ahead, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) {
     const LineAhead& line = ahead.lines[i];
@@ -41,7 +38,7 @@ ONEIROS_ALWAYS_INLINE void ask_for(const LinesAhead& ahead, std::size_t begin, s
   }
 }
 
-// Calls body(begin, size) for parts of the rows, asking for the column's lines meanwhile.
+// Calls body(begin, size) for parts of the rows and prefetches the column in between.
 template <typename Element, typename Body>
 ONEIROS_ALWAYS_INLINE void for_parts(const Element* values, std::size_t size, const Body& body) {
   constexpr std::size_t kRows = 64;
@@ -55,7 +52,7 @@ ONEIROS_ALWAYS_INLINE void for_parts(const Element* values, std::size_t size, co
   body(row, size - row);
 }
 
-// As much as one store holds.
+// One vector store.
 #if defined(__AVX512F__)
 using Piece = __m512i;
 ONEIROS_ALWAYS_INLINE void stream_piece(void* into, const void* from) {
@@ -74,7 +71,7 @@ ONEIROS_ALWAYS_INLINE void stream_piece(void* into, const void* from) {
 }
 #endif
 
-// Past the cache. REQUIRES: `into` is the begin of a line.
+// Non-temporal store of a line. REQUIRES: `into` is aligned to a line.
 template <typename Real>
 ONEIROS_ALWAYS_INLINE void stream_block(const Block<Real>& from, Real* into) {
 #if defined(__x86_64__)
@@ -87,16 +84,18 @@ ONEIROS_ALWAYS_INLINE void stream_block(const Block<Real>& from, Real* into) {
 #endif
 }
 
+// Non-temporal stores are used only from an aligned address on.
 ONEIROS_ALWAYS_INLINE bool is_begin_of_line(const void* values) {
   return reinterpret_cast<std::uintptr_t>(values) % kLine == 0;
 }
 
-// Later stores, such as the one that says the work is done, come after the streamed ones.
+// Orders later stores, such as the one that signals completion, after the non-temporal ones.
 void stream_end() {
 #if defined(__x86_64__)
   _mm_sfence();
 #endif
 }
+// Copies rows past the cache: single rows up to the first aligned line, whole lines, then the rest.
 
 template <typename Real>
 void stream(const Real* from, Real* into, std::size_t size) {
@@ -115,7 +114,7 @@ void stream(const Real* from, Real* into, std::size_t size) {
   }
 }
 
-// The rows of the inputs that stand at the end and fill no line, made one.
+// The last rows of the inputs, which do not fill a line, padded to one.
 template <typename Real, std::size_t kInputs>
 struct LastBlock {
   Block<Real> blocks[kInputs];
@@ -131,7 +130,7 @@ struct LastBlock {
   }
 };
 
-// The values of a formula in one line, row by row.
+// Values of a formula for one line, row by row.
 template <typename Formula, typename Real, std::size_t... Input>
 struct ValuesByRow {
   const Real* numbers;
@@ -145,19 +144,19 @@ struct ValuesByRow {
   }
 };
 
-// Those of a formula that takes most of its work for a count: by a table, unless the line holds a
-// number that is none of its counts.
+// Values of a formula whose cost lies in a function of a small count: by table, unless the line
+// contains a number that the table does not have.
 template <typename Formula, typename Real, std::size_t... Input>
 class ValuesByCount {
  public:
-  // Computing the table takes as long as this many rows.
+  // Filling the table costs as much as this many rows.
   static constexpr std::size_t kFewestRows = 4 * CountTable<Real>::kSize;
 
   ONEIROS_ALWAYS_INLINE explicit ValuesByCount(const Real* numbers) : numbers_(numbers) {
     table_.template fill<Formula>(numbers);
   }
 
-  // Whether the first line holds nothing but its counts: most likely, the others are like it.
+  // True if the first line has only counts of the table; then most lines do.
   ONEIROS_ALWAYS_INLINE static bool can_read(const Real* numbers, const Real* const* from) {
     return CountTable<Real>::holds(counts_of(numbers, from, 0));
   }
@@ -180,7 +179,7 @@ class ValuesByCount {
   }
 
  private:
-  // Those of the line that begins at a row.
+  // The counts of the line starting at a row.
   ONEIROS_ALWAYS_INLINE static auto counts_of(const Real* numbers, const Real* const* from,
                                               std::size_t at) {
     return [=](std::size_t i) ONEIROS_ALWAYS_INLINE_LAMBDA {
@@ -192,25 +191,25 @@ class ValuesByCount {
   CountTable<Real> table_;
 };
 
-// Writes a formula's value of each row, times `times` where there is such.
+// Writes the formula's value of each row, multiplied by `times` if given.
 template <typename Values, typename Real, std::size_t... Input>
 ONEIROS_ALWAYS_INLINE void run_lines(const RowCall<Real>& call, const Values& values,
                                      std::index_sequence<Input...> /*inputs*/) {
   constexpr std::size_t kInputs = sizeof...(Input) + 1;
   constexpr std::size_t kRows = kLineRows<Real>;
-  // A product with 1 changes no bit, and costs less than a second loop would.
+  // Multiplication by 1 changes no bit and costs less than a second loop.
   Block<Real> ones;
   for (Real& one : ones.rows) {
     one = Real(1);
   }
-  // Copies: through the call, the loop would have to read them again after each store.
+  // Copied: through `call` they would be loaded again after each store.
   const Real* inputs[kInputs] = {call.inputs[Input]..., call.times};
   const bool is_times = call.times != nullptr;
   Real* const result = call.result;
   const std::size_t size = call.size;
   const bool is_streamed = call.is_streamed && is_begin_of_line(result);
   const LinesAhead ahead = call.ahead;
-  constexpr std::size_t kTurn = 64;  // rows between two requests for a later tile
+  constexpr std::size_t kTurn = 64;  // rows between two prefetches for a later tile
   const std::size_t each_turn = ahead.count == 0 ? 0 : (ahead.count * kTurn + size - 1) / size;
   std::size_t asked = 0;
   std::size_t row = 0;
@@ -240,6 +239,7 @@ ONEIROS_ALWAYS_INLINE void run_lines(const RowCall<Real>& call, const Values& va
     }
   }
 }
+// Chooses for each call whether a formula of a count is evaluated by row or by table.
 
 template <typename Formula, typename Real, std::size_t... Input>
 ONEIROS_ALWAYS_INLINE void run_blocks(const RowCall<Real>& call, const Real* numbers,

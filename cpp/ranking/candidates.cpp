@@ -1,3 +1,4 @@
+// The union of channels with a matrix of raw scores, channel by channel.
 #include "ranking/candidates.h"
 
 #include <algorithm>

@@ -1,10 +1,9 @@
-// What stands in one line, and a formula's values of small counts by table, as one SIMD path has
-// them; part of kernels_of_path.h.
+// Lines of rows, and tables of formula values for small counts, on one SIMD path; part of
+// kernels_of_path.h.
 //
-// How often a memory was used, in how many sessions, how many peers it has: whole numbers, nearly
-// all of them small, of which formulas take logarithms and powers. Those of 0 to 31 are computed
-// once a call, by the formula itself, so that the bits are the same; a line that holds other
-// numbers too is computed row by row.
+// Access counts, session counts and peer counts are whole numbers, nearly all small, to which
+// formulas apply logarithms and powers. The values for 0 to 31 are computed once per call by the
+// formula itself, so the bits are the same; lines with other numbers are computed row by row.
 #pragma once
 
 #include <cstddef>
@@ -25,16 +24,19 @@ constexpr std::size_t kLine = 64;  // bytes
 
 template <typename Element>
 constexpr std::size_t kLineRows = kLine / sizeof(Element);
+// A cache line of rows.
 
 template <typename Real>
 struct alignas(kLine) Block {
   Real rows[kLineRows<Real>];
 };
 
+// The values of a formula for the counts 0 to kSize - 1.
 template <typename Real>
 class CountTable {
  public:
   static constexpr std::size_t kSize = 32;
+  // Evaluates the formula for each count. The results are the same bits as by row.
 
   template <typename Formula>
   ONEIROS_ALWAYS_INLINE void fill(const Real* numbers) {
@@ -44,14 +46,14 @@ class CountTable {
     }
   }
 
-  // Whether count(i) is one that the table has for each row i of a line (-0 is none).
+  // True if count(i) is in the table for each row i of a line (-0 is not).
   template <typename Count>
   ONEIROS_ALWAYS_INLINE static bool holds(const Count& count) {
     Places places;
     return find(count, places);
   }
 
-  // Likewise; then `found` are their values.
+  // The same; on success `found` holds the values.
   template <typename Count>
   ONEIROS_ALWAYS_INLINE bool look_up(const Count& count, Block<Real>& found) const {
 #if defined(__AVX512F__)
@@ -71,6 +73,7 @@ class CountTable {
   struct Places {
     RealBits<Real> rows[kLineRows<Real>];
   };
+  // Converts counts to indices by the rounding trick of real.h, and reports any that is not exact.
 
   template <typename Count>
   ONEIROS_ALWAYS_INLINE static bool find(const Count& count, Places& places) {
@@ -86,9 +89,10 @@ class CountTable {
     return broken == 0;
   }
 
+  // Loads the values at the indices.
   ONEIROS_ALWAYS_INLINE void gather(const Places& places, Block<Real>& found) const {
 #if defined(__AVX2__)
-    // One by one, the values would be stored apart and have to be read as one.
+    // Stored one by one, the values could not be forwarded to the wide load that follows.
     if constexpr (sizeof(Real) == sizeof(float)) {
       for (std::size_t i = 0; i < kLineRows<float>; i += 8) {
         const auto* const from = reinterpret_cast<const __m256i*>(places.rows + i);

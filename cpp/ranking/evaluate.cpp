@@ -1,3 +1,5 @@
+// Single kernels run as programs of one instruction, so that batches, searches and oneiros.kernels
+// share the same loops. List kernels are dispatched to list_kernels.cpp.
 #include "ranking/evaluate.h"
 
 #include <algorithm>
@@ -37,10 +39,10 @@ void check_arity(const Signature& signature, std::size_t given) {
   }
 }
 
-// Throws for the first value outside the domain, the same one for any number of threads.
+// Throws for the first value outside the domain, independent of the number of threads.
 void check_domain(const InputSpec& spec, const Operand& operand, unsigned threads) {
   constexpr std::size_t kPiece = 2048;
-  // With fewer a thread, a second one costs more than it brings.
+  // With fewer rows per thread, a second thread does not pay off.
   constexpr std::size_t kFewestChunkRows = std::size_t{1} << 15;
   const Rule& rule = *spec.rule;
   const double low = rule.is_above_low ? std::nextafter(rule.low, kEndless) : rule.low;

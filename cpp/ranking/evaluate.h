@@ -1,4 +1,4 @@
-// One kernel over whole columns, and the kernels that need the whole list for each row.
+// Evaluation of single kernels over columns, including the kernels that need a whole list.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@
 
 namespace oneiros {
 
-// The names of all kernels, those over lists included.
+// The names of all kernels, list kernels included.
 [[nodiscard]] std::vector<std::string_view> kernel_names();
 
-// The signature of the kernel of this name. Throws std::invalid_argument where there is none.
+// The signature of a kernel. Throws std::invalid_argument for an unknown name.
 [[nodiscard]] const Signature& kernel_signature(std::string_view name);
 
-// Writes the kernel's value of each row. `result` may be the memory of an input of its own type.
-// REQUIRES: each input's count is result.size() or 1.
-// Throws std::invalid_argument, before anything is written, for a name that is no kernel, another
-// number of inputs, as Kernel for its parameters, and for an input outside its kernel's domain.
-// Thread-safe.
+// Writes the kernel's value of each row to `result`, which may share memory with an input of the
+// same type. Uses up to `threads` threads; the values do not depend on their number. Throws
+// std::invalid_argument, before anything is written, for an unknown name, a wrong number of inputs,
+// invalid parameters (see Kernel) and inputs outside the kernel's domain. Thread-safe. REQUIRES:
+// each input's count is result.size() or 1.
 template <typename Real>
 void evaluate(std::string_view kernel, const KernelParameters& parameters,
               std::span<const Operand> inputs, std::span<Real> result, unsigned threads);

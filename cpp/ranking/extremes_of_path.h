@@ -1,5 +1,4 @@
-// The least and the greatest of many values, as one SIMD path finds them; part of
-// kernels_of_path.h.
+// Minimum and maximum of an array on one SIMD path; part of kernels_of_path.h. NaN is ignored.
 #pragma once
 
 #include <concepts>
@@ -13,6 +12,7 @@
 namespace oneiros::ONEIROS_PATH {
 
 namespace {
+// Written so that a NaN in `value` keeps the other operand.
 
 template <std::floating_point Real>
 ONEIROS_ALWAYS_INLINE Real lesser(Real value, Real least) {
@@ -23,7 +23,7 @@ ONEIROS_ALWAYS_INLINE Real greater(Real value, Real greatest) {
   return value > greatest ? value : greatest;
 }
 
-// Each lane has its own pair, and they wait for each other at the end alone.
+// Each lane keeps its own pair; the lanes are combined once at the end.
 template <std::floating_point Real>
 Extremes<Real> extremes(const Real* values, std::size_t size) {
   constexpr std::size_t kRows = 4 * kLineRows<Real>;

@@ -1,3 +1,5 @@
+// Fusion rules. Each rule is evaluated channel by channel in a fixed order, since the rounding of
+// sums depends on it; contributions of single channels use the same operations as the whole.
 #include "ranking/fusion.h"
 
 #include <algorithm>
@@ -20,16 +22,17 @@ struct Extremes {
   double best = -std::numeric_limits<double>::infinity();
 };
 
+// The worst and best score that is not NaN.
 Extremes extremes_of(std::span<const double> scores) {
   Extremes found;
-  for (const double score : scores) {  // NaN compares false: it is neither
+  for (const double score : scores) {  // NaN compares false and is ignored
     found.worst = score < found.worst ? score : found.worst;
     found.best = score > found.best ? score : found.best;
   }
   return found;
 }
 
-// Not std::clamp: what is no score stays none.
+// Not std::clamp: NaN stays NaN.
 double clamped(double value) {
   const double raised = value < 0.0 ? 0.0 : value;
   return raised > 1.0 ? 1.0 : raised;
@@ -37,7 +40,7 @@ double clamped(double value) {
 
 double share_of(double score, double best) { return best > 0 ? clamped(score / best) : 0.0; }
 
-// A channel's relevances one by one: what is the same for all is worked out first.
+// Computes a channel's relevances; values common to all candidates are computed once.
 class Relevance {
  public:
   Relevance(Normalise normalise, double low, std::span<const double> scores)
@@ -47,7 +50,7 @@ class Relevance {
     }
   }
 
-  // Calls visit(i, relevance) for each candidate that has a score.
+  // Calls visit(i, relevance) for each candidate with a score.
   template <typename Visit>
   void for_each(Visit visit) const {
     switch (normalise_) {
@@ -108,6 +111,7 @@ bool has_found_any(const Candidates& candidates, std::size_t channel) {
                              [](std::uint32_t rank) { return rank > 0; });
 }
 
+// Channels without any hit have no part in the mean.
 void fuse_as(const WeightedMean& rule, const Candidates& candidates, std::span<double> relevance) {
   std::fill(relevance.begin(), relevance.end(), 0.0);
   double weights = 0;
@@ -127,7 +131,7 @@ void fuse_as(const WeightedMean& rule, const Candidates& candidates, std::span<d
   }
 }
 
-// The channel's scores where the query asked it.
+// The channel's scores, empty if the channel is absent.
 std::span<const double> scores_of(const Candidates& candidates,
                                   const std::optional<std::size_t>& channel) {
   const bool is_there = channel && candidates.is_present(*channel);
@@ -149,7 +153,7 @@ void fuse_as(const RetentionWeightedUnion& rule, const Candidates& candidates,
       .for_each([&](std::size_t i, double share) { relevance[i] = share; });
 }
 
-// The words' share of the blend: all of it where the other channel is absent.
+// The lexical weight of the blend: 1 if the vector channel is absent.
 double weight_of_words(const Blend& rule, bool has_words, bool has_meaning) {
   return !has_words ? 0.0 : !has_meaning ? 1.0 : rule.weight;
 }
@@ -181,10 +185,9 @@ void part_as(const WeightedSum& rule, const Candidates& candidates, std::size_t 
 void part_as(const Blend& rule, const Candidates& candidates, std::size_t channel,
              std::span<double> values) {
   if (rule.lexical != channel && rule.vector != channel) {
-    return;  // it brings candidates, and no score
+    return;  // it contributes candidates, but no score
   }
-  // The blend of this channel's scores and none of the other's, at the weight that both have: what
-  // the other adds is 0 then.
+  // The blend with the other channel's scores omitted, at the common weight: its term is then 0.
   const std::span<const double> bm25 = scores_of(candidates, rule.lexical);
   const std::span<const double> cosines = scores_of(candidates, rule.vector);
   const double weight = weight_of_words(rule, !bm25.empty(), !cosines.empty());
@@ -198,6 +201,7 @@ void part_as(const Blend& rule, const Candidates& candidates, std::size_t channe
   }
 }
 
+// Rules that are not sums contribute 0.
 template <typename Rule>
 void part_as(const Rule& /*no sum*/, const Candidates& /*candidates*/, std::size_t /*channel*/,
              std::span<double> /*values*/) {}

@@ -1,4 +1,4 @@
-// Fusion rules by name: what each kind takes, and the words of each error.
+// Fusion rules by name: the parameters of each kind, with validation.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -30,13 +30,13 @@ Normalise normalise_named(const std::string& name) {
   return found->second;
 }
 
-// Takes parameters by name and in the end refuses what nobody took.
+// Takes parameters by name, and finally rejects those that were not taken.
 class Reader {
  public:
   Reader(std::string_view kind, const FusionParameters& parameters)
       : kind_(kind), parameters_(parameters) {}
 
-  // Nothing where it is absent or none. Throws unless it is a T.
+  // No value if it is absent or none. Throws unless it is a T.
   template <typename T>
   std::optional<T> take(std::string_view name, const char* type) {
     const auto found = parameters_.find(name);
@@ -81,6 +81,7 @@ class Reader {
     }
   }
 
+  // Throws for parameters that the rule does not have.
   void finish() const {
     for (const auto& [name, value] : parameters_) {
       if (!taken_.contains(name)) {
@@ -145,7 +146,7 @@ void require_channels(std::span<const std::string> channels) {
   }
 }
 
-// Places of the two channels whose raw scores count.
+// The indices of the two channels whose raw scores are used.
 template <typename Rule>
 Rule by_raw_scores(std::string_view kind, std::span<const std::string> channels) {
   Rule rule;
@@ -159,6 +160,7 @@ Rule by_raw_scores(std::string_view kind, std::span<const std::string> channels)
 
 }  // namespace
 
+// Dispatches by kind; every kind finishes with a check for surplus parameters.
 Fusion::Fusion(std::string_view kind, const FusionParameters& parameters,
                std::span<const std::string> channels)
     : channel_count_(channels.size()) {

@@ -1,4 +1,4 @@
-// Numbers for ids in order of first appearance: what a union of ranked lists is built with.
+// A hash table that numbers ids in order of first appearance, for unions of ranked lists.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace oneiros {
 
-// Open addressing, at most half full. What former uses left in a slot is told by its number being
-// below `base_`, so that a use begins without clearing anything.
-// Not thread-safe: one object a thread.
+// Open addressing, at most half full. A table is reused without clearing: entries of earlier uses
+// have a number below `base_` and count as free. Not thread-safe: one object per thread.
 template <std::integral Id>
 class IdTable {
  public:
-  // Makes ready for up to `most` different ids, numbered from 0.
+  // Starts a use with up to `most` distinct ids, numbered from 0. Allocates only if the table
+  // grows.
   void begin(std::size_t most) {
     const std::size_t slots = std::bit_ceil(std::max<std::size_t>(2 * most, kFewestSlots));
     base_ += count_;
@@ -30,8 +30,8 @@ class IdTable {
     shift_ = 64U - static_cast<unsigned>(std::countr_zero(slots));
   }
 
-  // The id's number n, the next free one if it is new; writes the id to ids[n].
-  // REQUIRES: begin() made room for it; `ids` is the same throughout a use.
+  // The number of the id, the next free one if it is new; writes the id to ids[n]. REQUIRES:
+  // begin() allowed for it; `ids` is the same array throughout a use.
   std::uint32_t number_of(Id id, Id* ids) {
     const auto low = static_cast<std::uint32_t>(id);
     std::size_t at = first_slot(id);
@@ -47,7 +47,7 @@ class IdTable {
     return number;
   }
 
-  // The id's number, size() if it has none. REQUIRES: as number_of().
+  // The number of the id, or size(). REQUIRES: as number_of().
   [[nodiscard]] std::uint32_t find(Id id, const Id* ids) const {
     for (std::size_t at = first_slot(id); slots_[at].number >= base_; at = (at + 1) & mask_) {
       const std::uint32_t number = slots_[at].number - base_;
@@ -58,18 +58,19 @@ class IdTable {
     return count_;
   }
 
+  // The number of distinct ids of this use.
   [[nodiscard]] std::uint32_t size() const noexcept { return count_; }
   [[nodiscard]] std::size_t slot_count() const noexcept { return slots_.size(); }
 
  private:
-  // Small, so that the table of a thousand ids stays in the first cache.
+  // Eight bytes, so that the table of a thousand ids fits the first-level cache.
   struct Slot {
-    std::uint32_t low = 0;     // bits of the id: mostly enough to tell it from others
-    std::uint32_t number = 0;  // base_ + its number, or what an earlier use left
+    std::uint32_t low = 0;     // the low bits of the id, which mostly suffice to distinguish ids
+    std::uint32_t number = 0;  // base_ + number, or left over from an earlier use
   };
   static constexpr std::size_t kFewestSlots = 16;
 
-  // Fibonacci hashing: neighbouring ids spread over the table.
+  // Fibonacci hashing spreads neighbouring ids over the table.
   [[nodiscard]] std::size_t first_slot(Id id) const {
     return (static_cast<std::uint64_t>(id) * 0x9e3779b97f4a7c15ULL) >> shift_;
   }

@@ -1,3 +1,5 @@
+// The registry of kernels by name, and the validation of parameters. The registry is generated from
+// the list of formulas at compile time.
 #include "ranking/kernel.h"
 
 #include <array>

@@ -1,5 +1,4 @@
-// A kernel with its parameters: one formula of docs/systems, or a primitive, ready to run over
-// rows.
+// A kernel with its parameters: one formula of docs/systems, or a primitive, applicable to rows.
 #pragma once
 
 #include <cstddef>
@@ -14,39 +13,40 @@
 
 namespace oneiros {
 
-// By name; a number is a list of one.
+// Parameter values by name; a scalar is a list of one.
 using KernelParameters = std::map<std::string, std::vector<double>, std::less<>>;
 
-// As many as a code of 16 bits can have.
+// The number of values of a 16-bit code.
 inline constexpr std::size_t kLongestTable = std::size_t{1} << 16;
 
-// The signatures of the kernels that work row by row, in the order of formulas/list.h.
+// The signatures of the row-wise kernels, in the order of formulas/list.h.
 [[nodiscard]] std::span<const Signature* const> kernel_signatures() noexcept;
 
-// The number of the kernel of this name, or none.
+// The number of a row-wise kernel, if there is one of this name.
 [[nodiscard]] std::optional<std::size_t> kernel_named(std::string_view name) noexcept;
 
-// Throws std::invalid_argument for a parameter that is missing, surplus, of another length or out
-// of its range; returns the parameters in order, lists flattened, the table last.
+// Validates parameters and returns them in order, lists flattened, the table last. Throws
+// std::invalid_argument for missing, unknown, wrongly sized or out-of-range parameters.
 [[nodiscard]] std::vector<double> judged_numbers(const Signature& signature,
                                                  const KernelParameters& parameters);
 
-// Immutable once made.
+// A validated kernel. Immutable; any number of threads may use it.
 class Kernel {
  public:
-  // Throws std::invalid_argument for a name that is no kernel, and as judged_numbers().
+  // Throws std::invalid_argument for an unknown name, and as judged_numbers().
   Kernel(std::string_view name, const KernelParameters& parameters);
 
+  // The kernel's position in formulas/list.h.
   [[nodiscard]] std::size_t number() const noexcept { return number_; }
   [[nodiscard]] const Signature& signature() const noexcept;
 
-  // The parameters in order, without the table. A double that a float cannot hold becomes the
-  // nearest one that the parameter's rule allows.
+  // The parameters without the table. A double that float cannot represent becomes the nearest
+  // float that the parameter's rule allows.
   template <typename Real>
   [[nodiscard]] std::span<const Real> numbers() const noexcept {
     return all<Real>().first(signature().number_count);
   }
-  // The table; behind its end stands the kernel's first parameter, `otherwise`.
+  // The table. The kernel's first parameter, `otherwise`, is stored one past its end.
   template <typename Real>
   [[nodiscard]] std::span<const Real> table() const noexcept {
     const std::size_t first = signature().number_count;
@@ -55,6 +55,7 @@ class Kernel {
 
  private:
   template <typename Real>
+  // Parameters and table as one array, converted to Real.
   [[nodiscard]] std::span<const Real> all() const noexcept;
 
   std::size_t number_;

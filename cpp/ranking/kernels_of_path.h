@@ -1,6 +1,6 @@
-// The loops of every kernel, compiled once a SIMD path: kernels_<path>.cpp sets ONEIROS_PATH and
-// its compiler flags, and includes this file. All functions here are local to that file or inlined:
-// the linker sees kPathLoops alone, so no wide instruction can reach another part of the core.
+// The loops of every kernel, compiled once per SIMD path: kernels_<path>.cpp defines ONEIROS_PATH,
+// sets the compiler flags and includes this file. All functions here are local or inlined; the
+// linker sees only kPathLoops, so no wide instruction can leak into other code.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,14 +21,15 @@ namespace oneiros::ONEIROS_PATH {
 extern const PathLoops kPathLoops;
 
 namespace {
+// Passes the parameters as local constants, so that they stay in registers in the loop.
 
 template <typename Formula, typename Real, std::size_t... Number>
 ONEIROS_ALWAYS_INLINE void run(const RowCall<Real>& call,
                                std::index_sequence<Number...> /*numbers*/) {
   constexpr auto kInputs = std::make_index_sequence<Formula::kSignature.input_count>();
-  const Real numbers[] = {call.numbers[Number]..., Real(0)};  // a copy too; never empty
+  const Real numbers[] = {call.numbers[Number]..., Real(0)};  // a copy; never empty
   if constexpr (requires { Formula::kSwitch; }) {
-    // A choice that holds for every row is made once, before the loop.
+    // A choice that is the same for every row is made once, outside the loop.
     if (numbers[Formula::kSwitch] != Real(0)) {
       run_blocks<typename Formula::On>(call, numbers, kInputs);
     } else {
@@ -38,6 +39,7 @@ ONEIROS_ALWAYS_INLINE void run(const RowCall<Real>& call,
     run_blocks<Formula>(call, numbers, kInputs);
   }
 }
+// The row loop of one formula: a table look-up, or lines of rows.
 
 template <typename Formula, typename Real>
 void rows(const RowCall<Real>& call) {
@@ -48,6 +50,7 @@ void rows(const RowCall<Real>& call) {
     run<Formula>(call, std::make_index_sequence<Formula::kSignature.number_count>());
   }
 }
+// Conversion of an element type, in parts with prefetches in between.
 
 template <typename Element, typename Real>
 void convert(const void* from, Real* into, std::size_t size) {
@@ -60,15 +63,15 @@ void convert(const void* from, Real* into, std::size_t size) {
   });
 }
 
-// In units, formed as a double. A product with 1 / unit costs a fraction of the quotient, and what
-// it may be off is lost where the age becomes a float.
+// Computed in double. A product with 1 / unit costs a fraction of a quotient, and its rounding
+// error vanishes when the age becomes a float.
 template <typename Real>
 ONEIROS_ALWAYS_INLINE Real age_of(double seconds, double unit, double per_unit) {
   const double age = sizeof(Real) < sizeof(double) ? seconds * per_unit : seconds / unit;
   return formulas::elapsed(static_cast<Real>(age));
 }
 
-// How many times lie after now; and which, where that is asked for.
+// The number of times after now; also flags them if `is_future` is given.
 ONEIROS_ALWAYS_INLINE std::size_t count_future(const double* times, double now, std::size_t size,
                                                std::int64_t* is_future) {
   std::int64_t count = 0;
@@ -83,6 +86,7 @@ ONEIROS_ALWAYS_INLINE std::size_t count_future(const double* times, double now, 
   }
   return static_cast<std::size_t>(count);
 }
+// Ages of rows; returns the number of times after now.
 
 template <typename Real>
 std::size_t age(const AgeCall<Real>& call) {
@@ -91,8 +95,8 @@ std::size_t age(const AgeCall<Real>& call) {
   const double unit = call.unit_seconds;
   const double per_unit = 1.0 / unit;
   Real* const result = call.result;
-  // Whose sign is set where an age is below 0 (or NaN of that sign): rare, so that they are counted
-  // only then. One a lane, as a sum over lanes after each few rows would be what all wait for.
+  // The sign bit is set where an age is negative (or NaN with that sign). That is rare, so such
+  // ages are counted only then. One accumulator per lane avoids a dependency across rows.
   constexpr std::size_t kRows = 2 * kLineRows<double>;
   RealBits<double> found[kRows] = {};
   const std::size_t size = call.size;
@@ -119,6 +123,7 @@ std::size_t age(const AgeCall<Real>& call) {
   return (any & kSignBit<double>) == 0 ? 0 : count_future(times, now, size, call.is_future);
 }
 
+// A missing time is replaced by the next candidate's.
 void fill_gaps(double* first, const double* second, std::size_t size) {
   ONEIROS_ROWS
   for (std::size_t i = 0; i < size; ++i) {
@@ -134,6 +139,7 @@ std::size_t count_flags(const std::int64_t* flags, std::size_t size) {
   }
   return static_cast<std::size_t>(count);
 }
+// The table of loops for one floating-point type, in the order of formulas/list.h and ElementType.
 
 template <typename Real, typename... Formula>
 constexpr LoopsOf<Real> loops(formulas::FormulaList<Formula...> /*all*/) {

@@ -1,3 +1,6 @@
+// List kernels: values that depend on the whole list (best, worst, neighbours' sums) are computed
+// first and passed to a row-wise kernel as further inputs where possible, so that formulas are not
+// repeated here.
 #include "ranking/list_kernels.h"
 
 #include <algorithm>
@@ -33,14 +36,14 @@ constexpr std::array<const Signature*, 4> kSignatures{&kMinmaxFloor, &kBlend, &k
                                                       &kWeightedSum};
 
 constexpr std::size_t kPiece = 512;
-// With fewer a thread, a second one costs more than it brings.
+// With fewer rows per thread, a second thread does not pay off.
 constexpr std::size_t kFewestChunkRows = std::size_t{1} << 15;
 
 template <typename Real>
 constexpr ElementType kTypeOf = sizeof(Real) == sizeof(float) ? ElementType::f32 : ElementType::f64;
 
-// Calls body(values, begin) for the rows [begin, end) of `operand`: as they stand where they are of
-// this type, else converted piece by piece.
+// Calls body(values, begin) for rows [begin, end) of `operand`: viewed if the type fits, otherwise
+// converted piece by piece.
 template <typename Real, typename Body>
 void for_pieces(const Operand& operand, std::size_t begin, std::size_t end, Body body) {
   if (operand.type == kTypeOf<Real>) {
@@ -77,7 +80,7 @@ Extremes<Real> extremes_of(const Operand& operand, unsigned threads) {
     const std::scoped_lock lock(mutex);
     found = joined(found, its);
   });
-  // -0 becomes 0: which of the two came first is not the same on every path.
+  // -0 becomes 0: which of the two is found first differs between paths.
   return {found.worst + Real(0), found.best + Real(0)};
 }
 
@@ -86,7 +89,7 @@ Operand one_value(const Real& value) {
   return {kTypeOf<Real>, &value, 1};
 }
 
-// Runs the kernel over rows that finds in its further inputs what the list as a whole has told.
+// Runs a row-wise kernel whose additional inputs are values computed from the whole list.
 template <typename Real>
 void run_rows(const std::string& kernel, const KernelParameters& parameters,
               std::span<const Operand> inputs, const ListCall<Real>& call) {
@@ -116,7 +119,7 @@ void run_blend(const ListCall<Real>& call) {
   run_rows<Real>("blend_with_best", {{"weight", {call.numbers[0]}}}, inputs, call);
 }
 
-// The values of `operand`, one a row of `size`.
+// The values of `operand`, one per row.
 template <typename Real>
 std::vector<Real> copy_of(const Operand& operand, std::size_t size) {
   std::vector<Real> values(size);

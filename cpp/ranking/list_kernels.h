@@ -1,4 +1,4 @@
-// Kernels whose value of one row needs the whole list. Sources: docs/systems/omega.md O3,
+// Kernels whose value of a row depends on the whole list. Sources: docs/systems/omega.md O3,
 // docs/systems/house.md H3, H4, docs/systems/mnemosyne.md M4.
 #pragma once
 
@@ -11,6 +11,7 @@
 
 namespace oneiros {
 
+// The arguments of a list kernel.
 template <typename Real>
 struct ListCall {
   std::span<const Operand> inputs;
@@ -28,10 +29,10 @@ struct ListCall {
 // weighted_sum(channel...; weights): the sum of weight x score in channel order.
 [[nodiscard]] std::span<const Signature* const> list_signatures() noexcept;
 
-// REQUIRES: `kernel` is the number of one of list_signatures(), the call's inputs are as many as it
-// takes and of result.size() or 1 values, its numbers judged. `result` may be the memory of an
-// input. Throws std::invalid_argument for neighbours that do not exist and weights that are not
-// one an input.
+// Runs a list kernel. Throws std::invalid_argument for neighbours that do not exist and for a
+// number of weights different from that of the inputs. REQUIRES: `kernel` is a number from
+// list_signatures(); the inputs match it and have result.size() or 1 values; the numbers are
+// validated. `result` may share memory with an input.
 template <typename Real>
 void run_list_kernel(std::size_t kernel, const ListCall<Real>& call);
 

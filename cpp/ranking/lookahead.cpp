@@ -1,3 +1,5 @@
+// The lines of the next tile of all columns, in row order, divided evenly among the steps of a
+// program.
 #include "ranking/lookahead.h"
 
 #include <algorithm>
@@ -8,9 +10,9 @@ namespace oneiros {
 namespace {
 
 constexpr std::size_t kLine = 64;  // bytes
-// Fewer may stand in the last cache, from where they come soon enough.
+// Smaller amounts may be in the last-level cache, which is fast enough.
 constexpr std::size_t kFewestBytes = std::size_t{8} << 20;
-// Rows after which the columns take turns.
+// Columns are interleaved after this many rows.
 constexpr std::size_t kTurn = 16;
 
 }  // namespace

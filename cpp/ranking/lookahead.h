@@ -1,4 +1,4 @@
-// Columns that come from memory, asked for before their turn.
+// Prefetching of columns across the kernels of a program.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,22 @@
 
 namespace oneiros {
 
-// Where several kernels take turns, each would ask for its own columns when it is about to need
-// them. So all of them together ask for the next tile, a few lines between their rows: more at once
-// would hold them up.
+// When several kernels take turns over tiles, hardware prefetching starts again for each of them.
+// Instead, all kernels together prefetch the next tile, a few lines between their rows, since more
+// at once would stall them.
 class ColumnLookahead {
  public:
-  // Adds a column, unless it is known or the same for every row.
+  // Adds a column, unless it is known already or the same for every row.
   void add(const Operand& column);
-  // To be called once all columns are there. Of few bytes, which the cache may hold, nothing is
-  // asked for.
+  // Call once all columns are added. Columns small enough for the cache are not prefetched.
   void prepare(std::size_t tile);
 
-  // What the step `part` of `parts` is to ask for while it works on the tile before `row`.
+  // The lines that step `part` of `parts` prefetches while it works on the tile before `row`.
   [[nodiscard]] LinesAhead part_of(std::size_t row, std::size_t part, std::size_t parts) const;
 
  private:
   std::vector<Operand> columns_;
-  std::vector<LineAhead> lines_;  // of a tile, in the order of rows
+  std::vector<LineAhead> lines_;  // the lines of a tile, in row order
 };
 
 }  // namespace oneiros

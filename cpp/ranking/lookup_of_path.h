@@ -1,4 +1,4 @@
-// Table lookups for the rows of one SIMD path; part of kernels_of_path.h.
+// Table look-ups on one SIMD path; part of kernels_of_path.h.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,13 @@ namespace oneiros::ONEIROS_PATH {
 
 namespace {
 
-// The table of a lookup: `size` values and behind them the one for codes that are no index.
+// A look-up table: `size` values, followed by the value for codes that are not an index.
 template <typename Real>
 struct Table {
   const Real* values;
   std::size_t size;
 };
+// The scalar form, for the rows that do not fill a register.
 
 template <typename Real>
 ONEIROS_ALWAYS_INLINE void look_up_one_by_one(Table<Real> table, const Real* codes, Real* result,
@@ -32,18 +33,19 @@ ONEIROS_ALWAYS_INLINE void look_up_one_by_one(Table<Real> table, const Real* cod
 
 #if defined(__AVX512F__)
 
-// The index of each code. A code beyond every integer becomes, unsigned, the largest.
+// The index of each code. Codes beyond every integer become the largest unsigned one.
 ONEIROS_ALWAYS_INLINE __m512i indices_of(__m512 codes, __m512i outside) {
   const __m512i whole = _mm512_cvttps_epi32(codes);
   const __mmask16 is_whole = _mm512_cmp_ps_mask(_mm512_cvtepi32_ps(whole), codes, _CMP_EQ_OQ);
   return _mm512_mask_min_epu32(outside, is_whole, whole, outside);
 }
 
+// NaN codes give NaN.
 ONEIROS_ALWAYS_INLINE __m512 keep_nan(__m512 codes, __m512 values) {
   return _mm512_mask_mov_ps(values, _mm512_cmp_ps_mask(codes, codes, _CMP_UNORD_Q), codes);
 }
 
-// Up to 32 entries stand in two registers, which one instruction looks into.
+// Up to 32 entries fit two registers, which one permute instruction covers.
 ONEIROS_ALWAYS_INLINE std::size_t look_up_in_registers(Table<float> table, const float* codes,
                                                        float* result, std::size_t size) {
   const auto held = static_cast<std::uint32_t>((std::uint64_t{1} << (table.size + 1)) - 1);
@@ -59,6 +61,8 @@ ONEIROS_ALWAYS_INLINE std::size_t look_up_in_registers(Table<float> table, const
   return i;
 }
 
+// Whole registers of rows: by permutation for small tables, otherwise by gathers. Returns the
+// number of rows done; the caller finishes the rest.
 ONEIROS_ALWAYS_INLINE std::size_t look_up_by_lanes(Table<float> table, const float* codes,
                                                    float* result, std::size_t size) {
   if (table.size < 32) {
@@ -74,7 +78,7 @@ ONEIROS_ALWAYS_INLINE std::size_t look_up_by_lanes(Table<float> table, const flo
   return i;
 }
 
-// Entries [begin, begin + 8) of a table, as far as it has them.
+// Entries [begin, begin + 8) of a table, zero beyond its end.
 ONEIROS_ALWAYS_INLINE __m512d entries(Table<double> table, std::size_t begin) {
   const std::size_t held = table.size + 1;
   const std::size_t count = held < begin ? 0 : held - begin;
@@ -82,7 +86,7 @@ ONEIROS_ALWAYS_INLINE __m512d entries(Table<double> table, std::size_t begin) {
                                table.values + (held < begin ? 0 : begin));
 }
 
-// Up to 32 entries stand in four registers, of which one instruction looks into two.
+// Up to 32 entries fit four registers; one permute covers two of them.
 ONEIROS_ALWAYS_INLINE std::size_t look_up_in_registers(Table<double> table, const double* codes,
                                                        double* result, std::size_t size) {
   const __m512d first = entries(table, 0);
@@ -144,6 +148,7 @@ ONEIROS_ALWAYS_INLINE std::size_t look_up_by_lanes(Table<float> table, const flo
   return i;
 }
 
+// With AVX2 the scalar form does all rows of doubles.
 ONEIROS_ALWAYS_INLINE std::size_t look_up_by_lanes(Table<double> /*table*/, const double* /*codes*/,
                                                    double* /*result*/, std::size_t /*size*/) {
   return 0;
@@ -158,6 +163,7 @@ ONEIROS_ALWAYS_INLINE std::size_t look_up_by_lanes(Table<Real> /*table*/, const 
 }
 
 #endif
+// Looks up all rows.
 
 template <typename Real>
 ONEIROS_ALWAYS_INLINE void look_up(Table<Real> table, const Real* codes, Real* result,

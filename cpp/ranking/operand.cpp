@@ -1,3 +1,5 @@
+// Conversion of a range's bounds to the column's type, so that values are compared without
+// conversion and with the same result as in double.
 #include "ranking/operand.h"
 
 #include <cmath>
@@ -7,7 +9,7 @@ namespace oneiros {
 
 namespace {
 
-// The least float that is not below `low`: a float lies below one just where it does the other.
+// The smallest float >= `low`: a float is below it exactly if it is below `low`.
 float float_from(double low) {
   const auto nearest = static_cast<float>(low);
   return static_cast<double>(nearest) < low

@@ -1,4 +1,4 @@
-// Values handed to a program or a kernel, and the range that they ought to lie in.
+// Values passed to a program or kernel, and range checks over them.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 
 namespace oneiros {
 
-// Values for one operand of a program, of one of the element types.
+// An untyped view of a column or scalar. Does not own its memory.
 struct Operand {
   ElementType type = ElementType::f64;
-  const void* values = nullptr;  // nullptr: absent
-  std::size_t count = 0;         // one a row, or 1: the same for every row
+  const void* values = nullptr;  // null: absent
+  std::size_t count = 0;         // one per row, or 1: the same for every row
 };
 
-// What a column's values ought to be: in [low, high], compared as doubles.
+// The allowed values of a column: [low, high], compared as doubles.
 struct ColumnRange {
   Operand column;
   double low;
@@ -23,20 +23,20 @@ struct ColumnRange {
   bool must_be_whole;
 };
 
-// Judges a column piece by piece, each in one pass over its own type.
+// Checks a column in parts, each in one pass over its own type.
 class RangeJudge {
  public:
-  // REQUIRES: neither bound is NaN; the column's values outlive the object.
+  // REQUIRES: neither bound is NaN; the column outlives the object.
   explicit RangeJudge(const ColumnRange& range);
 
-  // Whether a value of the rows [row, row + size) breaks the range. Thread-safe.
-  // REQUIRES: the rows are the column's.
+  // True if a value of rows [row, row + size) is outside the range. Thread-safe. REQUIRES: the rows
+  // exist.
   [[nodiscard]] bool any_outside(std::size_t row, std::size_t size) const;
 
   [[nodiscard]] const Operand& column() const noexcept { return range_.column; }
 
  private:
-  ColumnRange range_;  // with bounds that its type can hold
+  ColumnRange range_;  // bounds converted to the column's type
   bool (*loop_)(const RangeCall& call);
 };
 

@@ -1,3 +1,4 @@
+// Error messages of parameters; numbers in the shortest form that reads back equal.
 #include "ranking/parameter.h"
 
 #include <array>

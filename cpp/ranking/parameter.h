@@ -1,4 +1,4 @@
-// Judging a parameter: an error names the parameter, its rule and the value.
+// Validation of parameters. Messages name the parameter, its rule and the value.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace oneiros {
 
-// The shortest text that reads back as `value`.
+// The shortest decimal text that reads back as `value`.
 [[nodiscard]] std::string text_of(double value);
 
 // Throws std::invalid_argument("<name>: <words>, got <value>").

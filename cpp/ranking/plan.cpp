@@ -1,3 +1,15 @@
+// Ranking of candidates by a compiled profile.
+//
+// Algorithm: fuse the channels' ranks and scores into relevances; point every operand of the
+// program to its values (columns are gathered for the candidates under the columns' shared lock,
+// everything else is viewed); run the program in double precision on one thread; remove rows by
+// `keep`; select the best k with a bounded heap (top.h).
+//
+// Invariants: the program is the one that batches and explanations run, so scores agree to the bit.
+// Ties are broken by row. A plan is immutable; working memory is kept per thread and trimmed when
+// large.
+//
+// Cost: O(candidates x instructions) with vectorised kernels, plus one gather per column.
 #include "ranking/plan.h"
 
 #include <algorithm>
@@ -52,20 +64,20 @@ void pick(std::span<const T> from, std::span<const std::uint32_t> order, std::ve
 
 }  // namespace
 
-// What one call needs and the next can use again: a thread keeps it.
+// The working memory of a call, kept per thread for the next one.
 struct Plan::Run {
   std::size_t size = 0;
   double best_relevance = 0;
-  std::vector<double> relevance;  // as fused
+  std::vector<double> relevance;  // fused
   std::vector<double> gathered;   // operands x candidates
   std::vector<Operand> operands;
   std::vector<double> results;   // outputs x candidates
-  std::vector<double> standing;  // the score; NaN for what leaves
+  std::vector<double> standing;  // the score; NaN for removed rows
   std::vector<std::uint32_t> order;
   std::size_t future_count = 0;
   std::size_t kept_count = 0;
 
-  // In this order in `results`.
+  // The order of outputs in `results`.
   enum Output : std::size_t { relevance_output, score_output, retention_output, first_other };
 
   [[nodiscard]] std::span<double> output(std::size_t number) {
@@ -132,13 +144,13 @@ Plan::Binding Plan::binding_of(const std::string& name) const {
   return {Source::signal, 0};
 }
 
-// Out of line: within a loop, a compiler may look up a thread's object again and again.
+// Not inlined: in a loop, compilers may repeat the look-up of a thread-local object.
 __attribute__((noinline)) Plan::Run& Plan::run_of_thread() {
   thread_local Run run;
   return run;
 }
 
-// Points every operand to its values. The columns are locked only while they are gathered.
+// Points every operand to its values. Columns are locked only while they are gathered.
 void Plan::bind(const RankRequest& request, bool is_explained, Run& run) const {
   const Candidates& candidates = request.candidates;
   const std::size_t size = run.size;
@@ -181,7 +193,7 @@ void Plan::bind(const RankRequest& request, bool is_explained, Run& run) const {
         give({own, size});
         break;
       case Source::part:
-        if (is_explained) {  // nothing else reads it
+        if (is_explained) {  // only explanations read it
           fusion_.part(candidates, index, {own, size});
           give({own, size});
         }

@@ -1,3 +1,5 @@
+// Construction of programs: names become operand indices, kernels are looked up and validated, and
+// replaceable parts are found once (whole_kernels.h).
 #include "ranking/program.h"
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 
 namespace oneiros {
 
+// Throws on the first inconsistency, with its position in the message.
 Program::Program(std::vector<ProgramInput> inputs, const std::vector<Instruction>& instructions) {
   if (inputs.size() + instructions.size() > kMostRegisters) {
     throw std::invalid_argument("program: at most " + std::to_string(kMostRegisters) +

@@ -1,4 +1,4 @@
-// A formula put together from kernels: inputs, then instructions, each the value of one register.
+// A program of kernels: inputs, then instructions, each of which writes one register.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace oneiros {
 
-// A column or a signal; where it is absent, every row has the default.
+// A column or signal, with a default for when it is absent.
 struct ValueInput {
   std::string name;
   double otherwise;
 };
 
-// The age, now - time, of the first of these times that is not NaN, in units of so many seconds. It
-// is formed as a double. A time after now gives 0; no time at all, NaN.
+// The age of a row: now minus the first of these times that is not NaN, in units of `unit_seconds`,
+// computed in double precision. A time after now gives 0, no time at all NaN.
 struct AgeInput {
   std::vector<std::string> times;
   double unit_seconds;
@@ -29,57 +29,61 @@ struct AgeInput {
 
 using ProgramInput = std::variant<ValueInput, AgeInput>;
 
+// One step: a kernel applied to registers.
 struct Instruction {
   std::string kernel;
-  std::vector<std::size_t> inputs;  // registers before its own
+  std::vector<std::size_t> inputs;  // registers written before this one
   KernelParameters parameters;
 };
 
-// What a run tells besides the values it writes.
+// The results of a run besides the values.
 struct Outcome {
-  std::size_t future_count = 0;  // rows with a needed time after now
-  bool is_within = true;         // no value of a judged column breaks its range
+  std::size_t future_count = 0;  // rows with a required time after now
+  bool is_within = true;         // all checked columns are within their ranges
 };
 
-// Immutable once made; any number of threads may run it.
+// A validated program. Immutable; any number of threads may run it.
 class Program {
  public:
   static constexpr std::size_t kMostRegisters = 4096;
 
-  // Inputs are the registers 0 to I - 1; instruction j writes register I + j.
-  // Throws std::invalid_argument for a register that is not yet written, a number of inputs that is
-  // not the kernel's, and as Kernel; for an age without a time or a unit that is not > 0 and
-  // finite.
+  // Inputs are registers 0 to I - 1; instruction j writes register I + j. Throws
+  // std::invalid_argument for a register that is not written yet, a wrong number of inputs, an age
+  // without a time or with a unit that is not > 0 and finite, and as Kernel.
   Program(std::vector<ProgramInput> inputs, const std::vector<Instruction>& instructions);
 
-  // What a run can be given, each name once: values and times in order of first appearance.
+  // The names of operands, each once: values and times in order of first appearance.
   [[nodiscard]] std::span<const std::string> operand_names() const noexcept {
     return operand_names_;
   }
+  // The number of inputs and instructions.
   [[nodiscard]] std::size_t register_count() const noexcept {
     return inputs_.size() + steps_.size();
   }
 
+  // The arguments of a run. Nothing is copied: all memory must outlive the call.
   template <typename Real>
   struct Run {
-    std::span<const Operand> operands;  // one a name of operand_names(), in that order
+    std::span<const Operand> operands;  // one per name of operand_names(), in that order
     double now_seconds;
     std::size_t size;                      // rows
     std::span<const std::size_t> outputs;  // registers
-    std::span<Real* const> results;        // room for `size` values, one an output
+    std::span<Real* const> results;        // room for `size` values per output
     unsigned threads = 1;
-    // Columns to judge while they are read anyway, operands or not. What breaks a range is computed
-    // like any other value.
+    // Columns whose values are checked during the run, operands or not. Values out of range are
+    // computed like any others.
     std::span<const ColumnRange> ranges = {};
-    // Of the table that these rows are a part of: results too many for the cache go past it.
+    // The number of rows of the whole table, if these rows are a part: decides whether results
+    // bypass the cache.
     std::size_t whole_size = 0;
   };
 
-  // Writes the outputs' values. Only what the outputs need is computed. A result may stand in the
-  // memory of an operand of its own type, beginning where that begins; results may overlap neither
-  // each other nor a judged column, which is judged when they are written. Throws
-  // std::invalid_argument, before anything is written, for an output that is no register, an
-  // operand or judged column of another length, a now_seconds that is not finite.
+  // Computes the outputs; only what they need is computed. A result may share the memory of an
+  // operand of its type, if both start at the same address; it must not overlap other results or
+  // checked columns, which are checked while results are written. Throws std::invalid_argument,
+  // before anything is written, for an output that is not a register, an operand or checked column
+  // of a wrong length, and a now_seconds that is not finite. Deterministic for any number of
+  // threads.
   template <typename Real>
   Outcome run(const Run<Real>& run) const;
 
@@ -90,6 +94,7 @@ class Program {
   friend class ProgramLayout;
   friend class ProgramSteps;
 
+  // ValueInput and AgeInput with the indices of their operands.
   struct Value {
     std::size_t operand;
     double otherwise;
@@ -99,6 +104,7 @@ class Program {
     double unit_seconds;
   };
 
+  // The index of the operand with this name, added if new.
   std::size_t operand_named(const std::string& name);
   void add_input(const ProgramInput& input);
   void add_step(const Instruction& instruction);

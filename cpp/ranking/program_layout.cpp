@@ -1,3 +1,10 @@
+// Register allocation for a run.
+//
+// Registers are needed, uniform or varying (program_steps.h). Inputs of the right type are read in
+// place unless a result overwrites their memory. Steps are placed in order: directly in an output's
+// memory if nothing reads it afterwards, otherwise in a slot that is reused after its last reader
+// (linear-scan allocation). The tile is then as large as half of a first-level cache allows for all
+// slots and columns, and smaller for columns that come from memory.
 #include "ranking/program_layout.h"
 
 #include <algorithm>
@@ -17,11 +24,11 @@ constexpr std::size_t kTileBytes = std::size_t{1} << 14;  // half of the smalles
 constexpr std::size_t kLine = 64;                         // bytes
 constexpr std::size_t kFewestRows = 128;
 constexpr std::size_t kMostRows = 2048;
-// Of columns that come from memory, fewer rows at a time: those of the next tile come into the
-// cache meanwhile. With several steps a tile, each has its beginning to pay.
+// Smaller tiles for columns in memory, so that the next tile fits the cache as well while it is
+// prefetched. Not too small, as every step has a fixed cost per tile.
 constexpr std::size_t kMostStreamedRows = 512;
 constexpr std::size_t kMostStreamedRowsOfSteps = 1024;
-// Results beyond this would only push out of the cache what others need.
+// Larger results would evict data that other code needs.
 constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
 
 }  // namespace
@@ -40,6 +47,7 @@ ProgramLayout<Real>::ProgramLayout(const Program& program, const Program::Run<Re
   place_steps();
   choose_tile();
 }
+// Throws std::invalid_argument for inconsistent lengths, registers, ranges or times.
 
 template <typename Real>
 const Program::Run<Real>& ProgramLayout<Real>::checked(const Program& program,
@@ -67,6 +75,7 @@ const Program::Run<Real>& ProgramLayout<Real>::checked(const Program& program,
   }
   return run;
 }
+// Marks needed registers and their last readers; the readers of outputs are outside the program.
 
 template <typename Real>
 void ProgramLayout<Real>::find_needed() {
@@ -87,6 +96,7 @@ void ProgramLayout<Real>::find_needed() {
     }
   }
 }
+// Reuses the slot freed last, which is the most likely to be in the cache.
 
 template <typename Real>
 std::size_t ProgramLayout<Real>::take_slot() {
@@ -104,6 +114,7 @@ void ProgramLayout<Real>::place(std::size_t number) {
   registers_[number].place = is_uniform ? Place::uniform : Place::tile;
   (is_uniform ? uniforms_ : varying_).push_back(number);
 }
+// Inputs that vary and need no conversion are read in place.
 
 template <typename Real>
 void ProgramLayout<Real>::place_inputs() {
@@ -128,7 +139,7 @@ void ProgramLayout<Real>::place_inputs() {
   varying_inputs_ = varying_.size();
 }
 
-// Whether another output's memory may hold what is an output itself.
+// True if a value that is an output itself may be held in another output's memory.
 template <typename Real>
 bool ProgramLayout<Real>::is_overwritten(std::size_t number) const {
   bool is_output = false;
@@ -139,6 +150,7 @@ bool ProgramLayout<Real>::is_overwritten(std::size_t number) const {
   }
   return is_output && is_shared;
 }
+// Compares address ranges of the result with those of the operands.
 
 template <typename Real>
 bool ProgramLayout<Real>::shares_memory(std::size_t output) const {
@@ -151,8 +163,8 @@ bool ProgramLayout<Real>::shares_memory(std::size_t output) const {
   });
 }
 
-// Whether the step may write its output's memory while the tile is not yet done. What is streamed
-// past the cache is read by no other, and looked up by no table's loop, which streams nothing.
+// True if the step may write its output directly. Streamed values must not be read by other steps;
+// table look-ups do not stream.
 template <typename Real>
 bool ProgramLayout<Real>::is_direct(std::size_t output) const {
   const std::size_t number = steps_.outputs()[output];
@@ -160,6 +172,7 @@ bool ProgramLayout<Real>::is_direct(std::size_t output) const {
       steps_.is_output_only(number) && !steps_.call(number).kernel->signature().has_table;
   return (needed_steps_ == 1 || !shares_memory(output)) && (!is_streamed_ || can_stream);
 }
+// In order of execution; a slot is freed when its last reader has been placed.
 
 template <typename Real>
 void ProgramLayout<Real>::place_steps() {
@@ -175,7 +188,7 @@ void ProgramLayout<Real>::place_steps() {
       const bool is_first = std::find(reads.begin(), reads.begin() + static_cast<std::ptrdiff_t>(i),
                                       reads[i]) == reads.begin() + static_cast<std::ptrdiff_t>(i);
       if (is_first && last_use_[reads[i]] == number && registers_[reads[i]].place == Place::tile) {
-        free_slots_.push_back(registers_[reads[i]].slot);  // for this step's own value, it may be
+        free_slots_.push_back(registers_[reads[i]].slot);  // this step's own value may use it
       }
     }
     const auto outputs = steps_.outputs();
@@ -184,11 +197,12 @@ void ProgramLayout<Real>::place_steps() {
     if (!is_same && output != outputs.end() && is_direct(which)) {
       registers_[number] = {Place::result, 0, which};
     } else {
-      // What is computed once must not stand where a tile's value will.
+      // A value computed once must not share a slot with a value of each tile.
       registers_[number].slot = is_same ? slot_count_++ : take_slot();
     }
   }
 }
+// The largest multiple of a cache line's rows that fits the budget.
 
 template <typename Real>
 void ProgramLayout<Real>::choose_tile() {

@@ -1,3 +1,16 @@
+// Execution of a program, tile by tile.
+//
+// Algorithm: values that are the same for every row are computed once. The rows are processed in
+// tiles whose registers fit half of a first-level cache (program_layout.h); for each tile, inputs
+// are converted or viewed, ages are computed, and each step runs one kernel over the tile. Columns
+// of the next tile are prefetched between the rows of the current one. Large results bypass the
+// cache by non-temporal stores. Range checks of columns run on tiles that are in the cache anyway.
+//
+// Invariants: tile and chunk boundaries do not affect the bits of a value, as kernels work row by
+// row. A result may share the memory of an operand, so a tile's operands are read before its
+// results are written. Disjoint row ranges may run on several threads.
+//
+// Cost: memory bandwidth for simple formulas; no allocation per tile.
 #include "ranking/program_run.h"
 
 #include <algorithm>
@@ -14,16 +27,16 @@ namespace oneiros {
 namespace {
 
 constexpr std::size_t kLine = 64;  // bytes
-// With fewer a thread, a second one costs more than it brings.
+// With fewer rows per thread, a second thread does not pay off.
 constexpr std::size_t kFewestChunkRows = std::size_t{1} << 15;
 
 }  // namespace
 
-// A thread's room for tiles, kept from one run to the next.
+// The memory of tiles, kept per thread between runs.
 template <typename Real>
 struct ProgramRun<Real>::Scratch {
   std::vector<double> memory;
-  std::vector<const Real*> at;  // of each register, in this tile
+  std::vector<const Real*> at;  // by register: its values in this tile
   std::vector<double> times;
   std::vector<std::int64_t> is_future;
   Real* slots = nullptr;
@@ -48,7 +61,7 @@ struct ProgramRun<Real>::Scratch {
   }
 };
 
-// Out of line: within a loop, a compiler may look up a thread's object again and again.
+// Not inlined: in a loop, compilers may repeat the look-up of a thread-local object.
 template <typename Real>
 __attribute__((noinline)) typename ProgramRun<Real>::Scratch&
 ProgramRun<Real>::scratch_of_thread() {
@@ -89,7 +102,7 @@ LinesAhead ProgramRun<Real>::lines_ahead(const Tile& tile, std::size_t part) con
   return lookahead_.part_of(next, part, layout_.varying().size() - layout_.varying_inputs());
 }
 
-// Rows until the first result stands at the begin of a line: no line is written by two tiles.
+// The rows before the first result that is aligned to a line: no two tiles write the same line.
 template <typename Real>
 std::size_t ProgramRun<Real>::first_tile(std::size_t begin, std::size_t end) const {
   const std::size_t most = std::min(layout_.tile(), end - begin);
@@ -105,7 +118,7 @@ template <typename Real>
 Outcome ProgramRun<Real>::work(std::size_t begin, std::size_t end) const {
   Scratch& scratch = scratch_of_thread();
   scratch.prepare(layout_);
-  // An age that is the same for every row counts in each of them, and no other matters then.
+  // A uniform age in the future counts for every row; other ages are then irrelevant.
   const bool are_all_future = fill_uniform(scratch) > 0;
   Outcome outcome;
   std::size_t size = first_tile(begin, end);
@@ -114,7 +127,7 @@ Outcome ProgramRun<Real>::work(std::size_t begin, std::size_t end) const {
     const Tile tile{row, size, end};
     const std::size_t future_count = run_tile(scratch, tile);
     outcome.future_count += are_all_future ? size : future_count;
-    // Last: most of what is judged stands in the cache by now.
+    // Last, when most of the checked values are in the cache.
     outcome.is_within = is_within(tile) && outcome.is_within;
   }
   if (layout_.is_streamed()) {
@@ -131,7 +144,7 @@ bool ProgramRun<Real>::is_within(const Tile& tile) const {
   });
 }
 
-// Returns how many times among them lie after now.
+// Returns the number of uniform times after now.
 template <typename Real>
 std::size_t ProgramRun<Real>::fill_uniform(Scratch& scratch) const {
   const std::size_t inputs = program_.inputs_.size();
@@ -198,7 +211,7 @@ void ProgramRun<Real>::load(Scratch& scratch, std::size_t number, const Tile& ti
   scratch.at[number] = scratch.slot(its.slot);
 }
 
-// Where the times stand: in the column itself, or brought into `room`.
+// The times as doubles: in the column itself, or converted into `room`.
 template <typename Real>
 const double* ProgramRun<Real>::read_times(const Operand& operand, double* room,
                                            const Tile& tile) const {
@@ -221,7 +234,7 @@ const double* ProgramRun<Real>::read_times(const Operand& operand, double* room,
   return room;
 }
 
-// Returns how many of the times lie after now, and notes which where another age may ask.
+// Returns the number of times after now, and flags them if the program has several ages.
 template <typename Real>
 std::size_t ProgramRun<Real>::load_age(Scratch& scratch, std::size_t number,
                                        const Tile& tile) const {
@@ -242,6 +255,7 @@ std::size_t ProgramRun<Real>::load_age(Scratch& scratch, std::size_t number,
   return real_.age({times, run_.now_seconds, age.unit_seconds, is_future, ages, tile.size});
 }
 
+// Passes input pointers and parameters of one step to its loop.
 template <typename Real>
 void ProgramRun<Real>::run_step(Scratch& scratch, std::size_t number, const Tile& tile,
                                 const LinesAhead& ahead) const {
@@ -278,6 +292,7 @@ void ProgramRun<Real>::store(const Scratch& scratch, const Tile& tile) const {
   }
 }
 
+// Runs inline for few rows; otherwise in chunks on the pool. Outcomes of chunks are added.
 template <typename Real>
 Outcome Program::run(const Run<Real>& run) const {
   const ProgramRun<Real> prepared(*this, run);

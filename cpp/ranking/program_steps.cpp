@@ -1,3 +1,6 @@
+// Peephole optimisation of one run: a forward pass marks uniform registers and products with 1, a
+// backward count of uses finds dead steps, whole kernels replace the products they match, and a
+// backward pass folds multiplications into the steps that compute their factors.
 #include "ranking/program_steps.h"
 
 #include <algorithm>
@@ -100,7 +103,7 @@ void ProgramSteps::count_uses() {
 }
 
 bool ProgramSteps::can_take(const WholeKernel& whole) const {
-  // What is the same in every row is computed once a run, which no loop over rows undercuts.
+  // A uniform value is computed once per run, which is cheaper than any fused loop.
   return is_needed(whole.number) && (!whole.one || is_one(*whole.one)) &&
          std::all_of(whole.absorbed.begin(), whole.absorbed.end(),
                      [&](std::size_t number) { return uses_[number] == 1 && !is_uniform(number); });
@@ -118,8 +121,8 @@ void ProgramSteps::take(const WholeKernel& whole) {
   calls_[whole.number - first_step_] = its;
 }
 
-// The value that the product alone reads: the second factor where it can be either, as a score is
-// multiplied by factor after factor.
+// The operand that only the product reads; the second factor if both qualify, since scores are
+// multiplied by one factor after another.
 void ProgramSteps::fold(std::size_t number) {
   StepCall& product = calls_[number - first_step_];
   for (const std::size_t place : {1U, 0U}) {

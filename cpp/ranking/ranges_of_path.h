@@ -1,4 +1,4 @@
-// Whether values lie in their range, as one SIMD path asks it; part of kernels_of_path.h.
+// Range checks on one SIMD path; part of kernels_of_path.h.
 #pragma once
 
 #include <concepts>
@@ -14,7 +14,7 @@ namespace oneiros::ONEIROS_PATH {
 
 namespace {
 
-// As wide as the values, so that a register of comparisons is a register of flags.
+// A flag as wide as a value, so that comparison masks can be combined without conversion.
 template <std::size_t kBytes>
 struct FlagOf;
 template <>
@@ -34,6 +34,7 @@ struct FlagOf<8> {
   using Type = std::uint64_t;
 };
 
+// The exact check. Comparisons are combined without branches, so that the loop vectorises.
 template <bool kMayBeNan, bool kMustBeWhole, std::floating_point Element>
 ONEIROS_ALWAYS_INLINE bool any_real_outside(const Element* values, std::size_t size, Element low,
                                             Element high) {
@@ -51,9 +52,9 @@ ONEIROS_ALWAYS_INLINE bool any_real_outside(const Element* values, std::size_t s
   return found != 0;
 }
 
-// Whether all values lie in [0, high], told by their bits: as unsigned integers, those of a
-// negative number, of NaN and of what is larger are larger. One step a value; what it does not
-// settle, the comparison does.
+// True if all values are in [0, high], by their bits: as unsigned integers, negative numbers, NaN
+// and larger values compare greater. One instruction per value; if it fails, the exact check
+// decides.
 template <bool kMustBeWhole, std::floating_point Element>
 ONEIROS_ALWAYS_INLINE bool all_up_to(const Element* values, std::size_t size, Element high) {
   using Bits = RealBits<Element>;
@@ -68,6 +69,8 @@ ONEIROS_ALWAYS_INLINE bool all_up_to(const Element* values, std::size_t size, El
   }
   return largest <= bits_of(high) && broken == 0;
 }
+// Floating-point columns: first a fast check for [0, high], if the range includes it; most columns
+// pass.
 
 template <std::floating_point Element>
 bool any_outside(const RangeCall& call) {
@@ -86,14 +89,15 @@ bool any_outside(const RangeCall& call) {
   return call.must_be_whole ? any_real_outside<false, true>(values, call.size, low, high)
                             : any_real_outside<false, false>(values, call.size, low, high);
 }
+// Integer columns: the bounds are converted to the element type once.
 
 template <std::integral Element>
 bool any_outside(const RangeCall& call) {
   constexpr Element kLeast = std::numeric_limits<Element>::min();
   constexpr Element kMost = std::numeric_limits<Element>::max();
   constexpr auto kLow = static_cast<double>(kLeast);
-  // One too many where 64 bits are more than a double holds: there, a value near the end is taken
-  // for one outside.
+  // One step further where 64-bit integers exceed the precision of double: values next to the bound
+  // may count as outside.
   constexpr auto kHigh = static_cast<double>(kMost);
   if (call.size == 0) {
     return false;

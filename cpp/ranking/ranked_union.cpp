@@ -1,3 +1,4 @@
+// The union by a thread-local hash table (id_table.h), reused without clearing.
 #include "ranking/ranked_union.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 constexpr std::size_t kMostEntries = std::size_t{1} << 31;
 constexpr std::size_t kKeptEntries = std::size_t{1} << 16;
 
-// Out of line: within a loop, a compiler may look up a thread's object again and again.
+// Not inlined: in a loop, compilers may repeat the look-up of a thread-local object.
 template <std::integral Id>
 __attribute__((noinline)) IdTable<Id>& table_of_thread() {
   thread_local IdTable<Id> table;

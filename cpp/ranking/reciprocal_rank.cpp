@@ -1,3 +1,8 @@
+// Reciprocal rank fusion over unions of lists, or directly over ids without the matrix of ranks.
+//
+// Contributions weight / (k + rank) come from a table per k, kept by thread. Sums are formed in
+// list order, so both implementations give the same bits. Cost: linear in the entries, plus the
+// selection of the best.
 #include "ranking/reciprocal_rank.h"
 
 #include <algorithm>
@@ -15,8 +20,8 @@ namespace {
 
 constexpr std::size_t kKeptRanks = std::size_t{1} << 16;
 
-// What each rank contributes, by rank; nothing for rank 0, which says "absent". Kept by a thread
-// from one query to the next: they mostly ask for the same.
+// The contribution of each rank; 0 for rank 0, which means absent. Cached per thread, as most
+// queries use the same k.
 class Contributions {
  public:
   std::span<const double> up_to(std::size_t rank, const ReciprocalRank& rule) {
@@ -39,13 +44,13 @@ class Contributions {
   }
 
  private:
-  double k_ = -1.0;  // no rule has it
+  double k_ = -1.0;  // not a valid k
   bool is_normalised_ = false;
   std::vector<double> values_;
 };
 
-// Out of line, as is the other one below: within a loop, a compiler may look up a thread's object
-// again and again.
+// Not inlined, like the other one below: in a loop, compilers may repeat the look-up of a
+// thread-local object.
 __attribute__((noinline)) Contributions& contributions_of_thread() {
   thread_local Contributions contributions;
   return contributions;
@@ -55,6 +60,7 @@ double weight_of(const ReciprocalRank& rule, std::size_t list) {
   return rule.weights.empty() ? 1.0 : rule.weights[list];
 }
 
+// Throws std::invalid_argument unless there is one weight per list, or none.
 void require_one_weight_a_list(const ReciprocalRank& rule, std::size_t lists) {
   if (!rule.weights.empty() && rule.weights.size() != lists) {
     throw std::invalid_argument("weights: expected one a ranking (" + std::to_string(lists) +
@@ -62,6 +68,7 @@ void require_one_weight_a_list(const ReciprocalRank& rule, std::size_t lists) {
   }
 }
 
+// Divides scores by their maximum; no effect if it is 0.
 void divide_by_best(std::span<double> scores) {
   const double best = scores.empty() ? 0.0 : *std::max_element(scores.begin(), scores.end());
   for (double& score : scores) {
@@ -69,7 +76,7 @@ void divide_by_best(std::span<double> scores) {
   }
 }
 
-// The ids of ranked lists with their sums, where nobody asks for the ranks.
+// Ids with their sums, for callers that do not need the ranks.
 class RankedSums {
  public:
   void build(std::span<const std::span<const std::int64_t>> rankings, const ReciprocalRank& rule) {
@@ -111,17 +118,17 @@ class RankedSums {
     for (const std::int64_t id : ranking) {
       ++rank;
       const std::uint32_t number = table_.number_of(id, ids);
-      // An id repeated within one list keeps its best rank, the first.
+      // An id repeated within a list keeps its first, best rank.
       sums_[number] += last_list_[number] == list ? 0.0 : weight * parts[rank];
       last_list_[number] = list;
     }
   }
 
   IdTable<std::int64_t> table_;
-  std::vector<std::int64_t> ids_;  // room for every entry of the lists, as in what follows
+  std::vector<std::int64_t> ids_;  // capacity for every entry of the lists, as below
   std::vector<double> sums_;
-  std::vector<std::uint32_t> last_list_;  // 1 + that of the last contribution
-  std::vector<std::uint32_t> order_;      // of the best
+  std::vector<std::uint32_t> last_list_;  // 1 + the list of the last contribution
+  std::vector<std::uint32_t> order_;      // of the best ids
 };
 
 __attribute__((noinline)) RankedSums& sums_of_thread() {
@@ -129,6 +136,7 @@ __attribute__((noinline)) RankedSums& sums_of_thread() {
   return sums;
 }
 
+// Adds one list's contributions to the scores.
 template <std::integral Id>
 void add_list(const ReciprocalRank& rule, const RankedUnion<Id>& lists, std::size_t list,
               std::span<const double> parts, std::span<double> scores) {

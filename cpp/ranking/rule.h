@@ -1,4 +1,4 @@
-// What a parameter may be.
+// Rules for the values of a parameter.
 #pragma once
 
 #include <limits>
@@ -6,16 +6,16 @@
 
 namespace oneiros {
 
-// The values that are allowed, and how an error says so.
+// A range of allowed values, with the words of the error message.
 struct Rule {
   double low;
   double high;
-  bool is_above_low;  // `low` itself is refused
+  bool is_above_low;  // `low` itself is not allowed
   bool is_whole;
   std::string_view words;
 
   [[nodiscard]] constexpr bool allows(double value) const noexcept {
-    // Whole numbers beyond 2^53 are asked for by no rule.
+    // No rule with whole numbers reaches beyond 2^53.
     return value >= low && value <= high && !(is_above_low && value == low) &&
            !(is_whole && value != static_cast<double>(static_cast<long long>(value)));
   }
@@ -31,8 +31,8 @@ inline constexpr Rule kAboveZero{0.0, kEndless, true, false, "must be > 0"};
 inline constexpr Rule kNotNegative{0.0, kLargest, false, false, "must be finite and >= 0"};
 inline constexpr Rule kShare{0.0, 1.0, false, false, "must be in [0, 1]"};
 inline constexpr Rule kFlag{0.0, 1.0, false, true, "must be 0 or 1"};
-// With it as the bound of every factor's parameter no product of factors overflows, so that no NaN
-// reaches a sort.
+// The bound of factor parameters: products of factors then cannot overflow, so no NaN reaches a
+// sort.
 inline constexpr Rule kWeight{0.0, 1e6, false, false, "must be in [0, 1e6]"};
 
 }  // namespace oneiros

@@ -1,3 +1,5 @@
+// Neighbours are found by walking the session lists up to `reach` steps from each candidate; a hash
+// table maps rows to candidates. Linear in candidates x reach.
 #include "ranking/session_neighbours.h"
 
 #include <algorithm>
@@ -10,7 +12,7 @@ namespace oneiros {
 
 namespace {
 
-// The places of the candidates by row.
+// The index of each candidate by row.
 class PlaceOfRow {
  public:
   explicit PlaceOfRow(std::span<const std::uint32_t> rows) : rows_(rows.begin(), rows.end()) {
@@ -20,7 +22,7 @@ class PlaceOfRow {
       table_.number_of(row, rows_.data());
     }
   }
-  // The number of candidates for what is none.
+  // The number of candidates if the row is not one of them.
   [[nodiscard]] std::size_t operator()(std::uint32_t row) const {
     return table_.find(row, rows_.data());
   }
@@ -30,10 +32,12 @@ class PlaceOfRow {
   IdTable<std::uint32_t> table_;
 };
 
+// The previous or next row in the session.
 std::uint32_t step(const SessionOrder::Reader& order, std::uint32_t row, bool is_back) {
   return row == SessionOrder::kNobody ? row : is_back ? order.before(row) : order.after(row);
 }
 
+// The mean of all scores that are not NaN.
 double mean_of(std::span<const double> scores) {
   double sum = 0;
   std::size_t count = 0;
@@ -48,6 +52,8 @@ double mean_of(std::span<const double> scores) {
 
 }  // namespace
 
+// Seeds in rank order; for each, distances 1 to reach, the earlier row first. A row is added once,
+// for the best seed that reaches it.
 BroughtIn neighbours_of_best(const SessionOrder& order, std::span<const std::uint32_t> rows,
                              std::span<const double> scores, const NeighbourRule& rule,
                              const lexical::AllowedRows& allowed) {
@@ -80,6 +86,7 @@ BroughtIn neighbours_of_best(const SessionOrder& order, std::span<const std::uin
   return brought;
 }
 
+// The boost of each candidate, from scores or from their excess over the mean, clamped at 0.
 std::vector<double> neighbour_shares(const SessionOrder& order, std::span<const std::uint32_t> rows,
                                      std::span<const double> scores, const NeighbourRule& rule) {
   std::vector<double> shares(rows.size(), 0.0);

@@ -1,4 +1,4 @@
-// What candidates gain from their neighbours in a session. Source: docs/systems/house.md H4.
+// Boosts from adjacent messages of the same session. Source: docs/systems/house.md H4.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace oneiros {
 
-// A score and, for each distance r from 1 to reach, share * decay^(r - 1) of what `pair()` gives:
-// the scores r steps before and after together.
+// `own` plus, for each distance r from 1 to reach, share * decay^(r - 1) times pair(), the sum of
+// the scores r steps before and after.
 template <typename Real, typename Pair>
 Real spread_score(Real own, Real share, Real decay, double reach, Pair&& pair) {
   Real sum = own;
@@ -23,28 +23,33 @@ Real spread_score(Real own, Real share, Real decay, double reach, Pair&& pair) {
   return sum;
 }
 
+// The parameters of the boost.
 struct NeighbourRule {
   double share;
   double decay;
   unsigned reach;
-  std::size_t seeds;   // how many of the best candidates bring their neighbours in
-  bool is_above_mean;  // share what a score has beyond the candidates' mean, else all of it
+  std::size_t seeds;  // how many of the best candidates add their neighbours to the set
+  bool
+      is_above_mean;  // share the excess of a score over the candidates' mean, else the whole score
 };
 
+// Rows added to the candidate set.
 struct BroughtIn {
   std::vector<std::uint32_t> rows;
-  std::vector<std::uint32_t> hits;  // the candidate that brought each: the best of those that could
+  std::vector<std::uint32_t> hits;  // for each, the best candidate that is its neighbour
 };
 
-// The neighbours, within reach, of the best candidates that are allowed and none themselves: by
-// hit, best first, then the nearer, then the earlier. `scores`: one a row; NaN is no score.
+// The allowed neighbours, within reach, of the best candidates that are not candidates themselves:
+// by candidate, best first, then by distance, then the earlier. `scores`: one per row, NaN for
+// none.
 [[nodiscard]] BroughtIn neighbours_of_best(const SessionOrder& order,
                                            std::span<const std::uint32_t> rows,
                                            std::span<const double> scores,
                                            const NeighbourRule& rule,
                                            const lexical::AllowedRows& allowed);
 
-// What each candidate gains from the others; 0 for what is no candidate, and for NaN.
+// The boost of each candidate by the others; neighbours that are no candidates, and NaN, count as
+// 0.
 [[nodiscard]] std::vector<double> neighbour_shares(const SessionOrder& order,
                                                    std::span<const std::uint32_t> rows,
                                                    std::span<const double> scores,

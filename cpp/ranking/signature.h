@@ -1,4 +1,4 @@
-// What a kernel takes: its inputs, one value a row, and its parameters, one value a call.
+// The signature of a kernel: inputs have one value per row, parameters one value per call.
 #pragma once
 
 #include <array>
@@ -10,17 +10,21 @@
 
 namespace oneiros {
 
+// An input with its domain.
 struct InputSpec {
   std::string_view name;
-  const Rule* rule = nullptr;  // nullptr: every number; NaN is never refused
+  const Rule* rule = nullptr;  // null: any number; NaN is always allowed
 };
 
+// A parameter with its rule.
 struct ParameterSpec {
   std::string_view name;
   Rule rule;
-  std::size_t count = 1;  // values of a list; 0: a list of any length, which comes last
+  std::size_t count = 1;  // values of a list; 0: a list of any length, which must be last
 };
 
+// Declared as a constant next to each formula. Argument checks, batching and the Python signatures
+// are derived from it.
 struct Signature {
   static constexpr std::size_t kMostInputs = 8;
   static constexpr std::size_t kMostParameters = 12;
@@ -46,7 +50,7 @@ struct Signature {
   std::size_t parameter_count = 0;
   std::size_t number_count = 0;  // parameters without the table, lists flattened
   bool has_table = false;
-  // Judges what no single parameter's rule can; throws std::invalid_argument.
+  // Checks conditions that involve several parameters; throws std::invalid_argument.
   void (*check)(const double* numbers);
 };
 

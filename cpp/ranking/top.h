@@ -1,4 +1,4 @@
-// The best k of n scored candidates, in a total order.
+// Selection of the best k of n scored candidates in a total order.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace oneiros {
 
-// Replaces `order` by the indices of the best k candidates, fewer where there are no more: higher
-// score first, then the one that `precedes(a, b)`. A NaN is no score: its candidate is left out.
-// REQUIRES: `precedes` is a total order.
+// Sets `order` to the indices of the best k candidates, or of all if fewer: higher score first,
+// then by `precedes(a, b)`. Candidates with a NaN score are left out. O(n log k), or a full sort if
+// most are kept. REQUIRES: `precedes` is a total order.
 template <typename Precedes>
 void best_first(std::span<const double> scores, std::size_t k, std::vector<std::uint32_t>& order,
                 Precedes precedes) {
@@ -24,7 +24,7 @@ void best_first(std::span<const double> scores, std::size_t k, std::vector<std::
   if (k == 0) {
     return;
   }
-  if (scores.size() <= 2 * k) {  // most of them stay
+  if (scores.size() <= 2 * k) {  // most are kept
     for (std::uint32_t i = 0; i < scores.size(); ++i) {
       if (scores[i] == scores[i]) {
         order.push_back(i);
@@ -34,7 +34,7 @@ void best_first(std::span<const double> scores, std::size_t k, std::vector<std::
     order.resize(std::min(order.size(), k));
     return;
   }
-  // A heap with the last in rank in front. Once it is full, most candidates fail its threshold.
+  // A heap with the worst at the front; once full, most candidates fail its threshold.
   double threshold = -std::numeric_limits<double>::infinity();
   for (std::uint32_t i = 0; i < scores.size(); ++i) {
     if (!(scores[i] >= threshold)) {
@@ -55,7 +55,7 @@ void best_first(std::span<const double> scores, std::size_t k, std::vector<std::
   std::sort_heap(order.begin(), order.end(), is_better);
 }
 
-// As above; equal scores by the smaller index.
+// The same with ties broken by the smaller index.
 inline void best_first(std::span<const double> scores, std::size_t k,
                        std::vector<std::uint32_t>& order) {
   best_first(scores, k, order, std::less<>());

@@ -1,3 +1,5 @@
+// Pattern matching of products such as the CIAR formula against a table of kernels that compute
+// them whole. A match requires exactly the factors, in order; results have the same bits.
 #include "ranking/whole_kernels.h"
 
 #include <algorithm>
@@ -10,12 +12,12 @@ namespace oneiros {
 
 namespace {
 
-// A product of registers and of kernels' values, in order, that one kernel computes: its inputs are
-// those of the factors in turn, its parameters theirs by name.
+// A product of registers and kernel values, in order, that one kernel computes. The kernel's inputs
+// are those of the factors, in order; its parameters are theirs, by name.
 struct Product {
   std::string_view kernel;
   std::array<std::string_view, 4> factors;  // a kernel's name; empty: any register
-  bool can_clamp;  // whether its parameter "clamp" stands for a clip to [0, 1] around it
+  bool can_clamp;  // its parameter "clamp" replaces a clip to [0, 1] around the product
 };
 
 constexpr std::array kProducts{
@@ -23,7 +25,7 @@ constexpr std::array kProducts{
     Product{"ciar_shipped", {"", "", "ciar_shipped_decay", "ciar_shipped_reinforcement"}, false},
 };
 
-// Reads the calls behind the registers.
+// Access to the calls that write registers.
 class Calls {
  public:
   Calls(std::span<const KernelCall> calls, std::span<const char> ones)
@@ -45,13 +47,14 @@ class Calls {
   std::span<const char> ones_;
 };
 
-// The factors of a product of products, each of which has another one on its left.
+// The factors of a left-deep chain of products.
 struct Factors {
   std::vector<std::size_t> registers;
-  std::vector<std::size_t> products;  // without the whole one
+  std::vector<std::size_t> products;  // without the outermost one
   std::optional<std::size_t> one;
 };
 
+// Collects the factors of the product in a register; none if it is not a product.
 Factors factors_of(const Calls& calls, std::size_t number, bool is_one_dropped) {
   Factors found;
   std::size_t left = number;
@@ -66,7 +69,7 @@ Factors factors_of(const Calls& calls, std::size_t number, bool is_one_dropped) 
     found.one = left;
     left = found.registers.back();
     found.registers.pop_back();
-    found.products.pop_back();  // the product with 1 is its other factor
+    found.products.pop_back();  // a product with 1 equals its other factor
     follow();
   }
   found.registers.push_back(left);
@@ -77,6 +80,7 @@ Factors factors_of(const Calls& calls, std::size_t number, bool is_one_dropped) 
   return found;
 }
 
+// True if the registers are the product's factors, in order.
 bool has_factors(const Calls& calls, const Product& product,
                  const std::vector<std::size_t>& registers) {
   return registers.size() == product.factors.size() &&
@@ -86,7 +90,7 @@ bool has_factors(const Calls& calls, const Product& product,
                     });
 }
 
-// The parameters as they were given.
+// The parameters in the form Kernel's constructor takes.
 void add_parameters(const Kernel& kernel, KernelParameters& all) {
   const Signature& signature = kernel.signature();
   std::span<const double> numbers = kernel.numbers<double>();
@@ -98,7 +102,7 @@ void add_parameters(const Kernel& kernel, KernelParameters& all) {
   }
 }
 
-// Of the product that stands in `number`.
+// The replacement for the product in register `number`, if any.
 WholeKernel whole_of(const Calls& calls, const Product& product, std::size_t number,
                      Factors factors, bool is_clipped) {
   KernelParameters parameters;
@@ -127,6 +131,7 @@ WholeKernel whole_of(const Calls& calls, const Product& product, std::size_t num
           std::move(absorbed)};
 }
 
+// True if the register is a clip to [0, 1].
 bool is_clip_to_share(const Calls& calls, std::size_t number) {
   if (!calls.is(number, "clip")) {
     return false;
@@ -135,6 +140,7 @@ bool is_clip_to_share(const Calls& calls, std::size_t number) {
   return bounds[0] == 0.0 && bounds[1] == 1.0;
 }
 
+// Appends the replacements of one register, the largest first.
 void add_wholes(const Calls& calls, std::size_t number, std::vector<WholeKernel>& found) {
   const bool is_clipped = is_clip_to_share(calls, number);
   const std::size_t top = is_clipped ? calls.of(number)->inputs[0] : number;

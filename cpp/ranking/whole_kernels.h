@@ -1,4 +1,4 @@
-// Parts of a program that one kernel computes as a whole, in one pass over the rows.
+// Replacement of program parts by kernels that compute them in one pass over the rows.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace oneiros {
 
-// One instruction: a kernel over registers.
+// One instruction: a kernel applied to registers.
 struct KernelCall {
   Kernel kernel;
   std::vector<std::size_t> inputs;
 };
 
-// What register `number` holds may be computed by `kernel`, to the same bits, where every row has 1
-// in `one`, if there is such, and nothing else reads what is `absorbed`.
+// Register `number` may be computed by `call` with the same bits, provided that register `one`, if
+// given, is 1 in every row and that nothing else reads the `absorbed` registers.
 struct WholeKernel {
   std::size_t number;
   KernelCall call;
@@ -25,9 +25,9 @@ struct WholeKernel {
   std::vector<std::size_t> absorbed;
 };
 
-// `calls` write the registers from `first_call` on; `ones` holds, of each register before, whether
-// it may be 1 in every row. What is whole by more than one way comes in the order of their sizes,
-// the largest first.
+// Finds the replacements in a program. `calls` write the registers from `first_call` on; `ones`
+// tells for each earlier register whether it may be 1 in every row. If a register has several
+// replacements, the largest comes first.
 [[nodiscard]] std::vector<WholeKernel> whole_kernels_in(std::span<const KernelCall> calls,
                                                         std::span<const char> ones);
 

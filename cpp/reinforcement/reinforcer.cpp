@@ -1,7 +1,17 @@
-// A use is applied in one piece under mutex_: sessions, then columns, then links, then the queue.
-// Nothing can come between, so a use is in the columns exactly when it waits here, and what is read
-// anew from the store is strengthened by each waiting use once, in order.
-// Cost of a use of k rows: O(k) on columns, O(min(k, most_linked)^2) links.
+// Reinforcement with a write-behind queue.
+//
+// Algorithm: under mutex_, a use changes sessions, then columns, then links, and is then appended
+// to the queue. The writing thread copies what the queue owes (owed()), writes it to the store as
+// differences, and drops the written uses. When rows are loaded again from the store, the queue is
+// applied to them again, in order.
+//
+// Invariants: a use is contained in the columns exactly if it is in the queue or in the store,
+// never twice. Nothing is applied between close() and open() except by the writing thread. Rows
+// that are gone gain nothing.
+//
+// Cost of a use of k rows: O(k) on columns, O(min(k, most_linked)^2) on links. A crash loses only
+// queued uses (docs of the store: at most one second or 1,000 events). Source:
+// docs/systems/reverie.md R20; docs/systems/cognitive.md C11 to C13; docs/systems/house.md H7.
 #include "reinforcement/reinforcer.h"
 
 #include <algorithm>
@@ -31,7 +41,7 @@ std::vector<std::uint32_t> ascending(std::vector<std::uint32_t> rows) {
   return rows;
 }
 
-// Whether the store is to be told nothing of the use.
+// True if the use changes nothing in the store.
 bool is_empty(const Use& use) {
   return use.rows.empty() && (!use.rule->links || use.direct.size() < 2);
 }
@@ -40,7 +50,7 @@ std::pair<std::uint32_t, std::uint32_t> ordered(std::uint32_t a, std::uint32_t b
   return {std::min(a, b), std::max(a, b)};
 }
 
-// The pairs whose links gain. C13.
+// The pairs whose links gain. Source: C13.
 RowPairs pairs_of(const Use& use) {
   RowPairs pairs;
   if (!use.rule->links) {
@@ -59,6 +69,7 @@ RowPairs pairs_of(const Use& use) {
   return pairs;
 }
 
+// Writes one value to a column for all rows.
 template <typename T>
 void write_same(Columns& columns, std::span<const std::uint32_t> rows, std::string_view name,
                 T value) {
@@ -74,6 +85,8 @@ void write_same(Columns& columns, std::span<const std::uint32_t> rows, std::stri
 Reinforcer::Reinforcer(std::shared_ptr<Columns> columns, std::shared_ptr<SessionSets> sessions)
     : columns_(std::move(columns)), sessions_(std::move(sessions)) {}
 
+// Refuses while closed. The use is validated before the state changes, so an exception has no
+// effect.
 Reinforcer::Outcome Reinforcer::apply(Use use, std::size_t most_waiting) {
   const std::scoped_lock lock(mutex_);
   if (is_closed_) {
@@ -84,6 +97,7 @@ Reinforcer::Outcome Reinforcer::apply(Use use, std::size_t most_waiting) {
   return is_due ? Outcome::due : Outcome::applied;
 }
 
+// Waits for an apply() in progress, then refuses further ones.
 void Reinforcer::close() {
   const std::scoped_lock lock(mutex_);
   is_closed_ = true;
@@ -99,6 +113,7 @@ void Reinforcer::apply_closed(Use use) {
   apply_now(std::move(use));
 }
 
+// Applies in a fixed order under mutex_ and brackets the change for changes().
 void Reinforcer::apply_now(Use use) {
   prepare(use);
   ++changes_;
@@ -113,7 +128,7 @@ void Reinforcer::apply_now(Use use) {
   keep(std::move(use));
 }
 
-// Checks it, takes out what is gone, and finds what gains nothing.
+// Validates the use, removes rows that are gone, and finds the rows that gain nothing.
 void Reinforcer::prepare(Use& use) const {
   require_valid(use.rule->found);
   require_valid(use.rule->linked);
@@ -140,7 +155,7 @@ void Reinforcer::prepare(Use& use) const {
   }
 }
 
-// REQUIRES: the rows are of the use.
+// REQUIRES: the rows belong to the use.
 void Reinforcer::strengthen(const Use& use, std::span<const std::uint32_t> rows) {
   if (rows.empty()) {
     return;
@@ -150,7 +165,7 @@ void Reinforcer::strengthen(const Use& use, std::span<const std::uint32_t> rows)
   if (use.session) {
     spread = sessions_->add(rows, *use.session);
   }
-  // Those that gain by the rule of what was found, of what links brought, and nothing.
+  // Rows are split by the rule that applies: found, reached by links, or none.
   ReinforcementRule nothing = use.rule->found;
   nothing.gain = 0.0;
   const std::array<const ReinforcementRule*, 3> rules{&use.rule->found, &use.rule->linked,
@@ -189,6 +204,7 @@ void Reinforcer::promote(const UseRule& rule, std::span<const std::uint32_t> row
   }
 }
 
+// Grows the graph to all rows first, so that every pair is known to it.
 void Reinforcer::strengthen_links(const Use& use, const RowPairs& pairs) {
   if (graph_ == nullptr || pairs.empty()) {
     return;
@@ -205,6 +221,7 @@ void Reinforcer::strengthen_links(const Use& use, const RowPairs& pairs) {
   graph_->strengthen({a, b}, *use.rule->links, {use.now_seconds, use.rule->link_tau_days});
 }
 
+// Queues the use and counts the accesses of its rows.
 void Reinforcer::keep(Use use) {
   if (!keeps_ || is_empty(use)) {
     return;
@@ -216,6 +233,7 @@ void Reinforcer::keep(Use use) {
   recount();
 }
 
+// The counterpart of keep(): removes a written use from the counts.
 void Reinforcer::count_out(const Use& use) {
   for (const std::uint32_t row : use.rows) {
     const auto found = waiting_of_row_.find(row);
@@ -245,6 +263,7 @@ void Reinforcer::use_links(std::shared_ptr<AssociationGraph> graph) {
   graph_ = std::move(graph);
 }
 
+// For each queued use in order, strengthens those of its rows that are among the given ones.
 void Reinforcer::repeat(std::span<const std::uint32_t> rows) {
   const std::scoped_lock lock(mutex_);
   std::vector<std::uint32_t> touched;
@@ -273,6 +292,7 @@ void Reinforcer::repeat_warming(std::span<const std::uint32_t> rows) {
   }
 }
 
+// Restricted to pairs among the given links, so that other links do not gain twice.
 void Reinforcer::repeat_links(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
   RowPairs known;
   known.reserve(a.size());
@@ -297,6 +317,7 @@ void Reinforcer::repeat_all_links() {
   }
 }
 
+// Also remembers the row, for uses that are applied later.
 void Reinforcer::forget(std::uint32_t row) {
   const std::scoped_lock lock(mutex_);
   gone_.insert(row);
@@ -309,6 +330,7 @@ void Reinforcer::forget(std::uint32_t row) {
   recount();
 }
 
+// Renumbers rows by the mapping, drops those without a counterpart, and applies the queue here.
 void Reinforcer::take_over(Reinforcer& former, std::span<const std::uint32_t> rows,
                            std::span<const std::uint32_t> to_rows) {
   std::unordered_map<std::uint32_t, std::uint32_t> to_row_of;
@@ -385,6 +407,7 @@ std::vector<std::uint32_t> Reinforcer::mentioned_rows() const {
   return rows;
 }
 
+// Combines the queue: rows and pairs once each, sessions once per row; columns may be read after.
 OwedUse Reinforcer::owed() const {
   const std::scoped_lock lock(mutex_);
   OwedUse owed;

@@ -1,4 +1,4 @@
-// Uses: applied to columns, sessions and links at once, kept until the store knows of them.
+// Reinforcement: uses are applied to columns, sessions and links at once, and queued for the store.
 #pragma once
 
 #include <atomic>
@@ -22,104 +22,115 @@
 
 namespace oneiros {
 
-// Rows in pairs, the smaller first.
+// Pairs of rows, the smaller first.
 using RowPairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
-// What the store is to be told of the uses that wait.
+// The changes that the store does not hold yet.
 struct OwedUse {
   std::size_t use_count = 0;
   std::vector<std::uint32_t> rows;  // each once, ascending
-  std::vector<bool> may_stand;      // of each: it may have become core or hot
-  std::vector<std::pair<std::uint32_t, std::string>> sessions;  // that saw a row, each once
+  std::vector<bool> may_stand;      // by row: it may have become core or hot
+  std::vector<std::pair<std::uint32_t, std::string>> sessions;  // new sessions of rows, each once
   RowPairs pairs;                                               // whose links gained, each once
 };
 
-// Applies uses one by one, each whole, and keeps them in order until the store holds them, so that
-// what is read anew from the store can be strengthened again by what it does not know of yet.
+// Applies uses one by one, each atomically, and queues them until the store holds them, so that
+// values reloaded from the store can be brought up to date by applying the queue again.
 //
-// The thread that writes holds it closed while columns, links or sessions take up what the store
-// says: apply() then refuses, and the caller leaves the use to that thread. All other members but
-// apply() and the counts are for that thread. Thread-safe.
+// Thread safety: apply() and the counts may be called by any thread. The writing thread calls
+// close() while it loads columns, links or sessions from the store; apply() then returns `refused`
+// and the caller leaves the use to that thread. All other members are for the writing thread.
 class Reinforcer {
  public:
+  // The result of apply().
   enum class Outcome : std::uint8_t {
-    refused,  // it is closed
+    refused,  // closed
     applied,
-    due,  // applied, and the writer should look: see notice()
+    due,  // applied, and the writer should look at the queue: see notice()
   };
 
+  // Reinforces these columns and sessions. Links are set by use_links().
   Reinforcer(std::shared_ptr<Columns> columns, std::shared_ptr<SessionSets> sessions);
 
-  // Applies a use and keeps it. Rows that are gone are passed over. The writer should look while it
-  // has taken no notice of what waits, or `most_waiting` accesses do: a caller that is interrupted
-  // before it wakes the writer leaves that to the next. Throws std::invalid_argument, with nothing
-  // changed, for a row that there is not, or a rule or time that is refused.
+  // Applies and queues a use; rows that are gone are skipped. Returns `due` as long as the writer
+  // has not noticed the queue, or if `most_waiting` accesses wait; a caller interrupted before it
+  // wakes the writer thus leaves that to the next caller. Throws std::invalid_argument, without any
+  // change, for a row that does not exist, or an invalid rule or time.
   Outcome apply(Use use, std::size_t most_waiting);
 
-  // Keeps apply() out until open().
+  // Makes apply() refuse until open().
   void close();
   void open();
-  // As apply(), while it is closed.
+  // apply() while closed.
   void apply_closed(Use use);
 
-  // Grows before and after every change: two equal and even values say that nothing changed
-  // between.
+  // A counter that changes before and after every modification: two equal even values mean that
+  // nothing changed in between (a sequence lock for caches).
   [[nodiscard]] std::uint64_t changes() const noexcept { return changes_.load(); }
+  // Bracket changes made by other code to the same columns, sessions or links.
   void begin_change() noexcept { ++changes_; }
   void end_change() noexcept { ++changes_; }
 
-  // The links that gain from now on; null: none are read.
+  // The graph whose links gain from now on; null: none is loaded.
   void use_links(std::shared_ptr<AssociationGraph> graph);
 
-  // Strengthen again what was read from the store: rows; their tier alone; links. All that wait.
+  // Apply the whole queue again to what was loaded from the store: to rows, to their tier only, or
+  // to links.
   void repeat(std::span<const std::uint32_t> rows);
   void repeat_warming(std::span<const std::uint32_t> rows);
   void repeat_links(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b);
   void repeat_all_links();
 
-  // Takes a row out of every use, now and later: its memory is gone.
+  // Removes a row, whose memory is gone, from all uses, now and later.
   void forget(std::uint32_t row);
-  // Takes over what waits at another one, whose rows[i] is to_rows[i] here, and repeats it; what
-  // has no row here is left out. REQUIRES: the other one is closed, and stays so.
+  // Takes over the queue of another object, whose rows[i] is to_rows[i] here, and applies it. Rows
+  // without a counterpart are dropped. REQUIRES: `former` is closed and stays so.
   void take_over(Reinforcer& former, std::span<const std::uint32_t> rows,
                  std::span<const std::uint32_t> to_rows);
-  // Drops all that waits, and keeps no use from now on: the store takes no more writes.
+  // Drops the queue and stops queueing, for stores that accept no writes.
   void stop_keeping();
 
-  // Accesses that wait, a use of links alone counting as one; and whether links do.
+  // The number of queued accesses (a use of links alone counts as one), and whether links are
+  // queued.
   [[nodiscard]] std::size_t waiting_count() const noexcept { return waiting_count_.load(); }
-  // The same for the writer, which will come back to what waits.
+  // The same for the writer, which thereby promises to handle the queue.
   std::size_t notice();
   [[nodiscard]] bool has_waiting_links() const;
-  // The rows of which something waits, each once; and which of these.
+  // The rows with queued changes, each once, and those among the given rows.
   [[nodiscard]] std::vector<std::uint32_t> waiting_rows() const;
   [[nodiscard]] std::vector<std::uint32_t> waiting_of(std::span<const std::uint32_t> rows) const;
-  // The rows that a use names in any way, each once, ascending.
+  // The rows mentioned by any queued use, each once, ascending.
   [[nodiscard]] std::vector<std::uint32_t> mentioned_rows() const;
+  // The changes that the store must write, combined over the queue.
   [[nodiscard]] OwedUse owed() const;
-  // Drops the oldest uses: the store holds them.
+  // Drops the oldest uses after the store has written them.
   void forget_written(std::size_t use_count);
 
  private:
-  // These REQUIRE that the caller holds mutex_.
+  // REQUIRE: the caller holds mutex_.
+  // Applies a use to sessions, columns and links, and queues it.
   void apply_now(Use use);
   void prepare(Use& use) const;
+  // Applies R20 and the promotion of a use to rows.
   void strengthen(const Use& use, std::span<const std::uint32_t> rows);
   void promote(const UseRule& rule, std::span<const std::uint32_t> rows);
+  // Applies C13 to the pairs of a use.
   void strengthen_links(const Use& use, const RowPairs& pairs);
+  // Appends a use to the queue and counts it.
   void keep(Use use);
   void count_out(const Use& use);
+  // Updates the atomic count.
   void recount() noexcept;
 
   const std::shared_ptr<Columns> columns_;
   const std::shared_ptr<SessionSets> sessions_;
   std::atomic<std::uint64_t> changes_{0};
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::shared_ptr<AssociationGraph> graph_;
   std::deque<Use> waiting_;
-  std::unordered_map<std::uint32_t, std::uint32_t> waiting_of_row_;  // how many uses
+  std::unordered_map<std::uint32_t, std::uint32_t> waiting_of_row_;  // number of queued uses by row
   std::unordered_set<std::uint32_t> gone_;
-  std::atomic<std::size_t> waiting_count_{0};  // written under mutex_ alone
+  std::atomic<std::size_t> waiting_count_{0};  // written only under mutex_
   bool is_noticed_ = false;
   bool is_closed_ = false;
   bool keeps_ = true;

@@ -1,3 +1,5 @@
+// Sets of interned names. A row's set is a short vector, searched linearly: memories are seen in
+// few sessions.
 #include "reinforcement/session_sets.h"
 
 #include <algorithm>
@@ -95,7 +97,7 @@ std::uint32_t SessionSets::number_of(const std::string& word) {
     return found->second;
   }
   const auto number = static_cast<std::uint32_t>(words_.size());
-  words_.push_back(nullptr);  // whose place stays unused where the next line throws
+  words_.push_back(nullptr);  // the entry stays unused if the next line throws
   words_.back() = &numbers_.emplace(word, number).first->first;
   return number;
 }

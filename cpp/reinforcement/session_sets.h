@@ -1,4 +1,4 @@
-// The sessions that have seen each memory, by row.
+// The sessions in which each memory was seen, by row.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +13,27 @@
 
 namespace oneiros {
 
-// Sets of words by row; a row may have none on record, which is not the same as an empty one.
-// Words are kept once. Thread-safe.
+// Sets of session names by row. A row may be unknown, which differs from an empty set. Each name is
+// stored once. Thread-safe; every method holds the mutex for its duration.
 class SessionSets {
  public:
-  // The words of a row, in no order of meaning; nothing where none are on record.
+  // The names of a row in arbitrary order; no value if the row is unknown.
   [[nodiscard]] std::optional<std::vector<std::string>> at(std::uint32_t row) const;
-  // The rows on record: how many, and which, ascending.
+  // The number of known rows, and these rows, ascending.
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::vector<std::uint32_t> rows() const;
-  // Those of the rows that have none on record.
+  // The unknown rows among the given ones.
   [[nodiscard]] std::vector<std::uint32_t> absent(std::span<const std::uint32_t> rows) const;
 
-  // Puts the words of a row on record, in place of those that are; one given twice counts once.
+  // Sets the names of a row, replacing former ones; repetitions count once.
   void set(std::uint32_t row, std::span<const std::string> words);
-  // The same, where none are on record.
+  // The same for unknown rows; others are unchanged.
   void set_if_absent(std::uint32_t row, std::span<const std::string> words);
 
-  // Whether each row's set holds the word.
+  // By row: true if its set contains the name.
   [[nodiscard]] std::vector<bool> contain(std::span<const std::uint32_t> rows,
                                           std::string_view word) const;
-  // Adds the word to each row's set, which is on record from now on; returns the sets' sizes.
+  // Adds the name to each row's set, which is known from then on; returns the sizes of the sets.
   std::vector<std::uint32_t> add(std::span<const std::uint32_t> rows, const std::string& word);
 
  private:
@@ -43,9 +43,9 @@ class SessionSets {
       return std::hash<std::string_view>{}(word);
     }
   };
-  using Set = std::vector<std::uint32_t>;  // numbers of words, each once
+  using Set = std::vector<std::uint32_t>;  // numbers of names, each once
 
-  // These REQUIRE that the caller holds mutex_.
+  // REQUIRE: the caller holds mutex_.
   std::uint32_t number_of(const std::string& word);
   [[nodiscard]] Set numbered(std::span<const std::string> words);
 

@@ -1,5 +1,5 @@
-// One search that counts as a use of what it returned, and what a use changes.
-// Source: docs/systems/reverie.md R20, cognitive.md C11 to C13, house.md H7.
+// A search that counts as a use of its results, and the rules of what a use changes. Source:
+// docs/systems/reverie.md R20, cognitive.md C11 to C13, house.md H7.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace oneiros {
 
-// From when on a memory becomes core. C12.
+// The conditions for a memory to become core. Source: C12.
 struct CoreRule {
   std::uint32_t accesses;
   double stability;
@@ -26,27 +26,27 @@ struct CoreRule {
   }
 };
 
-// What a profile says of uses.
+// A profile's rules for uses.
 struct UseRule {
-  ReinforcementRule found;             // for what the question found
-  ReinforcementRule linked;            // for what links brought
-  std::optional<LinkGain> links = {};  // of each pair that was found together. C13
-  double link_tau_days = 0.0;          // how links fade
-  std::size_t most_linked = 0;         // so many of the first are paired
-  bool is_once_a_session = false;      // nothing gains twice from one session. H7
-  bool warms = false;                  // the cold tier becomes hot
+  ReinforcementRule found;             // for memories found by the query
+  ReinforcementRule linked;            // for memories reached by links
+  std::optional<LinkGain> links = {};  // for each pair found together. C13
+  double link_tau_days = 0.0;          // decay of links
+  std::size_t most_linked = 0;         // the number of first results that are paired
+  bool is_once_a_session = false;      // a memory gains at most once per session. H7
+  bool warms = false;                  // cold memories become hot
   std::optional<CoreRule> core = {};
 };
 
-// The rows that one search returned.
+// The results of one search.
 struct Use {
   std::vector<std::uint32_t> rows;    // each once
-  std::vector<std::uint32_t> direct;  // those found together, the best first
-  std::vector<std::uint32_t> linked;  // of `rows`, those that links brought; ascending
+  std::vector<std::uint32_t> direct;  // those found directly, best first
+  std::vector<std::uint32_t> linked;  // the rows reached by links, a subset of `rows`; ascending
   double now_seconds = 0.0;
   std::optional<std::string> session = {};
   std::shared_ptr<const UseRule> rule;
-  std::vector<std::uint32_t> seen = {};  // that gain nothing from the session any more; ascending
+  std::vector<std::uint32_t> seen = {};  // rows that gain nothing more from this session; ascending
 };
 
 }  // namespace oneiros

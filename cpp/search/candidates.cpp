@@ -1,5 +1,6 @@
-// The candidate set of one search: what its channels found, and what stands beside the best of it,
-// each with the scores and signals that the profile's program reads.
+// The candidate set of one search: the union of the channels' hits, neighbours of the best hits in
+// their sessions and hot memories, each with the scores and signals that the profile's program
+// reads.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,8 +15,8 @@ namespace {
 
 constexpr std::size_t kCentreOf = 10;  // the best candidates. Source: docs/systems/omega.md O21
 
-// What each channel adds to the relevance of a row, but for its weight: reciprocal ranks, or those
-// divided by the channel's best and by the best sum. Source: docs/systems/omega.md O6, O7.
+// The list of each channel that is fused when the query has variants: reciprocal ranks, optionally
+// divided by the channel's best and by the best weighted sum. Source: docs/systems/omega.md O6, O7.
 std::vector<RankedRows> shares_of(const std::vector<ChannelAnswer>& answers,
                                   const VariantRule& rule) {
   std::vector<RankedRows> lists;
@@ -56,6 +57,9 @@ RankRequest SearchRun::rank_request(const Candidates& candidates, const Signals&
   return {*view_.columns, candidates, request_.now_seconds, signals};
 }
 
+// With variants, reciprocal ranks are fused in place of scores. Raw scores are filled in before
+// neighbours and signals are computed, as both depend on the fused relevance. hot_seed is minus
+// infinity for rows outside the hot set.
 void SearchRun::gather(Attempt& attempt, const std::vector<RankedRows>& hits, Outside& outside) {
   const SearchPlan& plan = *attempt.plan;
   const std::vector<RankedRows> shares = request_.variant_rule
@@ -106,8 +110,8 @@ void SearchRun::gather(Attempt& attempt, const std::vector<RankedRows>& hits, Ou
   }
 }
 
-// By row, what the hot memories are worth; those that no channel found become candidates.
-// Source: docs/systems/omega.md O1.
+// Returns the seed score of each hot memory by row, and appends those that no channel found to the
+// candidates. Source: docs/systems/omega.md O1.
 std::unordered_map<std::uint32_t, double> SearchRun::seed_hot_set(Attempt& attempt) {
   const HotSet& rule = *attempt.plan->hot_set;
   const std::vector<std::uint32_t> rows = hottest(rule.size);
@@ -133,30 +137,32 @@ std::unordered_map<std::uint32_t, double> SearchRun::seed_hot_set(Attempt& attem
   return seeds;
 }
 
-// Where all rows are allowed, the columns hold deleted ones, too.
+// The most accessed rows. Without a filter, the columns still hold deleted rows, so the search is
+// repeated with a larger count until enough living ones are found.
 std::vector<std::uint32_t> SearchRun::hottest(std::size_t count) const {
   const lexical::AllowedRows may = allowed();
   if (!may.are_all()) {
     const std::span<const std::uint8_t> bits = may.bits();
     return most_accessed(*view_.columns, count, &bits);
   }
-  for (std::size_t asked = count;; asked *= 4) {
-    std::vector<std::uint32_t> rows = most_accessed(*view_.columns, asked, nullptr);
+  for (std::size_t wanted = count;; wanted *= 4) {
+    std::vector<std::uint32_t> rows = most_accessed(*view_.columns, wanted, nullptr);
     const std::size_t seen = rows.size();
     {
       const Columns::Reader reader(*view_.columns);
       const auto deleted = reader.values<Column::deleted_at>();
       std::erase_if(rows, [&](std::uint32_t row) { return !std::isnan(deleted[row]); });
     }
-    if (rows.size() >= count || seen < asked) {
+    if (rows.size() >= count || seen < wanted) {
       rows.resize(std::min(rows.size(), count));
       return rows;
     }
   }
 }
 
-// Gives candidates the raw scores they lack, where they are read; returns how many. After a short
-// cut, unless `by_all`, only the lexical channel has a say.
+// Computes raw scores for candidates that a channel did not return, if the program reads them.
+// Returns how many. After a short cut only the lexical channel fills scores, unless `by_all` is
+// set.
 std::size_t SearchRun::fill(const Attempt& attempt, const Scoring& scoring, Candidates& candidates,
                             bool by_all) const {
   std::size_t filled = 0;
@@ -178,6 +184,7 @@ std::size_t SearchRun::fill(const Attempt& attempt, const Scoring& scoring, Cand
   return filled;
 }
 
+// Adds the neighbours of the best fused candidates, then computes boosts over the enlarged set.
 void SearchRun::bring_neighbours(Attempt& attempt) {
   const SearchPlan& plan = *attempt.plan;
   const NeighbourRule& rule = *plan.neighbours;
@@ -197,7 +204,7 @@ void SearchRun::bring_neighbours(Attempt& attempt) {
   trace_.end("session_neighbours", before, candidates.size());
 }
 
-// The renormalised mean of the vectors of the candidates that are best by the factors before
+// Stores the normalised mean vector of the candidates that rank best by the factors before
 // "cluster". Source: docs/systems/omega.md O21.
 void SearchRun::find_centre(Attempt& attempt) const {
   Signals signals;
@@ -227,7 +234,7 @@ void SearchRun::find_centre(Attempt& attempt) const {
   }
 }
 
-// 0 for a row without a vector.
+// The cosine of each row to the centre; 0 for rows without a vector.
 std::vector<double> SearchRun::centre_cosines(const Attempt& attempt,
                                               std::span<const std::uint32_t> rows) const {
   std::vector<double> cosines(rows.size());

@@ -1,4 +1,14 @@
-// The channels of one search: each a ranked list, and what scores other rows by the same measure.
+// The retrieval channels of a search: each gives a ranked list, and can score other rows on the
+// same scale so that a program can compare candidates found by different channels.
+//
+// Lexical: BM25 with dynamic pruning (cpp/lexical); with WordRelevance the scores are rescaled to
+// [floor, 1] between the best and the worst hit and mixed with the share of words found. Vector: an
+// exact scan over all vectors, unless an approximate index was searched before the run. Temporal:
+// one pass over the times of all rows.
+//
+// Invariants: hits are ordered by score, ties by row (time: by row within equal nearness), so that
+// results are independent of how a list was computed. NaN is "no score". Formulas are evaluated by
+// the kernels of cpp/ranking, the same that batches run.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -30,15 +40,15 @@ std::vector<double> minmax_floor(std::span<const double> scores, double low) {
   return found;
 }
 
-// How near times are to a range, 1 in it, 0 from so many days outside as it is long.
-std::vector<double> proximity(std::span<const double> times, const NamedTime& asked) {
+// Nearness of times to a range: 1 inside it, falling to 0 at a distance of the range's length.
+std::vector<double> proximity(std::span<const double> times, const NamedTime& range) {
   std::vector<double> found(times.size());
-  const std::array inputs{operand(times), operand({&asked.start, 1}), operand({&asked.end, 1})};
+  const std::array inputs{operand(times), operand({&range.start, 1}), operand({&range.end, 1})};
   evaluate<double>("temporal_proximity", {}, inputs, found, 1);
   return found;
 }
 
-// Best score first, then the smaller row.
+// Sorts by score, best first, then by row.
 void sort_by_score(RankedRows& hits) {
   std::vector<std::uint32_t> order(hits.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -56,6 +66,7 @@ void sort_by_score(RankedRows& hits) {
   hits = std::move(sorted);
 }
 
+// Rows with values in rank order. The order of the hash map has no influence.
 RankedRows ranked(const std::unordered_map<std::uint32_t, double>& values) {
   RankedRows hits;
   hits.rows.reserve(values.size());
@@ -79,14 +90,14 @@ RankedRows hits_of(const lexical::Found& found) {
   return hits;
 }
 
-// (1 - share) x normalised BM25 + share x words found. Source: docs/systems/omega.md O3.
+// (1 - share) x normalised BM25 + share x share of words. Source: docs/systems/omega.md O3.
 void mix_in_words(std::span<double> normalised, std::span<const double> words, double share) {
   for (std::size_t i = 0; i < normalised.size(); ++i) {
     normalised[i] = (1.0 - share) * normalised[i] + share * words[i];
   }
 }
 
-// When what rows tell of happened, else when they were made.
+// The time a memory is about: that of its event, or else of its creation.
 std::vector<double> times_of(const Columns& columns, std::span<const std::uint32_t> rows) {
   const Columns::Reader reader(columns);
   const auto event = reader.values<Column::event_at>();
@@ -101,6 +112,8 @@ std::vector<double> times_of(const Columns& columns, std::span<const std::uint32
 
 }  // namespace
 
+// Retrieves the hits of every channel of the plan and records a stage for each. The vector stage
+// includes the time of a search that ran before, outside the core.
 void SearchRun::ask(Attempt& attempt) {
   const SearchPlan& plan = *attempt.plan;
   attempt.answers.reserve(plan.channels.size());
@@ -135,6 +148,9 @@ void SearchRun::ask(Attempt& attempt) {
   }
 }
 
+// BM25 hits; with WordRelevance they are rescaled, mixed with the share of words and sorted again,
+// while the extremes of the raw scores are kept for scoring other rows. The request's own filter is
+// used, as operators are evaluated by the index itself.
 ChannelAnswer SearchRun::ask_lexical(const ChannelPlan& channel) const {
   const lexical::AllowedRows rows =
       request_.allowed ? lexical::AllowedRows(*request_.allowed) : lexical::AllowedRows();
@@ -154,6 +170,7 @@ ChannelAnswer SearchRun::ask_lexical(const ChannelPlan& channel) const {
   return answer;
 }
 
+// Hits by cosine for one vector, cut at the channel's minimum. NaN ends the list.
 RankedRows SearchRun::nearest(std::span<const float> vector, const std::optional<RankedRows>& hits,
                               const ChannelPlan& channel) const {
   RankedRows found;
@@ -193,20 +210,20 @@ ChannelAnswer SearchRun::ask_vectors(const ChannelPlan& channel) const {
   return answer;
 }
 
-// Rows within the time and near it, the nearest first; of equally near ones, those added first.
-// One pass over the times of all rows.
+// Rows inside or near the named time, nearest first, equally near ones in order of insertion. One
+// pass over the times of all rows; sorts only if fewer than `depth` rows lie inside.
 ChannelAnswer SearchRun::ask_time(const ChannelPlan& channel, const Attempt& attempt) const {
   ChannelAnswer answer;
-  const NamedTime* const asked = time_of(attempt);
-  if (asked == nullptr) {
+  const NamedTime* const range = time_of(attempt);
+  if (range == nullptr) {
     return answer;
   }
   answer.can_score = true;
-  const double length = asked->end - asked->start;
-  // At least as far as the kernel's whole days reach; it gives 0 to what is further off.
+  const double length = range->end - range->start;
+  // The kernel counts whole days, so the margin exceeds the length; scores beyond it are 0.
   const double reach = std::isfinite(length) ? length + 2 * kDay : 0.0;
-  const double start = asked->start - reach;
-  const double end = asked->end + reach;
+  const double start = range->start - reach;
+  const double end = range->end + reach;
   const lexical::AllowedRows may = allowed();
   std::vector<std::uint32_t> rows;
   std::vector<double> times;
@@ -224,7 +241,7 @@ ChannelAnswer SearchRun::ask_time(const ChannelPlan& channel, const Attempt& att
       }
     }
   }
-  const std::vector<double> scores = proximity(times, *asked);
+  const std::vector<double> scores = proximity(times, *range);
   const std::size_t depth = channel.depth_for(request_.k);
   std::vector<std::uint32_t> order;
   for (std::uint32_t i = 0; i < scores.size() && order.size() < depth; ++i) {
@@ -232,7 +249,8 @@ ChannelAnswer SearchRun::ask_time(const ChannelPlan& channel, const Attempt& att
       order.push_back(i);
     }
   }
-  if (order.size() < depth) {  // else nothing is nearer: spares the sorting of a long time
+  // Otherwise `depth` rows have the greatest possible score, and sorting is not needed.
+  if (order.size() < depth) {
     order.resize(scores.size());
     std::iota(order.begin(), order.end(), 0U);
     std::ranges::stable_sort(
@@ -248,8 +266,9 @@ ChannelAnswer SearchRun::ask_time(const ChannelPlan& channel, const Attempt& att
   return answer;
 }
 
-// A row has the largest of its reciprocal ranks, those for variants times their weight, and the
-// largest raw score, by which nearness is judged. Source: docs/systems/omega.md O6.
+// Gives each row the largest of its reciprocal ranks over query and variants, the latter times
+// their weight, and its largest raw score, by which surfacing judges nearness. Source:
+// docs/systems/omega.md O6.
 void SearchRun::ask_variants(const ChannelPlan& channel, ChannelAnswer& answer) const {
   const VariantRule& rule = *request_.variant_rule;
   std::vector<RankedRows> lists;
@@ -290,6 +309,8 @@ void SearchRun::ask_variants(const ChannelPlan& channel, ChannelAnswer& answer) 
   answer.ranks = ranked(values);
 }
 
+// Scores rows on the channel's scale. For rescaled BM25, the affine map of the hits is continued
+// beyond their extremes, clamped to [0, 1]; rows without any query term keep 0.
 std::vector<double> SearchRun::score_rows(const Attempt& attempt, std::size_t channel,
                                           std::span<const std::uint32_t> rows) const {
   const ChannelAnswer& answer = attempt.answers[channel];

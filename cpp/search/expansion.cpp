@@ -1,5 +1,13 @@
-// What the links of the first results bring besides: reached, scored and merged with them.
-// Source: docs/systems/cognitive.md C9, C10, C14; docs/systems/omega.md O23, O24.
+// Link expansion: memories linked to the best results are reached, scored and merged with them.
+//
+// Algorithm: a bounded best-first walk over the association graph from the direct results
+// (cpp/association/expansion.cpp). AssociativeExpansion ranks the reached rows by the profile's
+// program times the weight of the path; GraphExpansion gives them a share of the seed's score. Both
+// lists are merged into the results, each row once with its better score.
+//
+// Invariants: link weights are decayed to `now` when read. Rows added after the graph was last
+// grown have no links. Only rows in `reach()` are entered. Direct results keep their relative
+// order. Source: docs/systems/cognitive.md C9, C10, C14; docs/systems/omega.md O23, O24.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -11,8 +19,10 @@ namespace oneiros::search {
 
 namespace {
 
-constexpr double kTauDays = 90.0;  // of a link's weight. Source: docs/systems/cognitive.md C16
-constexpr std::size_t kGraphDepth = 100;  // most of what the graph brings, beside the results
+constexpr double kTauDays =
+    90.0;  // decay of a link's weight. Source: docs/systems/cognitive.md C16
+// GraphExpansion reaches at least this many rows beyond the results.
+constexpr std::size_t kGraphDepth = 100;
 
 std::vector<std::uint32_t> path_to(const Reached& reached) {
   std::vector<std::uint32_t> path(reached.path.begin(), reached.path.begin() + reached.path_size);
@@ -20,7 +30,7 @@ std::vector<std::uint32_t> path_to(const Reached& reached) {
   return path;
 }
 
-// Rows beyond the graph came later and have no links.
+// The graph grows lazily: rows beyond its end were added later and have no links yet.
 bool is_known(const AssociationGraph& graph, std::uint32_t row) { return row < graph.row_count(); }
 
 }  // namespace
@@ -65,7 +75,7 @@ void SearchRun::follow_links(Attempt& attempt, Outside& outside) {
   } else {
     linked = in_graph(attempt, std::get<GraphExpansion>(plan.expansion), followed, outside);
   }
-  // What no later stage may need is not merged: it was cut before links were followed.
+  // Results beyond `count` are not merged: they would have been cut without link expansion.
   const std::size_t count =
       plan.is_deep() ? results.size() : std::min(std::max(k, followed.size()), results.size());
   join(attempt, std::move(linked), count);
@@ -82,7 +92,7 @@ void SearchRun::follow_links(Attempt& attempt, Outside& outside) {
   }
 }
 
-// Puts what links brought among the first `count` results: each row once, with the better score.
+// Merges linked rows with the first `count` results: each row once, with its better score.
 void SearchRun::join(Attempt& attempt, std::vector<LinkedResult> linked, std::size_t count) {
   std::vector<Result>& results = attempt.results;
   const std::span<const Result> held = std::span(results).first(count);
@@ -120,7 +130,8 @@ void SearchRun::join(Attempt& attempt, std::vector<LinkedResult> linked, std::si
   results = std::move(all);
 }
 
-// The best that links lead to, each at its own score times what is left of the way.
+// Ranks the reached rows by the profile's program with the signal "path_weight". A row more than
+// one hop away needs `rule.least_score`.
 std::vector<LinkedResult> SearchRun::associated(Attempt& attempt, const AssociativeExpansion& rule,
                                                 std::span<const Result> followed,
                                                 Outside& outside) {
@@ -162,7 +173,7 @@ std::vector<LinkedResult> SearchRun::associated(Attempt& attempt, const Associat
   return linked;
 }
 
-// The best that links lead to, each at a part of the score of the seed it was reached from.
+// Gives each reached row the decayed share of its seed's score that the walk computed.
 std::vector<LinkedResult> SearchRun::in_graph(Attempt& attempt, const GraphExpansion& rule,
                                               std::span<const Result> followed, Outside& outside) {
   std::unordered_map<std::uint32_t, double> seeds;
@@ -179,7 +190,7 @@ std::vector<LinkedResult> SearchRun::in_graph(Attempt& attempt, const GraphExpan
   }
   const ExpansionRule walk{
       {request_.now_seconds, kTauDays}, rule.least_link, rule.least_score, rule.per_hop, rule.hops};
-  // However few are asked for: reranker and duplicates look at more of them.
+  // Independent of a small k: the reranker and the duplicates stage look at more results.
   const std::size_t top = std::max(request_.k, kGraphDepth) + attempt.results.size();
   const std::vector<Reached> reached = view_.graph->expand({rows, values}, walk, reach(), top);
   std::vector<LinkedResult> linked;
@@ -206,9 +217,9 @@ std::vector<LinkedResult> SearchRun::in_graph(Attempt& attempt, const GraphExpan
   return linked;
 }
 
-// Ranks rows as candidates that no channel found, with their raw scores where they are read. What
-// words are worth is measured by the best hit of the search, which stands among them, and is left
-// out where the scoring reads weights: it has none.
+// Ranks reached rows as candidates that no channel found, with raw scores if the program reads
+// them. The best lexical hit is added so that raw BM25 scores are normalised as in the main
+// ranking. It has no path weight (NaN), by which programs that read path weights drop it again.
 Ranked SearchRun::rank_linked(const Attempt& attempt, const Scoring& scoring,
                               std::span<const Reached> reached, bool reads_centre,
                               Outside& outside) const {
@@ -239,24 +250,24 @@ Ranked SearchRun::rank_linked(const Attempt& attempt, const Scoring& scoring,
   hits[first.value_or(0)] = {rows, std::span<const double>(none)};
   Candidates candidates(hits);
   fill(attempt, scoring, candidates, true);
-  SignalMap told = signals_for(attempt, candidates.rows(), outside);
+  SignalMap by_name = signals_for(attempt, candidates.rows(), outside);
   if (reads_centre && !attempt.centre.empty()) {
-    told["cluster_cosine"] = centre_cosines(attempt, candidates.rows());
+    by_name["cluster_cosine"] = centre_cosines(attempt, candidates.rows());
   }
-  std::vector<double>& weights = told["path_weight"];
+  std::vector<double>& weights = by_name["path_weight"];
   for (const Reached& each : reached) {
     weights.push_back(each.value);
   }
   weights.resize(candidates.size(), std::numeric_limits<double>::quiet_NaN());
   Signals signals;
-  for (const auto& [name, values] : told) {
+  for (const auto& [name, values] : by_name) {
     signals.emplace(name, values);
   }
   return scoring.plan->rank(rank_request(candidates, signals), candidates.size(),
                             request_.is_explained);
 }
 
-// The rows between two of the first results that share no link.
+// Finds rows linked to two of the first results that are not linked with each other.
 void SearchRun::find_bridges(Attempt& attempt, const AssociativeExpansion& rule) const {
   std::vector<std::uint32_t> ends;
   const std::size_t count = std::min(rule.bridged, attempt.direct->size());

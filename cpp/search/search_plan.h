@@ -1,4 +1,6 @@
-// A profile as a search runs it: channels, scoring and stages as plain data.
+// The part of a profile that a search runs: channels, scoring and stages as plain data. Python
+// builds a plan once per profile; each stage is an optional member, and an empty member costs
+// nothing.
 #pragma once
 
 #include <algorithm>
@@ -15,22 +17,29 @@
 
 namespace oneiros::search {
 
+// The sources of candidates: BM25 over words, cosine over embeddings, nearness to a date range.
 enum class ChannelKind : std::uint8_t { lexical, vector, temporal };
 
-// The lexical score as OMEGA reads it: BM25 brought to [floor, 1] and mixed with the share of the
-// query's words that the text holds. Source: docs/systems/omega.md O3.
+// Turns raw BM25 into OMEGA's relevance: scores are rescaled to [floor, 1] over the hit list, then
+// mixed with the share of query words found in the text, `share` being the weight of the latter.
+// Source: docs/systems/omega.md O3.
 struct WordRelevance {
   double share;
   double floor;
 };
 
+// One channel of a profile. Hits are limited to `depth`, or to `per_result` times k when that is
+// above 0.
 struct ChannelPlan {
   ChannelKind kind = ChannelKind::lexical;
   std::size_t depth = 100;
-  std::size_t per_result = 0;               // above 0: so many a result, in place of `depth`
-  std::optional<double> minimum = {};       // vector: no hit has a smaller cosine
-  std::optional<WordRelevance> words = {};  // lexical
+  std::size_t per_result = 0;
+  // Vector channel: hits with a smaller cosine are dropped.
+  std::optional<double> minimum = {};
+  // Lexical channel only; without it hits keep their raw BM25 scores.
+  std::optional<WordRelevance> words = {};
 
+  // The number of hits to retrieve for k results, at most 100,000 when it scales with k.
   [[nodiscard]] std::size_t depth_for(std::size_t k) const {
     constexpr std::size_t kDeepest = 100'000;
     if (per_result == 0) {
@@ -40,42 +49,51 @@ struct ChannelPlan {
   }
 };
 
-// One program over candidates, and whether it reads every channel's score of every candidate.
+// A compiled program over candidates. With `fills_scores`, candidates that a channel did not return
+// are scored by that channel before the program runs, because the program reads raw scores.
 struct Scoring {
   std::shared_ptr<const Plan> plan;
   bool fills_scores = false;
 };
 
-// Which signals of the query the programs of a profile read.
+// Signals of the query that the programs of a profile read. Signals not needed are not computed.
 struct SignalNeeds {
-  bool has_functions = false;  // factors that only the caller can compute
-  bool temporal = false;       // O22
-  bool named_time = false;     // H10
-  bool overlap = false;        // O18
-  bool lexical_share = false;  // M8's gate
-  bool cluster = false;        // O21
+  // Factors computed by a callable of the caller (SearchCallbacks in Python).
+  bool has_functions = false;
+  bool temporal = false;       // O22: position relative to the named time
+  bool named_time = false;     // H10: position relative to the named time
+  bool overlap = false;        // O18: share of query words in text and tags
+  bool lexical_share = false;  // the gate of M8: share of query words in the text
+  bool cluster = false;        // O21: cosine to the centre of the best candidates
 };
 
-// Source: docs/systems/omega.md O1.
+// Adds the `size` most accessed memories as candidates if at least `least_overlap` of the query's
+// words occur in them; their score is `weight` times that share. Source: docs/systems/omega.md O1.
 struct HotSet {
   std::size_t size;
   double least_overlap;
   double weight;
 };
 
+// Accepts lexical hits almost identical to the query: trigram similarity of the first `characters`
+// at or above `similarity`. Source: docs/systems/omega.md O1.
 struct FastPath {
   double similarity;
   std::size_t characters;
 };
 
+// Ranks by words alone if the best lexical score reaches `threshold` and leads the second by `gap`.
 // Source: docs/systems/omega.md O5.
 struct StrongSignal {
   double threshold;
   double gap;
 };
 
-// Follow the links of all direct results; score what they lead to as candidates of their own.
-// Source: docs/systems/cognitive.md C9, C10, C14.
+// Follows the links of all direct results and scores the reached memories as candidates of their
+// own. Links below `least_link` and paths below `least_path` (the product of link weights) are not
+// followed. `depth` bounds the memories reached; `bridged` is the number of top results between
+// which bridges are sought; `quota` is the share of k reserved for linked memories. A memory two
+// hops away needs `least_score`. Source: docs/systems/cognitive.md C9, C10, C14.
 struct AssociativeExpansion {
   double least_link;
   double least_path;
@@ -84,11 +102,11 @@ struct AssociativeExpansion {
   std::size_t bridged;
   std::size_t depth;
   double quota;
-  Scoring scoring;  // reads the signal "path_weight"
+  Scoring scoring;  // its program reads the signal "path_weight"
 };
 
-// Follow the links of the best results; what they lead to has a part of their score.
-// Source: docs/systems/omega.md O24.
+// Follows the links of the best `seeds` results. A reached memory gets its seed's score times
+// `weight`, the link weights and `per_hop` for each hop. Source: docs/systems/omega.md O24.
 struct GraphExpansion {
   std::size_t seeds;
   unsigned hops;
@@ -96,23 +114,28 @@ struct GraphExpansion {
   double least_link;
   double least_score;
   double weight;
-  Scoring lifecycle;  // the retention alone
+  // Used for the rules and the retention of reached memories, not for their scores.
+  Scoring lifecycle;
 };
 
 using Expansion = std::variant<std::monostate, AssociativeExpansion, GraphExpansion>;
 
+// Passes the `top` best results to the caller's reranker, before or after link expansion.
 struct Rerank {
   std::size_t top;
   bool after_links;
 };
 
-// Source: docs/systems/omega.md O26.
+// Drops results whose first `characters` equal those of a better result, or whose embedding has at
+// least this `cosine` to one. Source: docs/systems/omega.md O26.
 struct Duplicates {
   std::size_t characters;
   float cosine;
 };
 
-// Source: docs/systems/omega.md O16, O27.
+// Removes results below both `least_cosine` and `least_overlap`, and those that score below
+// `least_score`. If none is left, the `misses` nearest candidates are reported instead. Source:
+// docs/systems/omega.md O16, O27.
 struct Surfacing {
   double least_cosine;
   double least_overlap;
@@ -120,7 +143,8 @@ struct Surfacing {
   std::size_t misses;
 };
 
-// Source: docs/systems/house.md H7.
+// Returns no results if the best cosine is below `cosine` and less than the share `words` of the
+// query's words occurs in any candidate. Source: docs/systems/house.md H7.
 struct WeakBest {
   double cosine;
   double words;
@@ -129,13 +153,15 @@ struct WeakBest {
 
 using Abstention = std::variant<std::monostate, Surfacing, WeakBest>;
 
-// Source: docs/systems/omega.md O28.
+// Runs the search again with the relaxed plan if the mean confidence of the first `results` is
+// below `least_confidence`, and keeps the better attempt. Source: docs/systems/omega.md O28.
 struct Retry {
   double least_confidence;
   std::size_t results;
 };
 
-// Immutable once made; any number of threads may run it.
+// Everything a search needs of its profile. Immutable after construction: any number of threads may
+// run the same plan. The nested plans have the same channels and differ in scoring and stages.
 struct SearchPlan {
   std::vector<ChannelPlan> channels;
   Scoring scoring;
@@ -143,25 +169,31 @@ struct SearchPlan {
   std::optional<NeighbourRule> neighbours;
   std::optional<HotSet> hot_set;
   std::optional<FastPath> fast_path;
-  std::shared_ptr<const SearchPlan> at_once;  // what runs where the fast path answers; null: this
+  // The plan to continue with after the fast path; null: this plan.
+  std::shared_ptr<const SearchPlan> at_once;
   std::optional<StrongSignal> strong_signal;
-  std::shared_ptr<const SearchPlan> by_words;  // where the lexical channel decides; null: this
-  std::optional<Scoring> before_cluster;       // the factors before "cluster"
+  // The plan to continue with after a strong lexical signal; null: this plan.
+  std::shared_ptr<const SearchPlan> by_words;
+  // The factors applied before "cluster"; they choose the candidates whose centre is computed.
+  std::optional<Scoring> before_cluster;
   Expansion expansion;
   std::optional<Rerank> rerank;
   std::optional<Duplicates> duplicates;
   Abstention abstention;
   std::optional<Retry> retry;
-  std::shared_ptr<const SearchPlan> relaxed;  // what runs when a search is retried
-  bool is_normalised = false;                 // scores are divided by the best (O29)
+  // The plan of a retry; set if `retry` is.
+  std::shared_ptr<const SearchPlan> relaxed;
+  // Divides all scores by the best one (O29).
+  bool is_normalised = false;
 
+  // The number of results whose links are followed.
   [[nodiscard]] std::size_t followed(std::size_t k) const {
     if (const auto* graph = std::get_if<GraphExpansion>(&expansion)) {
       return graph->seeds;
     }
     return k;
   }
-  // Places kept for what links bring.
+  // Places reserved among k results for memories reached by links.
   [[nodiscard]] std::size_t kept_places(std::size_t k) const {
     if (const auto* links = std::get_if<AssociativeExpansion>(&expansion)) {
       return static_cast<std::size_t>(links->quota * static_cast<double>(k));
@@ -171,7 +203,7 @@ struct SearchPlan {
   [[nodiscard]] bool has_expansion() const {
     return !std::holds_alternative<std::monostate>(expansion);
   }
-  // Later stages leave results out, so that more than k are looked at.
+  // True if later stages remove results: the ranking must then return more than k.
   [[nodiscard]] bool is_deep() const {
     return duplicates.has_value() || std::holds_alternative<Surfacing>(abstention);
   }

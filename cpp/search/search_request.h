@@ -1,4 +1,4 @@
-// One query, and what it is run over.
+// One query with its options, the read model it runs over, and the callbacks into Python.
 #pragma once
 
 #include <cstddef>
@@ -21,18 +21,20 @@
 
 namespace oneiros::search {
 
-// What a search reads, each part safe beside a writer. Null: there is none.
+// The read model of one search. Each part may be read while a writer changes it; each takes its own
+// short locks. A null part is absent: the channels and signals that need it give no values.
 struct ReadView {
   std::shared_ptr<const LexicalIndex> lexical;
   std::shared_ptr<const Columns> columns;
   std::shared_ptr<const SessionOrder> sessions;
   std::shared_ptr<const AssociationGraph> graph;
   std::shared_ptr<const TextColumn> texts;
-  std::shared_ptr<const TextColumn> lowered;  // in lower case alone, where that is another text
+  // Texts in plain lower case, only for rows where that differs from the normalised text.
+  std::shared_ptr<const TextColumn> lowered;
   std::shared_ptr<const VectorColumn> vectors;
 };
 
-// Rows with scores, best first.
+// Rows with their scores, parallel vectors, best first.
 struct RankedRows {
   std::vector<std::uint32_t> rows;
   std::vector<double> scores;
@@ -41,109 +43,140 @@ struct RankedRows {
   [[nodiscard]] bool empty() const noexcept { return rows.empty(); }
 };
 
-// Packed bits by row, which must outlive the run; nothing: every row.
+// One bit per row, little-endian within a byte. The memory is not copied and must outlive the run.
+// No value means every row.
 using SomeRows = std::optional<std::span<const std::uint8_t>>;
 
-// Words that are looked for in texts, and by how many their share is taken.
+// Words to look for in texts. The share of a text is its number of words found, divided by `count`.
 struct SoughtWords {
   std::vector<std::string> words;
-  std::vector<std::string> stems;  // one a word, or none at all; empty: no stem
+  // Parallel to `words`, or empty. An empty stem means that only the word itself matches.
+  std::vector<std::string> stems;
   std::size_t count = 0;
 };
 
-// A time that the query names. Source: docs/systems/omega.md O4, O22; docs/systems/house.md H10.
+// A time range named by the query, in seconds since the epoch, both ends included. Source:
+// docs/systems/omega.md O4, O22; docs/systems/house.md H10.
 struct NamedTime {
   double start;
   double end;
-  bool is_soft;    // O22: what lies outside counts as soft, whatever date the memory has
-  double outside;  // H10: the case of what lies outside, 2 soft, 3 explicit, 4 inferred
+  // O22: rows outside the range count as soft whether or not the memory has a date of its own.
+  bool is_soft;
+  // H10: the case of rows outside the range: 2 soft, 3 explicit, 4 inferred.
+  double outside;
 };
 
-// What the caller is doing. Source: docs/systems/omega.md O20.
+// The caller's working context. `project` holds the rows of the current project. Source:
+// docs/systems/omega.md O20.
 struct Surroundings {
   std::vector<std::string> words;
-  SomeRows project;  // the rows of the project; nothing: none
+  SomeRows project;
 };
 
-// The query in other words. Source: docs/systems/omega.md O6.
+// A reformulation of the query, searched by the same channels. Source: docs/systems/omega.md O6.
 struct Variant {
   std::string text;
-  std::span<const float> vector;   // as the request's
-  std::optional<RankedRows> hits;  // of the vectors, where a graph was walked
+  // Unit length, or empty without an embedder. Must outlive the run.
+  std::span<const float> vector;
+  // The vector channel's hits if an approximate index was searched in Python; otherwise the core
+  // searches all vectors.
+  std::optional<RankedRows> hits;
   SoughtWords words;
 };
 
-// How variants count: weight / (k + rank), of which a row has the largest.
+// How variants are fused: each contributes weight / (k + rank), and a row keeps its largest value.
+// With `is_normalised`, each channel is divided by its best value and all by the best sum (O7).
 struct VariantRule {
   double weight;
   double k;
-  bool is_normalised;           // each channel by its best, and by the best sum (O7)
-  std::vector<double> weights;  // one a channel
+  bool is_normalised;
+  std::vector<double> weights;  // one per channel
 };
 
-// Values by the code of a memory's kind; a code beyond them has `otherwise`.
+// A signal that depends on the memory's kind: `values` by kind code, `otherwise` for codes beyond.
 struct KindSignal {
   std::string name;
   std::vector<double> values;
   double otherwise;
 };
 
+// One query. Spans are not copied: their memory must outlive the run.
 struct SearchRequest {
   std::string query;
-  std::string spoken;  // in canonical form, cut as the fast path reads it
+  // The query in canonical form, cut to the length that the fast path compares.
+  std::string spoken;
   lexical::QuerySyntax syntax = lexical::QuerySyntax::kPlain;
   std::size_t k = 10;
   double now_seconds = 0;
   SomeRows allowed;
-  std::size_t allowed_count = 0;  // for the trace
-  std::size_t bounds_count = 0;   // for the trace
+  // Counts of rows after and before the validity filter, for the trace only.
+  std::size_t allowed_count = 0;
+  std::size_t bounds_count = 0;
   bool follows_links = false;
-  SomeRows reach;                  // the rows that links may lead to
-  std::span<const float> vector;   // unit length, must outlive the run; empty: there is none
-  std::optional<RankedRows> hits;  // of the vectors, where a graph was walked
-  double walk_ms = 0;              // how long that took
+  // Rows that links may lead to.
+  SomeRows reach;
+  // The query's embedding, unit length; empty: no vector search.
+  std::span<const float> vector;
+  // Hits of an approximate index searched before the run, and the time that took.
+  std::optional<RankedRows> hits;
+  double walk_ms = 0;
   std::optional<NamedTime> time;
-  bool leaves_time = false;           // it names one, which is left out
-  bool is_keyword_like = false;       // navigational
-  bool is_deep = false;               // superseded memories come back
-  std::vector<std::uint32_t> lapsed;  // of these, the rows past their validity; ascending
-  SoughtWords words;                  // O3
-  SoughtWords overlap;                // O18, in canonical form
-  std::vector<std::pair<std::string, double>> constants;  // signals with one value for all
+  // The query names a time that is ignored (the caller disabled it).
+  bool leaves_time = false;
+  // Navigational: a few words without a question; the only queries the fast path accepts.
+  bool is_keyword_like = false;
+  // Deep recall: superseded and, with `lapsed`, expired memories are searched.
+  bool is_deep = false;
+  // Rows past their validity among those allowed, ascending.
+  std::vector<std::uint32_t> lapsed;
+  // For O3 and M8.
+  SoughtWords words;
+  // For O1 and O18, in canonical form.
+  SoughtWords overlap;
+  // Signals with one value for all candidates.
+  std::vector<std::pair<std::string, double>> constants;
   std::vector<KindSignal> by_kind;
   std::optional<Surroundings> surroundings;
   std::vector<Variant> variants;
   std::optional<VariantRule> variant_rule;
-  std::optional<Surfacing> surfacing;          // in place of the plan's
-  std::optional<Surfacing> relaxed_surfacing;  // when the search is retried
+  // Replace the plan's rule in the first and in a relaxed attempt.
+  std::optional<Surfacing> surfacing;
+  std::optional<Surfacing> relaxed_surfacing;
   bool has_reranker = false;
   bool is_explained = false;
-  bool is_whole = false;  // what lies beyond the last place is judged, too
+  // Keep the results beyond place k as well, for `why_not`.
+  bool is_whole = false;
 };
 
-// What a reranker says of the first results.
+// A reranker's answer for the first results: factors or a new order.
 struct Judgement {
-  std::string note;                  // why not all was judged
-  std::vector<double> values;        // factors by place, NaN: not scored
-  std::vector<std::uint32_t> order;  // or the places in a new order; both empty: as it was
+  // The reason why some results were not judged; empty: all were.
+  std::string note;
+  // Factors by place. NaN: not scored, the result keeps its score.
+  std::vector<double> values;
+  // A permutation of the places, used if `values` is empty. If both are empty, the order stays.
+  std::vector<std::uint32_t> order;
   std::size_t prompt_tokens = 0;
   std::size_t completion_tokens = 0;
 };
 
-// What only the caller can do. Called without any lock of the core.
+// The operations that only the caller can perform. The core holds none of its locks while it calls
+// them, so an implementation may take Python's lock. Exceptions propagate out of SearchRun::run.
 class Outside {
  public:
   virtual ~Outside() = default;
-  // The values of the caller's own factors: name and one value a row.
+  // The caller's own factors by name, each with one value per row.
   virtual std::vector<std::pair<std::string, std::vector<double>>> factor_values(
       std::span<const std::uint32_t> rows) = 0;
+  // Runs the reranker on the best results, best first.
   virtual Judgement judge(std::span<const std::uint32_t> rows) = 0;
-  // The query's words without their endings. Source: docs/systems/house.md H7.
+  // The stems of the query's content words. Source: docs/systems/house.md H7.
   virtual std::vector<std::string> stems() = 0;
-  // All normalised text of these memories, one after the other.
+  // The normalised texts of these rows, concatenated.
   virtual std::string texts(std::span<const std::uint32_t> rows) = 0;
-  // For each row of a text that must be cut before it is normalised, and of no other, its place and
-  // the normalised form of its first `characters`.
+  // For rows whose raw text has to be cut before it is normalised (because normalising changes its
+  // length): the place in `rows` and the normalised form of the first `characters`. Other rows are
+  // not in the answer.
   virtual std::vector<std::pair<std::size_t, std::string>> uneven_starts(
       std::span<const std::uint32_t> rows, std::size_t characters) = 0;
 };

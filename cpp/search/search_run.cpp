@@ -1,8 +1,17 @@
-// Algorithm: channels, short cuts, one candidate set, one program over it, then the stages that the
-// plan names, each over the list that the last one left; a retry runs all of it a second time.
-// Invariants: every list is in the order of `stands_before` unless a reranker or kept places say
-// otherwise; candidates stand in the order of their first appearance, channel by channel, on which
-// the sums of a fusion depend; a stage that the plan does not name costs nothing.
+// The order of the stages of one search, and the retry around them.
+//
+// Algorithm: retrieve the hits of each channel, try the short cuts, build one candidate set, run
+// the profile's program over it, then the stages that the plan names, each over the list that the
+// previous one left. If the confidence is too low, run everything again with the relaxed plan and
+// keep the better attempt (docs/systems/omega.md O28).
+//
+// Invariants: every list is ordered by `stands_before` unless a reranker or reserved places changed
+// it. Candidates stand in the order of their first appearance, channel by channel: the
+// floating-point sums of a fusion depend on that order, so it must not vary with threads. A stage
+// that the plan does not name costs nothing.
+//
+// Cost: the channels dominate. The program is linear in the candidates; stages are linear in the
+// results except duplicates, which compare each result with all kept ones.
 #include "search/search_run.h"
 
 #include <algorithm>
@@ -42,6 +51,7 @@ SearchRun::SearchRun(std::shared_ptr<const SearchPlan> plan, ReadView view, Sear
   }
 }
 
+// The filter of channels: the request's, narrowed by the query's operators.
 lexical::AllowedRows SearchRun::allowed() const {
   return permitted_ ? lexical::AllowedRows(*permitted_) : rows_of(request_.allowed);
 }
@@ -54,6 +64,7 @@ const NamedTime* SearchRun::time_of(const Attempt& attempt) const noexcept {
   return request_.time && !attempt.is_relaxed ? &*request_.time : nullptr;
 }
 
+// A request may override the thresholds of a plan that has a surfacing rule.
 const Surfacing* SearchRun::surfacing_of(const Attempt& attempt) const noexcept {
   const auto* const own = std::get_if<Surfacing>(&attempt.plan->abstention);
   if (own == nullptr) {
@@ -64,6 +75,7 @@ const Surfacing* SearchRun::surfacing_of(const Attempt& attempt) const noexcept 
   return given ? &*given : own;
 }
 
+// Runs one attempt, or two if the plan retries and confidence is low; the better one is kept.
 SearchOutcome SearchRun::run(Outside& outside) {
   trace_.end("validity_filter", request_.bounds_count, request_.allowed_count);
   if (request_.syntax != lexical::QuerySyntax::kPlain) {
@@ -112,7 +124,7 @@ SearchOutcome SearchRun::run(Outside& outside) {
   return taken();
 }
 
-// Moves out of the attempt what nothing asks the run for any more.
+// Moves the outcome out of the attempt. What `place_of`, `score_of` and `alone` read stays.
 SearchOutcome SearchRun::taken() {
   Attempt& own = attempt_;
   if (own.direct) {
@@ -140,6 +152,7 @@ SearchOutcome SearchRun::taken() {
           .future_count = own.ranked.future_count};
 }
 
+// Depth: the program's top-k needs only as many rows as the following stages look at.
 Attempt SearchRun::take(std::shared_ptr<const SearchPlan> plan, bool is_relaxed, Outside& outside) {
   Attempt attempt;
   attempt.asked = attempt.plan = std::move(plan);
@@ -181,6 +194,7 @@ Attempt SearchRun::take(std::shared_ptr<const SearchPlan> plan, bool is_relaxed,
   return attempt;
 }
 
+// Uses the signals of the run, so that an explanation agrees with the search.
 std::optional<Placed> SearchRun::place_of(std::uint32_t row, const Plan& plan) const {
   Signals signals;
   for (const auto& [name, values] : attempt_.signals) {
@@ -196,14 +210,15 @@ double SearchRun::score_of(std::size_t channel, std::uint32_t row) const {
   return score_rows(attempt_, channel, std::span(&row, 1)).front();
 }
 
+// A candidate set of one row without ranks or scores.
 std::optional<Placed> SearchRun::alone(std::uint32_t row, Outside& outside) const {
   const std::vector<double> none{std::numeric_limits<double>::quiet_NaN()};
   std::vector<ChannelHits> hits(attempt_.plan->channels.size());
   hits.front() = {std::span(&row, 1), std::span<const double>(none)};
   const Candidates only(hits);
-  SignalMap told = signals_for(attempt_, only.rows(), outside);
+  SignalMap by_name = signals_for(attempt_, only.rows(), outside);
   Signals signals;
-  for (const auto& [name, values] : told) {
+  for (const auto& [name, values] : by_name) {
     signals.emplace(name, values);
   }
   return attempt_.plan->scoring.plan->place_of(rank_request(only, signals), row);

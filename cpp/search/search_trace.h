@@ -1,4 +1,4 @@
-// What every stage of a search did, in the order in which they ran.
+// A record of what each stage of a search did, in the order they ran, with wall-clock durations.
 #pragma once
 
 #include <chrono>
@@ -11,32 +11,35 @@
 
 namespace oneiros::search {
 
-// Why a stage did less than it might have. Its words are made where they are shown.
+// Why a stage did nothing, or less than usual. The codes become sentences in Python, where a trace
+// is displayed. `first` and `second` of the record carry the numbers named here.
 enum class Note : std::uint8_t {
   none,
-  vector_absent,     // the caller knows why
-  no_time,           // the query names none
+  vector_absent,     // the reason is known to the caller
+  no_time,           // the query names no time
   not_keyword_like,  // fast path
   time_or_deep,      // fast path
-  nothing_as_like,   // fast path; value: the least similarity
+  nothing_as_like,   // fast path; first: the required similarity
   has_variants,      // strong signal
-  too_few_hits,      // strong signal; value: hits
-  not_strong,        // strong signal; values: the first score, its lead
-  never_recalled,    // hot set
-  filled,            // fusion; value: raw scores beyond those found
-  left_by_rules,     // scoring; value: how many
-  on_bridges,        // links; value: how many
-  surfacing,         // nothing is near enough
-  low,               // nothing scores enough
-  weak,              // even the best is too weak
+  too_few_hits,      // strong signal; first: the number of hits
+  not_strong,        // strong signal; first: the best score, second: its lead
+  never_recalled,    // hot set: no memory has been accessed
+  filled,            // fusion; first: raw scores computed for candidates that a channel missed
+  left_by_rules,     // scoring; first: candidates removed by rules
+  on_bridges,        // links; first: results that lie on bridges
+  surfacing,         // no result is near enough
+  low,               // no result scores enough
+  weak,              // the best result is too weak
   no_reranker,
-  reranker,          // what it said
-  retry_not_needed,  // value: confidence
-  retry_kept,        // values: confidence before, after
+  reranker,          // text: the note of the reranker
+  retry_not_needed,  // first: confidence
+  retry_kept,        // first, second: confidence before and after
   retry_not_kept,
 };
 
+// One stage: how many rows entered and left it, and the time since the previous stage ended.
 struct StageRecord {
+  // Points to a string literal.
   std::string_view name;
   bool is_retry;
   std::size_t candidate_count;
@@ -50,11 +53,13 @@ struct StageRecord {
   std::size_t completion_tokens = 0;
 };
 
-// A stage's time is what passed since the last one ended.
+// Collects stage records. The time of a stage is measured from the end of the previous one, so
+// stages need no start call and their durations add up to that of the run. Not thread-safe.
 class Trace {
  public:
   Trace() : last_(Clock::now()) { stages_.reserve(16); }
 
+  // Ends a stage. The reference is valid until the next call.
   StageRecord& end(std::string_view name, std::size_t candidates, std::size_t survivors) {
     const Clock::time_point now = Clock::now();
     const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
@@ -70,8 +75,10 @@ class Trace {
     return stage;
   }
 
+  // Marks the stages in between as part of the retry.
   void begin_retry() noexcept { is_retry_ = true; }
   void end_retry() noexcept { is_retry_ = false; }
+  // Moves the records out.
   [[nodiscard]] std::vector<StageRecord> take() noexcept { return std::move(stages_); }
 
  private:

@@ -1,6 +1,14 @@
-// What becomes of the ranked candidates: what is too far off leaves, a reranker has its say, of
-// results that are alike the best stays, and the best k are kept.
-// Source: docs/systems/omega.md O16, O25 to O28; docs/systems/house.md H7.
+// The stages after scoring: surfacing removes results that are not near enough, a reranker
+// reorders, duplicates keep the best of equal results, abstention returns nothing rather than
+// something weak, and the cut keeps k, with places reserved for linked results.
+//
+// Invariants: stages only remove, reorder or rescore results; none adds a row. Once
+// `attempt.reason` is set, results are empty and later stages are skipped. Every removal is
+// recorded (far, duplicates) so that `why_not` can explain it.
+//
+// Cost: linear in the results, except duplicates: each result's vector is compared with all kept
+// ones, and texts are compared for twice as many rows as have been looked at. Source:
+// docs/systems/omega.md O16, O25 to O28; docs/systems/house.md H7.
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>
@@ -14,7 +22,7 @@ namespace {
 
 constexpr std::size_t kFirstTexts = 12;
 
-// Drops the words that stand in the text.
+// Removes the words that occur in the text.
 void leave_found(std::vector<std::string_view>& missing, std::string_view held) {
   TextColumn texts;
   const std::uint32_t row = 0;
@@ -29,6 +37,8 @@ void leave_found(std::vector<std::string_view>& missing, std::string_view held) 
 
 }  // namespace
 
+// The order of stages. Surfacing by nearness comes first, so that rerankers see only near results;
+// the rule on scores comes last, when reranking has changed them.
 void SearchRun::finish(Attempt& attempt, Outside& outside) {
   const SearchPlan& plan = *attempt.plan;
   const Surfacing* const surfacing = surfacing_of(attempt);
@@ -60,7 +70,7 @@ void SearchRun::finish(Attempt& attempt, Outside& outside) {
   }
 }
 
-// Returns nothing, with so many of the nearest candidates.
+// Clears the results and stores the `misses` best candidates.
 void SearchRun::abstain(Attempt& attempt, std::size_t misses) {
   attempt.results.clear();
   Signals signals;
@@ -75,13 +85,13 @@ void SearchRun::abstain(Attempt& attempt, std::size_t misses) {
   }
 }
 
-// Leaves out what is neither near enough by its cosine nor by its words. What the named time alone
-// brings has no words or cosine to show; nor has what the words of a query without words that
-// count. Source: docs/systems/omega.md O27, its hits.
+// Removes results below both the cosine and the word threshold. Rows found only by the time channel
+// are exempt: they have neither. So are lexical hits of a query without content words. Source:
+// docs/systems/omega.md O27, its hits.
 void SearchRun::leave_far(Attempt& attempt, const Surfacing& rule) {
   const SearchPlan& plan = *attempt.plan;
   std::unordered_map<std::uint32_t, double> cosines;
-  std::unordered_set<std::uint32_t> asked;
+  std::unordered_set<std::uint32_t> found;
   for (std::size_t channel = 0; channel < attempt.answers.size(); ++channel) {
     const RankedRows& hits = attempt.answers[channel].hits;
     if (plan.channels[channel].kind == ChannelKind::temporal) {
@@ -89,7 +99,7 @@ void SearchRun::leave_far(Attempt& attempt, const Surfacing& rule) {
     }
     const bool is_vector = plan.channels[channel].kind == ChannelKind::vector;
     if (is_vector || request_.words.count > 0) {
-      asked.insert(hits.rows.begin(), hits.rows.end());
+      found.insert(hits.rows.begin(), hits.rows.end());
     }
     if (is_vector) {
       for (std::size_t i = 0; i < hits.size(); ++i) {
@@ -105,7 +115,7 @@ void SearchRun::leave_far(Attempt& attempt, const Surfacing& rule) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     share_of.emplace(rows[i], shares[i]);
   }
-  for (const std::uint32_t row : asked) {
+  for (const std::uint32_t row : found) {
     const auto share = share_of.find(row);
     const auto cosine = cosines.find(row);
     if (share != share_of.end() && share->second >= rule.least_overlap) {
@@ -124,8 +134,8 @@ void SearchRun::leave_far(Attempt& attempt, const Surfacing& rule) {
   leave(attempt, rule, Note::surfacing, "surfacing");
 }
 
-// Leaves out what scores less than it must; of links nothing is asked.
-// Source: docs/systems/omega.md O27, composite.
+// Removes results with too low a score; linked results are exempt. Source: docs/systems/omega.md
+// O27, composite.
 void SearchRun::leave_low(Attempt& attempt, const Surfacing& rule) {
   for (const Result& result : attempt.results) {
     if (result.score < rule.least_score && attempt.link_to(result.row) == nullptr) {
@@ -138,7 +148,7 @@ void SearchRun::leave_low(Attempt& attempt, const Surfacing& rule) {
   leave(attempt, rule, Note::low, "abstention");
 }
 
-// Takes out of the results what is far, and abstains where nothing else is there.
+// Removes the rows recorded as far with this reason; abstains if no result is left.
 void SearchRun::leave(Attempt& attempt, const Surfacing& rule, Note reason,
                       std::string_view stage_name) {
   const bool is_low = reason == Note::low;
@@ -158,6 +168,8 @@ void SearchRun::leave(Attempt& attempt, const Surfacing& rule, Note reason,
   trace_.end(stage_name, before, after, note);
 }
 
+// Multiplies scores by the reranker's factors and sorts again, or applies its order to the first
+// results. Results without a factor keep their score.
 void SearchRun::rerank(Attempt& attempt, const Rerank& rule, Outside& outside) {
   std::vector<Result>& results = attempt.results;
   const std::size_t count = results.size();
@@ -169,34 +181,37 @@ void SearchRun::rerank(Attempt& attempt, const Rerank& rule, Outside& outside) {
   for (std::size_t i = 0; i < std::min(rule.top, count); ++i) {
     rows.push_back(results[i].row);
   }
-  Judgement told = outside.judge(rows);
-  if (!told.values.empty()) {
-    for (std::size_t i = 0; i < std::min(told.values.size(), rows.size()); ++i) {
-      if (!std::isnan(told.values[i])) {
-        results[i].score *= told.values[i];
-        attempt.reranked.emplace_back(rows[i], told.values[i]);
+  Judgement judgement = outside.judge(rows);
+  if (!judgement.values.empty()) {
+    for (std::size_t i = 0; i < std::min(judgement.values.size(), rows.size()); ++i) {
+      if (!std::isnan(judgement.values[i])) {
+        results[i].score *= judgement.values[i];
+        attempt.reranked.emplace_back(rows[i], judgement.values[i]);
       }
     }
     std::ranges::stable_sort(results, stands_before);
-  } else if (!told.order.empty()) {
+  } else if (!judgement.order.empty()) {
     const std::vector<Result> before(results.begin(),
                                      results.begin() + static_cast<std::ptrdiff_t>(rows.size()));
     for (std::size_t i = 0; i < before.size(); ++i) {
-      results[i] = before.at(told.order.at(i));
+      results[i] = before.at(judgement.order.at(i));
     }
   }
   StageRecord& stage =
-      trace_.end("rerank", count, count, told.note.empty() ? Note::none : Note::reranker);
-  stage.text = std::move(told.note);
-  stage.prompt_tokens = told.prompt_tokens;
-  stage.completion_tokens = told.completion_tokens;
+      trace_.end("rerank", count, count, judgement.note.empty() ? Note::none : Note::reranker);
+  stage.text = std::move(judgement.note);
+  stage.prompt_tokens = judgement.prompt_tokens;
+  stage.completion_tokens = judgement.completion_tokens;
 }
 
+// Text groups are computed for a growing prefix of the rows, since usually few rows are needed.
+// Cosines to all kept rows are compared in single precision, the precision of the rule.
 FirstOfEach first_of_each(const Duplicates& rule, const TextColumn& texts,
                           const VectorColumn* vectors, std::span<const std::uint32_t> rows,
                           std::size_t most) {
   FirstOfEach found;
-  std::vector<std::uint32_t> alike;  // of so many of the first as were looked at
+  // For each of a growing prefix of `rows`: the place of the first row with the same text.
+  std::vector<std::uint32_t> alike;
   std::unordered_map<std::size_t, std::size_t> by_text;
   std::vector<std::uint32_t> kept_rows;
   std::vector<double> cosines;
@@ -232,6 +247,7 @@ FirstOfEach first_of_each(const Duplicates& rule, const TextColumn& texts,
   return found;
 }
 
+// All results are examined if places are reserved for links, since the cut may then reach beyond k.
 void SearchRun::leave_duplicates(Attempt& attempt, const Duplicates& rule) {
   std::vector<Result>& results = attempt.results;
   std::vector<std::uint32_t> rows;
@@ -252,8 +268,8 @@ void SearchRun::leave_duplicates(Attempt& attempt, const Duplicates& rule) {
   trace_.end("duplicates", found.kept.size() + found.left.size(), found.kept.size());
 }
 
-// Returns nothing where even the best cosine is low and most words of the query stand in no
-// candidate. Source: docs/systems/house.md H7.
+// Abstains if the best cosine is low and most words of the query occur in no candidate. Source:
+// docs/systems/house.md H7.
 void SearchRun::require_near_best(Attempt& attempt, const WeakBest& rule, Outside& outside) {
   const std::vector<ChannelPlan>& channels = attempt.plan->channels;
   const auto vector = std::ranges::find(channels, ChannelKind::vector, &ChannelPlan::kind);
@@ -274,7 +290,7 @@ void SearchRun::require_near_best(Attempt& attempt, const WeakBest& rule, Outsid
   const auto suffice = [&] {
     return static_cast<double>(found_count()) / static_cast<double>(stems.size()) >= rule.words;
   };
-  // Most questions find their words in the first texts: the others are then not read.
+  // The first texts contain the words of most queries; only otherwise are the others loaded.
   std::span<const std::uint32_t> rows = attempt.candidates->rows();
   for (std::size_t most = kFirstTexts; !suffice() && !rows.empty(); most = rows.size()) {
     const std::size_t count = std::min(most, rows.size());
@@ -291,7 +307,8 @@ void SearchRun::require_near_best(Attempt& attempt, const WeakBest& rule, Outsid
   abstain(attempt, rule.misses);
 }
 
-// Keeps the best k, with the places that are kept for what links bring.
+// Keeps the best k. If fewer linked results than reserved places are among them, the next linked
+// ones replace the last direct ones.
 void SearchRun::cut(Attempt& attempt) {
   const std::size_t k = request_.k;
   std::vector<Result>& results = attempt.results;
@@ -327,8 +344,8 @@ void SearchRun::cut(Attempt& attempt) {
   results = std::move(taken);
 }
 
-// How near the first results are to the query, 0 to 1; no multiplier counts.
-// Source: docs/systems/omega.md O28.
+// The mean nearness of the first results, 0 to 1: the larger of word share and cosine. Factors of
+// the profile have no influence. Source: docs/systems/omega.md O28.
 double SearchRun::confidence_of(const Attempt& attempt, const Retry& rule) const {
   const std::size_t count = std::min(rule.results, request_.k);
   std::vector<std::uint32_t> rows;

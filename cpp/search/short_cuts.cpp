@@ -1,4 +1,7 @@
-// Queries that the lexical channel decides alone. Source: docs/systems/omega.md O1, O5.
+// Short cuts: queries that the lexical channel decides alone, so that the other channels' hits do
+// not become candidates. The fast path accepts memories that are almost the query itself; the
+// strong signal a lexical hit far ahead of the second. Both may continue with a simpler plan.
+// Source: docs/systems/omega.md O1, O5.
 #include <algorithm>
 #include <numeric>
 
@@ -76,7 +79,9 @@ std::vector<RankedRows> SearchRun::decide(Attempt& attempt, Outside& outside) {
   return hits;
 }
 
-// What the words found of almost the query's characters, the most alike first.
+// Returns the lexical hits whose text is almost the query's, most similar first. `note` gets the
+// reason if there are none. Rows whose text must be cut before it is normalised are compared
+// separately.
 RankedRows SearchRun::almost_the_query(const FastPath& rule, const ChannelAnswer& lexical,
                                        Outside& outside, Note& note) const {
   RankedRows alike;

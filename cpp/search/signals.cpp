@@ -1,4 +1,6 @@
-// What a query says of each candidate, as the factors and rules of a profile read it.
+// The signals of a query: one value per candidate (or one for all) under a name that factors and
+// rules of a profile read. Only the signals that the plan needs are computed; each is one pass over
+// the candidates' texts or columns.
 #include <algorithm>
 #include <cmath>
 
@@ -20,6 +22,7 @@ std::vector<std::string_view> views_of(const std::vector<std::string>& words) {
 using Count = void (*)(const TextColumn&, std::span<const std::uint32_t>,
                        std::span<const std::string_view>, std::span<std::uint32_t>);
 
+// Calls a counting function of text_matching.h and converts its result.
 std::vector<double> counted(Count count, const TextColumn& texts,
                             std::span<const std::uint32_t> rows,
                             const std::vector<std::string>& words) {
@@ -28,7 +31,7 @@ std::vector<double> counted(Count count, const TextColumn& texts,
   return {found.begin(), found.end()};
 }
 
-// The same over texts in lower case, which are apart only where NFKC makes a difference.
+// The same over plain lower-case texts, which are stored only where NFKC makes a difference.
 // Source: docs/systems/omega.md O20.
 std::vector<double> counted_in_lower_case(Count count, const ReadView& view,
                                           std::span<const std::uint32_t> rows,
@@ -56,7 +59,7 @@ std::vector<double> counted_in_lower_case(Count count, const ReadView& view,
   return found;
 }
 
-// The cases of O22 or H10 of each row: 1 within the time, `outside(has_own_date)` elsewhere.
+// The case of each row under O22 or H10: 1 inside the time, `outside(has_own_date)` elsewhere.
 template <typename Outside>
 std::vector<double> time_cases(const Columns& columns, std::span<const std::uint32_t> rows,
                                const NamedTime& time, Outside outside) {
@@ -75,7 +78,8 @@ std::vector<double> time_cases(const Columns& columns, std::span<const std::uint
 
 }  // namespace
 
-// The share of words that are a part of each row's text. Source: docs/systems/omega.md O3.
+// The share of words that occur anywhere in each row's text, also inside longer words. Source:
+// docs/systems/omega.md O3.
 std::vector<double> SearchRun::shares(const SoughtWords& words,
                                       std::span<const std::uint32_t> rows) const {
   if (words.count == 0) {
@@ -88,7 +92,8 @@ std::vector<double> SearchRun::shares(const SoughtWords& words,
   return found;
 }
 
-// The share of words found in each row's text and tags. Source: docs/systems/omega.md O18.
+// The share of words found as whole words in each row's text and tags. Source:
+// docs/systems/omega.md O18.
 std::vector<double> SearchRun::overlaps(std::span<const std::uint32_t> rows) const {
   const SoughtWords& words = request_.overlap;
   std::vector<double> found(rows.size());
@@ -107,68 +112,70 @@ std::vector<double> SearchRun::overlaps(std::span<const std::uint32_t> rows) con
   return found;
 }
 
+// Computes the signals that the plan needs, by name. Signals with a single value hold for all rows.
+// Callbacks run first, since they may be slow and raise.
 SearchRun::SignalMap SearchRun::signals_for(const Attempt& attempt,
                                             std::span<const std::uint32_t> rows,
                                             Outside& outside) const {
   const SignalNeeds& needs = attempt.plan->needs;
-  SignalMap told;
+  SignalMap signals;
   if (needs.has_functions) {
     for (auto& [name, values] : outside.factor_values(rows)) {
-      told[name] = std::move(values);
+      signals[name] = std::move(values);
     }
   }
   if (request_.is_deep) {
-    std::vector<double>& lapsed = told["lapsed"];
+    std::vector<double>& lapsed = signals["lapsed"];
     for (const std::uint32_t row : rows) {
       lapsed.push_back(std::ranges::binary_search(request_.lapsed, row) ? 1.0 : 0.0);
     }
   }
   if (needs.overlap) {
-    told["word_ratio"] = overlaps(rows);
+    signals["word_ratio"] = overlaps(rows);
   }
   if (needs.lexical_share && request_.words.count > 0) {
-    told["lexical_share"] = shares(request_.words, rows);
-    told["query_words"] = {static_cast<double>(request_.words.count)};
+    signals["lexical_share"] = shares(request_.words, rows);
+    signals["query_words"] = {static_cast<double>(request_.words.count)};
   }
   for (const auto& [name, value] : request_.constants) {
-    told[name] = {value};
+    signals[name] = {value};
   }
   if (const NamedTime* const time = time_of(attempt)) {
     if (needs.temporal) {
-      told["temporal_case"] = time_cases(*view_.columns, rows, *time, [time](bool has_own_date) {
+      signals["temporal_case"] = time_cases(*view_.columns, rows, *time, [time](bool has_own_date) {
         return time->is_soft ? 2.0 : has_own_date ? 3.0 : 4.0;
       });
     }
     if (needs.named_time) {
-      told["named_time_case"] =
+      signals["named_time_case"] =
           time_cases(*view_.columns, rows, *time, [time](bool) { return time->outside; });
     }
   }
   if (request_.surroundings) {
     const Surroundings& here = *request_.surroundings;
     if (here.project) {
-      std::vector<double>& match = told["project_match"];
+      std::vector<double>& match = signals["project_match"];
       for (const std::uint32_t row : rows) {
         match.push_back(has_bit(*here.project, row) ? 1.0 : 0.0);
       }
     }
     if (!here.words.empty() && view_.texts != nullptr) {
-      told["tag_overlap"] = counted_in_lower_case(&count_tags, view_, rows, here.words);
-      told["content_match"] = counted_in_lower_case(&count_words, view_, rows, here.words);
+      signals["tag_overlap"] = counted_in_lower_case(&count_tags, view_, rows, here.words);
+      signals["content_match"] = counted_in_lower_case(&count_words, view_, rows, here.words);
     }
   }
   if (!request_.by_kind.empty()) {
     const Columns::Reader reader(*view_.columns);
     const auto kinds = reader.values<Column::kind>();
     for (const KindSignal& signal : request_.by_kind) {
-      std::vector<double>& values = told[signal.name];
+      std::vector<double>& values = signals[signal.name];
       for (const std::uint32_t row : rows) {
         const std::size_t code = kinds[row];
         values.push_back(code < signal.values.size() ? signal.values[code] : signal.otherwise);
       }
     }
   }
-  return told;
+  return signals;
 }
 
 }  // namespace oneiros::search

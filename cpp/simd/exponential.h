@@ -1,4 +1,4 @@
-// e^x without branches or tables. real.h has the reasons and the rules.
+// e^x without branches or tables. See real.h for the rules.
 #pragma once
 
 #include <concepts>
@@ -7,6 +7,7 @@
 
 namespace oneiros {
 
+// The bounds and constants of each type; beyond the bounds the result is 0 or infinity.
 template <std::floating_point Real>
 struct ExponentialConstants;
 
@@ -31,9 +32,8 @@ struct ExponentialConstants<float> {
   static constexpr float kLn2Low = 0x1.7f7d1cp-20F;
 };
 
-// (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2: the sum of r^n / (n + 2)!, cut where the rest is below
-// a tenth of a rounding error. Pairs, then pairs of pairs (Estrin): the terms one after another
-// would make each row wait for itself.
+// (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2: the sum of r^n / (n + 2)!, truncated where the rest is
+// below a tenth of a rounding error. Estrin's scheme: Horner's would be one long dependency chain.
 [[nodiscard]] ONEIROS_ALWAYS_INLINE double exponential_series(double r) {
   const double square = r * r;
   const double fourth = square * square;
@@ -45,7 +45,7 @@ struct ExponentialConstants<float> {
   return (high * fourth + middle) * fourth + low;
 }
 
-// The same, the coefficients shifted a little to spread the error of the cut (Cephes, expf.c).
+// The same with coefficients adjusted to spread the truncation error (Cephes, expf.c).
 [[nodiscard]] ONEIROS_ALWAYS_INLINE float exponential_series(float r) {
   const float square = r * r;
   const float low = r * 1.6666665459e-1F + 5.0000001201e-1F;
@@ -54,7 +54,7 @@ struct ExponentialConstants<float> {
   return (high * square + middle) * square + low;
 }
 
-// e^(high + low) for |high + low| <= ln(2) / 2; the smaller |low|, the less is lost.
+// e^(high + low) for |high + low| <= ln(2) / 2; the smaller |low|, the smaller the error.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real exponential_of_parts(Real high, Real low) {
   const Real r = high + low;
@@ -66,8 +66,8 @@ template <std::floating_point Real>
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real scaled(Real value, Real rounded) {
   using Format = RealFormat<Real>;
-  // In two halves: one alone would overflow, or lose bits, before the result does. The shifts to
-  // the left drop what kRounder left above n.
+  // In two steps: one would overflow or lose bits before the result does. The left shifts drop the
+  // bits of kRounder above n.
   const RealBits<Real> biased_twice = bits_of(rounded) + 2 * Format::kBias;
   const RealBits<Real> half = biased_twice >> 1;
   const RealBits<Real> other = biased_twice - half;
@@ -75,7 +75,7 @@ template <std::floating_point Real>
          real_of<Real>(other << Format::kMantissaBits);
 }
 
-// As exponential() for kLowest <= x <= kHighest; NaN at NaN; any number at all beyond.
+// As exponential() for kLowest <= x <= kHighest; NaN for NaN; arbitrary elsewhere.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real exponential_within(Real x) {
   using Constants = ExponentialConstants<Real>;
@@ -87,25 +87,24 @@ template <std::floating_point Real>
 }
 
 // e^x within 1 ULP over the whole range, subnormal results included. 1 at 0, 0 at -infinity,
-// infinity at infinity, NaN at NaN. Thread-safe: touches nothing but its argument.
+// infinity at infinity, NaN at NaN. Thread-safe: depends on nothing but its argument.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real exponential(Real x) {
   using Constants = ExponentialConstants<Real>;
   Real value = exponential_within(x);
-  // As in decay(): judged last.
+  // Selected last, as in decay().
   value = x < Constants::kLowest ? Real(0) : value;
   return x > Constants::kHighest ? RealFormat<Real>::kInfinity : value;
 }
 
-// e^-x, where an x below 0 counts as 0; NaN stays NaN. What is left after x e-foldings. The bits of
-// exponential(-x), in fewer steps: the result is at most 1, so one power of two reaches all of
-// them.
+// e^-x, where negative x count as 0 and NaN stays NaN. The same bits as exponential(-x) in fewer
+// steps: the result is at most 1, so one power of two covers the range.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real decay(Real x) {
   using Constants = ExponentialConstants<Real>;
   using Format = RealFormat<Real>;
   constexpr Real kMinusLog2E = Real(-1.4426950408889634);
-  // 2^lift is what every e^-x times 2^lift is a normal number by.
+  // Every e^-x times 2^lift is a normal number.
   constexpr int kLift = sizeof(Real) == sizeof(float) ? 100 : 1000;
   constexpr Real kUnlift = sizeof(Real) == sizeof(float) ? Real(0x1p-100) : Real(0x1p-1000);
   constexpr Real kLiftedRounder = kRounder<Real> + Real(Format::kBias) + Real(kLift);
@@ -113,15 +112,15 @@ template <std::floating_point Real>
   const Real power = rounded - kLiftedRounder;
   const Real value =
       exponential_of_parts(power * -Constants::kLn2High - x, power * -Constants::kLn2Low);
-  // The shift drops what stands above the exponent. Rounded once, by the second product.
+  // The shift drops the bits above the exponent. Rounded once, by the second product.
   Real left = value * real_of<Real>(bits_of(rounded) << Format::kMantissaBits) * kUnlift;
-  // Beyond its bounds x made nonsense of the steps above. Judged before them, it would keep them
-  // waiting: what a row costs is mostly the way through its steps, one after another.
+  // Beyond the bounds, x made nonsense of the steps above. The selection comes last because an
+  // earlier one would lengthen the dependency chain, which is most of the cost of a row.
   left = x > -Constants::kLowest ? Real(0) : left;
   return Real(0) > x ? Real(1) : left;
 }
 
-// 2^x within 1 ULP over the whole range, exact at integers; odd inputs as exponential().
+// 2^x within 1 ULP over the whole range, exact at integers; special values as exponential().
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real binary_exponential(Real x) {
   using Constants = ExponentialConstants<Real>;

@@ -1,4 +1,4 @@
-// Logarithms without branches or tables. real.h has the reasons and the rules.
+// Logarithms without branches or tables. See real.h for the rules.
 #pragma once
 
 #include <concepts>
@@ -7,6 +7,7 @@
 
 namespace oneiros {
 
+// The constants of each type.
 template <std::floating_point Real>
 struct LogarithmConstants;
 
@@ -15,7 +16,7 @@ struct LogarithmConstants<double> {
   static constexpr RealBits<double> kHalfRoot = 0x3fe6a09e667f3bcd;  // sqrt(1/2)
   static constexpr double kSubnormalScale = 0x1p54;
   static constexpr double kSubnormalExponent = 54.0;
-  static constexpr double kLn2High = 0x1.62e42feep-1;  // the parts of exponential.h
+  static constexpr double kLn2High = 0x1.62e42feep-1;  // the parts in exponential.h
   static constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
   static constexpr double kLog2EMinusOne = 0x1.c551d94ae0bf8p-2;
 };
@@ -78,7 +79,8 @@ template <std::floating_point Real>
                                           << Format::kMantissaBits;
   constexpr Real kCounter =
       static_cast<Real>((RealBits<Real>{1} << Format::kMantissaBits) + Format::kBias);
-  // Counting from sqrt(1/2), the exponent's carry falls where the fraction must start again.
+  // Counted from sqrt(1/2), so that the carry into the exponent happens where the fraction
+  // restarts.
   const RealBits<Real> shifted =
       bits_of(x) + (kOneBits<Real> - LogarithmConstants<Real>::kHalfRoot);
   const Real exponent = real_of<Real>(kCounterBits | (shifted >> Format::kMantissaBits)) - kCounter;
@@ -87,7 +89,7 @@ template <std::floating_point Real>
   return {exponent, real_of<Real>(bits_of(x) - shift) - Real(1), shift};
 }
 
-// As binary_parts(), for subnormals too.
+// As binary_parts(), including subnormals.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE BinaryParts<Real> binary_parts_of_any(Real x) {
   using Constants = LogarithmConstants<Real>;
@@ -97,8 +99,8 @@ template <std::floating_point Real>
   return parts;
 }
 
-// What every logarithm of `x` is outside of (0, infinity): -infinity at 0, infinity at infinity,
-// NaN below 0 and at NaN; `value` within.
+// The value of a logarithm of `x` outside (0, infinity): -infinity at 0, infinity at infinity, NaN
+// below 0 and at NaN; `value` inside.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real logarithm_or_edge(Real x, Real value) {
   using Format = RealFormat<Real>;
@@ -107,7 +109,7 @@ template <std::floating_point Real>
   return x > Real(0) ? above : below;
 }
 
-// exponent ln(2) + fraction - shortfall, rounded little more than once.
+// exponent ln(2) + fraction - shortfall, with little more than one rounding.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real natural_sum(Real exponent, Real fraction, Real shortfall) {
   using Constants = LogarithmConstants<Real>;
@@ -117,7 +119,7 @@ template <std::floating_point Real>
   return high + (low + (exponent * Constants::kLn2Low - shortfall));
 }
 
-// exponent + (fraction - shortfall) / ln(2), likewise: of the quotient, the fraction itself is
+// exponent + (fraction - shortfall) / ln(2), likewise; of the quotient, the fraction itself is
 // exact.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real binary_sum(Real exponent, Real fraction, Real shortfall) {
@@ -130,7 +132,7 @@ template <std::floating_point Real>
 
 // ln(x) within 1 ULP over the whole range, subnormals included. 0 at 1, -infinity at 0 and -0,
 // infinity at infinity, NaN below 0 and at NaN.
-// Thread-safe, as all here: touches nothing but its argument.
+// Thread-safe, as all functions here: depends on nothing but its argument.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real natural_logarithm(Real x) {
   const BinaryParts<Real> parts = binary_parts_of_any(x);
@@ -138,7 +140,7 @@ template <std::floating_point Real>
   return logarithm_or_edge(x, natural_sum(parts.exponent, parts.fraction, shortfall));
 }
 
-// log2(x) within 1.5 ULP, exact at powers of two; odd inputs as natural_logarithm().
+// log2(x) within 1.5 ULP, exact at powers of two; special values as natural_logarithm().
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real binary_logarithm(Real x) {
   const BinaryParts<Real> parts = binary_parts_of_any(x);
@@ -146,7 +148,7 @@ template <std::floating_point Real>
   return logarithm_or_edge(x, binary_sum(parts.exponent, parts.fraction, shortfall));
 }
 
-// 1 + x = 2^exponent (1 + fraction + low): what rounding takes from the sum is kept.
+// 1 + x = 2^exponent (1 + fraction + low): the rounding error of the sum is kept.
 template <std::floating_point Real>
 struct OnePlusParts {
   Real sum;  // rounded
@@ -162,7 +164,7 @@ template <std::floating_point Real>
   const Real taken = sum - Real(1);
   const Real lost = (Real(1) - (sum - taken)) + (x - taken);
   const BinaryParts<Real> parts = binary_parts(sum);
-  // 2^-exponent; beyond the bound, where its bits may mean nothing, the loss means nothing either.
+  // 2^-exponent; beyond the bound its bits may be meaningless, and the loss is then irrelevant.
   constexpr Real kLossless =
       static_cast<Real>(RealBits<Real>{1} << (RealFormat<Real>::kMantissaBits + 4));
   const Real scaled_loss = lost * real_of<Real>(kOneBits<Real> - parts.shift);
@@ -181,7 +183,7 @@ template <std::floating_point Real>
   return x == Real(0) ? x : logarithm_or_edge(parts.sum, value);
 }
 
-// log2(1 + x) within 1.5 ULP of the normal results, exact where 1 + x is a power of two; odd inputs
+// log2(1 + x) within 1.5 ULP of normal results, exact where 1 + x is a power of two; special values
 // as logarithm_of_one_plus().
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real binary_logarithm_of_one_plus(Real x) {

@@ -1,3 +1,5 @@
+// The path in use is one atomic, initialised to the best that the processor and operating system
+// support.
 #include "simd/path.h"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// x^y without branches or tables. real.h has the reasons and the rules.
+// x^y without branches or tables. See real.h for the rules.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,7 @@ struct DoubleParts {
   double low;
 };
 
-// x without the lower half of its mantissa: the product of two such is exact.
+// x with the lower half of its mantissa cleared: the product of two such numbers is exact.
 [[nodiscard]] ONEIROS_ALWAYS_INLINE double upper_half(double x) {
   return real_of<double>(bits_of(x) & 0xfffffffff8000000);
 }
@@ -89,7 +89,8 @@ struct DoubleParts {
   return scaled(exponential_of_parts(high * 6.93147182464599609375e-01, low), rounded);
 }
 
-// log2(x) within 2^-44 of itself: for powers that become floats. REQUIRES: x is normal and > 0.
+// log2(x) with a relative error below 2^-44, for powers rounded to float. REQUIRES: x is normal and
+// > 0.
 [[nodiscard]] ONEIROS_ALWAYS_INLINE double binary_logarithm_for_float(double x) {
   const BinaryParts<double> parts = binary_parts(x);
   const double s = parts.fraction / (2.0 + parts.fraction);
@@ -105,7 +106,7 @@ struct DoubleParts {
   return parts.exponent + s * sum;
 }
 
-// 2^x within 2^-34 of itself: for powers that become floats. REQUIRES: |x| <= 1000.
+// 2^x with a relative error below 2^-34, for powers rounded to float. REQUIRES: |x| <= 1000.
 [[nodiscard]] ONEIROS_ALWAYS_INLINE double binary_exponential_for_float(double x) {
   const double rounded = x + kRounder<double>;
   const double r = x - (rounded - kRounder<double>);
@@ -121,7 +122,7 @@ struct DoubleParts {
   return sum * real_of<double>((bits_of(rounded) + RealFormat<double>::kBias) << 52);
 }
 
-// x^y with every sign and edge of IEEE 754, given |x|^y for finite |x| > 0.
+// x^y with the signs and special cases of IEEE 754, given |x|^y for finite |x| > 0.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE Real power_or_edge(Real x, Real y, Real value) {
   using Format = RealFormat<Real>;
@@ -148,7 +149,8 @@ template <std::floating_point Real>
   return x == Real(1) ? Real(1) : value;
 }
 
-// As large as makes any |x|^y but 1 overflow or vanish, and no product overflow.
+// Large enough that |x|^y overflows or vanishes unless |x| is 1, small enough that products do not
+// overflow.
 [[nodiscard]] ONEIROS_ALWAYS_INLINE double bounded_exponent(double y) {
   constexpr double kBound = 0x1p80;
   y = -kBound > y ? -kBound : y;
@@ -158,7 +160,7 @@ template <std::floating_point Real>
 // x^y within 1 ULP over the whole range, subnormal arguments and results included; all special
 // cases as IEEE 754 has them: 1 at y = 0 and at x = 1 whatever the other is, NaN included; a finite
 // x < 0 gives NaN unless y is an integer; -0 and -infinity keep their sign at odd y.
-// Thread-safe: touches nothing but its arguments.
+// Thread-safe: depends on nothing but its arguments.
 [[nodiscard]] ONEIROS_ALWAYS_INLINE double power(double x, double y) {
   const DoubleParts log = binary_logarithm_parts(magnitude_of(x));
   const double bounded = bounded_exponent(y);
@@ -167,7 +169,7 @@ template <std::floating_point Real>
   return power_or_edge(x, y, binary_exponential_of_parts(product));
 }
 
-// The same for floats, through doubles: within 0.501 ULP.
+// The same for floats, computed in double: within 0.501 ULP.
 [[nodiscard]] ONEIROS_ALWAYS_INLINE float power(float x, float y) {
   constexpr double kFarthest = 200.0;
   const double log = binary_logarithm_for_float(magnitude_of(static_cast<double>(x)));

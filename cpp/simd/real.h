@@ -1,13 +1,12 @@
-// The bits of a float or a double, for functions that are compiled once for each SIMD path.
+// The bits of float and double, for functions that are compiled once per SIMD path.
 //
-// Whatever such a function calls must vanish into it: a function of its own, compiled for AVX-512
-// in one file and for the baseline in another, would be kept once, and perhaps the wrong one. So
-// all in cpp/simd is always inlined, and calls nothing of the standard library, which need not be.
+// Everything in cpp/simd is always inlined and calls nothing from the standard library: a function
+// compiled for AVX-512 in one file and for the baseline in another would be merged by the linker,
+// perhaps to the wrong one.
 //
-// Every branch is a choice between two values, so that a loop becomes SIMD; nothing is fused,
-// reassociated or read from a table, so that every path and every machine gives the same bits.
-// REQUIRES: -ffp-contract=off -fno-trapping-math, as CMakeLists.txt sets them, and rounding to
-// nearest.
+// Branches are selections between two values, so that loops vectorise. Nothing is fused,
+// reassociated or read from a table, so that every path and machine gives the same bits. REQUIRES:
+// -ffp-contract=off -fno-trapping-math, as set in CMakeLists.txt, and rounding to nearest.
 #pragma once
 
 #include <concepts>
@@ -18,6 +17,7 @@
 
 namespace oneiros {
 
+// The format of a floating-point type: its mantissa, exponent bias and special values.
 template <std::floating_point Real>
 struct RealFormat;
 
@@ -41,10 +41,11 @@ struct RealFormat<float> {
   static constexpr float kNotANumber = __builtin_nanf("");
 };
 
+// The unsigned integer of the same size.
 template <std::floating_point Real>
 using RealBits = typename RealFormat<Real>::Bits;
 
-// The bits of 1.0; those of its mantissa alone; the sign's.
+// The bits of 1.0, of the mantissa, and of the sign.
 template <std::floating_point Real>
 inline constexpr RealBits<Real> kOneBits =
     RealFormat<Real>::kBias << RealFormat<Real>::kMantissaBits;
@@ -55,6 +56,7 @@ inline constexpr RealBits<Real> kMantissaMask = (RealBits<Real>{1}
 template <std::floating_point Real>
 inline constexpr RealBits<Real> kSignBit = RealBits<Real>{1} << (sizeof(Real) * 8 - 1);
 
+// Reinterpretation between a number and its bits.
 template <std::floating_point Real>
 [[nodiscard]] ONEIROS_ALWAYS_INLINE RealBits<Real> bits_of(Real x) {
   return __builtin_bit_cast(RealBits<Real>, x);
@@ -71,8 +73,8 @@ template <std::floating_point Real>
   return real_of<Real>(bits_of(x) & ~kSignBit<Real>);
 }
 
-// Adding it to a number of small enough magnitude rounds to an integer, which then stands in the
-// low bits (in two's complement).
+// Adding it to a number of small enough magnitude rounds that to an integer, which is then in the
+// low bits, in two's complement.
 template <std::floating_point Real>
 inline constexpr Real kRounder = Real(3) *
                                  static_cast<Real>(RealBits<Real>{1}

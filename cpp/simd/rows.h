@@ -1,8 +1,8 @@
-// What stands before a loop over rows that is to become SIMD.
+// The annotation of loops over rows that the compiler should vectorise.
 #pragma once
 
-// Row i of the result depends on row i of the inputs alone, also where the result stands in an
-// input's memory: the compiler need not ask whether the two overlap.
+// Row i of the result depends only on row i of the inputs, also if the result shares an input's
+// memory: the compiler need not check for overlap.
 #if defined(__clang__)
 #define ONEIROS_ROWS _Pragma("clang loop vectorize(assume_safety)")
 #else

@@ -1,4 +1,5 @@
-// The snapshot file: a header, sections that begin on lines of the cache, a table of them.
+// The snapshot file format: a header, sections aligned to cache lines or pages, and a table of
+// them.
 #pragma once
 
 #include <array>
@@ -8,12 +9,13 @@
 namespace oneiros {
 
 inline constexpr std::array<char, 8> kSnapshotMagic = {'O', 'N', 'E', 'I', 'R', 'O', 'S', 'L'};
-// Another one for any change of what a section holds, or of the terms that texts are made into.
+// To be increased with any change of a section's content, or of the terms that texts are turned
+// into.
 inline constexpr std::uint32_t kSnapshotVersion = 9;
 inline constexpr std::size_t kSectionAlignment = 64;
 inline constexpr std::size_t kPageAlignment = 4096;
 
-// What a section holds; `number` in the table tells those of a kind apart.
+// The content of a section; `number` in the table distinguishes sections of the same kind.
 enum class SectionKind : std::uint32_t {
   kIdentity = 1,
   kAttachment,
@@ -49,38 +51,42 @@ enum class SectionKind : std::uint32_t {
   kVectorBits,
   kVectorValues,
   kVectorGraph,
-  kFirstColumn = 64,  // each column of the schema has its own, in the schema's order
-  kFirstPart = 256,   // what the writer's caller has numbered
+  kFirstColumn = 64,  // one per column of the schema, in its order
+  kFirstPart = 256,   // numbered by the caller of the writer
 };
 
+// The kind at an offset from another one, for kinds numbered in sequence.
 constexpr SectionKind kind_at(SectionKind first, std::size_t place) {
   return static_cast<SectionKind>(static_cast<std::uint32_t>(first) + place);
 }
 
-// Numbers lie as the machine has them, which is little-endian.
+// Little-endian, as in memory.
+// The first bytes of the file. The checksums cover header and table; sections have their own.
 struct SnapshotHeader {
   std::array<char, 8> magic;
   std::uint32_t version;
   std::uint32_t section_count;
   std::uint64_t revision;
-  std::uint64_t table_offset;  // the table ends the file
+  std::uint64_t table_offset;  // the table is at the end of the file
   std::uint64_t file_size;
-  std::array<std::uint32_t, 4> reserved;  // 0
+  std::array<std::uint32_t, 4> reserved;  // zero
   std::uint32_t table_checksum;
-  std::uint32_t checksum;  // of what stands before it
+  std::uint32_t checksum;  // of the fields above
 };
 static_assert(sizeof(SnapshotHeader) == kSectionAlignment);
 
+// An entry of the table.
 struct SectionEntry {
   SectionKind kind;
   std::uint32_t number;
   std::uint64_t offset;
   std::uint64_t size;  // bytes
   std::uint32_t checksum;
-  std::uint32_t reserved;  // 0
+  std::uint32_t reserved;  // zero
 };
 static_assert(sizeof(SectionEntry) == 32);
 
+// The next multiple of `to`.
 constexpr std::uint64_t aligned(std::uint64_t offset, std::uint64_t to = kSectionAlignment) {
   return (offset + to - 1) / to * to;
 }
@@ -89,12 +95,12 @@ constexpr bool is_column(SectionKind kind) {
   return kind >= SectionKind::kFirstColumn && kind < SectionKind::kFirstPart;
 }
 
-// Columns and vectors are mapped to where they are written to, and so page by page.
+// Columns and vectors are mapped into their final place, hence page by page.
 constexpr std::size_t alignment_of(SectionKind kind) {
   return is_column(kind) || kind == SectionKind::kVectorValues ? kPageAlignment : kSectionAlignment;
 }
 
-// Large, and not needed by most processes: their checksums are compared when they are taken.
+// Large sections that most processes do not read: verified when they are taken, not on opening.
 constexpr bool is_checked_when_taken(SectionKind kind) {
   return kind == SectionKind::kVectorValues || kind == SectionKind::kVectorGraph;
 }

@@ -1,3 +1,10 @@
+// Opening and verification of snapshot files.
+//
+// The header, the table and the bounds of all sections are validated first, with overflow-safe
+// arithmetic. Then checksums are computed, in pieces shared by threads and combined
+// (crc32c_joined), so that opening is as fast as memory or disk allow. Sections that searches
+// rarely read are verified through a buffer instead of the mapping. A file with the stamp of one
+// that this process wrote is trusted without further validation of its content.
 #include "snapshot/snapshot_reader.h"
 
 #include <fcntl.h>
@@ -23,10 +30,12 @@ namespace {
 
 constexpr const char* kWrongChecksum = "a section's checksum does not hold";
 
+// Throws std::system_error with errno and the path.
 [[noreturn]] void refuse(const std::filesystem::path& path) {
   throw std::system_error(errno, std::generic_category(), path.string());
 }
 
+// Device, inode, size and times with nanoseconds, as text.
 std::string stamp_of(const struct stat& status) {
   const auto text_of = [](const timespec& time) {
     return std::to_string(time.tv_sec) + "." + std::to_string(time.tv_nsec);
@@ -36,10 +45,12 @@ std::string stamp_of(const struct stat& status) {
          text_of(status.st_ctim);
 }
 
+// The order of the table.
 std::pair<std::uint32_t, SectionKind> key_of(const SectionEntry& entry) {
   return {entry.number, entry.kind};
 }
 
+// Validates magic, version, checksum and size of the header before any other field is used.
 SnapshotHeader read_header(std::span<const std::byte> file) {
   SnapshotHeader header;
   require_sense(file.size() >= sizeof(header), "shorter than a header");
@@ -60,11 +71,11 @@ SnapshotHeader read_header(std::span<const std::byte> file) {
   return header;
 }
 
-// Columns are mapped once more by whoever takes them, and most searches read no occurrences:
-// mapping their pages for the checksum alone would take longer than copying them.
+// Columns are mapped again where they are used, and most searches read no occurrences: mapping
+// their pages for the checksum alone would take longer than copying them.
 bool is_copied(SectionKind kind) { return is_column(kind) || kind == SectionKind::kOccurrences; }
 
-// The checksum of a stretch of the file, which goes through a buffer.
+// The checksum of a range of the file, read through a buffer.
 std::uint32_t copied_sum(int file, std::uint64_t offset, std::size_t size) {
   std::array<std::byte, std::size_t{1} << 16U> buffer;
   std::uint32_t sum = crc32c({});
@@ -82,7 +93,7 @@ std::uint32_t copied_sum(int file, std::uint64_t offset, std::size_t size) {
   return sum;
 }
 
-// One section may be most of the file: so threads share pieces, whose sums are then joined.
+// One section may be most of the file: threads share pieces, whose checksums are then combined.
 void check_sums(const Descriptor& descriptor, std::span<const std::byte> file,
                 std::span<const SectionEntry> table, std::size_t threads) {
   constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
@@ -143,6 +154,7 @@ std::string file_stamp(const std::filesystem::path& path) {
   return stamp_of(status);
 }
 
+// Maps the file and takes its stamp from the same descriptor, so that both belong to one file.
 MappedFile::MappedFile(const std::filesystem::path& path, const Descriptor& file) {
   struct stat status {};
   if (::fstat(file.number(), &status) != 0) {
@@ -152,7 +164,7 @@ MappedFile::MappedFile(const std::filesystem::path& path, const Descriptor& file
   require_sense(S_ISREG(status.st_mode), "no plain file");
   require_sense(status.st_size > 0, "empty");
   const auto size = static_cast<std::size_t>(status.st_size);
-  // Not populated: the threads that read it first share that work, too.
+  // Not populated: the threads that read the pages first share that work.
   void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (start == MAP_FAILED) {
     refuse(path);
@@ -161,9 +173,11 @@ MappedFile::MappedFile(const std::filesystem::path& path, const Descriptor& file
 }
 
 MappedFile::~MappedFile() {
-  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());  // nobody reads it any more
+  ::munmap(const_cast<std::byte*>(bytes_.data()),
+           bytes_.size());  // all users hold a reference, so none is left
 }
 
+// Validates header and table, then verifies checksums in parallel.
 SnapshotReader::SnapshotReader(const std::filesystem::path& path, std::size_t threads,
                                std::string_view own_stamp)
     : descriptor_(path),
@@ -205,6 +219,7 @@ const SectionEntry* SnapshotReader::entry_of(SectionKind kind, std::uint32_t num
   return found == table_.end() || key_of(*found) != std::pair(number, kind) ? nullptr : &*found;
 }
 
+// The section's bytes in the mapping; nothing is copied.
 std::span<const std::byte> SnapshotReader::find(SectionKind kind, std::uint32_t number) const {
   const SectionEntry* const entry = entry_of(kind, number);
   require_sense(entry != nullptr, "a section is missing");
@@ -224,6 +239,7 @@ void SnapshotReader::check(SectionKind kind, std::uint32_t number) const {
   require_sense(crc32c(find(kind, number)) == place_of(kind, number).checksum, kWrongChecksum);
 }
 
+// Reads the header, the table and one section.
 std::string snapshot_identity(const std::filesystem::path& path) {
   return std::string(SnapshotReader(path, 1).text(SectionKind::kIdentity));
 }

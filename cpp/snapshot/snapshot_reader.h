@@ -1,4 +1,4 @@
-// Reads a snapshot file, whatever its bytes are.
+// Reads snapshot files, whatever their bytes.
 #pragma once
 
 #include <cstddef>
@@ -15,23 +15,24 @@
 
 namespace oneiros {
 
-// A snapshot that cannot be used: damaged, of another format, or of something else. The message
-// says why. Nothing is lost by it: a snapshot is made of what is kept elsewhere.
+// A snapshot that cannot be used: damaged, of another format, or of another store. The message says
+// why. No data is lost: a snapshot is derived from the store and can be built again.
 class SnapshotDamaged : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Throws SnapshotDamaged unless `holds`.
+// Throws SnapshotDamaged with this message unless `holds`.
 inline void require_sense(bool holds, const char* rule) {
   if (!holds) {
     throw SnapshotDamaged(rule);
   }
 }
 
-// A file opened for reading. Throws std::system_error.
+// A file descriptor open for reading. Throws std::system_error.
 class Descriptor {
  public:
+  // Opens the file.
   explicit Descriptor(const std::filesystem::path& path);
   ~Descriptor();
   Descriptor(const Descriptor&) = delete;
@@ -43,21 +44,23 @@ class Descriptor {
   int number_;
 };
 
-// Tells a file, as it lies on this machine's disk, from any other and from what it is once somebody
-// has written to it: device, inode, size, times of the last change. Throws std::system_error.
+// Identifies a file in its current state on this machine: device, inode, size and times of change.
+// Any write changes it. Throws std::system_error.
 std::string file_stamp(const std::filesystem::path& path);
 
-// A file mapped into memory, to be read.
+// A file mapped read-only into memory.
 class MappedFile {
  public:
-  // Throws std::system_error if the system refuses, SnapshotDamaged if it is no plain file or
-  // empty.
+  // Throws std::system_error if the system refuses, SnapshotDamaged if it is not a regular file or
+  // is empty.
   MappedFile(const std::filesystem::path& path, const Descriptor& file);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
+  // The whole file. Valid as long as the object.
   std::span<const std::byte> bytes() const { return bytes_; }
+  // The file_stamp() of the mapped file.
   const std::string& stamp() const { return stamp_; }
 
  private:
@@ -65,27 +68,30 @@ class MappedFile {
   std::string stamp_;
 };
 
-// The sections of a file whose header, table and checksums hold; of those that
-// is_checked_when_taken(), check() compares the checksum. What stands in a section is for whoever
-// takes it to check. What was taken keeps the mapping alive; the reader may go before it.
+// The sections of a file whose header, table and checksums are valid. Checksums of sections that
+// is_checked_when_taken() are compared by check(). The content of a section must be validated by
+// the code that takes it. Arrays that were taken keep the mapping alive, also beyond the reader.
+// Immutable; any number of threads may take sections.
 class SnapshotReader {
  public:
-  // Throws as MappedFile, and SnapshotDamaged where a checksum or bound does not hold. `threads`
-  // share the work. A file that bears `own_stamp` is known to be one that was written here.
+  // Throws as MappedFile, and SnapshotDamaged for a wrong checksum or bound. Checksums are computed
+  // by `threads` threads. A file with the stamp `own_stamp` is known to have been written here.
   SnapshotReader(const std::filesystem::path& path, std::size_t threads,
                  std::string_view own_stamp = {});
+  // The revision given to the writer.
 
   std::uint64_t revision() const { return header_.revision; }
   std::size_t file_size() const { return file_->bytes().size(); }
-  const std::string& stamp() const { return file_->stamp(); }  // of the very file that is mapped
-  // What stands in its sections was right when it was written, and is what was written.
+  const std::string& stamp() const { return file_->stamp(); }  // of the mapped file
+  // True if the file is known to be our own, unchanged: its content needs no validation.
   bool is_own() const { return is_own_; }
+  // A section as text.
   std::string_view text(SectionKind kind) const;
-  // Throws SnapshotDamaged unless it was made with this identity.
+  // Throws SnapshotDamaged unless it was written with this identity.
   void require_identity(std::string_view identity) const;
 
-  // The elements of the one section of this kind and number. Throws SnapshotDamaged if there is
-  // none, or it ends within an element.
+  // The elements of a section, mapped. Throws SnapshotDamaged if it does not exist or its size is
+  // not a multiple of the element's.
   template <typename T>
   Stored<T> take(SectionKind kind, std::uint32_t number) const {
     const std::span<const std::byte> bytes = find(kind, number);
@@ -93,7 +99,8 @@ class SnapshotReader {
     static_assert(kSectionAlignment % alignof(T) == 0);
     return {{reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)}, file_};
   }
-  // Where the section lies, for who maps it once more; good as long as the reader.
+  // The position of a section in the file, for another mapping. The descriptor is valid as long as
+  // the reader.
   struct Place {
     int file;
     std::uint64_t offset;
@@ -102,25 +109,28 @@ class SnapshotReader {
   };
   Place place_of(SectionKind kind, std::uint32_t number) const;
 
-  // Throws SnapshotDamaged unless the section's checksum holds.
+  // Throws SnapshotDamaged unless the section's checksum is right.
   void check(SectionKind kind, std::uint32_t number) const;
 
+  // True if the section exists.
   bool has(SectionKind kind, std::uint32_t number) const {
     return entry_of(kind, number) != nullptr;
   }
 
  private:
+  // Binary search in the table; null if there is no such section.
   const SectionEntry* entry_of(SectionKind kind, std::uint32_t number) const;
+  // The bytes of a section; throws SnapshotDamaged if there is none.
   std::span<const std::byte> find(SectionKind kind, std::uint32_t number) const;
 
   Descriptor descriptor_;
   std::shared_ptr<const MappedFile> file_;
   bool is_own_ = false;
   SnapshotHeader header_{};
-  std::span<const SectionEntry> table_;  // by number and kind
+  std::span<const SectionEntry> table_;  // ordered by number and kind
 };
 
-// What the file says it is made of and for, nothing else being checked but what leads there.
+// The identity stored in a file. Verifies only the header and table.
 std::string snapshot_identity(const std::filesystem::path& path);
 
 }  // namespace oneiros

@@ -1,3 +1,5 @@
+// Atomic writing: a temporary file in the same directory, synced, renamed over the target, and the
+// directory synced. The header is written last; a crash leaves the previous file or none.
 #include "snapshot/snapshot_writer.h"
 
 #include <fcntl.h>
@@ -20,10 +22,12 @@ namespace {
 
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 24U;
 
+// Throws std::system_error with errno and the path.
 [[noreturn]] void refuse(const std::filesystem::path& path) {
   throw std::system_error(errno, std::generic_category(), path.string());
 }
 
+// Writes all bytes at an offset, retrying short and interrupted writes.
 void write_at(int file, std::span<const std::byte> bytes, std::uint64_t offset,
               const std::filesystem::path& path) {
   while (!bytes.empty()) {
@@ -40,6 +44,7 @@ void write_at(int file, std::span<const std::byte> bytes, std::uint64_t offset,
   }
 }
 
+// Makes the rename durable.
 void sync_folder_of(const std::filesystem::path& path) {
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -76,6 +81,7 @@ SnapshotWriter::~SnapshotWriter() {
   }
 }
 
+// Updates the running size; sections are appended only.
 void SnapshotWriter::write(std::span<const std::byte> bytes) {
   write_at(file_, bytes, size_, temporary_);
   size_ += bytes.size();
@@ -86,6 +92,7 @@ void SnapshotWriter::pad(std::size_t alignment) {
   write(std::span(kZeros).first(aligned(size_, alignment) - size_));
 }
 
+// Pads to the section's alignment, writes its parts and extends its checksum over them.
 void SnapshotWriter::add_bytes(SectionKind kind, std::uint32_t number,
                                std::span<const std::byte> bytes,
                                std::span<const std::span<const std::byte>> more) {
@@ -105,6 +112,7 @@ void SnapshotWriter::add_bytes(SectionKind kind, std::uint32_t number,
   table_.push_back(entry);
 }
 
+// Writes the table and the header, syncs, renames and syncs the directory.
 void SnapshotWriter::finish() {
   pad(kSectionAlignment);
   const auto table = std::as_bytes(std::span(table_));

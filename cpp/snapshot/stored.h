@@ -1,4 +1,4 @@
-// An array that is either one's own or lies in a file that is mapped.
+// An array that is either owned or mapped from a file.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace oneiros {
 
-// Reads may run beside reads. Elements that are not one's own are never written: the first call of
-// own() copies them.
+// Copy-on-write at the granularity of the array: own() copies mapped elements once, before the
+// first change. Concurrent reads are allowed.
 template <typename T>
 requires std::is_trivially_copyable_v<T>
 class Stored {
@@ -27,7 +27,7 @@ class Stored {
   std::size_t size() const { return elements().size(); }
   const T& operator[](std::size_t i) const { return elements()[i]; }
 
-  // The elements, to be changed.
+  // The elements for modification.
   std::vector<T>& own() {
     if (keeper_) {
       own_.assign(borrowed_.begin(), borrowed_.end());
@@ -37,7 +37,7 @@ class Stored {
     return own_;
   }
 
-  // Those that are mapped count, too.
+  // Includes mapped elements.
   std::size_t resident_bytes() const {
     return keeper_ ? borrowed_.size_bytes() : own_.capacity() * sizeof(T);
   }

@@ -1,4 +1,4 @@
-// A cell of one of the store's tables, without a copy of what it holds.
+// A cell of a table of the store, without a copy of its content.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace oneiros {
 
-// NULL, a number, a text in UTF-8, or bytes.
+// NULL, an integer, a real, UTF-8 text, or bytes. Views are valid as long as their source.
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string_view,
                           std::span<const std::byte>>;
 
-// The checksum of a cell under its column's salt; see encoding/row_checksum.h.
+// The checksum of a cell under its column's salt (encoding/row_checksum.h).
 [[nodiscard]] inline std::uint64_t cell_checksum(std::uint64_t salt, const Cell& cell) {
   struct Visitor {
     std::uint64_t salt;

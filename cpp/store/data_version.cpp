@@ -1,3 +1,4 @@
+// PRAGMA data_version on a prepared statement.
 #include "store/data_version.h"
 
 namespace oneiros {

@@ -1,4 +1,4 @@
-// Whether others have committed to the store's file.
+// Detection of commits by other connections.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace oneiros {
 
-// SQLite's number of a file's state as one connection sees it: it moves with every commit of other
-// connections, in any process. For use by one thread at a time.
+// SQLite's `data_version`, which changes with every commit of another connection, in any process.
+// For use by one thread at a time.
 class DataVersion {
  public:
-  // REQUIRES: loaded_sqlite(), and the connection is open until this is destroyed.
+  // REQUIRES: loaded_sqlite(); the connection stays open until this object is destroyed.
   explicit DataVersion(sqlite3* connection) : connection_(connection) {}
 
-  // None where it cannot be read.
+  // No value if it cannot be read.
   [[nodiscard]] std::optional<std::int64_t> read();
 
  private:

@@ -1,6 +1,6 @@
-// The rows are those of a general write: the same columns, the same checksums, one revision. What a
-// plain new memory does not need is left to that: whatever stands in the way, the transaction is
-// taken back and nothing is reported but that it was.
+// A fast path for storing one plain new memory. The rows equal those of the general write: the same
+// columns and checksums, one revision. Anything else is left to the general write: if an obstacle
+// or an error occurs, the transaction is rolled back and only that is reported.
 #include "store/memory_writer.h"
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace oneiros {
 
-// A transaction that is taken back unless it was committed.
+// Rolls a transaction back unless it was committed.
 class MemoryWriter::Transaction {
  public:
   explicit Transaction(MemoryWriter& writer) : writer_(writer) {}
@@ -52,7 +52,7 @@ bool MemoryWriter::prepare() {
       return false;
     }
   }
-  roll_back_ = prepared(connection_, "ROLLBACK");  // the last: it tells that all are there
+  roll_back_ = prepared(connection_, "ROLLBACK");  // prepared last: if it is set, all are
   return roll_back_ != nullptr;
 }
 
@@ -139,7 +139,7 @@ bool MemoryWriter::insert_row(sqlite3_stmt* statement, std::span<const Cell> cel
   }
   is_done =
       is_done && bind(statement, ++place, std::bit_cast<std::int64_t>(checksum)) && runs(statement);
-  sqlite_.clear_bindings(statement);  // the cells are the caller's
+  sqlite_.clear_bindings(statement);  // the cells belong to the caller
   return is_done;
 }
 

@@ -1,4 +1,4 @@
-// One new memory stored in a transaction of its own, without Python.
+// Storing of one new memory in its own transaction, without Python.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@
 
 namespace oneiros {
 
-// A row that must not be there, as one query finds it.
+// A query for a row that must not exist.
 struct Obstacle {
-  std::string sql;    // with one parameter
-  std::size_t place;  // of the cell of the memory's row that is bound to it
+  std::string sql;    // one parameter
+  std::size_t place;  // the cell of the memory's row that is bound to the parameter
 };
 
 // The statements that store a memory. Rows of both tables begin with the memory's number and a
@@ -29,12 +29,12 @@ struct MemoryInsert {
   std::string lifecycle;
   RowChecksum memory_checksum;
   RowChecksum lifecycle_checksum;
-  std::string last_revision;  // gives one number: of the last commit
-  std::string next_sequence;  // gives one number: of the next memory
+  std::string last_revision;  // returns one number: the last commit's
+  std::string next_sequence;  // returns one number: the next memory's
   std::vector<Obstacle> obstacles;
 };
 
-// What a memory that was stored got.
+// The numbers and checksums assigned to a stored memory.
 struct StoredAs {
   std::int64_t sequence;
   std::int64_t revision;
@@ -45,32 +45,32 @@ struct StoredAs {
 // Statements prepared on one connection. For use by one thread at a time.
 class MemoryWriter {
  public:
-  // What leaves it open what the disk holds: writing must stop for good.
+  // A failure after which the content of the disk is uncertain: writing must stop for good.
   struct Failure {
-    int code;  // SQLite's extended one
+    int code;  // SQLite's extended result code
     std::string message;
   };
 
-  // REQUIRES: loaded_sqlite(), and the connection is open until this is destroyed.
+  // REQUIRES: loaded_sqlite(); the connection stays open until this object is destroyed.
   MemoryWriter(sqlite3* connection, std::shared_ptr<const MemoryInsert> insert);
 
-  // Stores a memory, durably. The first two cells of `memory` and the first of `lifecycle` are
-  // overwritten. `last_revision` is of the last commit that the caller knows: what follows it may
-  // only be commits of this object.
+  // Stores a memory, durably. Overwrites the first two cells of `memory` and the first of
+  // `lifecycle`. `last_revision` is that of the last commit the caller knows; later commits may
+  // only be those of this object.
   //
-  // None where nothing was stored and no transaction is open: there are other commits, or an
-  // obstacle, a transaction was open already, SQLite refused a statement, or there is a failure.
+  // No value if nothing was stored and no transaction is open: because of commits by others, an
+  // obstacle, a transaction that was open already, a statement that SQLite rejected, or a failure.
   [[nodiscard]] std::optional<StoredAs> insert(std::span<Cell> memory, std::span<Cell> lifecycle,
                                                std::int64_t last_revision);
 
-  // The first failure of a write; nothing is written after it.
+  // The first failure of a write. Nothing is written after it.
   [[nodiscard]] const std::optional<Failure>& failure() const noexcept { return failure_; }
 
  private:
-  // The store as a commit of this object left it.
+  // The state of the store after a commit of this object.
   struct State {
-    std::int64_t data_version;  // moves with commits of other connections
-    int total_changes;          // moves with changes of this one
+    std::int64_t data_version;  // changes with commits of other connections
+    int total_changes;          // changes with writes of this connection
     std::int64_t revision;
     std::int64_t sequence;  // of the last memory
     std::int64_t first;     // the revision after which all commits are this object's
@@ -79,7 +79,7 @@ class MemoryWriter {
   class Transaction;
 
   [[nodiscard]] bool prepare();
-  [[nodiscard]] bool runs(sqlite3_stmt* statement) const;  // to its end, without a row
+  [[nodiscard]] bool runs(sqlite3_stmt* statement) const;  // runs it to its end, without a row
   [[nodiscard]] bool bind(sqlite3_stmt* statement, int place, const Cell& cell) const;
   [[nodiscard]] std::optional<std::int64_t> number(sqlite3_stmt* statement) const;
   [[nodiscard]] std::optional<State> state() const;

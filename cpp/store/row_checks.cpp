@@ -1,3 +1,4 @@
+// Validation of the checks' own descriptions; the checks themselves are templates in the header.
 #include "store/row_checks.h"
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
-// What a row must fulfil before anything of it is handed out: its checksum, and ranges of its
-// numbers. Both ask for a cell by its place in the row, and so take rows of any form.
+// Checks of a row before it is used: its checksum, and the ranges of its numbers. Cells are
+// requested by column index through a callable, so that rows of any form can be checked.
 #pragma once
 
 #include <bit>
@@ -14,17 +14,17 @@
 
 namespace oneiros {
 
-// Which places of a row are covered by a checksum, and where in the row that stands.
+// The columns covered by a checksum, and the column that holds it.
 class RowChecksum {
  public:
-  // Throws std::invalid_argument unless there are as many places as columns.
+  // Throws std::invalid_argument unless there is one place per column.
   RowChecksum(std::span<const std::string> columns, std::vector<std::size_t> places,
               std::size_t checksum_place);
 
-  // Of each place that is covered, what tells its column's cells from those of others.
+  // By covered place: the salt of its column.
   [[nodiscard]] std::span<const std::uint64_t> salts() const noexcept { return salts_; }
 
-  // `cell_at(place)` gives a Cell.
+  // The checksum of a row. `cell_at(place)` returns a Cell.
   template <typename CellAt>
   [[nodiscard]] std::uint64_t of(const CellAt& cell_at) const {
     std::uint64_t checksum = 0;
@@ -34,7 +34,7 @@ class RowChecksum {
     return checksum;
   }
 
-  // Whether the row holds the checksum that it has.
+  // True if the stored checksum equals the computed one.
   template <typename CellAt>
   [[nodiscard]] bool is_right(const CellAt& cell_at) const {
     const std::uint64_t checksum = of(cell_at);
@@ -49,13 +49,14 @@ class RowChecksum {
   std::size_t checksum_place_;
 };
 
-// The numbers that some places of a row may hold.
+// Ranges of the numbers in some columns.
 class RowRanges {
  public:
-  // Throws std::invalid_argument unless all four are of one size.
+  // Throws std::invalid_argument unless all four have the same size.
   RowRanges(std::span<const std::size_t> places, std::span<const double> lows,
             std::span<const double> highs, const std::vector<bool>& nullable);
 
+  // True if every cell is in its range; NULL only where that is allowed.
   template <typename CellAt>
   [[nodiscard]] bool hold(const CellAt& cell_at) const {
     for (const Range& range : ranges_) {
@@ -73,7 +74,7 @@ class RowRanges {
     double high;
     bool is_nullable;
 
-    // A text or bytes are no number, and lie outside of every range.
+    // Text and bytes are outside every range.
     [[nodiscard]] bool holds(const Cell& cell) const;
   };
 

@@ -1,7 +1,9 @@
-// One statement reads one row. A read transaction around them makes the rows those of one state; it
-// costs less than a statement for lists of each length, and the row comes by its number, so that
-// SQLite walks down two trees a memory and nothing else. Checksums are compared over SQLite's own
-// pages; what is kept is copied then, since it is gone with the next step.
+// Reading rows of the store by number, with verification.
+//
+// One prepared statement reads one row, in a read transaction around all of them, so that the rows
+// come from one state. That costs less than statements with lists of each length, and SQLite only
+// descends two B-trees per memory. Checksums are computed on SQLite's own pages; cells that are
+// kept are copied, since the next step invalidates them.
 #include "store/row_reader.h"
 
 #include <array>
@@ -11,6 +13,7 @@ namespace oneiros {
 
 namespace {
 
+// The content of a value without a copy. It is valid until the statement's next step.
 Cell cell_of(const Sqlite& sqlite, sqlite3_value* value) {
   switch (sqlite.value_type(value)) {
     case Sqlite::kInteger:
@@ -33,7 +36,7 @@ Cell cell_of(const Sqlite& sqlite, sqlite3_value* value) {
   }
 }
 
-// Ends what it was told has begun, however its block is left.
+// Ends the transaction it was given, however the block is left.
 class Ending {
  public:
   Ending(const Sqlite& sqlite, sqlite3_stmt* row, sqlite3_stmt* commit)
@@ -50,14 +53,15 @@ class Ending {
  private:
   const Sqlite& sqlite_;
   sqlite3_stmt* row_;
-  sqlite3_stmt* commit_;  // null: the transaction is the caller's
+  sqlite3_stmt* commit_;  // null: the transaction belongs to the caller
 };
 
 }  // namespace
 
+// Copies text and bytes into the buffer of the result.
 Cell ReadRows::copy_of(const Cell& cell) {
   const auto copied = [this](const void* from, std::size_t size) {
-    void* const to = contents_->allocate(size + 1, 1);  // + 1: the copy of nothing has an address
+    void* const to = contents_->allocate(size + 1, 1);  // + 1: an empty copy has an address too
     if (size > 0) {
       std::memcpy(to, from, size);
     }
@@ -79,6 +83,7 @@ RowReader::RowReader(sqlite3* connection, std::shared_ptr<const RowQuery> query)
 
 RowReader::~RowReader() = default;
 
+// Opens a read transaction unless the caller has one, and holds the connection's mutex throughout.
 ReadRows RowReader::read(std::span<const std::int64_t> numbers) {
   ReadRows rows(numbers.size(), query_->kept.size());
   const HeldMutex held(sqlite_, connection_);
@@ -110,6 +115,7 @@ ReadRows RowReader::read(std::span<const std::int64_t> numbers) {
   return rows;
 }
 
+// Checks ranges and checksums before anything of the row is copied.
 void RowReader::take_row(ReadRows& rows, std::size_t i) const {
   const auto cell_at = [this](std::size_t place) {
     return cell_of(sqlite_, sqlite_.column_value(row_.get(), static_cast<int>(place)));

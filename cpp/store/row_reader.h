@@ -1,4 +1,4 @@
-// Rows of the store by their numbers, read and verified without Python.
+// Reading and verification of the store's rows by number, without Python.
 #pragma once
 
 #include <cstddef>
@@ -17,19 +17,19 @@
 
 namespace oneiros {
 
-// What is read of a number's row, and what must hold of it.
+// What to read of a row, and the checks it must pass.
 struct RowQuery {
-  std::string sql;                // with one parameter, the number; gives one row at most
-  std::size_t width;              // columns that it gives
-  std::vector<std::size_t> kept;  // those that are handed out
+  std::string sql;                // one parameter, the number; at most one row
+  std::size_t width;              // number of columns
+  std::vector<std::size_t> kept;  // columns that are returned
   std::vector<RowChecksum> checksums;
   std::optional<RowRanges> ranges;
 };
 
-// Rows that were read, with copies of their cells.
+// The rows that were read, with copies of their cells.
 class ReadRows {
  public:
-  // The cells of RowQuery::kept, in its order; empty where there is no sound row of that number.
+  // The cells of RowQuery::kept, in its order; empty if there is no valid row of that number.
   [[nodiscard]] std::span<const Cell> operator[](std::size_t i) const {
     return found_[i] ? std::span(cells_).subspan(i * width_, width_) : std::span<const Cell>();
   }
@@ -52,14 +52,14 @@ class ReadRows {
 // A statement prepared on one connection. For use by one thread at a time.
 class RowReader {
  public:
-  // REQUIRES: loaded_sqlite(), and the connection is open until this is destroyed.
+  // REQUIRES: loaded_sqlite(); the connection stays open until this object is destroyed.
   RowReader(sqlite3* connection, std::shared_ptr<const RowQuery> query);
   ~RowReader();
   RowReader(const RowReader&) = delete;
   RowReader& operator=(const RowReader&) = delete;
 
-  // Reads the rows of numbers, all from one state of the store. A row that cannot be read is left
-  // out, and so are those after it.
+  // Reads the rows of these numbers from one state of the store. If a row cannot be read, it and
+  // all later ones are left out.
   [[nodiscard]] ReadRows read(std::span<const std::int64_t> numbers);
 
  private:

@@ -1,6 +1,6 @@
-// SQLite's table of functions (sqlite3_api_routines in its sqlite3ext.h) has an order that never
-// changes: new functions come at its end (https://www.sqlite.org/loadext.html). The places that are
-// read here are held to the header's in cpp/tests/store.
+// The order of SQLite's function table (sqlite3_api_routines in sqlite3ext.h) never changes: new
+// functions are appended (https://www.sqlite.org/loadext.html). cpp/tests/store compares the
+// positions used here with the header.
 #include "store/sqlite.h"
 
 #include <array>
@@ -18,7 +18,7 @@ void take(Signature*& into, const Function* table, std::size_t place) {
   into = reinterpret_cast<Signature*>(table[place]);
 }
 
-constexpr int kFirstWithAll = 3'020'000;  // prepare_v3 came with it
+constexpr int kFirstWithAll = 3'020'000;  // the first version with prepare_v3
 constexpr int kError = 1;
 constexpr int kLoadedForGood = 256;  // SQLITE_OK_LOAD_PERMANENTLY
 

@@ -1,9 +1,9 @@
-// The functions of the SQLite that Python's module apsw carries, for statements of the core's own
-// on connections that apsw opened.
+// The functions of the SQLite library that Python's module apsw contains, for statements on
+// connections that apsw opened.
 //
-// A process must not hold one file open through two copies of SQLite: closing one lets go of the
-// other's locks. So none is linked here. SQLite hands its functions to what it loads as an
-// extension, which this library can be; see sqlite3_oneiros_init below.
+// A process must not open a file through two copies of SQLite: closing one releases the other's
+// POSIX locks. So no SQLite is linked here. SQLite passes its functions to extensions that it
+// loads, and this library can be loaded as one; see sqlite3_oneiros_init below.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,8 @@ struct sqlite3_value;
 
 namespace oneiros {
 
+// The functions used by the core, with the signatures of SQLite's C interface. A table instead of
+// linked symbols, filled once when SQLite loads the library.
 struct Sqlite {
   // The last argument says how long SQLite may read the bytes; null: as long as they are bound.
   int (*bind_blob)(sqlite3_stmt*, int, const void*, int, void (*)(void*));
@@ -45,6 +47,7 @@ struct Sqlite {
   sqlite3_mutex* (*db_mutex)(sqlite3*);
   int (*prepare_v3)(sqlite3*, const char*, int, unsigned, sqlite3_stmt**, const char**);
 
+  // Result codes of step() and fundamental types of values, as in sqlite3.h.
   static constexpr int kOk = 0;
   static constexpr int kBusy = 5;
   static constexpr int kIoError = 10;
@@ -57,8 +60,9 @@ struct Sqlite {
   static constexpr int kFloat = 2;
   static constexpr int kText = 3;
   static constexpr int kBlob = 4;
-  static constexpr int kSteps = 4;  // of a statement's status: what a progress handler counts
-  static constexpr unsigned kPersistent = 1;  // of a statement: it will be kept
+  static constexpr int kSteps =
+      4;  // status counter of a statement: steps, as a progress handler counts
+  static constexpr unsigned kPersistent = 1;  // hint for statements that are kept
 };
 
 // Null until SQLite has loaded this library as an extension. Thread-safe.
@@ -66,5 +70,6 @@ struct Sqlite {
 
 }  // namespace oneiros
 
-// What SQLite calls to load this library as an extension, from any thread; the first call counts.
+// Called by SQLite to load this library as an extension, from any thread; only the first call has
+// an effect.
 extern "C" int sqlite3_oneiros_init(sqlite3* connection, char** message, const void* routines);

@@ -1,4 +1,4 @@
-// A prepared statement on a connection of apsw's.
+// A prepared statement on a connection opened by apsw.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ struct StatementFinalizer {
 };
 using Statement = std::unique_ptr<sqlite3_stmt, StatementFinalizer>;
 
-// Null where SQLite refuses it. REQUIRES: loaded_sqlite().
+// Null if SQLite rejects it. REQUIRES: loaded_sqlite().
 [[nodiscard]] inline Statement prepared(sqlite3* connection, const std::string& sql) {
   sqlite3_stmt* statement = nullptr;
   loaded_sqlite()->prepare_v3(connection, sql.c_str(), static_cast<int>(sql.size()),

@@ -1,3 +1,5 @@
+// A state machine in one atomic: idle, running, running and requested again. The thread that leaves
+// the running state starts over if it was requested meanwhile.
 #include "threads/background_task.h"
 
 #include <cstdint>
@@ -13,10 +15,11 @@ namespace oneiros {
 namespace {
 constexpr std::uint32_t kIdle = 0;
 constexpr std::uint32_t kWorking = 1;
-constexpr std::uint32_t kToBeginAgain = 2;  // working, and asked to begin once more
+constexpr std::uint32_t kToBeginAgain = 2;  // running, and requested again
 }  // namespace
 
-// No mutex and no condition: a fork may find the thread in either, and its child must get on.
+// Atomics only, no mutex or condition variable: a fork may happen at any point of the thread, and
+// the child must remain usable.
 struct BackgroundTask::State {
   const Work work;
   std::atomic<std::uint32_t> phase = kIdle;

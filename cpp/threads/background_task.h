@@ -1,4 +1,4 @@
-// Work that is done beside everything else.
+// A task that runs in the background on demand.
 #pragma once
 
 #include <atomic>
@@ -7,29 +7,29 @@
 
 namespace oneiros {
 
-// At most one thread does the work; there is none while there is nothing to do. Thread-safe.
+// At most one thread runs the task; there is no thread while there is nothing to do. Thread-safe.
 class BackgroundTask {
  public:
   // Does all there is to do, and returns soon once `is_cancelled` is set. Throws nothing.
   using Work = std::function<void(const std::atomic<bool>& is_cancelled)>;
 
   explicit BackgroundTask(Work work);
-  // Cancels the work and waits for its end. REQUIRES: nobody calls start() any more.
+  // Cancels the work and waits for it to end. REQUIRES: no concurrent or later call of start().
   ~BackgroundTask();
   BackgroundTask(const BackgroundTask&) = delete;
   BackgroundTask& operator=(const BackgroundTask&) = delete;
 
-  // Sees to it that the work begins, once more if it is under way. Does nothing where the system
-  // gives no thread.
+  // Ensures that the work starts, and starts again if it is running now. Has no effect if the
+  // system cannot create a thread.
   void start();
 
-  // For the child of a fork: the thread, if there was one, does not live there.
+  // For the child of a fork, in which the thread does not exist.
   void forget_thread() noexcept;
 
  private:
   struct State;
 
-  const std::shared_ptr<State> state_;  // the thread's too, which may be the last to touch it
+  const std::shared_ptr<State> state_;  // shared with the thread, which may be the last owner
 };
 
 }  // namespace oneiros

@@ -1,4 +1,4 @@
-// Threads that no signal disturbs.
+// Threads that receive no signals.
 #pragma once
 
 #ifndef _WIN32
@@ -10,8 +10,8 @@ namespace oneiros {
 
 #ifndef _WIN32
 
-// While it lives, threads start with every signal blocked: signals belong to the threads of the
-// application, which may be sleeping in a call that a signal must end.
+// While it exists, new threads start with all signals blocked. Signals must reach the application's
+// threads, which may be in a system call that a signal should end.
 class BlockedSignals {
  public:
   BlockedSignals() {

@@ -1,3 +1,5 @@
+// Chunks are handed out by one atomic counter. The first exception in chunk order is kept, so that
+// errors do not depend on scheduling.
 #include "threads/chunked_loop.h"
 
 #include <algorithm>
@@ -28,7 +30,7 @@ void ChunkedLoop::work(const std::function<void()>& pause) noexcept {
     if (is_cancelled_ != nullptr && is_cancelled_->load(std::memory_order_relaxed)) {
       stop();
     }
-    // Read first: a counter that stands at its end is shared by all, and need not be written.
+    // Read before writing: at its end, the shared counter stays unmodified in all caches.
     if (next_.load(std::memory_order_relaxed) >= chunk_count_) {
       return;
     }

@@ -1,3 +1,4 @@
+// Runs a loop inline or on the pool of the process.
 #include "threads/for_each_chunk.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// One list of hooks for pthread_atfork, which can register but never unregister callbacks.
 #include "threads/fork_hooks.h"
 
 #include <mutex>
@@ -11,7 +12,8 @@ namespace oneiros {
 
 namespace {
 
-// Both need no destructor, so they are there for whoever outlives them.
+// Trivially destructible, so that they exist for objects with static storage that are destroyed
+// later.
 constinit std::mutex mutex;
 constinit ForkHooks* first = nullptr;
 
@@ -41,11 +43,11 @@ struct ForkCalls {
 namespace {
 
 #ifndef _WIN32
-// Registered when the library is loaded, before anyone can fork with hooks.
+// Registered when the library is loaded, before a fork can happen with hooks in place.
 const bool is_registered =
     pthread_atfork(ForkCalls::before, ForkCalls::after_in_parent, ForkCalls::after_in_child) == 0;
 #else
-const bool is_registered = true;  // nobody forks
+const bool is_registered = true;  // there is no fork
 #endif
 
 }  // namespace

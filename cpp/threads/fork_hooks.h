@@ -1,15 +1,14 @@
-// What must be whole when the process forks.
+// Callbacks around fork(), for state that must be consistent in the child.
 #pragma once
 
 #include <functional>
 
 namespace oneiros {
 
-// While it lives, every fork calls `before` in the parent, and then `after_in_parent` there and
-// `after_in_child` in the child, all on the thread that forks. `before` may lock what the child
-// must not find half changed; the others unlock it. The child has that one thread only.
-// REQUIRES: none of the three makes, destroys or waits for whoever makes or destroys a ForkHooks;
-// they throw nothing.
+// While it exists, every fork calls `before` in the parent, and afterwards `after_in_parent` in the
+// parent and `after_in_child` in the child, all on the forking thread, the only one the child has.
+// `before` typically acquires locks that the other two release. REQUIRES: the callbacks neither
+// create nor destroy a ForkHooks nor wait for a thread that does, and do not throw.
 class ForkHooks {
  public:
   ForkHooks(std::function<void()> before, std::function<void()> after_in_parent,
@@ -18,7 +17,8 @@ class ForkHooks {
   ForkHooks(const ForkHooks&) = delete;
   ForkHooks& operator=(const ForkHooks&) = delete;
 
-  // Whether the hooks can be called at all. If not, no thread may be started that a child misses.
+  // True if the callbacks are registered. Otherwise no thread may be started that a child would
+  // miss.
   static bool are_called();
 
  private:

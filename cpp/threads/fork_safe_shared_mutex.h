@@ -1,4 +1,4 @@
-// A lock that no fork leaves taken.
+// A shared mutex that is usable after a fork.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace oneiros {
 
-// As std::shared_mutex. A fork waits for whoever holds it alone, so a child finds what it guards
-// whole, and itself free: those who shared it do not live there.
-// Of two that are held at once, the one taken first must be the one made last.
+// Like std::shared_mutex. A fork waits for an exclusive owner, so the child finds the protected
+// data consistent and the mutex free: shared owners do not exist there. If two are held at once,
+// the one locked first must be the one constructed last.
 class ForkSafeSharedMutex {
  public:
   void lock() { mutex_.lock(); }
@@ -20,7 +20,7 @@ class ForkSafeSharedMutex {
 
  private:
   std::shared_mutex mutex_;
-  // In the child made anew, over what counts threads that are gone.
+  // Constructed again in the child: its state counts threads that do not exist there.
   ForkHooks fork_hooks_{[this] { mutex_.lock_shared(); }, [this] { mutex_.unlock_shared(); },
                         [this] { std::construct_at(&mutex_); }};
 };

@@ -1,4 +1,4 @@
-// A value that many threads read and one changes, and nobody who reads it ever waits.
+// A value that many threads read without waiting while one thread changes it.
 #pragma once
 
 #include <array>
@@ -9,10 +9,11 @@
 
 namespace oneiros {
 
-// Two copies: readers read the one, the writer changes the other, lets new readers go there, waits
-// for those who are still in the first, and changes that one too. After Ramalhete and Correia,
-// "Left-Right" (2015), with one counter a copy: a reader that meets the writer's turn goes again.
-// Reads should be short, for the writer waits for them.
+// Two copies: readers use one while the writer changes the other, redirects new readers to it,
+// waits until the first has no readers, and changes that too. After Ramalhete and Correia,
+// "Left-Right: A Concurrency Control Technique with Wait-Free Population Oblivious Reads" (2015),
+// with one counter per copy: a reader that meets a switch retries, so reads are lock-free. Reads
+// should be short, since the writer waits for them. Costs twice the memory of the value.
 template <typename Value>
 class LeftRight {
  public:
@@ -28,9 +29,8 @@ class LeftRight {
     return read(visit.value());
   }
 
-  // Calls change(value) once for each copy. Readers see none of it or all. Should a call throw, it
-  // must leave its copy as readers know it: what they see has then not changed.
-  // REQUIRES: one writer at a time.
+  // Calls change(value) once for each copy; readers see all of it or nothing. If a call throws, it
+  // must leave its copy unchanged, and readers then see no change. REQUIRES: one writer at a time.
   template <typename Change>
   void write(Change change) {
     const std::uint32_t former = active_.load(std::memory_order_relaxed);
@@ -42,10 +42,10 @@ class LeftRight {
     change(sides_[former].value);
   }
 
-  // What the last write left. REQUIRES: nobody writes meanwhile.
+  // The result of the last write. REQUIRES: no concurrent writer.
   const Value& latest() const { return sides_[active_.load(std::memory_order_relaxed)].value; }
 
-  // For the child of a fork: those who read at that moment do not live there.
+  // For the child of a fork, in which the readers of the moment do not exist.
   void forget_readers() noexcept {
     for (Side& side : sides_) {
       side.readers.store(0);
@@ -70,7 +70,7 @@ class LeftRight {
       while (true) {
         side_ = &owner.sides_[number];
         side_->readers.fetch_add(1);
-        // Only now may it be read: the writer, should it turn away, sees this reader.
+        // Only now may it be read: a writer that switches away sees this reader's count.
         const std::uint32_t active = owner.active_.load();
         if (active == number) {
           return;

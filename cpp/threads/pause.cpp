@@ -1,3 +1,4 @@
+// The interrupt of the innermost scope, in a thread-local pointer.
 #include "threads/pause.h"
 
 namespace oneiros {

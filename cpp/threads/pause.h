@@ -1,16 +1,16 @@
-// How a long call is ended while it runs.
+// Interruption of long calls.
 #pragma once
 
 #include <functional>
 
 namespace oneiros {
 
-// Called between the parts of a long call, with no lock held, from the thread that made the call.
-// What it throws ends the call.
+// Called between the parts of a long call, on the calling thread, with no lock held. An exception
+// ends the call.
 using Interrupt = std::function<void()>;
 
-// While it lives, pause_here() of this thread calls `pause` (borrowed; may be empty), and not that
-// of an earlier scope. Loops deep in a call are so reached without a word from all between.
+// While it exists, pause_here() on this thread calls `pause` (referenced; may be empty) instead of
+// that of an outer scope. Deeply nested loops are thus interruptible without passing a parameter.
 class PauseScope {
  public:
   explicit PauseScope(const Interrupt& pause);
@@ -22,8 +22,8 @@ class PauseScope {
   const Interrupt* const outer_;
 };
 
-// To be called every few milliseconds by what may take long, with no lock held. May throw anything.
-// Does nothing on a thread without a scope. Costs some 30 ns where the pause asks a clock.
+// Long-running code calls this every few milliseconds, with no lock held. May throw anything.
+// Without a scope on this thread it does nothing. About 30 ns if the callback reads a clock.
 void pause_here();
 
 }  // namespace oneiros

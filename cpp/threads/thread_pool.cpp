@@ -1,3 +1,7 @@
+// A pool whose callers always work themselves: a loop finishes even if no pool thread is free or
+// can be started, so nested and concurrent use cannot deadlock. Calls that want helpers form a
+// queue; an idle thread joins the oldest. A caller leaves its call only after the last helper has
+// left it.
 #include "threads/thread_pool.h"
 
 #include <algorithm>
@@ -21,13 +25,13 @@ thread_local bool t_is_inside = false;
 
 std::atomic<ThreadPool*> process_pool = nullptr;
 
-// How often whoever waits for helpers pauses meanwhile.
+// How often a thread that waits for helpers calls `pause`.
 constexpr auto kPausePeriod = std::chrono::milliseconds(50);
 
 #ifndef _WIN32
 
-// Registered when the library is loaded, before anyone can fork with a pool. Without it no thread
-// may be started: a child would wait for one for ever.
+// Registered when the library is loaded, before a fork can happen with a pool. Without it no thread
+// may be started: a child would wait for one forever.
 const bool forks_are_safe =
     pthread_atfork(nullptr, nullptr, [] { process_pool.store(nullptr); }) == 0;
 
@@ -37,13 +41,14 @@ const bool forks_are_safe = true;
 
 #endif
 
+// The number of pool threads: one per processor, minus the caller.
 std::size_t processors_but_one() {
   return forks_are_safe ? std::max(std::thread::hardware_concurrency(), 1U) - 1 : 0;
 }
 
 }  // namespace
 
-// One run() under way, on its caller's stack. Guarded by the pool's mutex.
+// A run() in progress, on its caller's stack. Guarded by the pool's mutex.
 struct ThreadPool::Call {
   ChunkedLoop* loop;
   std::size_t wanted;  // helpers that may still join
@@ -66,7 +71,7 @@ ThreadPool::~ThreadPool() {
 }
 
 ThreadPool& ThreadPool::of_process() {
-  // No lock and no static local: a fork could leave either taken.
+  // No lock or static local: a fork could leave either locked.
   ThreadPool* pool = process_pool.load();
   if (pool == nullptr) {
     auto made = std::make_unique<ThreadPool>(processors_but_one());
@@ -79,6 +84,8 @@ ThreadPool& ThreadPool::of_process() {
 
 bool ThreadPool::is_inside() { return t_is_inside; }
 
+// The calling thread works until no chunk is left, then waits for the helpers that have joined. The
+// call is removed from the queue first, so that none joins any more.
 void ThreadPool::run(ChunkedLoop& loop, std::size_t helpers, const std::function<void()>& pause) {
   assert(!is_inside());
   Call call{.loop = &loop, .wanted = std::min(helpers, most_workers_), .left = {}};
@@ -105,6 +112,7 @@ void ThreadPool::run(ChunkedLoop& loop, std::size_t helpers, const std::function
   }
 }
 
+// Starts threads for the helpers wanted, up to the limit, with all signals blocked.
 void ThreadPool::start_missing() {
   const std::size_t needed = wanted_ - std::min(wanted_, idle_count_);
   const std::size_t missing = std::min(needed, most_workers_ - workers_.size());
@@ -117,10 +125,11 @@ void ThreadPool::start_missing() {
       workers_.emplace_back([this] { serve(); });
     }
   } catch (const std::exception&) {
-    return;  // no more threads or memory: those that run, and the callers, do it all
+    return;  // no more threads or memory: the existing threads and the callers do the work
   }
 }
 
+// The loop of a pool thread: joins the oldest call that wants a helper, or sleeps.
 void ThreadPool::serve() {
   t_is_inside = true;
   std::unique_lock lock(mutex_);
@@ -141,7 +150,7 @@ void ThreadPool::serve() {
     call.loop->work({});
     lock.lock();
     if (--call.helping == 0) {
-      call.left.notify_one();  // under the lock: without it the call might be gone
+      call.left.notify_one();  // under the lock: after it, the call may be gone
     }
   }
 }

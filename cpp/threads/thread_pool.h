@@ -1,4 +1,4 @@
-// Threads that wait to help with loops.
+// Threads that help with loops.
 #pragma once
 
 #include <condition_variable>
@@ -12,34 +12,33 @@
 
 namespace oneiros {
 
-// Starts a thread when a loop first asks for one, and keeps it. Whoever waits, sleeps; nobody
-// spins. Any number of threads may call run() at once: each works on its own loop, the pool's
-// threads help where there is room, and no caller waits for help that has not begun.
+// Starts a thread when a loop first needs one, and keeps it. Waiting threads sleep; none spins. Any
+// number of threads may call run() at once: each works on its own loop, pool threads help where
+// there is room, and no caller waits for help that has not started.
 class ThreadPool {
  public:
-  // Starts none yet; never more than `most_workers`.
+  // Starts no thread yet; never more than `most_workers`.
   explicit ThreadPool(std::size_t most_workers);
-  // REQUIRES: no call of run() is under way.
+  // REQUIRES: no call of run() is in progress.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // The pool that all of the process shares, made at its first use: one thread a processor, the
-  // caller counted. It is never destroyed: its threads sleep until the process ends, whatever the
-  // order in which libraries and the interpreter are taken down. A child of a fork starts with a
-  // new one; the parent's, whose threads and perhaps locked mutex do not live there, is left
-  // behind.
+  // The pool of the process, created on first use, with one thread per processor including the
+  // caller. It is never destroyed: its threads sleep until the process ends, so the order in which
+  // libraries and the interpreter are torn down does not matter. The child of a fork starts with a
+  // new pool; the parent's is abandoned, because its threads do not exist and its mutex may be
+  // locked.
   static ThreadPool& of_process();
 
   [[nodiscard]] std::size_t most_workers() const { return most_workers_; }
 
-  // Runs all of `loop` on the calling thread and at most `helpers` of the pool's, fewer if the
-  // system gives no more. Returns when no thread touches the loop any more. Only the calling thread
-  // calls `pause`, also while it waits for the others. REQUIRES: not is_inside(); the loop's body
-  // does not fork.
+  // Runs `loop` on the calling thread and at most `helpers` pool threads, fewer if the system
+  // provides no more. Returns when no thread uses the loop any more. `pause` is called only on the
+  // calling thread, also while it waits. REQUIRES: not is_inside(); the loop's body does not fork.
   void run(ChunkedLoop& loop, std::size_t helpers, const std::function<void()>& pause);
 
-  // Whether the calling thread is in run() of any pool, as caller or helper.
+  // True if the calling thread is in run() of any pool, as caller or helper.
   [[nodiscard]] static bool is_inside();
 
  private:
@@ -49,10 +48,10 @@ class ThreadPool {
   void serve();
 
   const std::size_t most_workers_;
-  std::mutex mutex_;  // guards all below
+  std::mutex mutex_;  // guards the members below
   std::condition_variable wake_;
-  std::vector<Call*> calls_;  // those that want more helpers, oldest first
-  std::size_t wanted_ = 0;    // helpers, of all of them
+  std::vector<Call*> calls_;  // calls that want more helpers, oldest first
+  std::size_t wanted_ = 0;    // helpers wanted by all calls
   std::size_t idle_count_ = 0;
   bool is_closing_ = false;
   std::vector<std::thread> workers_;

@@ -1,4 +1,4 @@
-// Which documents of one sealed segment a search may return.
+// The documents of one sealed segment that a filter allows.
 #pragma once
 
 #include <algorithm>
@@ -12,30 +12,34 @@
 
 namespace oneiros::lexical {
 
+// A bit set over the segment's document numbers, and a sorted list if they are few. Immutable after
+// construction; any number of threads may read. Memory: one bit per document, plus four bytes per
+// listed one.
 class AllowedDocuments {
  public:
-  // Fewer than one of so many documents are listed, too.
+  // With fewer than one allowed document per this many, they are listed as well.
   static constexpr std::size_t kListed = 128;
 
-  // Of so many, those for which is_allowed(document) holds, or these, in any order.
+  // The documents for which is_allowed(document) holds, or the given ones, in any order.
   template <typename IsAllowed>
   AllowedDocuments(std::size_t document_count, IsAllowed is_allowed);
   AllowedDocuments(std::size_t document_count, const std::vector<DocumentNumber>& documents);
-  // Of those rows of `rows` that are within, the documents of rows that count up from `first_row`.
+  // The allowed documents where rows count up from `first_row`: `documents` maps rows to documents,
+  // and only those in range are taken.
   AllowedDocuments(std::span<const DocumentNumber> documents, std::uint32_t first_row,
                    std::span<const std::uint32_t> rows);
-  // As another, but the other way round for those that changed.
+  // A copy of another set with the given documents toggled.
   AllowedDocuments(const AllowedDocuments& former, std::span<const DocumentNumber> changed);
 
   bool contains(DocumentNumber document) const {
     return ((bits_[document / 8U] >> document % 8U) & 1U) != 0;
   }
-  // Bit d % 8 of byte d / 8 says whether document d may be returned. As many bytes more as a window
-  // may reach beyond the last document.
+  // Bit d % 8 of byte d / 8 is set if document d is allowed. Padded with as many zero bytes as a
+  // window may reach beyond the last document.
   const std::uint8_t* bits() const { return bits_.data(); }
   std::size_t count() const { return count_; }
   bool are_listed() const { return are_listed_; }
-  // Ascending; none if they are not listed.
+  // Ascending; empty unless they are listed.
   std::span<const DocumentNumber> documents() const { return documents_; }
   std::span<const DocumentNumber> listed_before(DocumentNumber end) const {
     return {documents_.begin(), std::ranges::lower_bound(documents_, end)};
@@ -51,7 +55,7 @@ class AllowedDocuments {
   void allow(DocumentNumber document) {
     bits_[document / 8U] = static_cast<std::uint8_t>(bits_[document / 8U] | 1U << document % 8U);
   }
-  void list(std::size_t document_count);  // if they are few. REQUIRES: they are counted
+  void list(std::size_t document_count);  // if they are few. REQUIRES: count_ is set
 
   std::size_t count_ = 0;
   bool are_listed_ = false;

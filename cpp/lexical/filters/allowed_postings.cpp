@@ -1,3 +1,6 @@
+// Selection of allowed postings, by the cheapest of three ways: look up the listed documents in the
+// posting list, test the bits of every posting, or test the row of every posting. Costs are
+// estimated from the numbers of postings and allowed documents.
 #include "lexical/filters/allowed_postings.h"
 
 #include <algorithm>
@@ -6,18 +9,18 @@ namespace oneiros::lexical {
 
 namespace {
 
-// How many postings are passed over in the time of one look-up.
+// Postings skipped in the time of one look-up.
 constexpr std::size_t kLookUpCost = 32;
 
-// Among more allowed postings than these, or if more than one of so many documents is allowed,
-// windows are the quicker way.
+// With more allowed postings, or with more than one allowed document per this many, windows are
+// faster.
 constexpr std::size_t kMostSparse = std::size_t{1} << 15U;
 constexpr std::size_t kSparse = 8;
 
-// Of more postings, looking rows up takes longer than it spares the windows.
+// With more postings, testing rows costs more than the windows would.
 constexpr std::size_t kMostRows = std::size_t{1} << 14U;
 
-// How many of the list's blocks begin before the document, and the postings of those.
+// The number of the list's blocks that start before the document, and of their postings.
 std::size_t blocks_before(const ImpactList& list, DocumentNumber end) {
   return end == 0 || list.postings.first(0) >= end ? 0 : list.postings.find_block(end - 1, 0) + 1;
 }
@@ -68,8 +71,7 @@ void AllowedPostings::pick(const ImpactList& list, DocumentNumber end,
   }
 }
 
-// What a row says is hard to foretell, so nothing depends on a branch, and the memory is asked for
-// many rows at once.
+// Branch-free, since the outcome is unpredictable; rows are prefetched ahead.
 void AllowedPostings::look_rows_up(const ImpactList& list, std::size_t block_count,
                                    DocumentNumber end, std::vector<Candidate>& picked) const {
   const DocumentRows rows = view_.segment->documents().rows();

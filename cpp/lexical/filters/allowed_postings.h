@@ -1,4 +1,4 @@
-// Which postings of a segment's lists are of documents that a search may find.
+// Selection of the postings whose documents a filter allows.
 #pragma once
 
 #include <cstddef>
@@ -12,31 +12,36 @@
 
 namespace oneiros::lexical {
 
-// Where nobody knows which documents are allowed, the row of each posting's document is looked up.
+// Where the allowed documents are not known by number, the row of each posting's document is
+// tested.
 class AllowedPostings {
  public:
-  // REQUIRES: !allowed.are_all(). Borrows all of them.
+  // REQUIRES: !allowed.are_all(). Refers to all arguments.
   AllowedPostings(const SegmentView& view, const AllowedRows& allowed);
 
-  // Whether reading the last of the lists up to the document `end`, and whatever is to be read of
-  // the others, takes less time by their allowed postings than by windows of all.
+  // True if reading the last list up to document `end`, and the necessary parts of the others, is
+  // estimated to be faster posting by posting than by windows.
   bool are_quick(std::span<const ImpactList> lists, DocumentNumber end) const;
 
-  // Puts the list's visible, allowed documents before `end` in place of what was there.
+  // Replaces `picked` by the list's visible, allowed documents before `end`, with their
+  // contributions.
   void pick(const ImpactList& list, DocumentNumber end, std::vector<Candidate>& picked);
 
  private:
+  // Test the row of each posting up to `end`.
   void look_rows_up(const ImpactList& list, std::size_t block_count, DocumentNumber end,
                     std::vector<Candidate>& picked) const;
+  // Look up the listed documents in the posting list.
   void look_documents_up(const ImpactList& list, std::span<const DocumentNumber> documents,
                          std::vector<Candidate>& picked) const;
+  // Test the bits of each posting's document.
   void look_through(const ImpactList& list, std::size_t block_count, DocumentNumber end,
                     std::vector<Candidate>& picked) const;
 
   const SegmentView& view_;
   const AllowedRows& allowed_;
   const WindowLoops& loops_;
-  const AllowedDocuments* const documents_;  // null: not known
+  const AllowedDocuments* const documents_;  // null: unknown
 };
 
 }  // namespace oneiros::lexical

@@ -1,4 +1,4 @@
-// Which rows a search may return.
+// The filter of a search: the rows it may return.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,15 @@ namespace oneiros::lexical {
 
 class MappedRows;
 
-// Bit r % 8 of byte r / 8 says whether row r may be returned; rows past the last byte may not.
-// Without bits, all may. The bits must outlive it.
+// A filter over rows: bit r % 8 of byte r / 8 is set if row r is allowed; rows beyond the bits are
+// not. Does not own the bits, which must outlive the object. Without bits all rows are allowed.
+// Cheap to copy.
 class AllowedRows {
  public:
   AllowedRows() = default;
   explicit AllowedRows(std::span<const std::uint8_t> bits) : bits_(bits) {}
-  // The same, of which somebody knows more: about what share of all rows they are, from 0 to 1, and
-  // `mapped`, which may be null, or else must outlive it.
+  // With more knowledge about the filter: its approximate share of all rows, from 0 to 1, and its
+  // documents by segment (may be null, otherwise must outlive the object).
   AllowedRows(const AllowedRows& rows, double share, const MappedRows* mapped)
       : bits_(rows.bits_), share_(share), mapped_(mapped) {}
 
@@ -27,6 +28,7 @@ class AllowedRows {
   // REQUIRES: !are_all()
   std::span<const std::uint8_t> bits() const { return *bits_; }
 
+  // Rows beyond the bits are not allowed. Constant time.
   bool contains(std::uint32_t row) const {
     if (!bits_) {
       return true;
@@ -37,8 +39,8 @@ class AllowedRows {
 
   double share() const { return share_; }
 
-  // The allowed documents of a sealed segment, dead ones perhaps among them; null if they are not
-  // known, or if all rows are allowed.
+  // The allowed documents of a sealed segment, possibly including dead ones; null if they are
+  // unknown or if all rows are allowed.
   const AllowedDocuments* in(std::uint32_t serial) const;
 
  private:

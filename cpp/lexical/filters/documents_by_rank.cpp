@@ -4,7 +4,7 @@ namespace oneiros::lexical {
 
 namespace {
 
-// Making it takes about as long as looking up one row to so many documents.
+// Building costs about one look-up per this many documents.
 constexpr std::size_t kRowCost = 32;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The documents of one segment as their rows ascend, once it was asked for many.
+// A segment's documents in the order of their rows, built on demand.
 #pragma once
 
 #include <atomic>
@@ -10,13 +10,13 @@
 
 namespace oneiros::lexical {
 
-// Takes four bytes a document and the time of some thousand look-ups, so it is made when about as
-// much time went into looking rows up without it. Any number of threads may ask: one of them makes
-// it, nobody waits.
+// Takes four bytes per document and the time of about a thousand look-ups. It is therefore built
+// once about as much time has been spent on look-ups without it. Thread-safe: one caller builds it,
+// the others continue without it.
 class DocumentsByRank {
  public:
-  // Null: not made yet. Counts that `count` rows more are asked for. REQUIRES: the same rows and
-  // runs in all calls.
+  // The array, or null if it does not exist yet. Records that `count` rows are looked up. REQUIRES:
+  // the same rows and runs in all calls.
   const DocumentNumber* for_asked(std::size_t count, const PackedRows& rows,
                                   std::span<const LengthRun> runs);
 
@@ -29,7 +29,7 @@ class DocumentsByRank {
   std::atomic<std::size_t> asked_ = 0;
   std::atomic<bool> is_begun_ = false;
   std::atomic<bool> is_made_ = false;
-  std::vector<DocumentNumber> documents_;  // once it is made
+  std::vector<DocumentNumber> documents_;  // complete once is_made_
 };
 
 }  // namespace oneiros::lexical

@@ -1,3 +1,5 @@
+// Translations are computed per segment and shared: segments that a previous set covers are copied
+// with the differing rows toggled, others are computed by RowMapping.
 #include "lexical/filters/mapped_rows.h"
 
 #include <algorithm>
@@ -6,7 +8,7 @@ namespace oneiros::lexical {
 
 std::shared_ptr<const MappedRows> MappedRows::of(UnmappedRows rows, const View& view) {
   const auto mapped = std::make_shared<MappedRows>();
-  // One that tells of more segments knows nothing of what changed in those.
+  // Segments that the former set does not cover have no known difference.
   bool is_former =
       rows.former != nullptr && rows.former->segments_.size() == view.segments->sealed.size();
   for (const auto& segment : view.segments->sealed) {

@@ -1,4 +1,4 @@
-// Rows that searches are limited to, and the documents that they are in sealed segments.
+// A filter's rows, translated to documents of the sealed segments.
 #pragma once
 
 #include <cstddef>
@@ -16,24 +16,25 @@ namespace oneiros::lexical {
 
 class MappedRows;
 
-// Rows that are to be mapped.
+// A set of rows to be translated.
 struct UnmappedRows {
   RowMapping mapping;
-  // Rows much like them that were mapped, perhaps for another moment; and which rows, ascending,
-  // are in only one of the two.
+  // A similar set that is translated already, perhaps for an older view, and the rows, ascending,
+  // that are in only one of the two sets.
   std::shared_ptr<const MappedRows> former = nullptr;
   std::vector<std::uint32_t> changed = {};
 };
 
-// The documents of the rows in each sealed segment of one moment.
+// The documents of a set of rows in each sealed segment of a view. Immutable; parts are shared with
+// other sets.
 class MappedRows {
  public:
-  // Takes over what it can. `rows.former` itself, if that tells of the same documents.
+  // Translates the rows, reusing what it can. Returns `rows.former` itself if it fits unchanged.
   static std::shared_ptr<const MappedRows> of(UnmappedRows rows, const View& view);
 
-  // Null if it is no segment of that moment.
+  // Null for a segment that is not part of the view.
   const AllowedDocuments* find(std::uint32_t serial) const;
-  // Whether it tells of all sealed segments of this moment, too.
+  // True if all sealed segments of the view are covered.
   bool covers(const View& view) const;
   std::size_t resident_bytes() const;
 

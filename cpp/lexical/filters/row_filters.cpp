@@ -1,3 +1,15 @@
+// The cache of filters that searches use repeatedly.
+//
+// Algorithm: filters are recognised by a sample of 128 words of their bits, and confirmed by a
+// comparison that stops after a few differences. A filter that is close to a cached one is
+// translated by applying the differences to its documents (mapped_rows.h). Small filters are stored
+// as lists. The list of cached filters is immutable and replaced through a LeftRight, most recent
+// first.
+//
+// Invariants: a returned translation always matches the given rows; a miss returns none, and the
+// search tests rows itself. Readers never wait; a writer that finds the mutex taken skips caching.
+//
+// Cost of a look-up: the sample, and a comparison of the bits with one or a few candidates.
 #include "lexical/filters/row_filters.h"
 
 #include <algorithm>
@@ -12,31 +24,31 @@ namespace oneiros::lexical {
 
 namespace {
 
-// As many as a service's tenants that search by turns; fewer where they take more bytes together.
+// The number of cached filters: about the tenants of a service that search in turn; fewer if they
+// exceed this size together.
 constexpr std::size_t kMostKept = 64;
 constexpr std::size_t kMostKeptBytes = std::size_t{32} << 20U;
 
-// Rows that take more bytes are not kept.
+// Larger filters are not stored.
 constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
 
-// Rows that are fewer than one to so many documents are listed and kept at once.
+// Sets with fewer than one row per this many documents are listed and cached at once.
 constexpr std::size_t kFew = 512;
-// If they are fewer than one to so many, they are mapped at once, and kept when they are seen
-// again.
+// Smaller ones than this are translated at once, and cached on their second use.
 constexpr std::size_t kRatherFew = 96;
-// Others are mapped when they were seen so many times: then what searches have lost by waiting is
-// about what mapping takes.
+// Other sets are translated after this many uses: searches without it have then lost about the time
+// of a translation.
 constexpr std::uint32_t kSights = 4;
 
-// Of so many rows or more, sets that differ in few are near: those of fewer are as soon mapped
-// anew.
+// From this many rows on, sets with few differences count as similar; smaller sets are cheap to
+// translate again.
 constexpr std::size_t kMany = 256;
 
-// Sets that differ in more rows, or in more words of their samples, are not near.
+// Sets that differ in more rows, or in more words of their samples, are not similar.
 constexpr std::size_t kMostChanged = 64;
 constexpr std::size_t kMostUnlike = 2;
 
-// Sets that are mapped alike and differ in so few rows need not be kept both.
+// Only one of two translated sets that differ in this few rows is kept.
 constexpr std::size_t kSameChanged = 16;
 
 std::uint64_t word_at(std::span<const std::uint8_t> bytes, std::size_t at) {
@@ -50,7 +62,7 @@ std::uint64_t word_at(std::span<const std::uint8_t> bytes, std::size_t at) {
 }  // namespace
 
 RowFilters::Sight RowFilters::see(std::span<const std::uint8_t> bits, const View& view) {
-  constexpr std::size_t kAllRows = std::size_t{1} << 29U;  // bytes: a row has 32 bits
+  constexpr std::size_t kAllRows = std::size_t{1} << 29U;  // bytes: row numbers have 32 bits
   const Rows rows = bits.first(std::min(bits.size(), kAllRows));
   const std::size_t document_count = std::max<std::size_t>(view.sealed_document_count(), 1);
   const std::size_t row_count = count_bits(rows);
@@ -111,7 +123,7 @@ std::shared_ptr<const MappedRows> RowFilters::see_many(Rows rows, std::size_t ro
     return are_rather_few ? mapped_once(rows, row_count, view) : nullptr;
   }
   if (is_same && !is_due && !filter->rows.empty()) {
-    return nullptr;  // it counted
+    return nullptr;  // only the use was recorded
   }
   next->rows = rows_of(known, rows);
   if (is_due) {
@@ -132,7 +144,7 @@ std::shared_ptr<const MappedRows> RowFilters::mapped_once(Rows rows, std::size_t
                         view);
 }
 
-// What is kept is what was mapped, whatever their owner makes of the rows meanwhile.
+// A copy is stored: the caller may change its rows later.
 std::vector<std::uint8_t> RowFilters::rows_of(const Known& known, Rows rows) {
   if (known.filter->rows.empty()) {
     return {rows.begin(), rows.end()};
@@ -145,7 +157,7 @@ std::vector<std::uint8_t> RowFilters::rows_of(const Known& known, Rows rows) {
   return bits;
 }
 
-// As long as sets grow by less than half, the words are the same ones.
+// The sampled positions stay the same while a set grows by less than half.
 RowFilters::Sample RowFilters::sample_of(Rows rows) {
   Sample sample{};
   constexpr std::size_t kWord = sizeof(std::uint64_t);
@@ -170,7 +182,7 @@ std::optional<std::vector<std::uint32_t>> RowFilters::changes(Rows one, Rows oth
   std::vector<std::uint32_t> changed;
   const std::size_t size = std::max(one.size(), other.size());
   for (std::size_t at = 0; at < size; at += sizeof(std::uint64_t)) {
-    constexpr std::size_t kStep = 4096;  // compared as a whole
+    constexpr std::size_t kStep = 4096;  // compared by memcmp
     if (at % kStep == 0 && at + kStep <= common &&
         std::memcmp(one.data() + at, other.data() + at, kStep) == 0) {
       at += kStep - sizeof(std::uint64_t);

@@ -1,4 +1,4 @@
-// The filters that searches came with lately.
+// A cache of recently used filters.
 #pragma once
 
 #include <array>
@@ -17,25 +17,26 @@
 
 namespace oneiros::lexical {
 
-// Whoever comes again with the same rows, or with all but a few of them, finds them mapped: a scope
-// that is written to and searched by turns is another set each time. Few rows are mapped at once;
-// many, when they were seen some times: a set that comes once costs hardly more than a look at some
-// of its words, and whoever searches maps it or does not.
+// Recognises a filter that was used before, even with a few rows changed (a scope that is written
+// to and searched in turn differs each time), and returns its translation to documents. Filters
+// with few rows are translated at once, others after several uses: a filter used once costs little
+// more than a sample of its words.
 //
-// Thread-safe. Nobody waits, but for lock().
+// Thread-safe. see() never waits for another thread; lock() does.
 class RowFilters {
  public:
+  // The result of a look-up.
   struct Sight {
-    double share = 1.0;                                  // of the view's documents, about
-    std::shared_ptr<const MappedRows> mapped = nullptr;  // null: not worth it yet
+    double share = 1.0;  // approximate share of the view's documents
+    std::shared_ptr<const MappedRows> mapped = nullptr;  // null: not translated yet
   };
 
-  // The rows, which a search of the view came with.
+  // Looks up the rows that a search of the view is limited to, and records the use.
   Sight see(std::span<const std::uint8_t> bits, const View& view);
 
   std::size_t resident_bytes() const;
 
-  // What a fork asks for: see ForkHooks.
+  // For the index's ForkHooks.
   void lock() { writer_mutex_.lock(); }
   void unlock() { writer_mutex_.unlock(); }
   void forget_readers() noexcept { filters_.forget_readers(); }
@@ -44,14 +45,15 @@ class RowFilters {
   using Rows = std::span<const std::uint8_t>;
   using Listed = std::span<const std::uint32_t>;
 
-  // Words here and there among the rows' bits.
+  // A sample of 128 words of the bits, for a quick comparison.
   using Sample = std::array<std::uint64_t, 128>;
 
+  // A cached filter. Immutable except for the count of uses.
   struct Filter {
     Sample sample{};
-    std::vector<std::uint8_t> rows;                      // of many, unless they were seen but once,
-    std::vector<std::uint32_t> listed;                   // or of few
-    mutable std::atomic<std::uint32_t> sight_count = 1;  // while it is not mapped
+    std::vector<std::uint8_t> rows;                      // of a large set, from its second use on
+    std::vector<std::uint32_t> listed;                   // of a small set
+    mutable std::atomic<std::uint32_t> sight_count = 1;  // uses before it is translated
     std::shared_ptr<const MappedRows> mapped;
 
     bool are_many() const { return !mapped || !rows.empty(); }
@@ -60,30 +62,37 @@ class RowFilters {
              (mapped ? mapped->resident_bytes() : 0);
     }
   };
-  using Filters = std::vector<std::shared_ptr<const Filter>>;  // the last one first
+  using Filters = std::vector<std::shared_ptr<const Filter>>;  // most recent first
 
-  // One that is kept, and the rows, ascending, that are in only one of the two.
+  // A cached filter, and the rows, ascending, in which it differs.
   struct Known {
     std::shared_ptr<const Filter> filter;
     std::vector<std::uint32_t> changed;
   };
 
+  // A sample for quick comparison, and that comparison.
   static Sample sample_of(Rows rows);
   static bool are_alike(const Sample& one, const Sample& other);
-  // The rows that are in only one of two sets; nothing if they are many.
+  // The rows that are in only one of two sets; no value if they are many.
   static std::optional<std::vector<std::uint32_t>> changes(Rows one, Rows other);
   static std::optional<std::vector<std::uint32_t>> changes(Listed one, Listed other);
-  // None, if none is near.
+  // No filter if none is similar.
   Known nearest(Listed listed) const;
-  // One that is only alike, whose rows nobody kept, counts as the same where none is near.
+  // A filter whose rows are not stored counts as equal if the sample is alike and none is closer.
   Known nearest(Rows rows, const Sample& sample) const;
+  // The rows as they were when the filter was cached, with the differences applied.
   static std::vector<std::uint8_t> rows_of(const Known& known, Rows rows);
+  // The current list of cached filters.
   std::shared_ptr<const Filters> kept() const;
 
+  // The look-up for small and for large sets. Both cache the set if it is worth it.
   std::shared_ptr<const MappedRows> see_few(std::vector<std::uint32_t> listed, const View& view);
   std::shared_ptr<const MappedRows> see_many(Rows rows, std::size_t row_count, const View& view);
+  // The translation of a set that is not cached.
   static std::shared_ptr<const MappedRows> mapped_once(Rows rows, std::size_t row_count,
                                                        const View& view);
+  // Puts a filter first in the cache, in place of another one if given. Does nothing if another
+  // thread is changing the cache.
   void keep(std::shared_ptr<const Filter> filter, const Filter* instead_of);
 
   LeftRight<std::shared_ptr<const Filters>> filters_;

@@ -1,3 +1,5 @@
+// Translation in the direction that is cheaper for the segment: few rows are looked up, otherwise
+// the rows of all documents are tested.
 #include "lexical/filters/row_mapping.h"
 
 #include "lexical/filters/allowed_rows.h"
@@ -7,7 +9,7 @@ namespace oneiros::lexical {
 
 namespace {
 
-// As many documents are looked through in the time that one row takes to be looked up.
+// Documents scanned in the time of looking up one row.
 constexpr std::size_t kRowCost = 4;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// From the rows that a search is limited to, to the documents of segments.
+// Translation of rows to documents.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,16 @@
 
 namespace oneiros::lexical {
 
-// Goes by rows or by documents, whichever are fewer. For one thread. Borrows what it is made of.
+// Iterates over rows or over documents, whichever are fewer. Refers to its arguments. Not
+// thread-safe.
 class RowMapping {
  public:
-  // Of rows as AllowedRows has them, `count` of them, about; all segments have so many documents.
+  // For about `count` rows given as bits, and segments with `document_count` documents in total.
   RowMapping(std::span<const std::uint8_t> bits, std::size_t count, std::size_t document_count);
-  // These, ascending.
+  // For rows in ascending order.
   explicit RowMapping(std::span<const std::uint32_t> listed);
 
-  // Those of the documents whose rows they are.
+  // The documents whose rows are in the set.
   AllowedDocuments of(const DocumentTable& documents);
 
  private:
@@ -31,7 +32,7 @@ class RowMapping {
   bool is_listed_ = true;
   bool is_in_order_ = true;
   std::vector<std::uint32_t> own_;
-  std::span<const std::uint32_t> listed_;  // if they are few, once they are listed
+  std::span<const std::uint32_t> listed_;  // if they are few, filled on first use
 };
 
 }  // namespace oneiros::lexical

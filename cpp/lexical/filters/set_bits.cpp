@@ -1,3 +1,5 @@
+// Listing of set bits in pieces: non-zero words are compacted first, then their bits are written,
+// without unpredictable branches. The inner loops are compiled per SIMD path.
 #include "lexical/filters/set_bits.h"
 
 #include <algorithm>
@@ -9,16 +11,16 @@ namespace oneiros::lexical {
 namespace {
 
 constexpr std::size_t kWordBits = 64;
-constexpr std::size_t kLines = 16;  // of a piece
+constexpr std::size_t kLines = 16;  // per piece
 constexpr std::size_t kPieceBytes = kLines * kBitLineBytes;
 
-// The words of a piece, and a line more.
+// The words of a piece, and one line more.
 struct PieceRoom {
   std::array<std::uint64_t, (kLines + 1) * kBitLineWords> words;
   std::array<std::uint32_t, (kLines + 1) * kBitLineWords> firsts;
 };
 
-// In order: calls list(words, their number, where to write), which returns how many it wrote.
+// Pieces in order: calls list(words, count, out), which returns the number of entries it wrote.
 template <typename List>
 std::vector<std::uint32_t> list_pieces(std::span<const std::uint8_t> bits, std::size_t count,
                                        List list) {
@@ -32,7 +34,7 @@ std::vector<std::uint32_t> list_pieces(std::span<const std::uint8_t> bits, std::
                               std::size_t begin) {
     const std::size_t words =
         loops.find_words(bytes, line_count, static_cast<std::uint32_t>(begin * 8), found);
-    // Whoever owns the bits may write to them meanwhile, so there is room for whatever they are.
+    // The owner may change the bits concurrently, so there is room for any number of them.
     listed.resize(std::max(listed.size(), size + words * kWordBits));
     size += list(found, words, listed.data() + size);
   };

@@ -1,4 +1,4 @@
-// The bits of a set, eight a byte, the lowest first.
+// Bit sets of eight bits per byte, lowest first.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@ inline std::size_t count_bits(std::span<const std::uint8_t> bits) {
   return window_loops().count_bits(bits.data(), bits.size());
 }
 
-// Those that are set, ascending; about `count`. Quick where they are few. Where they are is hard to
-// foretell, so hardly anything depends on a branch: a word's first two bits are written down
-// whether there is a second or not, and it counts only if there is.
+// The set bits, ascending; `count` is an estimate for the allocation. Fast for sparse sets.
+// Branch-free where the pattern is unpredictable: two bits of each word are written
+// unconditionally, and the second counts only if it exists.
 std::vector<std::uint32_t> list_bits(std::span<const std::uint8_t> bits, std::size_t count);
 
-// The same in any order, in less time.
+// The same in arbitrary order, faster.
 std::vector<std::uint32_t> list_bits_unordered(std::span<const std::uint8_t> bits,
                                                std::size_t count);
 

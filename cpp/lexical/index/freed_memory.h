@@ -1,11 +1,10 @@
-// What is freed goes back to the system, where the allocator would keep it.
+// Returns freed memory to the system where the allocator would keep it.
 #pragma once
 
 namespace oneiros::lexical {
 
-// glibc keeps what a thread has freed for that thread. This gives back whole pages of it, of all
-// threads; it takes some milliseconds, in which those that allocate may wait. Does nothing with
-// other allocators.
+// glibc keeps freed memory in per-thread arenas. This returns whole pages of all arenas; it takes
+// some milliseconds, during which allocating threads may wait. No effect with other allocators.
 void give_back_freed_memory() noexcept;
 
 }  // namespace oneiros::lexical

@@ -1,3 +1,16 @@
+// The writing half of the index.
+//
+// Algorithm: a document is appended to the growing segment under the writer lock and then published
+// through a LeftRight that holds the statistics and the view. A replaced document dies in the epoch
+// that publishes its successor, so a view shows one of them, never both or neither. All memory is
+// reserved before the first change; publishing cannot fail.
+//
+// Invariants: a row lives in at most one segment. N, df and the total length count exactly the
+// documents alive in the published epoch. Segments are shared and immutable except for appends to
+// the growing one and for deaths.
+//
+// Cost: adding is linear in the document's terms, amortised; removal in the terms of the removed
+// one.
 #include "lexical/index/index.h"
 
 #include <algorithm>
@@ -38,7 +51,7 @@ Index::Index(const Bm25& bm25, const SegmentLimits& limits)
             writer_mutex_.unlock();
           },
           [this] {
-            // Whoever read, merged or waited for a merge, does not live in the child.
+            // Readers, mergers and waiters do not exist in the child.
             published_.forget_readers();
             filters_.forget_readers();
             filters_.unlock();
@@ -71,7 +84,7 @@ Location Index::locate_living(std::uint32_t row) const {
   return segments().locate(row, kNoDocument, std::numeric_limits<Epoch>::max());
 }
 
-// Readers do not see the document yet.
+// Not visible to readers yet.
 void Index::insert(const Document& document) {
   reserve_terms(document);
   const Location former = locate_living(document.row);
@@ -80,12 +93,13 @@ void Index::insert(const Document& document) {
   }
   MutableSegment& growing = *segments().growing;
   growing.append(document, former);
-  // Nothing below can fail: either the new version stands or the old one.
+  // Nothing below can fail: either the new version becomes visible or the old one stays.
   if (!former.is_nowhere()) {
     die(former);
   }
 }
 
+// Reserves in both copies of the statistics before the first is changed.
 void Index::reserve_terms(const Document& document) {
   const std::size_t needed =
       document.terms.empty() ? 0 : document.terms.back().term + std::size_t{1};
@@ -105,6 +119,7 @@ void Index::reserve_terms(const Document& document) {
   }
 }
 
+// Statistics, deaths and the new limit of the view change together in each copy.
 void Index::publish(std::span<const Document> documents) noexcept {
   const DocumentNumber first = latest().mutable_limit;
   published_.write([&](Published& published) noexcept {
@@ -123,6 +138,7 @@ void Index::publish(std::span<const Document> documents) noexcept {
   }
 }
 
+// Publishes a new list of segments with the same documents.
 void Index::publish(const std::shared_ptr<const Segments>& segments) noexcept {
   published_.write([&](Published& published) noexcept {
     if (published.view.segments == nullptr ||
@@ -133,7 +149,7 @@ void Index::publish(const std::shared_ptr<const Segments>& segments) noexcept {
   });
 }
 
-// In the epoch that is published next.
+// In the epoch published next.
 void Index::die(Location location) noexcept {
   Segment& segment = *segments().find(location.segment);
   segment.documents().die(location.document, latest().epoch + 1);
@@ -141,6 +157,7 @@ void Index::die(Location location) noexcept {
                                     segments().is_sealed(segment) && !is_claimed(segment));
 }
 
+// Subtracts documents that have died from N, df and the total length.
 void Index::take_back(Statistics& statistics, const Segments& segments,
                       Location location) noexcept {
   const DocumentTable& documents = segments.find(location.segment)->documents();
@@ -183,6 +200,7 @@ std::size_t Index::segment_count() const {
          (now.mutable_limit == 0 ? 0 : 1);
 }
 
+// Holds the writer lock, so that parts are consistent with each other.
 IndexBytes Index::bytes() const {
   const std::scoped_lock writer(writer_mutex_);
   IndexBytes bytes;

@@ -1,4 +1,4 @@
-// The inverted index over term numbers: segments, global statistics, exact top-k.
+// The inverted index over term numbers: segments, global statistics, exact top-k search.
 #pragma once
 
 #include <atomic>
@@ -27,164 +27,183 @@
 
 namespace oneiros::lexical {
 
-// When a growing segment is full, and how many sealed ones of a size make one. A full one is
-// searched less fast until it is sealed, and sealing takes as long as it has postings.
+// When a growing segment is sealed, and how many sealed ones of a size are merged. A full segment
+// is searched more slowly until it is sealed, and the time to seal is linear in its postings.
 struct SegmentLimits {
   std::size_t documents = 8'192;
   std::size_t postings = std::size_t{1} << 18;
   std::size_t fan_in = 8;  // >= 2
-  // What is merged has no more together, so that nothing huge is written again and again.
+  // Limit on the size of a merged segment, so that very large ones are not rewritten repeatedly.
   std::size_t merged_bytes = std::size_t{3} << 29U;
-  std::size_t packed_from = DocumentTable::kPackedFrom;  // bytes of texts' words in order
+  std::size_t packed_from =
+      DocumentTable::kPackedFrom;  // bytes of occurrences from which on they are compressed
 };
 
-// What an index holds in memory, in bytes; what is mapped counts, too.
+// Memory use in bytes, mapped memory included.
 struct IndexBytes {
   std::size_t postings = 0;     // documents, codes and frequencies
-  std::size_t terms = 0;        // where each term's postings are
-  std::size_t occurrences = 0;  // texts' words in order
+  std::size_t terms = 0;        // term directories
+  std::size_t occurrences = 0;  // terms of texts in order
   std::size_t documents = 0;    // rows, lengths and deaths
-  std::size_t rows = 0;         // where each row stands, and the filters of late
+  std::size_t rows = 0;         // row to document, and cached filters
   std::size_t statistics = 0;
   std::size_t growing = 0;  // segments that are not sealed
 
+  // The sum of all parts.
   std::size_t total() const {
     return postings + terms + occurrences + documents + rows + statistics + growing;
   }
 };
 
-// A query's distinct term and how often the query holds it.
+// A distinct term of a query with its number of occurrences.
 struct QueryTerm {
   TermId term;
   std::uint32_t count;
 };
 
+// Hits in rank order, and the weighted query for scoring other rows on the same scale.
 struct Found {
   std::vector<Hit> hits;
   WeighedQuery query;
 };
 
-// In order of first appearance.
+// Distinct terms in order of first appearance.
 std::vector<QueryTerm> count_query_terms(std::span<const TermId> terms);
 
-// Results depend on the living documents alone: not on their order of arrival, on what was there
-// before, or on how segments were cut.
+// An LSM-like index: documents go to a growing segment; full segments are sealed and sealed ones
+// merged in the background. Results depend on the living documents only: not on the order of
+// arrival, on former documents, or on the division into segments.
 //
-// Thread-safe. Each search sees the documents of one moment; it takes no lock and waits for nobody.
-// Writers go one after another. Full segments are sealed, and sealed ones merged, by a thread of
-// the background, which holds writers up only for as long as it takes to say where each document
-// now stands; a writer who comes faster than it can seal does some of the sealing.
-//
-// A child of a fork has the index as it was between two writes, and may go on with it.
+// Thread safety: all methods may be called concurrently. A search sees one consistent view, takes
+// no lock and never waits. Writers are serialised; sealing and merging hold the writer lock only to
+// claim their sources and to install the result. A writer that is faster than the background seals
+// segments itself. The child of a fork continues with the index as it was between two writes.
 class Index {
  public:
+  // An empty index.
   explicit Index(const Bm25& bm25, const SegmentLimits& limits = {});
-  // Ends a merge that is under way.
+  // Cancels and waits for a merge in progress.
   ~Index() = default;
   Index(const Index&) = delete;
   Index& operator=(const Index&) = delete;
 
-  // Each document takes the place of its row's former one. They become visible together. If memory
-  // runs out, the documents up to some point are in, each whole.
+  // Adds documents; each replaces the former one of its row. They become visible together. On
+  // std::bad_alloc, documents up to some point have been added completely.
   void add(std::span<const Document> documents);
 
-  // False if the row has no document.
+  // Returns false if the row has no document.
   bool remove(std::uint32_t row);
 
-  // Seals the growing segment, merges until few segments are left, and waits for the background to
-  // be done with its part.
+  // Seals the growing segment, merges until few segments are left, and waits for the background.
   void seal();
 
-  // The best k documents that hold one of the terms, in rank order; and the query as it was
-  // weighed. REQUIRES: no term twice.
+  // The best k documents with one of the terms, in rank order, and the weighted query. REQUIRES:
+  // distinct terms.
   Found search(std::span<const QueryTerm> query, std::size_t k, const AllowedRows& allowed) const;
 
-  // The query as the documents alive now weigh it. REQUIRES: no term twice.
+  // Weighs a query with the current statistics. REQUIRES: distinct terms.
   WeighedQuery weigh(std::span<const QueryTerm> query) const;
 
-  // The same by clauses.
+  // The same for queries with operators.
   Found search(const ClauseQuery& query, std::size_t k, const AllowedRows& allowed) const;
   WeighedQuery weigh(const ClauseQuery& query) const;
-  // The rows that permitted_rows() tells of.
+  // The result of permitted_rows() as bits by row.
   std::vector<std::uint8_t> permitted(const ClauseQuery& query, const AllowedRows& allowed) const;
 
-  // Writes the score that a search of the same weighing gives each row's document, to the bit; 0
-  // where it does not match. REQUIRES: rows.size() == scores.size().
+  // Writes the score of each row's document as a search with the same weights gives, to the bit; 0
+  // if it does not match. REQUIRES: rows.size() == scores.size().
   void score_rows(const WeighedQuery& query, std::span<const std::uint32_t> rows,
                   std::span<double> scores) const;
 
-  // The documents of this moment. What it holds of segments that were merged since is given back
-  // when it goes.
+  // A snapshot of the current documents. It keeps segments alive that are merged later.
   View view() const;
 
-  // The documents of this moment, none of them in a segment that still grows; and puts them into a
-  // snapshot, whatever is written meanwhile.
+  // A view in which no document is in a growing segment; and its writing to a snapshot file,
+  // concurrent writes notwithstanding.
   View frozen_view();
   void write(const View& documents, SnapshotWriter& snapshot) const;
-  // Takes over what another index wrote, of any Bm25. Throws SnapshotDamaged where that makes no
-  // sense. REQUIRES: it is new, and goes if this throws.
+  // Loads what another index wrote, with any Bm25. Throws SnapshotDamaged if it is inconsistent.
+  // REQUIRES: the index is new, and is discarded if this throws.
   void read(const SnapshotReader& snapshot, std::size_t term_count, std::size_t threads);
 
+  // True if the row has a living document.
   bool contains(std::uint32_t row) const;
   std::size_t document_count() const;
-  std::size_t segment_count() const;  // the growing one too, unless empty
+  std::size_t segment_count() const;  // the growing one included, unless empty
   std::size_t resident_bytes() const { return bytes().total(); }
   IndexBytes bytes() const;  // waits for writers
-  // Why the last merge in the background came to nothing; empty if it did not. All was as before
-  // it, and the next full segment tries again.
+  // The error of the last background merge; empty if it succeeded. A failed merge changes nothing
+  // and is tried again with the next full segment.
   std::string merge_error() const;
-  // Postings written by sealing and merging, since the index began.
+  // Postings written by sealing and merging since construction, for measuring write amplification.
   std::uint64_t rewritten_posting_count() const { return rewritten_posting_count_.load(); }
 
  private:
+  // What readers see, replaced by each write in both copies of the LeftRight.
   struct Published {
     View view;
     Statistics statistics;
   };
+  // A view with the query weighed by its statistics.
   struct Moment {
     View view;
     WeighedQuery query;
   };
-  // Segments that become one, and their documents when that began.
+  // Segments that are merged, and their documents at the start.
   struct Merge {
     std::uint32_t serial = 0;
     std::vector<std::shared_ptr<const Segment>> segments;
     std::vector<SegmentView> sources;
   };
 
+  // Weigh a query and take a view at the same moment.
   Moment weighed(std::span<const QueryTerm> query) const;
   Moment weighed(const ClauseQuery& query) const;
-  // Adds to each score that of the document at its location, where it is one of the view's.
+  // Adds to each score that of the document at its location, if it is part of the view.
   void score_locations(const View& now, const WeighedQuery& query,
                        std::span<const Location> locations, std::span<double> scores) const;
   Found search(Moment moment, std::size_t k, const AllowedRows& allowed) const;
 
-  // All of these REQUIRE that the caller holds writer_mutex_.
+  // REQUIRE: the caller holds writer_mutex_.
   const View& latest() const { return published_.latest().view; }
+  // The current segments, including unpublished changes.
   const Segments& segments() const { return *latest().segments; }
-  Location locate_living(std::uint32_t row) const;  // those not published yet, too
+  Location locate_living(std::uint32_t row) const;  // includes unpublished documents
+  // Appends a document to the growing segment, freezing it first if it is full.
   void insert(const Document& document);
+  // Makes room in both copies of the statistics, so that publishing cannot fail.
   void reserve_terms(const Document& document);
+  // Make documents or a new list of segments visible. The former ones die in the same epoch.
   void publish(std::span<const Document> documents) noexcept;
   void publish(const std::shared_ptr<const Segments>& segments) noexcept;
+  // Marks a document dead in the epoch that is published next.
   void die(Location location) noexcept;
+  // Removes dead documents from the statistics.
   static void take_back(Statistics& statistics, const Segments& segments,
                         Location location) noexcept;
+  // Ends the growing segment and starts a new one.
   void freeze();
+  // Claims the oldest frozen segment for sealing, if there is one.
   std::optional<Merge> claim_seal();
-  // `is_at_rest`: also what is worth it only if nothing more is written soon.
+  // `is_at_rest`: includes merges that pay off only if no writes follow.
   std::optional<Merge> claim_merge(bool is_at_rest);
+  // Marks segments as being merged, so that no other merge takes them.
   Merge claim(std::vector<std::shared_ptr<const Segment>> segments);
   bool is_claimed(const Segment& segment) const;
+  // Replaces the sources of a merge by its result.
   void install(const Merge& merge, std::shared_ptr<SealedSegment> merged,
                std::span<const std::vector<DocumentNumber>> renumbered);
 
-  // And these that the caller does not.
+  // REQUIRE: the caller does not hold writer_mutex_.
   void make_room();
+  // Performs a merge and installs the result, unless cancelled.
   void run(const Merge& merge, const std::atomic<bool>* is_cancelled);
+  // Gives up a claim.
   void release(const Merge& merge);
+  // The work of the background task: seals and merges until nothing is due.
   void merge_in_background(const std::atomic<bool>& is_cancelled);
-  // If as many bytes of segments were merged since the last time.
+  // Frees memory to the system if at least that many bytes of segments were merged since the last
+  // time.
   void give_back(std::size_t least) noexcept;
 
   const Bm25 bm25_;
@@ -194,20 +213,20 @@ class Index {
   mutable RowFilters filters_;
   std::atomic<std::uint64_t> rewritten_posting_count_ = 0;
 
-  mutable std::mutex writer_mutex_;  // guards all writing, and what follows
+  mutable std::mutex writer_mutex_;  // guards all writing, and the members below
   std::uint32_t next_serial_ = 1;
-  std::size_t term_room_ = 0;           // both copies of the statistics have it
-  std::size_t frequent_room_ = 0;       // and this, for frequent terms
-  std::size_t becoming_frequent_ = 0;   // at most so many terms of documents not published yet
-  std::vector<std::uint32_t> claimed_;  // the serials of segments that are being merged
-  bool is_merge_due_ = false;           // documents died, and a segment of them is worth rewriting
+  std::size_t term_room_ = 0;           // in both copies of the statistics
+  std::size_t frequent_room_ = 0;       // likewise, for frequent terms
+  std::size_t becoming_frequent_ = 0;   // upper bound, of unpublished documents
+  std::vector<std::uint32_t> claimed_;  // serials of segments being merged
+  bool is_merge_due_ = false;           // documents died, and a segment is worth rewriting
   std::string merge_error_;
 
   std::atomic<std::uint32_t> ended_merges_ = 0;
   std::atomic<std::size_t> freed_bytes_ =
-      0;  // of segments merged since what they had was given back
+      0;  // of merged segments, since memory was last given back
   BackgroundTask background_;
-  ForkHooks fork_hooks_;  // last: all the above is there as long as a fork may ask for it
+  ForkHooks fork_hooks_;  // last: destroyed first, so that a fork never calls it for a dying object
 };
 
 }  // namespace oneiros::lexical

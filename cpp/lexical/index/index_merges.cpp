@@ -1,5 +1,9 @@
-// How segments are frozen, sealed and merged. Whoever merges claims its sources first, so several
-// may, and holds the writer's mutex only to claim and to install.
+// Freezing, sealing and merging of segments. A merge claims its sources first, so that several can
+// run at once, and holds the writer mutex only to claim and to install.
+//
+// Invariants: a segment is claimed by at most one merge. Documents that die during a merge are
+// marked dead in the result before it is installed. A failed or cancelled merge changes nothing.
+// Policy and write amplification: merge_policy.h.
 #include <algorithm>
 #include <cassert>
 #include <exception>
@@ -15,8 +19,8 @@ namespace {
 // Frozen segments that may wait for the background before writers help.
 constexpr std::size_t kMostFrozen = 4;
 
-// Bytes of merged segments that are worth the time it takes to give them back: while others write,
-// and when the caller wants the index at rest.
+// Bytes of merged segments from which on memory is returned to the system: during writing, and at
+// rest.
 constexpr std::size_t kGivenBackMeanwhile = std::size_t{64} << 20U;
 constexpr std::size_t kGivenBackAtRest = std::size_t{4} << 20U;
 }  // namespace
@@ -48,12 +52,14 @@ void Index::make_room() {
     has_helped = true;
   }
   if (has_helped) {
-    // The background may have come to its end while that segment was claimed, and so not know of
-    // the merge that it made due.
+    // The background task may have ended while this segment was claimed, and then does not know of
+    // the merge that became due.
     background_.start();
   }
 }
 
+// Performs merges that pay off at rest on the calling thread, and waits for those of other threads,
+// until none is left.
 void Index::seal() {
   {
     const std::scoped_lock writer(writer_mutex_);
@@ -72,7 +78,7 @@ void Index::seal() {
     if (merge) {
       run(*merge, nullptr);
     } else {
-      ended_merges_.wait(ended);  // another's, which may make the next one due
+      ended_merges_.wait(ended);  // another merge, which may make the next one due
     }
   }
   give_back(kGivenBackAtRest);
@@ -85,6 +91,8 @@ void Index::give_back(std::size_t least) noexcept {
   }
 }
 
+// Seals and merges until nothing is due. An exception is recorded and ends the task; the next full
+// segment starts it again.
 void Index::merge_in_background(const std::atomic<bool>& is_cancelled) {
   std::string error;
   try {
@@ -101,8 +109,8 @@ void Index::merge_in_background(const std::atomic<bool>& is_cancelled) {
     }
     give_back(kGivenBackMeanwhile);
   } catch (const std::exception& failure) {
-    // All is as it was. The next full segment tries again, and writers meet the same when too many
-    // wait.
+    // Nothing has changed. The next full segment tries again, and writers see the same error when
+    // too many segments wait.
     error = failure.what();
   }
   const std::scoped_lock writer(writer_mutex_);
@@ -114,6 +122,7 @@ std::string Index::merge_error() const {
   return merge_error_;
 }
 
+// Freezes the growing segment, unless it is empty, and publishes a new one.
 void Index::freeze() {
   if (latest().mutable_limit == 0) {
     return;
@@ -133,7 +142,7 @@ std::optional<Index::Merge> Index::claim_seal() {
   return std::nullopt;
 }
 
-// What was frozen first, so that the unsealed tail stays short.
+// The oldest first, so that the unsealed tail stays short.
 std::optional<Index::Merge> Index::claim_merge(bool is_at_rest) {
   if (std::optional<Merge> merge = claim_seal()) {
     return merge;
@@ -162,6 +171,7 @@ bool Index::is_claimed(const Segment& segment) const {
   return std::ranges::find(claimed_, segment.serial()) != claimed_.end();
 }
 
+// Assigns a serial to the result and records the sources as claimed.
 Index::Merge Index::claim(std::vector<std::shared_ptr<const Segment>> segments) {
   Merge merge{.serial = next_serial_++, .segments = std::move(segments), .sources = {}};
   for (const auto& segment : merge.segments) {
@@ -174,6 +184,7 @@ Index::Merge Index::claim(std::vector<std::shared_ptr<const Segment>> segments) 
   return merge;
 }
 
+// Wakes writers that wait for the end of a merge.
 void Index::release(const Merge& merge) {
   {
     const std::scoped_lock writer(writer_mutex_);
@@ -185,6 +196,7 @@ void Index::release(const Merge& merge) {
   ended_merges_.notify_all();
 }
 
+// Builds the merged segment without the writer lock, then installs it.
 void Index::run(const Merge& merge, const std::atomic<bool>* is_cancelled) {
   try {
     MergedSegment merged =
@@ -204,9 +216,11 @@ void Index::run(const Merge& merge, const std::atomic<bool>* is_cancelled) {
   release(merge);
 }
 
+// Replaces the sources in the list of segments. The places of documents are translated by
+// `renumbered`.
 void Index::install(const Merge& merge, std::shared_ptr<SealedSegment> merged,
                     std::span<const std::vector<DocumentNumber>> renumbered) {
-  // What died since the merge began was copied and is dead in the copy too.
+  // Documents that died since the start of the merge were copied, and die in the copy too.
   DocumentTable& documents = merged->documents();
   for (std::size_t i = 0; i < merge.sources.size(); ++i) {
     const SegmentView& source = merge.sources[i];

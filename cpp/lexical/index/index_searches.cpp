@@ -1,4 +1,4 @@
-// How an index weighs a query, searches and scores: from the documents of one moment.
+// Weighing, searching and scoring over one view of the index.
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -10,6 +10,7 @@
 
 namespace oneiros::lexical {
 
+// Weights and view are taken in one read of the LeftRight, so that they agree.
 Index::Moment Index::weighed(std::span<const QueryTerm> query) const {
   std::vector<std::uint64_t> df(query.size());
   std::uint64_t document_count = 0;
@@ -40,23 +41,23 @@ Found Index::search(std::span<const QueryTerm> query, std::size_t k,
 }
 
 Index::Moment Index::weighed(const ClauseQuery& query) const {
-  ClauseStatistics told;
+  ClauseStatistics counts;
   for (const CountedClause& one : query.clauses) {
     for (const TermId term : one.clause.terms) {
-      told.df.emplace(term, 0);
+      counts.df.emplace(term, 0);
     }
   }
   Moment moment;
   published_.read([&](const Published& published) noexcept {
     moment.view = published.view;
     const Statistics& statistics = published.statistics;
-    told.document_count = statistics.document_count();
-    told.average_length = told.document_count == 0 ? 0 : statistics.average_length();
-    for (auto& [term, df] : told.df) {
+    counts.document_count = statistics.document_count();
+    counts.average_length = counts.document_count == 0 ? 0 : statistics.average_length();
+    for (auto& [term, df] : counts.df) {
       df = statistics.df(term);
     }
   });
-  moment.query = weigh_clauses(query, bm25_, told, moment.view.searched());
+  moment.query = weigh_clauses(query, bm25_, counts, moment.view.searched());
   return moment;
 }
 
@@ -98,6 +99,7 @@ void Index::score_locations(const View& now, const WeighedQuery& query,
   }
 }
 
+// Locates each row's document in the view, then scores segment by segment.
 void Index::score_rows(const WeighedQuery& query, std::span<const std::uint32_t> rows,
                        std::span<double> scores) const {
   assert(rows.size() == scores.size());

@@ -1,4 +1,4 @@
-// The index as a file: what is written of it, and what is taken back.
+// The index in a snapshot: writing of a view, and loading with validation.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -14,7 +14,7 @@ namespace oneiros::lexical {
 
 namespace {
 
-// A row lives in one segment. Within one it stands once: see PackedRows.
+// A row is in one segment at most. Within a segment PackedRows ensures that it occurs once.
 void check_rows(std::span<const std::shared_ptr<SealedSegment>> segments) {
   std::vector<const DocumentTable*> tables;  // the largest first
   for (const auto& segment : segments) {
@@ -37,6 +37,7 @@ void check_rows(std::span<const std::shared_ptr<SealedSegment>> segments) {
 
 }  // namespace
 
+// Freezes the growing segment, so that no document of the view is in it.
 View Index::frozen_view() {
   View now;
   {
@@ -48,6 +49,7 @@ View Index::frozen_view() {
   return now;
 }
 
+// Segments are numbered from 1 in the file. Frozen segments are sealed for it.
 void Index::write(const View& now, SnapshotWriter& snapshot) const {
   std::uint32_t number = 1;
   for (const auto& segment : now.segments->sealed) {
@@ -70,7 +72,7 @@ void Index::read(const SnapshotReader& snapshot, std::size_t term_count, std::si
     ++count;
   }
   next->sealed.resize(count);
-  // Of a file that has to be checked, threads share what is within a segment instead.
+  // If the file needs validation, threads share the work within a segment instead.
   const std::size_t grain = snapshot.is_own() ? 1 : std::max(count, 1U);
   for_each_chunk(count, threads, grain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -125,11 +127,12 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 
 }  // namespace
 
+// The identity is compared on opening; the attachment is returned unchanged.
 void LexicalIndex::save(const std::filesystem::path& path, const SnapshotNotes& notes) {
   SnapshotWriter snapshot(path, notes.revision);
   snapshot.add_bytes(SectionKind::kIdentity, 0, bytes_of(notes.identity));
   snapshot.add_bytes(SectionKind::kAttachment, 0, bytes_of(notes.attachment));
-  // The documents first: the vocabulary, which only grows, knows their terms then.
+  // Documents before the vocabulary, which only grows and therefore contains their terms.
   const lexical::View documents = index_.frozen_view();
   analyzer_->write(snapshot);
   for (const SnapshotSection& section : notes.sections) {
@@ -152,6 +155,7 @@ LexicalIndex::Opened LexicalIndex::open(const std::filesystem::path& path,
                     .revision = snapshot.revision()}};
 }
 
+// The vocabulary first, as postings are validated against its number of terms.
 std::unique_ptr<LexicalIndex> LexicalIndex::open(const SnapshotReader& snapshot,
                                                  std::shared_ptr<Analyzer> analyzer,
                                                  const lexical::Bm25& bm25, std::size_t threads,

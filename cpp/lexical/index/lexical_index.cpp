@@ -1,3 +1,12 @@
+// The index over texts: analysis on the caller's thread, then the index over term numbers.
+//
+// Texts are analysed in batches, in parallel, and added in order; a batch becomes visible at once.
+// Queries in plain syntax are bags of words; others are parsed into clauses, and reduced to words
+// if that is equivalent, so that they use the pruned search.
+//
+// Invariants: the vocabulary only grows, and contains the terms of every visible document. Limits
+// on sizes are checked before any work. Cost: linear in the bytes of a text or query; searches see
+// index_searches.cpp.
 #include "lexical/index/lexical_index.h"
 
 #include <algorithm>
@@ -15,11 +24,11 @@ namespace oneiros {
 
 namespace {
 
-// A batch becomes visible at once.
+// The texts of a batch become visible at once.
 constexpr std::size_t kBatchTexts = 256;
 constexpr std::size_t kBatchBytes = std::size_t{1} << 20U;
 
-// From the last word of a tag to the first of the next.
+// The distance between the last word of a tag and the first of the next.
 constexpr std::uint32_t kTagGap = 64;
 
 std::shared_ptr<Analyzer> required(std::shared_ptr<Analyzer> analyzer) {
@@ -29,6 +38,7 @@ std::shared_ptr<Analyzer> required(std::shared_ptr<Analyzer> analyzer) {
   return analyzer;
 }
 
+// Throws std::invalid_argument for a field over kMaxTextBytes, naming it.
 void check_field(std::string_view field, const std::string& name) {
   if (field.size() > LexicalIndex::kMaxTextBytes) {
     throw std::invalid_argument(name + ": must be at most " +
@@ -37,7 +47,7 @@ void check_field(std::string_view field, const std::string& name) {
   }
 }
 
-// `place` follows the names of the fields' lists, as in texts[3].
+// `place` is appended to the field names in messages, as in texts[3].
 void check_text(const IndexedText& text, const std::array<const char*, 3>& names,
                 const std::string& place) {
   check_field(text.text, names[0] + place);
@@ -63,7 +73,7 @@ std::size_t bytes_of(const IndexedText& text) {
   return text.text.size() + text.title.size() + text.tags.size();
 }
 
-// Runs add(start, end) for the batches of `count` texts, in order.
+// Calls add(start, end) for batches of `count` texts, in order.
 template <typename BytesOf, typename Add>
 void for_each_batch(std::size_t count, BytesOf bytes, Add add) {
   std::size_t start = 0;
@@ -83,10 +93,10 @@ void for_each_batch(std::size_t count, BytesOf bytes, Add add) {
                       ", got " + got);
 }
 
-// A pause of one thread that ends the work of others too.
+// Makes the interrupt of one thread end the work of the others too.
 class SharedPause {
  public:
-  // Borrows its argument, which may be empty, for the thread that makes this.
+  // Refers to its argument, which may be empty, and belongs to the constructing thread.
   explicit SharedPause(const Interrupt& pause) : pause_(pause) {}
 
   void operator()() {
@@ -104,7 +114,7 @@ class SharedPause {
     }
   }
 
-  // What the pause threw, if it did. REQUIRES: no thread works any more.
+  // The exception of the interrupt, if any. REQUIRES: no thread is working any more.
   void rethrow() const {
     if (thrown_) {
       std::rethrow_exception(thrown_);
@@ -120,7 +130,7 @@ class SharedPause {
   std::atomic<bool> is_over_ = false;
 };
 
-// Whether a search for the words alone does the same.
+// True if the query is equivalent to a search for its words.
 bool is_plain(const lexical::AnalyzedClauses& analyzed) {
   return std::ranges::all_of(analyzed.clauses, [](const lexical::Clause& clause) {
     return clause.occur == lexical::Occur::kShould && clause.kind == lexical::ClauseKind::kWord &&
@@ -142,6 +152,7 @@ std::size_t LexicalIndex::add(std::uint32_t row, const IndexedText& text) {
   return cut_token_count;
 }
 
+// Analyses all fields with one count of cut tokens.
 lexical::Document LexicalIndex::document_of(std::uint32_t row, const IndexedText& text,
                                             std::size_t& cut_token_count) const {
   const AnalyzedText title = analyzer_->analyze(text.title);
@@ -151,6 +162,7 @@ lexical::Document LexicalIndex::document_of(std::uint32_t row, const IndexedText
   return lexical::count_terms(row, {title.occurrences, body.occurrences, tags}, weights_);
 }
 
+// Each tag starts at a distance from the previous one, so that phrases do not cross tags.
 std::vector<Occurrence> LexicalIndex::analyze_tags(std::string_view tags,
                                                    std::size_t& cut_token_count) const {
   std::vector<Occurrence> occurrences;
@@ -170,6 +182,7 @@ std::vector<Occurrence> LexicalIndex::analyze_tags(std::string_view tags,
   return occurrences;
 }
 
+// Analysis of a batch runs in parallel; documents are added in the given order.
 std::size_t LexicalIndex::add_many(std::span<const std::uint32_t> rows,
                                    std::span<const IndexedText> texts, const Interrupt& pause) {
   check_sizes(rows.size(), texts.size());
@@ -221,6 +234,7 @@ std::size_t LexicalIndex::add_analyzed(std::span<const std::uint32_t> rows, Anal
   return texts.cut_token_count;
 }
 
+// Chooses between a bag of words and clauses. Limits are checked before terms are looked up.
 LexicalIndex::AnalyzedAsRead LexicalIndex::analyze_query(std::string_view query,
                                                          const QueryReading& reading) const {
   if (query.size() > kMaxQueryBytes) {
@@ -283,6 +297,7 @@ lexical::WeighedQuery LexicalIndex::weigh(std::string_view query,
                     analyze_query(query, reading));
 }
 
+// Queries run in parallel; each is a search of its own.
 std::vector<lexical::Found> LexicalIndex::search_many(
     std::span<const std::string_view> queries, std::size_t k, const lexical::AllowedRows& allowed,
     std::size_t thread_count, const QueryReading& reading, const Interrupt& pause) const {

@@ -1,4 +1,4 @@
-// Texts in, ranked rows out.
+// The lexical index over texts: analysis, indexing, queries and snapshots.
 #pragma once
 
 #include <cstddef>
@@ -25,47 +25,47 @@
 
 namespace oneiros {
 
-// A query over kMaxQueryBytes, kMaxQueryTerms or kMaxQueryClauses.
+// Thrown for a query beyond kMaxQueryBytes, kMaxQueryTerms or kMaxQueryClauses.
 class QueryTooLarge : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
 };
 
-// What the index takes of one row. A title or tags that are empty are none.
+// The indexed fields of a row. An empty title or tags field counts as absent.
 struct IndexedText {
   std::string_view text;
   std::string_view title = {};
-  std::string_view tags = {};  // one a line; their words stand far apart
+  std::string_view tags = {};  // one per line; phrases do not cross tags
 };
 
-// How a query is read.
+// How a query is interpreted.
 struct QueryReading {
   lexical::QuerySyntax syntax = lexical::QuerySyntax::kPlain;
-  // Of the words, phrases and prefixes without a sign, so many must match; at least one anyway, if
-  // none has the sign of a must.
+  // The number of words, phrases and prefixes without an operator that must match; at least one
+  // anyway if no clause is required.
   std::size_t minimum_should_match = 0;
 };
 
-// What a snapshot says beside its documents.
+// Metadata and further sections of a snapshot.
 struct SnapshotNotes {
-  std::string identity;    // of all that the documents were made with: is compared
-  std::string attachment;  // whatever belongs to them: is kept
+  std::string identity;    // of everything the documents depend on; compared on opening
+  std::string attachment;  // stored and returned unchanged
   std::uint64_t revision = 0;
-  std::vector<SnapshotSection> sections = {};  // others to be saved, in the order of their kinds
+  std::vector<SnapshotSection> sections = {};  // additional sections, ordered by kind
 };
 
-// Texts that an index has analyzed and not yet added; good for that index alone.
+// Analysed texts that have not been added yet. Valid only for the index that made them.
 struct AnalyzedTexts {
   std::vector<lexical::Document> documents = {};
-  std::vector<std::size_t> sizes = {};  // in bytes, of each document's texts
+  std::vector<std::size_t> sizes = {};  // bytes of each document's texts
   std::size_t cut_token_count = 0;
 };
 
-// Thread-safe. Texts are analysed before any lock of the index is taken; searches run side by side.
-// What searches, weighs or scores calls pause_here() on its way.
+// Thread-safe. Texts are analysed before any lock of the index is taken; searches run in parallel.
+// Searching, weighing and scoring call pause_here().
 class LexicalIndex {
  public:
-  static constexpr std::size_t kMaxTextBytes = std::size_t{32} << 20U;  // of one field
+  static constexpr std::size_t kMaxTextBytes = std::size_t{32} << 20U;  // per field
   static constexpr std::size_t kMaxQueryBytes = std::size_t{64} << 10U;
   static constexpr std::size_t kMaxQueryTerms = 1024;    // distinct
   static constexpr std::size_t kMaxQueryClauses = 1024;  // distinct
@@ -74,14 +74,13 @@ class LexicalIndex {
   LexicalIndex(std::shared_ptr<Analyzer> analyzer, const lexical::Bm25& bm25,
                const lexical::SegmentLimits& limits = {});
 
-  // Writes the texts of this moment to a file that open() takes back, whole or not at all; writers
-  // wait hardly. Throws std::system_error.
+  // Writes the current texts to a file for open(), atomically; writers are hardly delayed. Throws
+  // std::system_error.
   void save(const std::filesystem::path& path, const SnapshotNotes& notes);
 
-  // An index over the mapped file, which must stay as it is, though it may be replaced by another.
-  // `analyzer` has the options of the one it was saved with, and has met no text. Throws
-  // SnapshotDamaged if the identity is another, or unless all of the file can be relied upon;
-  // std::system_error if it cannot be read.
+  // Opens a mapped file, which must not be changed in place but may be replaced. `analyzer` must
+  // have the options it was saved with, and must be new. Throws SnapshotDamaged for another
+  // identity or an invalid file, std::system_error if it cannot be read.
   struct Opened;
   static std::unique_ptr<LexicalIndex> open(const SnapshotReader& snapshot,
                                             std::shared_ptr<Analyzer> analyzer,
@@ -91,64 +90,65 @@ class LexicalIndex {
                      std::shared_ptr<Analyzer> analyzer, const lexical::Bm25& bm25,
                      std::size_t threads, const lexical::SegmentLimits& limits = {});
 
-  // Each text takes the place of its row's former one. Returns how many tokens were cut to
-  // Analyzer::kMaxTokenBytes. Throws std::invalid_argument if a field is over kMaxTextBytes.
+  // Indexes a text in place of the row's former one. Returns the number of tokens cut to
+  // Analyzer::kMaxTokenBytes. Throws std::invalid_argument for a field over kMaxTextBytes.
   std::size_t add(std::uint32_t row, const IndexedText& text);
   std::size_t add(std::uint32_t row, std::string_view text) {
     return add(row, IndexedText{.text = text});
   }
 
-  // The same for many; a row that comes twice has the last. Throws std::invalid_argument, with
-  // nothing changed, if the sizes differ or a field is too long. Whatever is thrown later: the
-  // texts up to some point are in, the others are not.
+  // The same for many texts; of a repeated row the last one counts. Throws std::invalid_argument,
+  // without changes, if the sizes differ or a field is too long. After any later exception the
+  // texts up to some point have been added.
   std::size_t add_many(std::span<const std::uint32_t> rows, std::span<const IndexedText> texts,
                        const Interrupt& pause = {});
 
-  // What add_many makes of texts before it adds them, which changes nothing that is found: it may
-  // run beside searches and writers. Throws std::invalid_argument if a field is too long.
+  // The analysis part of add_many(), which changes no search result and may run concurrently with
+  // searches and writers. Throws std::invalid_argument if a field is too long.
   [[nodiscard]] AnalyzedTexts analyze_many(std::span<const IndexedText> texts) const;
 
-  // Adds what analyze_many of this index returned, as add_many adds the texts.
+  // The second part of add_many(). REQUIRES: `texts` were analysed by this index.
   std::size_t add_analyzed(std::span<const std::uint32_t> rows, AnalyzedTexts texts,
                            const Interrupt& pause = {});
 
-  // False if the row has no text.
+  // Returns false if the row has no text.
   bool remove(std::uint32_t row) { return index_.remove(row); }
 
-  // The best k texts that match the query, in rank order: in plain words, that hold one of them.
-  // Any bytes are a query. Throws QueryTooLarge.
+  // The best k texts that match the query, in rank order; a plain query matches texts with any of
+  // its words. Any bytes are a valid query. Throws QueryTooLarge.
   lexical::Found search(std::string_view query, std::size_t k, const lexical::AllowedRows& allowed,
                         const QueryReading& reading = {}) const;
 
-  // The allowed rows that the query's signs permit, as bits; nothing if it has no sign that forbids
-  // any. Throws QueryTooLarge.
+  // The allowed rows that the query's operators permit, as bits; no value if they exclude none.
+  // Throws QueryTooLarge.
   std::optional<std::vector<std::uint8_t>> permitted(std::string_view query,
                                                      const QueryReading& reading,
                                                      const lexical::AllowedRows& allowed) const;
 
-  // The query as the texts of this moment weigh it. Throws QueryTooLarge.
+  // Weighs the query with the current statistics. Throws QueryTooLarge.
   lexical::WeighedQuery weigh(std::string_view query, const QueryReading& reading = {}) const;
 
-  // Writes each row's score, as a search that weighed the query so finds it, to the bit; 0 where
-  // the row does not match or has no text. REQUIRES: rows.size() == scores.size().
+  // Writes each row's score under these weights, with the bits a search gives; 0 if it does not
+  // match or has no text. REQUIRES: rows.size() == scores.size().
   void score_rows(const lexical::WeighedQuery& query, std::span<const std::uint32_t> rows,
                   std::span<double> scores) const {
     index_.score_rows(query, rows, scores);
   }
 
-  // One list a query, the same for any number of threads. Throws as search() does, whichever the
-  // query; std::invalid_argument if thread_count is 0. More than 64 threads are not used.
+  // One result per query, the same for any number of threads (at most 64 are used). Throws as
+  // search() for any of the queries, and std::invalid_argument if thread_count is 0.
   std::vector<lexical::Found> search_many(std::span<const std::string_view> queries, std::size_t k,
                                           const lexical::AllowedRows& allowed,
                                           std::size_t thread_count,
                                           const QueryReading& reading = {},
                                           const Interrupt& pause = {}) const;
 
+  // See Index.
   void seal() { index_.seal(); }
   bool contains(std::uint32_t row) const { return index_.contains(row); }
   std::size_t document_count() const { return index_.document_count(); }
   std::size_t segment_count() const { return index_.segment_count(); }
-  std::size_t resident_bytes() const;  // the analyzer's vocabulary included
+  std::size_t resident_bytes() const;  // including the analyzer's vocabulary
   lexical::IndexBytes index_bytes() const { return index_.bytes(); }  // without it
   std::size_t vocabulary_bytes() const;
   std::string merge_error() const { return index_.merge_error(); }
@@ -156,9 +156,12 @@ class LexicalIndex {
  private:
   using AnalyzedAsRead = std::variant<std::vector<lexical::QueryTerm>, lexical::ClauseQuery>;
 
+  // Analyses all fields of a text into a document.
   lexical::Document document_of(std::uint32_t row, const IndexedText& text,
                                 std::size_t& cut_token_count) const;
+  // Analyses tags line by line, with a gap of positions between tags.
   std::vector<Occurrence> analyze_tags(std::string_view tags, std::size_t& cut_token_count) const;
+  // Parses and analyses a query, as a bag of words if that is equivalent.
   AnalyzedAsRead analyze_query(std::string_view query, const QueryReading& reading) const;
 
   std::shared_ptr<Analyzer> analyzer_;
@@ -166,6 +169,7 @@ class LexicalIndex {
   lexical::Index index_;
 };
 
+// The result of opening a file.
 struct LexicalIndex::Opened {
   std::unique_ptr<LexicalIndex> index;
   SnapshotNotes notes;

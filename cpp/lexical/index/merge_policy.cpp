@@ -1,3 +1,4 @@
+// A tiered merge policy with levels by powers of the fan-in, as in LSM trees.
 #include "lexical/index/merge_policy.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@ namespace oneiros::lexical {
 
 namespace {
 
-// Keeps the first places, as many as have so many bytes together; none, if that is but one.
+// Keeps the first segments up to that many bytes in total; none if that leaves a single one.
 void keep_within(std::span<const SegmentSize> segments, std::size_t most_bytes,
                  std::vector<std::size_t>& places) {
   std::size_t bytes = 0;

@@ -1,4 +1,4 @@
-// Which sealed segments become one.
+// The choice of sealed segments to merge.
 #pragma once
 
 #include <cstddef>
@@ -7,28 +7,29 @@
 
 namespace oneiros::lexical {
 
+// The size of a segment as the policy sees it.
 struct SegmentSize {
   std::size_t live_count;
   std::size_t dead_count;
   std::size_t bytes = 0;
 
+  // True if it has no living or more dead than living documents.
   bool is_worth_rewriting() const { return live_count == 0 || dead_count > live_count; }
 };
 
-// Places of the segments to merge now; empty when all is well. In turn: one that holds nothing
-// alive, one that is more dead than alive, then `fan_in` of one level, where level n has
-// fan_in^n <= live_count < fan_in^(n + 1). Each merge of a level lifts its documents to the next,
-// so a document is written at most log(N) / log(fan_in) times, and again only when as many died.
-// Of a level, the smallest first, and at least two, but no more than have `most_bytes` together: so
-// what is huge is written once, however much follows.
-// REQUIRES: fan_in >= 2.
+// The segments to merge now, by index; empty if none. In this order: a segment without living
+// documents; one with more dead than living; `fan_in` segments of one level, where level n has
+// fan_in^n <= live_count < fan_in^(n + 1). Each merge lifts its documents one level, so a document
+// is written at most log(N) / log(fan_in) times, and again only when as many have died. Of a level,
+// the smallest are merged first, at least two, up to `most_bytes` in total, so that very large
+// segments are written once. REQUIRES: fan_in >= 2.
 std::vector<std::size_t> choose_merge(std::span<const SegmentSize> segments, std::size_t fan_in,
                                       std::size_t most_bytes);
 
-// Places of the segments to merge for searches to be fast, when writing has come to rest: those
-// that together are not far below the next larger one, so that few are left, and those that
-// together are small, so that a small index is one. Empty when each has kRestRatio times what all
-// smaller ones have together, and is not small with them, or they would have over `most_bytes`.
+// The segments to merge when writing has paused, for faster searches: those whose total is not far
+// below the next larger one, and those that together are small. Empty if each has kRestRatio times
+// the size of all smaller ones together, and is not small with them, or if the limit `most_bytes`
+// would be exceeded.
 inline constexpr std::size_t kRestRatio = 4;
 inline constexpr std::size_t kRestSmall = std::size_t{1} << 14;
 std::vector<std::size_t> choose_rest_merge(std::span<const SegmentSize> segments,

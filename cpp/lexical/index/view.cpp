@@ -1,3 +1,4 @@
+// Look-ups by row go through the growing, the frozen and the sealed segments in turn.
 #include "lexical/index/view.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ bool Segments::is_sealed(const Segment& segment) const {
 }
 
 Location Segments::locate(std::uint32_t row, DocumentNumber mutable_limit, Epoch epoch) const {
-  // A row may have stood in many, but lives in one.
+  // A row may have been in many segments, but lives in one.
   const auto in = [&](const Segment& segment, DocumentNumber limit) -> Location {
     const DocumentNumber document = segment.find(row, limit);
     return document != kNoDocument && segment.documents().is_alive_at(document, epoch)

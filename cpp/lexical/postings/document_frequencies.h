@@ -1,4 +1,5 @@
-// How many documents hold each term: a byte a term, and the rest apart for those of many.
+// Document frequencies (df) by term: one byte per term, and a hash table for the terms whose df
+// does not fit into it.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +14,14 @@
 
 namespace oneiros::lexical {
 
-// Most terms are in few documents.
+// Maps term to df for one index. Most terms occur in few documents, so the low byte of df is stored
+// densely and the multiples of 256 in an open-addressing table that only frequent terms enter. All
+// operations take constant expected time. Not thread-safe.
 class DocumentFrequencies {
  public:
-  // Makes room for the terms below `term_count`. If memory runs out, nothing has changed.
+  // Makes room for the terms below `term_count`. Strong exception guarantee.
   void reserve_terms(std::size_t term_count) { low_.resize(std::max(term_count, low_.size())); }
-  // Makes room for `count` terms of 256 documents or more. If memory runs out, nothing has changed.
+  // Makes room for `count` terms with df >= 256. Strong exception guarantee.
   void reserve_frequent(std::size_t count) {
     if (2 * count > entries_.size()) {
       std::vector<Entry> former(std::bit_ceil(2 * count));
@@ -30,9 +33,11 @@ class DocumentFrequencies {
       }
     }
   }
-  // Those that had as many once.
+  // The number of terms that have ever reached df 256; they keep their table entry.
   std::size_t frequent_count() const { return frequent_count_; }
-  // Whether `more` documents that hold the term need room that nobody has made yet.
+  // True if adding `more` documents with the term may need a table entry that does not exist yet.
+  // The caller then calls reserve_frequent(frequent_count() + n) first, so that increment() cannot
+  // fail.
   bool may_become_frequent(TermId term, std::size_t more) const {
     return low(term) + more >= kStep && (entries_.empty() || entry_of(term).documents == 0);
   }
@@ -42,9 +47,10 @@ class DocumentFrequencies {
     return entries_.empty() ? low : low + high_of(entry_of(term));
   }
 
+  // True if any document contains the term.
   bool is_any(TermId term) const { return low(term) != 0 || (*this)[term] != 0; }
 
-  // REQUIRES of what changes them: there is room.
+  // REQUIRES, for increment() and add(): room for the term and, if it becomes frequent, its entry.
   void increment(TermId term) noexcept {
     if (++low_[term] == 0) {
       add_frequent(term, kStep);
@@ -56,6 +62,7 @@ class DocumentFrequencies {
       entries_[place_of(term)].documents -= kStep;
     }
   }
+  // Adds `count` documents that contain the term.
   void add(TermId term, std::uint32_t count) noexcept {
     const std::uint32_t low = low_[term] + count % kStep;
     low_[term] = static_cast<std::uint8_t>(low);
@@ -70,7 +77,8 @@ class DocumentFrequencies {
 
  private:
   static constexpr std::uint32_t kStep = 256;
-  // kStep times so many as the low byte passed it, and kTaken: those without one are free.
+  // The df of a frequent term without its low byte, plus kTaken. `documents` == 0 marks a free
+  // entry.
   struct Entry {
     TermId term = 0;
     std::uint32_t documents = 0;
@@ -80,7 +88,8 @@ class DocumentFrequencies {
   static std::uint32_t high_of(const Entry& entry) { return entry.documents / kStep * kStep; }
   std::uint32_t low(TermId term) const { return term < low_.size() ? low_[term] : 0; }
 
-  // Where the term is or belongs. REQUIRES: a free entry.
+  // The entry of the term, or the free one it would take (Fibonacci hashing, linear probing).
+  // REQUIRES: at least one free entry.
   std::size_t place_of(TermId term) const {
     constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15U;  // 2^64 / phi
     const std::size_t mask = entries_.size() - 1;
@@ -102,8 +111,9 @@ class DocumentFrequencies {
     entry.documents += documents;
   }
 
-  std::vector<std::uint8_t> low_;  // by term, modulo kStep
-  std::vector<Entry> entries_;     // a power of two of them, at least half of them free; or none
+  std::vector<std::uint8_t> low_;  // df modulo kStep, by term
+  // Empty, or a power of two of entries of which at least half are free.
+  std::vector<Entry> entries_;
   std::size_t frequent_count_ = 0;
 };
 

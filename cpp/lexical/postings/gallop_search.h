@@ -1,4 +1,4 @@
-// Search in what is in order, from a place that is likely to be near.
+// Galloping (exponential) search from a guessed position.
 #pragma once
 
 #include <algorithm>
@@ -6,8 +6,9 @@
 
 namespace oneiros::lexical {
 
-// The first place of [low, high) at which is_there(place) holds, for it holds from there on; `high`
-// if there is none. Quick where that is near `guess`.
+// The first place of [low, high) at which is_there(place) holds, or `high`. is_there must be
+// monotone: once true, true for all greater places. Takes O(log d) calls for a distance d between
+// the result and `guess` (Bentley & Yao 1976), so a good guess makes it cheaper than binary search.
 template <typename IsThere>
 std::size_t gallop_search(std::size_t low, std::size_t high, std::size_t guess, IsThere is_there) {
   guess = std::clamp(guess, low, high);

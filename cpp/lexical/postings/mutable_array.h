@@ -1,4 +1,4 @@
-// An array that one thread appends to while others read it.
+// A growing array that one thread appends to while others read it without locks.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,14 @@
 
 namespace oneiros::lexical {
 
-// In one piece. It doubles into fresh memory when full; what it leaves stays until the array goes,
-// for those who read it still. What stood there before the reader came is there, wherever it looks.
-// One thread writes; any number may read meanwhile.
+// A contiguous array of trivially copyable elements. When full, it doubles into new memory; the old
+// memory is kept until the array is destroyed, because readers may still use it; with doubling, it
+// adds less than the size of the memory in use.
+//
+// Thread safety: one writer, any number of concurrent readers. Size and address are published with
+// release stores; a reader that loads the size first sees that many elements at whichever address
+// it then loads. Elements are never modified after they are published, except through the mutable
+// elements(), whose T must be atomic or otherwise safe.
 template <typename T>
 class MutableArray {
  public:
@@ -22,20 +27,20 @@ class MutableArray {
   MutableArray(const MutableArray&) = delete;
   MutableArray& operator=(const MutableArray&) = delete;
 
-  // Makes room for `size` elements in all. If memory runs out, nothing has changed.
+  // Makes room for `size` elements in total. Strong exception guarantee.
   void reserve(std::size_t size) {
     if (size > capacity_) {
       move_to(size);
     }
   }
-  // The same for `size` and some more, so that a sequence of calls stays cheap.
+  // Like reserve(), but at least doubles the capacity, so that repeated calls cost amortised O(1).
   void reserve_ahead(std::size_t size) {
     if (size > capacity_) {
       move_to(std::max(size, 2 * capacity_));
     }
   }
 
-  // REQUIRES: there is room.
+  // REQUIRES: room for one more element.
   void push_back(const T& value) noexcept {
     const std::size_t size = size_.load(std::memory_order_relaxed);
     assert(size < capacity_);
@@ -43,7 +48,7 @@ class MutableArray {
     size_.store(size + 1, std::memory_order_release);
   }
 
-  // The same of many.
+  // REQUIRES: room for all values.
   void append(std::span<const T> values) noexcept {
     const std::size_t size = size_.load(std::memory_order_relaxed);
     assert(size + values.size() <= capacity_);
@@ -51,7 +56,8 @@ class MutableArray {
     size_.store(size + values.size(), std::memory_order_release);
   }
 
-  // REQUIRES: it is empty. If memory runs out, nothing has changed.
+  // Replaces the content of an empty array. Strong exception guarantee. REQUIRES: the array is
+  // empty.
   void assign(std::span<const T> values) {
     assert(size() == 0);
     reserve(values.size());
@@ -60,7 +66,7 @@ class MutableArray {
   }
 
   std::size_t size() const { return size_.load(std::memory_order_acquire); }
-  // The size comes first: whatever memory is found then has that many.
+  // The size is loaded before the address: any address then found holds that many elements.
   std::span<const T> elements() const {
     const std::size_t count = size();
     return {data_.load(std::memory_order_acquire), count};
@@ -70,9 +76,11 @@ class MutableArray {
     return {data_.load(std::memory_order_acquire), count};
   }
 
-  std::size_t resident_bytes() const { return allocated_ * sizeof(T); }  // for the writer
+  // Includes outgrown memory. Writer thread only.
+  std::size_t resident_bytes() const { return allocated_ * sizeof(T); }
 
  private:
+  // Copies the elements to new memory and publishes it.
   void move_to(std::size_t capacity) {
     memory_.reserve(memory_.size() + 1);
     auto fresh = std::make_unique_for_overwrite<T[]>(capacity);  // NOLINT(modernize-avoid-c-arrays)
@@ -88,7 +96,7 @@ class MutableArray {
   std::atomic<std::size_t> size_ = 0;
   std::size_t capacity_ = 0;
   std::size_t allocated_ = 0;
-  // The last is in use.
+  // The last block is in use; earlier ones are kept for readers.
   std::vector<std::unique_ptr<T[]>> memory_;  // NOLINT(modernize-avoid-c-arrays)
 };
 

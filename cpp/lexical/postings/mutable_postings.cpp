@@ -1,3 +1,6 @@
+// Posting lists in pages of a bump allocator. A list that is full moves to a place of twice the
+// capacity; sizes are published after values, addresses after copies, so that readers see valid
+// prefixes at any time.
 #include "lexical/postings/mutable_postings.h"
 
 #include <algorithm>
@@ -11,7 +14,7 @@ constexpr std::size_t kSmallestPage = std::size_t{1} << 10;  // values
 constexpr std::size_t kLargestPage = std::size_t{1} << 16;   // 256 KiB
 }  // namespace
 
-// Size before place, as in MutableArray: whatever place is found then has that many.
+// The size is copied before the address, as in MutableArray: any address then found has that many.
 MutablePostings::List& MutablePostings::List::operator=(const List& other) {
   const std::uint32_t size = other.size_.load(std::memory_order_acquire);
   values_.store(other.values_.load(std::memory_order_acquire), std::memory_order_release);
@@ -54,6 +57,7 @@ void MutablePostings::List::move_to(std::uint32_t* values, std::uint32_t capacit
   values_.store(values, std::memory_order_release);
 }
 
+// Grows full lists and creates missing ones. May throw; lists that have grown stay valid.
 void MutablePostings::reserve(std::span<const TermFrequency> terms) {
   reserved_.clear();
   for (const auto& [term, frequency] : terms) {
@@ -67,6 +71,7 @@ void MutablePostings::reserve(std::span<const TermFrequency> terms) {
   }
 }
 
+// Cannot fail: all room was made by reserve().
 void MutablePostings::append(DocumentNumber document,
                              std::span<const TermFrequency> terms) noexcept {
   assert(reserved_.size() == terms.size());
@@ -87,9 +92,12 @@ std::uint32_t MutablePostings::slot_of(TermId term) {
   lists_.reserve_ahead(lists_.size() + 1);
   terms_.push_back(term);
   lists_.push_back({});
-  return slots_.find_or_insert(term);  // last: whoever finds the slot, finds the list
+  // Inserted last: a reader that finds the slot then also finds the list.
+  return slots_.find_or_insert(term);
 }
 
+// Takes values from the current page, or starts a page as large as all before, within limits. The
+// rest of the old page is wasted.
 std::uint32_t* MutablePostings::allocate(std::size_t count) {
   if (page_size_ - page_used_ < count) {
     const std::size_t page_size =

@@ -1,10 +1,10 @@
-// A document's terms in text order, as bytes: what phrases and fields are told by, and what a
-// deletion takes back from df.
+// The terms of a document in text order, as bytes. Phrase queries and fields (BM25F) read them, and
+// a deletion uses them to decrement the document frequencies.
 //
-// A varint for each occurrence, ((term + 1) << 3) + (4 if the document has had the term before) +
-// how far on from the last its position is, if 1 to 3; else 0, and another varint says how far.
-// Documents begin in the text; a varint of 0 says that the title follows, one of 1 the tags. Each
-// field counts its positions from 0.
+// Format: one varint per occurrence, ((term + 1) << 3) + (4 if the term occurred before in the
+// document) + the distance from the previous position if that is 1 to 3. For other distances the
+// low two bits are 0 and another varint holds the distance. A document starts in its text field; a
+// varint 0 starts the title, a varint 1 the tags. Positions count from 0 in each field.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,13 @@
 
 namespace oneiros::lexical {
 
+// Writes the occurrences of one document.
 class OccurrenceBytes {
  public:
-  // REQUIRES: the text comes first, if at all; each field at most once; `field` is a single bit.
+  // Starts a field. REQUIRES: the text field, if present, comes first; each field at most once;
+  // `field` is a single bit.
   void begin(std::uint8_t field);
-  // REQUIRES: positions do not fall within a field.
+  // REQUIRES: positions do not decrease within a field.
   void add(const Occurrence& occurrence, bool is_repeat);
 
   std::vector<std::uint8_t> take() && { return std::move(bytes_); }
@@ -30,20 +32,20 @@ class OccurrenceBytes {
   void append(std::uint64_t value);
 
   std::vector<std::uint8_t> bytes_;
-  std::uint32_t next_ = 0;  // the position after the last
+  std::uint32_t next_ = 0;  // one after the last position
 };
 
-// Whether for_each_occurrence() can read the bytes, whatever they are, and finds terms below
-// `term_count` only.
+// True if for_each_occurrence() can decode the bytes and meets only terms below `term_count`.
+// Accepts any bytes; linear.
 bool are_occurrences(std::span<const std::uint8_t> bytes, std::size_t term_count);
 
-// What the code of an occurrence says, which is above 1.
+// The parts of an occurrence's code. REQUIRES: code > 1.
 inline TermId term_of(std::uint64_t code) { return static_cast<TermId>((code >> 3U) - 1); }
 inline bool is_repeat(std::uint64_t code) { return (code & 4U) != 0; }
-// Whether another number says how far on it stands. Of any code.
+// True if a second varint with the distance follows. For any code.
 inline bool has_step(std::uint64_t code) { return code > 1 && (code & 3U) == 0; }
 
-// An occurrence as it is read.
+// A decoded occurrence.
 struct FieldOccurrence {
   TermId term;
   std::uint32_t position;
@@ -51,7 +53,8 @@ struct FieldOccurrence {
   bool is_repeat;
 };
 
-// Calls visit(occurrence) for each, in the order they were written.
+// Calls visit(occurrence) for each occurrence in the order written. REQUIRES: are_occurrences(), or
+// bytes from OccurrenceBytes. There are no bounds checks.
 template <typename Visit>
 void for_each_occurrence(std::span<const std::uint8_t> bytes, Visit visit) {
   constexpr unsigned kPayloadBits = 7;
@@ -74,7 +77,7 @@ void for_each_occurrence(std::span<const std::uint8_t> bytes, Visit visit) {
       next = 0;
       continue;
     }
-    // Modulo 2^32: a part of an identifier may stand where the whole does, 0 on.
+    // Modulo 2^32: a part of an identifier may stand at the position of the whole, a distance of 0.
     const std::uint64_t step = (code & 3U) == 0 ? read() : code & 3U;
     const std::uint32_t position = next + static_cast<std::uint32_t>(step - 1);
     visit(FieldOccurrence{

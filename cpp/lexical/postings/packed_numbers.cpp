@@ -1,3 +1,5 @@
+// Bit packing of blocks, and searches in them. Blocks are searched by their minima first, then one
+// block is searched without branches.
 #include "lexical/postings/packed_numbers.h"
 
 #include <algorithm>
@@ -16,8 +18,9 @@ std::size_t PackedNumbers::first_from(std::uint32_t least, std::size_t begin, st
   if (begin == end) {
     return end;
   }
-  // The first block that begins there, of those that begin behind `begin`: it may be so within the
-  // one before. A block's least is its first number, unless others follow behind `end`.
+  // The first block at or after `begin`'s that starts at or above `least`; the result may lie in
+  // the block before. A block's minimum is its first number only if the whole block lies before
+  // `end`, where numbers ascend.
   const std::size_t block = lexical::gallop_search(
       begin / kBlock + 1, (end - 1) / kBlock + 1, guess / kBlock + 1, [&](std::size_t i) {
         return ((i + 1) * kBlock <= end ? least_of(i) : (*this)[i * kBlock]) >= least;
@@ -26,7 +29,7 @@ std::size_t PackedNumbers::first_from(std::uint32_t least, std::size_t begin, st
   const std::size_t first = (block - 1) * kBlock;
   std::size_t low = std::max(begin, first) - first;
   std::size_t count = std::min(end - first, kBlock) - low;
-  // Where it is within is hard to foretell, so nothing depends on a branch.
+  // A branch-free binary search: the position within a block is unpredictable.
   for (; count > 1; count -= count / 2) {
     low += last[low + count / 2 - 1] < least ? count / 2 : 0;
   }

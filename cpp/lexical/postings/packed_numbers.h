@@ -1,4 +1,4 @@
-// Whole numbers in as few bits as their neighbours leave them, each of them read alone.
+// Arrays of unsigned integers, bit-packed in blocks, with random access.
 #pragma once
 
 #include <algorithm>
@@ -16,25 +16,27 @@
 
 namespace oneiros::lexical {
 
-// In blocks of kBlock, as differences from the least of the block. Filled once, then read by any
-// number of threads.
+// Blocks of kBlock numbers are stored as differences from the block's minimum, all of a block in
+// the same number of bits (frame of reference; Lemire & Boytsov 2015). Reading a number takes
+// constant time: two loads and a shift. Immutable once built; any number of threads may read.
 class PackedNumbers {
  public:
   static constexpr std::size_t kBlock = 64;
   static constexpr unsigned kMostBits = 32;
 
-  PackedNumbers() = default;                 // none
-  PackedNumbers(PackedNumbers&&) = default;  // what was moved may only be assigned to, or go
+  PackedNumbers() = default;  // empty
+  PackedNumbers(PackedNumbers&&) =
+      default;  // a moved-from object may only be assigned or destroyed
   PackedNumbers& operator=(PackedNumbers&&) = default;
   ~PackedNumbers() = default;
-  // `number_at(i)` tells the i-th of them, for i that count up.
+  // Packs number_at(0), number_at(1), ... number_at(size - 1); called in this order.
   template <typename NumberAt>
   static PackedNumbers of(std::size_t size, NumberAt number_at);
 
   std::size_t size() const { return size_; }
   // REQUIRES: i < size().
   std::uint32_t operator[](std::size_t i) const { return open(i / kBlock)[i % kBlock]; }
-  // Asks the memory for the number, for i of any size.
+  // Prefetches the number into the cache. Any i is allowed.
   void prefetch(std::size_t i) const {
     if (i < size_) {
       const OpenBlock block = open(i / kBlock);
@@ -44,38 +46,39 @@ class PackedNumbers {
   // REQUIRES: block < block_count().
   std::uint32_t least_of(std::size_t block) const { return first_block_[block].least; }
 
-  // The first i for which is_there(i, number) holds, and so for all behind it; size() if there is
-  // none. Quick where that is near `guess`. REQUIRES: the numbers never fall.
+  // The first i for which is_there(i, number) holds, or size(). Logarithmic in the distance from
+  // `guess`. REQUIRES: the numbers do not decrease; is_there, once true, stays true.
   template <typename IsThere>
   std::size_t gallop_search(std::size_t guess, IsThere is_there) const;
 
-  // The first in [begin, end), which ascend, that is `least` or more; `end` if none is. Quick where
-  // that is near `guess`.
+  // The first place in [begin, end) whose number is >= `least`, or `end`. Logarithmic in the
+  // distance from `guess`. REQUIRES: numbers ascend within [begin, end).
   std::size_t first_from(std::uint32_t least, std::size_t begin, std::size_t end,
                          std::size_t guess) const;
 
   std::size_t resident_bytes() const { return blocks_.resident_bytes() + words_.resident_bytes(); }
 
-  // In two sections, of the kind and the one behind it; and back. What was read is not safe before
-  // check() has returned.
+  // Writes and reads two sections: `kind` and the following one. Numbers that were read must pass
+  // check() before any other use.
   void write(SnapshotWriter& snapshot, SectionKind kind, std::uint32_t number) const;
   static PackedNumbers read(const SnapshotReader& snapshot, SectionKind kind, std::uint32_t number);
-  // Throws SnapshotDamaged unless there are `size` numbers, which can be read.
+  // Throws SnapshotDamaged unless there are `size` numbers and all can be read within bounds.
   void check(std::size_t size) const;
 
  private:
   static constexpr std::size_t kWordBits = 64;
   static_assert(kBlock == kWordBits);  // so a block of n bits a number has n words
 
+  // The directory entry of a block.
   struct Block {
     std::uint32_t least;
-    std::uint32_t start;  // its first word; it ends where the next begins
+    std::uint32_t start;  // its first word; it ends where the next block starts
   };
 
-  // A block as it is read.
+  // A block, decoded for reading. A number is loaded as eight bytes, at any byte offset.
   struct OpenBlock {
     const std::uint8_t* bytes;
-    std::size_t bits;  // of a number
+    std::size_t bits;  // per number
     std::uint32_t least;
 
     std::uint32_t operator[](std::size_t place) const {
@@ -93,13 +96,14 @@ class PackedNumbers {
             .bits = at[1].start - at[0].start,
             .least = at[0].least};
   }
+  // Appends one block of the packed form.
   std::size_t block_count() const { return (size_ + kBlock - 1) / kBlock; }
   void append_block(std::span<const std::uint32_t> numbers);
   void finish(std::size_t size);
-  void settle();  // what follows the two
+  void settle();  // sets the members derived from blocks_ and words_
 
-  Stored<Block> blocks_;         // and one more: how many numbers there are, where the last ends
-  Stored<std::uint64_t> words_;  // and one more, for a number may be read that ends before it
+  Stored<Block> blocks_;         // and a sentinel: the number count, and the end of the last block
+  Stored<std::uint64_t> words_;  // and one word of padding, since eight bytes are loaded
   const Block* first_block_ = nullptr;
   const std::uint8_t* first_byte_ = nullptr;
   std::size_t size_ = 0;
@@ -107,7 +111,7 @@ class PackedNumbers {
 
 template <typename IsThere>
 std::size_t PackedNumbers::gallop_search(std::size_t guess, IsThere is_there) const {
-  // The first block that begins there; it may be so within the one before.
+  // The first block whose minimum satisfies is_there; the result may lie in the block before.
   const std::size_t block =
       lexical::gallop_search(0, block_count(), guess / kBlock + 1,
                              [&](std::size_t i) { return is_there(i * kBlock, least_of(i)); });

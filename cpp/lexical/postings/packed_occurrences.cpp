@@ -1,3 +1,15 @@
+// The occurrences of a segment's documents in a static Huffman code (Huffman 1952).
+//
+// Algorithm: a symbol combines the low bits and the bit width of a code, so that 266 symbols cover
+// all terms. Lengths above twelve bits are avoided by flattening the counts and building the code
+// again. Code words are canonical and stored with their first bit lowest; a table over the next
+// twelve bits decodes one symbol per look-up.
+//
+// Invariants: codes are decoded without bounds checks, which is safe after check() and because of
+// the padding. Bits after the last document are zero to the end of their byte.
+//
+// Cost: one table look-up per occurrence, and a second load where a distance follows. A document is
+// found by adding up the sizes of fewer than kStride others.
 #include "lexical/postings/packed_occurrences.h"
 
 #include <algorithm>
@@ -25,7 +37,7 @@ void append_varint(std::vector<std::uint8_t>& bytes, std::uint64_t value) {
   bytes.push_back(static_cast<std::uint8_t>(value));
 }
 
-// Huffman's lengths, of whatever length.
+// Huffman code lengths, not limited. O(n log n).
 OccurrenceCode::Lengths huffman_lengths(const OccurrenceCode::Counts& counts) {
   constexpr std::size_t kNodes = 2 * OccurrenceCode::kSymbols - 1;
   std::array<std::size_t, kNodes> parents{};
@@ -54,6 +66,7 @@ OccurrenceCode::Lengths huffman_lengths(const OccurrenceCode::Counts& counts) {
   return lengths;
 }
 
+// Appends bits to bytes, the lowest first, continuing in the last byte of the previous document.
 class BitWriter {
  public:
   BitWriter(std::vector<std::uint8_t>& bytes, std::uint64_t& bit_count)
@@ -64,7 +77,7 @@ class BitWriter {
       bytes_.pop_back();
     }
   }
-  // REQUIRES: count <= 56; no bit above.
+  // REQUIRES: count <= 56; bits at and above `count` are zero.
   void put(std::uint64_t bits, unsigned count) {
     pending_ |= bits << filled_;
     filled_ += count;
@@ -75,7 +88,7 @@ class BitWriter {
     }
   }
 
-  // After the last.
+  // Writes the last, partial byte.
   void flush() {
     if (filled_ != 0) {
       bytes_.push_back(static_cast<std::uint8_t>(pending_));
@@ -99,7 +112,7 @@ OccurrenceCode OccurrenceCode::of_counts(const Counts& counts) {
   Lengths lengths = huffman_lengths(weights);
   while (*std::ranges::max_element(lengths) > kLongest) {
     for (std::uint64_t& weight : weights) {
-      weight = weight / 2 + 1;  // nearer to one another
+      weight = weight / 2 + 1;  // flatter, hence shorter codes for rare symbols
     }
     lengths = huffman_lengths(weights);
   }
@@ -119,7 +132,7 @@ OccurrenceCode OccurrenceCode::of_lengths(std::span<const std::uint8_t> lengths)
   return OccurrenceCode(own);
 }
 
-// Codes count up from length to length, and are written with their first bit lowest.
+// Canonical code: words count up with the length. They are stored with their first bit lowest.
 OccurrenceCode::OccurrenceCode(const Lengths& lengths) : lengths_(lengths) {
   std::uint32_t next = 0;
   for (unsigned length = 1; length <= kLongest; ++length, next <<= 1U) {

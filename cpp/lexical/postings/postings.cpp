@@ -8,7 +8,7 @@ namespace oneiros::lexical {
 void PostingList::look_up(std::span<const DocumentNumber> documents,
                           std::span<std::uint32_t> frequencies) const {
   assert(documents.size() == frequencies.size());
-  // Binary searches abreast and without branches: each waits for memory, so several wait at once.
+  // Eight branch-free binary searches in lockstep: each waits for memory, so they wait together.
   constexpr std::size_t kAbreast = 8;
   std::array<DocumentNumber, kAbreast> sought{};
   std::array<std::size_t, kAbreast> at{};

@@ -1,4 +1,4 @@
-// Postings: for each term, the documents that hold it and how often, in blocks of 128.
+// Uncompressed postings: for each term, the documents that contain it and the term frequencies.
 #pragma once
 
 #include <algorithm>
@@ -12,23 +12,26 @@
 
 namespace oneiros::lexical {
 
-// A document's number within its segment, in order of arrival.
+// The number of a document in its segment, in order of arrival.
 using DocumentNumber = std::uint32_t;
 inline constexpr DocumentNumber kNoDocument = std::numeric_limits<DocumentNumber>::max();
 
+// Postings are processed, and sealed ones stored, in blocks of this many.
 inline constexpr std::size_t kBlockSize = 128;
 
-// Up to kBlockSize postings of one term, documents ascending.
+// Up to kBlockSize postings of one term, documents ascending. Does not own its memory.
 struct PostingBlock {
   const DocumentNumber* documents = nullptr;
   const std::uint32_t* frequencies = nullptr;
   std::size_t size = 0;
 };
 
-// One term's postings in one segment, read block by block. Valid as long as the segment.
+// The postings of one term in a growing segment, ascending by document. A view: valid as long as
+// the segment, and unaffected by documents added later.
 class PostingList {
  public:
   PostingList() = default;  // empty
+  // Refers to arrays of `size` elements, documents ascending.
   PostingList(const DocumentNumber* documents, const std::uint32_t* frequencies, std::size_t size)
       : documents_(documents), frequencies_(frequencies), size_(size) {}
 
@@ -41,7 +44,7 @@ class PostingList {
     return {documents_ + start, frequencies_ + start, std::min(kBlockSize, size_ - start)};
   }
 
-  // Those of the documents below `limit`. Cheap where the last is one of them.
+  // The postings of documents below `limit`. O(1) if all are, else O(log n).
   PostingList until(DocumentNumber limit) const {
     if (size_ == 0 || documents_[size_ - 1] < limit) {
       return *this;
@@ -50,8 +53,8 @@ class PostingList {
     return {documents_, frequencies_, static_cast<std::size_t>(end - documents_)};
   }
 
-  // Writes how often each of the documents, in any order, holds the term; 0 where it does not.
-  // REQUIRES: documents.size() == frequencies.size().
+  // Writes the frequency of the term in each of the documents, in any order; 0 if it is not there.
+  // REQUIRES: documents.size() == frequencies.size(). O(log n) per document.
   void look_up(std::span<const DocumentNumber> documents,
                std::span<std::uint32_t> frequencies) const;
 
@@ -61,7 +64,7 @@ class PostingList {
   std::size_t size_ = 0;
 };
 
-// A list unpacked.
+// A list in own memory.
 struct RawPostings {
   std::vector<DocumentNumber> documents;
   std::vector<std::uint32_t> frequencies;

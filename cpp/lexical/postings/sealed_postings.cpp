@@ -1,3 +1,18 @@
+// Compressed postings with random access.
+//
+// Format: frame-of-reference bit packing per block of 128 (as in Lemire & Boytsov 2015, there with
+// differences between neighbours). Differences from the block's first document cost more bits than
+// those between neighbours, but any posting can be read alone, so that a search touches only the
+// postings it needs. Scores are bounded by one byte per posting, the impact code: quantised impacts
+// as in Anh & Moffat (2002), except that the byte names a cell of (frequency, length) pairs and the
+// exact score is computed from the frequency. Lists of one block carry no block directory.
+//
+// Invariants: documents ascend; block starts ascend; the summary equals the codes of the list.
+// Bytes from a snapshot are checked for all of this once (sealed_postings_snapshot.cpp), so that
+// reading needs no checks.
+//
+// Cost: find() is one galloping search; a document is found by two binary searches, over block
+// directory and block.
 #include "lexical/postings/sealed_postings.h"
 
 #include <algorithm>
@@ -22,18 +37,18 @@ void append_u32(std::vector<std::uint8_t>& bytes, std::uint32_t value) {
 CodeSummary summary_of(const CodeCounts& counts) {
   CodeSummary summary;
   std::size_t total = 0;
-  std::size_t told = 0;
+  std::size_t next_best = 0;
   for (std::size_t code = 0; code < counts.size(); ++code) {
     if (counts[code] == 0) {
       continue;
     }
     summary.occurring[code / kWordBits] |= std::uint64_t{1} << (code % kWordBits);
     total += counts[code];
-    for (; told < kBestCounts.size() && total >= kBestCounts[told]; ++told) {
-      summary.best[told] = static_cast<std::uint8_t>(code);
+    for (; next_best < kBestCounts.size() && total >= kBestCounts[next_best]; ++next_best) {
+      summary.best[next_best] = static_cast<std::uint8_t>(code);
     }
   }
-  assert(told == kBestCounts.size());
+  assert(next_best == kBestCounts.size());
   return summary;
 }
 
@@ -52,12 +67,12 @@ std::array<std::size_t, kSideBySide> find_places(
     const std::array<PackedBlock, kSideBySide>& blocks,
     const std::array<std::uint32_t, kSideBySide>& differences) {
   const auto search = [&]<std::size_t... J>(std::index_sequence<J...>) {
-    const std::array<PackedBlock, kSideBySide> own{
-        blocks[J]...};  // in registers, as far as they go
+    // Copied so that they stay in registers as far as possible.
+    const std::array<PackedBlock, kSideBySide> own{blocks[J]...};
     const std::size_t size = std::max({own[J].size()...});
     std::array<std::size_t, kSideBySide> places{};
     for (std::size_t step = std::bit_ceil(size) / 2; step > 0; step /= 2) {
-      // No branch: what is found, no processor foresees.
+      // Conditional moves instead of branches: the outcome is unpredictable.
       const std::array<std::size_t, kSideBySide> next{
           std::min(places[J] + step, own[J].size() - 1)...};
       places = {(own[J].difference(next[J]) <= differences[J] ? next[J] : places[J])...};
@@ -155,7 +170,7 @@ PackedList SealedPostings::find(TermId term) const {
   if (count == 0 || term < first_term_ || term > last_term_) {
     return {};
   }
-  // Terms are numbered in the order of their first appearance, so most segments have an even share.
+  // Terms are numbered by first appearance, so they are spread evenly over most segments.
   const std::uint64_t spread = std::uint64_t{last_term_} - first_term_ + 1;
   const std::size_t guess = std::uint64_t{term - first_term_} * count / spread;
   const std::size_t slot =

@@ -1,4 +1,4 @@
-// Postings that never change, packed: for each term the documents that hold it, in blocks of 128.
+// Immutable compressed postings: for each term its documents, in blocks of 128, with impact codes.
 #pragma once
 
 #include <array>
@@ -22,20 +22,24 @@
 
 namespace oneiros::lexical {
 
-// A block's documents are kept as differences from its first, each in the same number of bits, so
-// that any of them is read alone; beside them a byte each, the impact code. The frequencies that
-// the codes leave open follow, four bytes each.
+// A block of one list. Documents are stored as differences from the block's first one, all in the
+// same number of bits, so that any of them can be read without decoding the others. Then one byte
+// per posting, the impact code (see impact_cells.h), and four bytes for each frequency that its
+// code does not determine. A view: valid as long as the segment.
 class PackedBlock {
  public:
   PackedBlock() = default;
+  // REQUIRES: bytes written by SealedPostingsBuilder.
   PackedBlock(DocumentNumber first, const std::uint8_t* bytes, std::size_t size)
       : first_(first), size_(size), bits_(bytes[0]), codes_(bytes + 1), packed_(codes_ + size) {}
 
   std::size_t size() const { return size_; }
+  // The block's first document.
   DocumentNumber first() const { return first_; }
+  // One code per posting.
   const std::uint8_t* codes() const { return codes_; }
 
-  // Postings [begin, end), placed in a window that begins with the document `base`.
+  // Postings [begin, end) as input of the window loops, relative to the document `base`.
   PackedRun run(std::size_t begin, std::size_t end, DocumentNumber base) const {
     return {.codes = codes_,
             .differences = packed_,
@@ -54,15 +58,18 @@ class PackedBlock {
     return static_cast<std::uint32_t>((word >> (bit % 8)) & ((std::uint64_t{1} << bits_) - 1));
   }
 
-  // The first posting whose document is `document` or above; size() if there is none.
+  // The first posting whose document is >= `document`; size() if there is none. O(log n),
+  // branch-free.
   std::size_t lower_bound(DocumentNumber document) const;
 
+  // The exact frequency. O(1) if the code determines it, else linear in i.
   std::uint32_t frequency(std::size_t i, const ImpactCells& cells) const {
     const ImpactCell& cell = cells[codes_[i]];
     return cell.tells_frequency() ? cell.lowest_frequency : open_frequency(i, cells);
   }
 
  private:
+  // Counts the undetermined frequencies before posting i, then reads its own.
   std::uint32_t open_frequency(std::size_t i, const ImpactCells& cells) const;
 
   DocumentNumber first_ = 0;
@@ -72,31 +79,31 @@ class PackedBlock {
   const std::uint8_t* packed_ = nullptr;
 };
 
-// So many blocks are searched at once: each step of a search waits for the one before, so that one
-// search alone leaves the processor idle.
+// Blocks searched in lockstep by find_places(): every step of a binary search waits for the
+// previous one, so a single search leaves the processor idle.
 inline constexpr std::size_t kSideBySide = 4;
 
-// Where in each block a document may stand that comes so far after its first one: at the last place
-// whose difference is no higher. REQUIRES: no block is empty.
+// For each block, the last place whose difference from the first document is at most the given one:
+// the only place where the document can be. REQUIRES: no block is empty.
 std::array<std::size_t, kSideBySide> find_places(
     const std::array<PackedBlock, kSideBySide>& blocks,
     const std::array<std::uint32_t, kSideBySide>& differences);
 
-// Which codes occur in a list.
+// The set of codes that occur in a list, one bit per code.
 using CodeSet = std::array<std::uint64_t, ImpactCells::kCount / 64>;
 
-// So many of a long list's best postings are known by their code: a search for as many or fewer
-// starts with what they reach.
+// For long lists the code that bounds the best 10 and the best 100 postings is stored; a search for
+// at most that many results takes its first threshold from it.
 inline constexpr std::array<std::size_t, 2> kBestCounts = {10, 100};
 static_assert(kBestCounts.back() <= kBlockSize);
 
-// What a list of several blocks tells of its codes.
+// Summary of the codes of a list with more than one block.
 struct CodeSummary {
   static constexpr std::size_t kBytes = sizeof(CodeSet) + kBestCounts.size();
 
   CodeSet occurring{};
-  // At least kBestCounts[i] postings have this code or one below it, which is a better one or was
-  // so when the codes were chosen.
+  // At least kBestCounts[i] postings have this code or a smaller one. Smaller codes had greater
+  // impact when the codes were assigned.
   std::array<std::uint8_t, kBestCounts.size()> best{};
 
   void write(std::uint8_t* bytes) const {
@@ -105,21 +112,21 @@ struct CodeSummary {
   }
 };
 
-// How many postings of a list have each code.
+// The number of postings of a list by code.
 using CodeCounts = std::array<std::uint32_t, ImpactCells::kCount>;
 
-// REQUIRES: more than a block of postings.
+// REQUIRES: the counts sum to more than one block.
 CodeSummary summary_of(const CodeCounts& counts);
 
-// One term's postings in a sealed segment. Valid as long as the segment.
+// The postings of one term in a sealed segment. A view: valid as long as the segment.
 class PackedList {
  public:
   PackedList() = default;  // empty
-  // REQUIRES: what SealedPostings wrote.
+  // REQUIRES: bytes written by SealedPostingsBuilder.
   explicit PackedList(const std::uint8_t* bytes);
 
-  // How many postings the list has that begins there, and how many bytes say so: one, unless there
-  // are several blocks.
+  // The length of the list at `bytes`, and the number of bytes that encode it: one for a single
+  // block, five otherwise.
   struct Size {
     std::size_t postings;
     std::size_t bytes;
@@ -149,17 +156,18 @@ class PackedList {
     return {first(index), blocks_ + start(index), std::min(kBlockSize, size_ - index * kBlockSize)};
   }
 
-  // The last block, from `from` on, that begins at or below the document; `from` if none does.
-  // REQUIRES: from < block_count(). Quick where it is near.
+  // The last block at or after `from` whose first document is <= `document`; `from` if there is
+  // none. Gallops: O(log d) for a distance of d blocks. REQUIRES: from < block_count().
   std::size_t find_block(DocumentNumber document, std::size_t from) const;
 
+  // The codes that occur. Reads the block if the list has only one.
   CodeSet codes() const;
 
-  // The code that one of kBestCounts, `count` or above, tells of; nothing if none is, or if the
-  // list is short.
+  // The stored code for the smallest of kBestCounts that is >= `count`; none for larger counts and
+  // for lists of one block.
   std::optional<std::uint8_t> best_code(std::size_t count) const;
 
-  // Asks for a block's bytes without reading any. REQUIRES: index < block_count()
+  // Prefetches a block into the cache. REQUIRES: index < block_count()
   void prefetch(std::size_t index) const {
     constexpr std::size_t kLine = 64;
     const std::uint8_t* const begin = blocks_ + start(index);
@@ -171,7 +179,7 @@ class PackedList {
     __builtin_prefetch(end - 1);
   }
 
-  // Calls visit(document, frequency) for each posting, ascending.
+  // Calls visit(document, frequency) for each posting, ascending. Decodes every posting.
   template <typename Visit>
   void for_each(const ImpactCells& cells, Visit visit) const {
     for (std::size_t index = 0; index < block_count(); ++index) {
@@ -182,12 +190,13 @@ class PackedList {
     }
   }
 
-  // Writes how often each of the documents, in any order, holds the term; 0 where it does not.
-  // REQUIRES: documents.size() == frequencies.size().
+  // Writes the frequency of the term in each of the documents, in any order; 0 if it is not there.
+  // REQUIRES: documents.size() == frequencies.size(). Two binary searches per document.
   void look_up(const ImpactCells& cells, std::span<const DocumentNumber> documents,
                std::span<std::uint32_t> frequencies) const;
 
  private:
+  // The offset of a block's bytes.
   std::uint32_t start(std::size_t index) const {
     if (codes_ == nullptr) {
       return 0;  // one block
@@ -198,45 +207,51 @@ class PackedList {
   }
 
   std::size_t size_ = 0;
-  // Of lists of several blocks: the summary of codes, the first document of each block, where each
-  // block's bytes start, the blocks. Of others: the first document, the block.
+  // With several blocks: code summary, first document of each block, start of each block's bytes,
+  // blocks. With one: its first document, the block.
   const std::uint8_t* codes_ = nullptr;
   const std::uint8_t* firsts_ = nullptr;
   const std::uint8_t* starts_ = nullptr;
   const std::uint8_t* blocks_ = nullptr;
 };
 
+// All postings of a sealed segment. Immutable after building or settle(); any number of threads may
+// read.
 class SealedPostings {
  public:
-  // Differences are read eight bytes at once.
+  // Eight bytes are loaded for each difference, possibly past the end of the last list.
   static constexpr std::size_t kPadding = sizeof(std::uint64_t);
 
   SealedPostings() = default;
 
+  // The list of a term, empty if absent. Interpolation with a galloping search over the sorted
+  // terms.
   PackedList find(TermId term) const;
   std::size_t term_count() const { return terms_.size(); }
-  TermId term(std::size_t slot) const { return terms_[slot]; }  // ascending
-  PackedList list(std::size_t slot) const {                     // of that term
-    return PackedList(bytes_.data() + starts_[slot]);
-  }
+  // The terms in ascending order, by slot.
+  TermId term(std::size_t slot) const { return terms_[slot]; }
+  // The list of term(slot).
+  PackedList list(std::size_t slot) const { return PackedList(bytes_.data() + starts_[slot]); }
+  // The length of a list without a look at its postings.
   std::size_t list_size(std::size_t slot) const {
     return PackedList::read_size(bytes_.data() + starts_[slot]).postings;
   }
   const ImpactCells& cells() const { return cells_; }
   std::size_t size() const { return size_; }
   std::size_t resident_bytes() const;
-  std::size_t term_bytes() const;  // of those, what finds the lists
+  // The part of resident_bytes() used to find lists.
+  std::size_t term_bytes() const;
 
-  // The sections of the segment `number`, and back. What was read is neither safe nor right before
-  // check() has returned.
+  // Writes and reads the sections of segment `number`. Postings that were read must pass check()
+  // before any other use.
   void write(SnapshotWriter& snapshot, std::uint32_t number) const;
   static SealedPostings read(const SnapshotReader& snapshot, std::uint32_t number);
 
-  // Throws SnapshotDamaged unless all is as a builder leaves it for documents of these lengths:
-  // whatever is then asked, is answered from what is there.
+  // Throws SnapshotDamaged unless the content is what a builder produces for documents of these
+  // lengths. Afterwards all operations stay within bounds and give exact results.
   void check(std::span<const std::uint32_t> lengths, std::size_t term_count,
              std::size_t threads) const;
-  // Makes what was read ready for searches. REQUIRES: check() found nothing, or would not.
+  // Computes the derived members after read(). REQUIRES: content that satisfies check().
   void settle();
 
  private:
@@ -244,24 +259,26 @@ class SealedPostings {
 
   ImpactCells cells_;
   PackedNumbers terms_;
-  PackedNumbers starts_;        // of their lists' bytes
-  Stored<std::uint8_t> bytes_;  // kPadding more than the lists have
+  PackedNumbers starts_;        // offsets of the lists in bytes_
+  Stored<std::uint8_t> bytes_;  // the lists, and kPadding bytes
   TermId first_term_ = 0;
   TermId last_term_ = 0;
   std::size_t size_ = 0;
 };
 
-// Takes the lists term by term.
+// Builds SealedPostings from lists in ascending order of terms. Single-threaded; linear.
 class SealedPostingsBuilder {
  public:
-  // `encoder` has assigned `cells`, and outlives the builder.
+  // `encoder` has assigned `cells`. It is referenced and must outlive the builder.
   SealedPostingsBuilder(const ImpactEncoder& encoder, ImpactCells cells);
 
-  // REQUIRES: terms ascend from call to call, documents within one; at least one posting; the
-  // encoder has seen each pair of frequency and length.
+  // Adds a list; throws std::length_error above 4 GiB. `lengths` are by document number. REQUIRES:
+  // terms ascend from call to call, documents within a list; the list is not empty; the encoder has
+  // seen every pair of frequency and length.
   void add(TermId term, std::span<const DocumentNumber> documents,
            std::span<const std::uint32_t> frequencies, std::span<const std::uint32_t> lengths);
 
+  // Ends the building.
   SealedPostings take();
 
  private:

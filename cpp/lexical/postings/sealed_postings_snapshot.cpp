@@ -1,4 +1,6 @@
-// Sealed postings in a snapshot, and what must hold of them before anybody asks.
+// Writes and reads sealed postings, and checks bytes of unknown origin before they are used.
+// Invariant: after check() no read of any list leaves its bytes, and no bound on a score is too
+// low.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -13,8 +15,9 @@ namespace oneiros::lexical {
 namespace {
 
 constexpr unsigned kMostBits = 32;
-constexpr std::size_t kFewestLists = 1024;  // for a thread at a time
+constexpr std::size_t kFewestLists = 1024;  // per thread and step
 
+// Cells must be consistent ranges: bounds are computed from them.
 void check_cells(std::span<const ImpactCell> cells) {
   require_sense(cells.size() <= ImpactCells::kCount, "more impact cells than codes");
   for (const ImpactCell& cell : cells) {
@@ -24,7 +27,7 @@ void check_cells(std::span<const ImpactCell> cells) {
   }
 }
 
-// Walks over the bytes of one list as the builder wrote them.
+// Walks the bytes of one list exactly as the builder wrote them. One pass, no allocation.
 class ListCheck {
  public:
   ListCheck(std::span<const ImpactCell> cells, std::span<const std::uint32_t> lengths)
@@ -34,7 +37,7 @@ class ListCheck {
     }
   }
 
-  // `bytes` are those of the list alone, at least one; SealedPostings::kPadding more can be read.
+  // `bytes` are those of one list, at least one; kPadding more bytes are readable.
   void run(std::span<const std::uint8_t> bytes) {
     const auto [size, size_bytes] = PackedList::read_size(bytes.data());
     require_sense(bytes[0] < kBlockSize || (bytes[0] == PackedList::kLongSize && size > kBlockSize),
@@ -81,7 +84,7 @@ class ListCheck {
     return value;
   }
 
-  // The block's size in bytes.
+  // Checks one block and returns its size in bytes.
   std::size_t check_block(std::span<const std::uint8_t> bytes, std::uint32_t first,
                           std::size_t count, std::uint64_t& next) {
     require_sense(bytes.size() >= 1 + count, "a block is cut off");
@@ -103,7 +106,7 @@ class ListCheck {
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t document = std::uint64_t{first} + block.difference(i);
       require_sense(document >= next && document < lengths_.size(), "documents are not in order");
-      // Bounds on scores fall as lengths grow: a posting in another cell would be passed over.
+      // Bounds fall with the length: a posting in a wrong cell would be pruned wrongly.
       const ImpactCell& cell = cells_[bytes[1 + i]];
       require_sense(cell.shortest <= lengths_[document] && lengths_[document] <= cell.longest,
                     "a document's length is not in its posting's cell");
@@ -130,7 +133,7 @@ class ListCheck {
   std::span<const ImpactCell> cells_;
   std::span<const std::uint32_t> lengths_;
   std::array<std::uint8_t, ImpactCells::kCount> is_open_{};  // by code
-  CodeCounts counts_{};                                      // of the list at hand, if it is long
+  CodeCounts counts_{};                                      // of the current list, if it is long
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Values by number, in pages made when first used.
+// A sparse array with atomic elements, in pages allocated on first use.
 #pragma once
 
 #include <array>
@@ -12,12 +12,15 @@
 
 namespace oneiros::lexical {
 
-// Every value is T() until it is set. A single one far out costs a page, not the way up to it.
-// One thread writes; any number may read meanwhile. Whoever sees a value, sees all that its writer
-// did before.
+// Every element is T() until it is set. A single far element costs one page and a pointer per page
+// before it, not the elements before it. T must be lock-free as std::atomic.
+//
+// Thread safety: one writer, any number of readers. set() releases and get() acquires: a reader
+// that sees a value sees everything the writer did before.
 template <typename T>
 class SparseArray {
  public:
+  // T() for elements never set, including those beyond all pages.
   T get(std::size_t index) const {
     const std::span<const PageAddress> pages = pages_.elements();
     const std::size_t number = index / kPageSize;
@@ -25,7 +28,7 @@ class SparseArray {
     return page == nullptr ? T() : (*page)[index % kPageSize].load(std::memory_order_acquire);
   }
 
-  // Makes room, so that set() cannot fail. If memory runs out, nothing has changed.
+  // Allocates the page of the element, so that set() cannot fail. Strong exception guarantee.
   void reserve(std::size_t index) {
     const std::size_t number = index / kPageSize;
     pages_.reserve_ahead(number + 1);
@@ -57,6 +60,7 @@ class SparseArray {
 
   using Page = std::array<std::atomic<T>, kPageSize>;
 
+  // A copyable atomic pointer, as MutableArray copies its elements when it grows.
   class PageAddress {
    public:
     PageAddress() = default;

@@ -1,3 +1,4 @@
+// Fibonacci hashing with linear probing over atomic entries of eight bytes.
 #include "lexical/postings/term_table.h"
 
 #include <algorithm>
@@ -26,9 +27,9 @@ std::uint32_t TermTable::find(TermId term) const {
   if (entries_.empty()) {
     return kAbsent;
   }
-  // Again and with order: whoever sees a slot, sees what its writer put there before.
+  // Loaded again with acquire: a reader that sees a slot also sees what was written before it.
   const Entry entry = entries_[locate(term)].load(std::memory_order_acquire);
-  return entry.term == term ? entry.slot : kAbsent;  // else it was free a moment ago
+  return entry.term == term ? entry.slot : kAbsent;  // otherwise it was free a moment ago
 }
 
 std::uint32_t TermTable::find_or_insert(TermId term) {

@@ -1,3 +1,9 @@
+// Evaluation of clauses on one segment.
+//
+// Terms are read from their postings, or looked up for the documents of `within` if those are few.
+// Phrases intersect the postings of their terms, the rarest first, and then verify positions in the
+// documents' occurrences. Prefixes unite the postings of their terms: sorted if they are sparse,
+// accumulated by document otherwise. Restrictions to fields are checked in the occurrences.
 #include "lexical/query/clause_reader.h"
 
 #include <algorithm>
@@ -11,14 +17,14 @@ namespace oneiros::lexical {
 
 namespace {
 
-// How many postings are read in the time of one look-up.
+// Postings read in the time of one look-up.
 constexpr std::size_t kLookUpCost = 32;
-// With fewer postings than one to so many documents, they are sorted.
+// With fewer postings than one per this many documents, they are sorted instead of merged.
 constexpr std::size_t kSparse = 16;
-// How many documents are looked into between two pauses.
+// Documents examined between two calls of pause_here().
 constexpr std::size_t kDocumentsBetweenPauses = 256;
 
-// How often a document holds a phrase.
+// Counts the occurrences of a phrase in a document.
 class PhraseCounter {
  public:
   PhraseCounter(std::span<const TermId> terms, std::span<const std::uint32_t> positions,
@@ -43,7 +49,7 @@ class PhraseCounter {
       }
       for (auto place = std::ranges::lower_bound(places_, std::pair(occurrence.term, 0U));
            place != places_.end() && place->first == occurrence.term; ++place) {
-        // Where the phrase would begin.
+        // The position where the phrase would start.
         const std::uint32_t before = positions_[place->second];
         if (occurrence.position >= before) {
           starts_.emplace_back(occurrence.position - before, place->second);
@@ -54,7 +60,7 @@ class PhraseCounter {
   }
 
  private:
-  // Beginnings from which all places are filled.
+  // Starts from which all terms are in place.
   std::uint32_t count_starts() {
     std::ranges::sort(starts_);
     const auto repeats = std::ranges::unique(starts_);
@@ -74,7 +80,7 @@ class PhraseCounter {
   const FieldWeights& weights_;
   std::size_t size_;
   std::vector<std::pair<TermId, std::uint32_t>> places_;         // of each term in the phrase
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> starts_;  // and the place that says so
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> starts_;  // and the term that matched there
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which documents of a segment a clause matches, and how often.
+// The documents of a segment that match a clause, with frequencies.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@
 
 namespace oneiros::lexical {
 
-// All postings it gives are of documents that are visible and allowed, ascending; frequencies are
-// in parts, as FieldWeights has them. With `within`, ascending documents that are visible and
-// allowed, no others are looked at; null stands for all. All of it calls pause_here().
+// All returned postings are of visible, allowed documents, ascending; frequencies are in units of
+// FieldWeights::part. `within` (ascending, visible and allowed documents) restricts the search;
+// null: no restriction. All methods call pause_here(). Not thread-safe.
 class ClauseReader {
  public:
   using Documents = std::vector<DocumentNumber>;
 
-  // Borrows its arguments.
+  // Refers to its arguments.
   ClauseReader(const SegmentView& view, const FieldWeights& weights, const AllowedRows& allowed)
       : view_(view), weights_(weights), allowed_(allowed) {}
 
-  // Documents that hold the term in one of the fields.
+  // Documents with the term in one of the fields.
   RawPostings read_term(TermId term, std::uint8_t fields, const Documents* within) const;
-  // That hold all terms in one field, at their distances.
+  // Documents with all terms in one field, at the given distances.
   RawPostings read_phrase(std::span<const TermId> terms, std::span<const std::uint32_t> positions,
                           std::uint8_t fields, const Documents* within) const;
-  // That hold any of the terms, in whichever field: as if they were one.
+  // Documents with any of the terms in any field, with summed frequencies.
   RawPostings unite(std::span<const TermId> terms, const Documents* within) const;
-  // Those of unite() that hold one in one of the fields.
+  // The part of unite() with a term in one of the fields.
   RawPostings in_fields(RawPostings united, std::span<const TermId> terms,
                         std::uint8_t fields) const;
 
@@ -43,7 +43,7 @@ class ClauseReader {
  private:
   RawPostings read_list(TermId term, const Documents* within) const;
 
-  // The documents for which count(occurrences' bytes) is not 0.
+  // The documents for which count(occurrence bytes) is not 0.
   template <typename Count>
   RawPostings counted(const Documents& documents, Count count) const;
 

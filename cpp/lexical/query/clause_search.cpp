@@ -1,3 +1,10 @@
+// Boolean evaluation, then scoring.
+//
+// Required clauses are intersected, the one with the fewest documents first, each restricted to the
+// result so far. Excluded clauses remove documents. Optional clauses are counted where a minimum
+// applies. Scores are then added clause by clause in query order, so that bits do not depend on the
+// evaluation order. There is no dynamic pruning: cost is linear in the postings of the clauses
+// within the candidate documents.
 #include "lexical/query/clause_search.h"
 
 #include <algorithm>
@@ -16,17 +23,17 @@ namespace {
 
 using Documents = ClauseReader::Documents;
 
-// What a clause finds in a segment.
+// The matches of one clause in a segment.
 struct Matches {
   struct Scored {
-    RawPostings postings;  // those of a must may be of more documents than match
+    RawPostings postings;  // of a required clause, possibly of more documents than match
     double weight;
   };
-  std::vector<Scored> lists;  // what the clause's matches earn, in the order of its terms
-  Documents documents;        // that match
+  std::vector<Scored> lists;  // contributions of the clause's terms, in order
+  Documents documents;        // the matching documents
 };
 
-// A word that should be there: any of its terms. Else all of them.
+// True for an optional word, which matches by any of its terms; other clauses need all of them.
 Matches match_word(const ClauseReader& reader, const WeighedClause& clause,
                    const Documents* within) {
   Matches matches;
@@ -50,7 +57,7 @@ Matches match_word(const ClauseReader& reader, const WeighedClause& clause,
   return matches;
 }
 
-// At most how many documents match a clause: all its terms must be there.
+// An upper bound of the documents matching a clause that needs all its terms.
 std::size_t most_matches(const ClauseReader& reader, const WeighedClause& clause) {
   std::size_t least = 0;
   std::size_t total = 0;
@@ -67,7 +74,7 @@ class ClauseMatcher {
   ClauseMatcher(const ClauseReader& reader, const WeighedQuery& query)
       : reader_(reader), query_(query), prefixes_(reader, query), matches_(query.clauses.size()) {}
 
-  // The documents that match.
+  // The matching documents.
   Documents find(const Documents* within) {
     const bool has_must = narrow_by_musts(within);
     if (has_must && documents_.empty()) {
@@ -80,7 +87,7 @@ class ClauseMatcher {
     return std::move(documents_);
   }
 
-  // The documents that have what they must and nothing that they must not.
+  // The documents that satisfy the required and excluded clauses.
   Documents find_permitted(DocumentNumber document_limit) {
     if (!narrow_by_musts(nullptr)) {
       for (DocumentNumber document = 0; document < document_limit; ++document) {
@@ -93,7 +100,7 @@ class ClauseMatcher {
     return std::move(documents_);
   }
 
-  // What the clause earns.
+  // Adds the clause's contributions.
   std::span<const Matches::Scored> lists(std::size_t clause) const {
     return matches_[clause].lists;
   }
@@ -108,7 +115,7 @@ class ClauseMatcher {
     }
   }
 
-  // Each clause once, within ever fewer documents.
+  // Intersects clause by clause, each within the documents left by the previous ones.
   Matches match(std::size_t place, const Documents* within) {
     const WeighedClause& clause = query_.clauses[place];
     if (clause.matches_nothing) {
@@ -127,7 +134,7 @@ class ClauseMatcher {
     return matches;
   }
 
-  // False if there are none.
+  // Returns false if none is left.
   bool narrow_by_musts(const Documents* within) {
     std::vector<std::pair<std::size_t, std::size_t>> rarest_first;
     for_each(Occur::kMust, [&](std::size_t i) {
@@ -154,12 +161,12 @@ class ClauseMatcher {
     });
   }
 
-  // Documents with at least so many of the clauses that should be.
+  // Documents with at least that many of the optional clauses.
   void keep_enough(std::size_t minimum) {
     if (minimum == 0) {
       return;
     }
-    std::vector<std::pair<DocumentNumber, std::uint32_t>> counts;  // documents ascending
+    std::vector<std::pair<DocumentNumber, std::uint32_t>> counts;  // by document, ascending
     for_each(Occur::kShould, [&](std::size_t i) {
       pause_here();
       const std::uint32_t count = query_.clauses[i].count;
@@ -187,7 +194,7 @@ class ClauseMatcher {
   const ClauseReader& reader_;
   const WeighedQuery& query_;
   PrefixPostings prefixes_;
-  std::vector<Matches> matches_;  // by clause; none of those that must not be
+  std::vector<Matches> matches_;  // by clause, without the excluded ones
   Documents documents_;
 };
 

@@ -1,4 +1,4 @@
-// Exhaustive search by clauses: which documents match, and their exact scores.
+// Exhaustive search for queries with operators: matching documents and exact scores.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,27 @@
 
 namespace oneiros::lexical {
 
-// Documents, ascending, with their scores.
+// Documents, ascending, with parallel scores.
 struct ScoredDocuments {
   std::vector<DocumentNumber> documents;
   std::vector<double> scores;
 };
 
-// Those of the segment that match the query, among visible and allowed ones: all, or with `within`
-// these (ascending). A document matches that has every clause that must be, none that must not be,
-// and of the others as many as the query asks for; at least one, if it has none that must be.
-// Scores add up clause by clause, so their bits depend on nothing but the query and the document.
-// REQUIRES: the query has clauses.
+// The visible, allowed documents of the segment that match the query, optionally restricted to
+// `within` (ascending). A document matches if it has every required clause, no excluded one, and as
+// many of the others as the query demands; at least one if none is required. Scores are added
+// clause by clause, so their bits depend only on query, statistics and document. REQUIRES: the
+// query has clauses.
 ScoredDocuments match_clauses(const SegmentView& view, const WeighedQuery& query, const Bm25& bm25,
                               const AllowedRows& allowed,
                               const std::vector<DocumentNumber>* within = nullptr);
 
-// Offers them to `best`.
+// Offers the matching documents of all segments to `best`.
 void search_clauses(std::span<const SegmentView> segments, const WeighedQuery& query,
                     const Bm25& bm25, const AllowedRows& allowed, TopK& best);
 
-// Sets the bit of every visible, allowed row that has each clause that must be and none that must
-// not be, whatever else it has; as AllowedRows reads bits.
+// The visible, allowed rows whose documents have every required clause and no excluded one, as
+// bits.
 std::vector<std::uint8_t> permitted_rows(std::span<const SegmentView> segments,
                                          const WeighedQuery& query, const Bm25& bm25,
                                          const AllowedRows& allowed);

@@ -1,3 +1,5 @@
+// Weights by clause. Prefixes need a count of documents with any of their terms, hence a pass over
+// the postings; equal prefixes are counted once.
 #include "lexical/query/clause_weights.h"
 
 #include <algorithm>
@@ -41,8 +43,7 @@ class Weighing {
   }
 
  private:
-  // Each term once, as often as it stands there; of those that should be there, what no document
-  // holds is left out.
+  // Each term once, with its multiplicity; optional ones that no document contains are dropped.
   void weigh_word(const Clause& clause, WeighedClause& weighed) const {
     for (const TermId term : clause.terms) {
       const auto known = std::ranges::find(weighed.terms, term, &WeightedTerm::term);
@@ -75,7 +76,7 @@ class Weighing {
         weighed.occur == Occur::kMustNot ? 0.0 : weighed.count * idf_of(df_of_any(terms));
   }
 
-  // A prefix may come with several signs and fields: it is looked through once.
+  // The same prefix may occur with several operators and fields; it is evaluated once.
   std::uint64_t df_of_any(const std::vector<TermId>& terms) {
     if (terms.size() <= 1) {
       return terms.empty() ? 0 : df(terms.front());
@@ -92,7 +93,7 @@ class Weighing {
   }
 
   std::uint64_t df(TermId term) const { return statistics_.df.at(term); }
-  // 0 where it tells nothing, since nothing holds it.
+  // 0 if no document contains it.
   double idf_of(std::uint64_t df) const {
     return df == 0 ? 0.0 : idf(bm25_.variant, statistics_.document_count, df);
   }

@@ -1,4 +1,4 @@
-// How much each clause of a query tells.
+// The weights of a query's clauses.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace oneiros::lexical {
 
-// Of the documents alive at one moment.
+// The statistics of one view for the terms of a query.
 struct ClauseStatistics {
   std::uint64_t document_count = 0;
   double average_length = 0;
-  std::unordered_map<TermId, std::uint64_t> df;  // of all terms of a query
+  std::unordered_map<TermId, std::uint64_t> df;  // for all terms of the query
 };
 
-// A term weighs its idf, a phrase the sum of its terms', as often as they stand in it. A prefix
-// weighs as one term that is in every document that holds one of its terms: those of `segments` are
-// counted. All times how often the query has the clause; fields do not matter.
+// Weighs a query. A term has its idf, a phrase the sum of its terms' idf with multiplicity. A
+// prefix counts as one term whose df is the number of documents in `segments` with any of its
+// terms. All are multiplied by the clause's count; fields have no influence.
 WeighedQuery weigh_clauses(const ClauseQuery& query, const Bm25& bm25,
                            const ClauseStatistics& statistics,
                            std::span<const SegmentView> segments);

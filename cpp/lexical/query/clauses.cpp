@@ -1,3 +1,5 @@
+// Analysis of parsed clauses: words and phrases by the analyzer, prefixes by an expansion in the
+// vocabulary.
 #include "lexical/query/clauses.h"
 
 #include <algorithm>
@@ -83,8 +85,8 @@ class ClauseAnalysis {
   std::vector<Clause> clauses_;
   std::unordered_set<TermId> known_;
   std::unordered_set<std::string> unknown_;
-  // A prefix of a letter costs two bytes of the query and may stand for a thousand terms: each is
-  // looked up once, and is a clause once for each sign and field.
+  // A one-letter prefix costs two bytes of the query and may expand to a thousand terms. So each
+  // prefix is expanded once, and is one clause per operator and field.
   std::map<std::string, std::vector<TermId>> terms_of_;
   std::set<std::tuple<Occur, std::uint8_t, std::string>> seen_;
 };

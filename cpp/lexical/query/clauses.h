@@ -1,4 +1,4 @@
-// A parsed query in the terms of an index.
+// Queries with operators, in terms of an index.
 #pragma once
 
 #include <cstddef>
@@ -10,49 +10,50 @@
 
 namespace oneiros::lexical {
 
+// A clause after analysis.
 struct Clause {
   Occur occur = Occur::kShould;
   ClauseKind kind = ClauseKind::kWord;
-  std::uint8_t fields = kAllFields;  // kTitleField and so on
-  // A word: one or more in text order, repeats kept. For kShould an identifier and its parts, as a
-  // plain query has them, without what no text holds; else the outermost alone, all to be there.
-  // A phrase: the outermost in order. A prefix: every term with a surface that begins so, in byte
-  // order of the terms.
+  std::uint8_t fields = kAllFields;  // bits: kTitleField and so on
+  // A word: its terms in text order with repetitions. An optional word has an identifier and its
+  // parts, without unknown terms; a required or excluded one only the outermost terms, all of which
+  // must match. A phrase: the outermost terms in order. A prefix: all terms with a surface form
+  // that starts with it, in byte order.
   std::vector<TermId> terms;
   std::vector<std::uint32_t> positions;  // of a phrase's terms, from 0; stop words leave gaps
-  bool matches_nothing = false;          // it asks for what no text holds; then terms is empty
+  bool matches_nothing = false;  // it needs a term that no text contains; `terms` is empty then
 };
 
-// A clause and how often a query has it.
+// A clause with its number of occurrences in the query.
 struct CountedClause {
   Clause clause;
   std::uint32_t count;
 };
 
-// Documents are found by the signs of the clauses. Of those without one, at least
-// `minimum_should_match` have to match; one, if there is none that must be there.
+// Documents are selected by the clauses' operators. Of the optional clauses at least
+// `minimum_should_match` must match; one if none is required.
 struct ClauseQuery {
-  std::vector<CountedClause> clauses;  // no clause twice
+  std::vector<CountedClause> clauses;  // distinct
   std::size_t minimum_should_match = 0;
 };
 
+// The result of analyze_clauses().
 struct AnalyzedClauses {
-  // In text order. What says nothing (stop words and signs alone) is left out, and so is a prefix
-  // that was asked for before.
+  // In text order, without clauses that have no content (stop words, operators alone) and repeated
+  // prefixes.
   std::vector<Clause> clauses;
-  std::size_t term_count = 0;  // distinct ones, those of prefixes and unknown ones too
+  std::size_t term_count = 0;  // distinct terms, including those of prefixes and unknown ones
 };
 
-// Each clause's text by `analyzer`. Ends at the clause with which term_count passes `most_terms`:
-// the clauses are then not all, and none of them may be used.
-// A prefix is folded, not stemmed, and finds the term of every surface that begins with it: "runn"
-// finds "run" where a text has "running". Words before it, joined by signs, are a clause of their
-// own with the same sign and fields. In a script without spaces a prefix of two characters or more
-// is a phrase.
+// Analyses each clause. Stops at the clause with which term_count exceeds `most_terms`; the result
+// is then incomplete and must not be used. A prefix is folded but not stemmed, and finds the term
+// of every surface form that starts with it: "runn" finds "run" if a text contains "running". Words
+// joined in front of it form a clause of their own. In scripts without spaces, a prefix of two or
+// more characters is a phrase.
 AnalyzedClauses analyze_clauses(const ParsedQuery& query, const Analyzer& analyzer,
                                 std::size_t most_terms);
 
-// In order of first appearance.
+// Distinct clauses in order of first appearance.
 std::vector<CountedClause> count_clauses(std::vector<Clause> clauses);
 
 }  // namespace oneiros::lexical

@@ -1,3 +1,4 @@
+// A hand-written parser without errors: everything that is not valid syntax is literal text.
 #include "lexical/query/parsed_query.h"
 
 #include <array>
@@ -18,7 +19,7 @@ struct Field {
 constexpr std::array<Field, 3> kFields = {
     {{"title:", kTitleField}, {"text:", kTextField}, {"tags:", kTagsField}}};
 
-// Unicode's white space, and the four separators of ASCII.
+// Unicode white space, and the four ASCII separators.
 bool is_space(char32_t c) {
   return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 ||
          c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F ||
@@ -27,7 +28,7 @@ bool is_space(char32_t c) {
 
 bool is_sign(char byte) { return byte == '+' || byte == '-'; }
 
-// Reads from left to right; every byte is looked at a bounded number of times.
+// Reads left to right; each byte is examined a bounded number of times.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text), last_quote_(text.rfind('"')) {}
@@ -39,8 +40,8 @@ class Reader {
   }
   bool is_at_end() const { return at_ >= text_.size(); }
 
-  // Of the sign at this place, which is passed over; kShould, and nothing passed over, if there is
-  // none or nothing that it could stand before.
+  // Consumes an operator and returns it; kShould, consuming nothing, if there is none or nothing
+  // follows that it could apply to.
   Occur take_sign() {
     if (!is_sign(text_[at_]) || !goes_on(at_ + 1) || is_sign(text_[at_ + 1])) {
       return Occur::kShould;
@@ -48,7 +49,7 @@ class Reader {
     return text_[at_++] == '+' ? Occur::kMust : Occur::kMustNot;
   }
 
-  // The same of a field's name.
+  // The same for the name of a field.
   std::uint8_t take_field() {
     for (const Field& field : kFields) {
       if (text_.substr(at_).starts_with(field.sign) && goes_on(at_ + field.sign.size())) {
@@ -59,7 +60,7 @@ class Reader {
     return kAllFields;
   }
 
-  // Does a phrase begin here, that also ends?
+  // True if a phrase starts here and is terminated.
   bool is_phrase() const {
     return text_[at_] == '"' && last_quote_ != std::string_view::npos && at_ < last_quote_;
   }
@@ -71,7 +72,7 @@ class Reader {
     return text_.substr(begin, end - begin);
   }
 
-  // All up to the next space.
+  // Everything up to the next white space.
   std::string_view take_run() {
     const std::size_t begin = at_;
     while (!is_at_end() && !starts_space(at_)) {
@@ -131,7 +132,7 @@ ParsedQuery parse_query(std::string_view utf8, QuerySyntax syntax) {
     } else {
       clause.text = reader.take_run();
     }
-    if (!clause.text.empty()) {  // a phrase of nothing
+    if (!clause.text.empty()) {  // an empty phrase
       query.clauses.push_back(clause);
     }
   }

@@ -1,3 +1,5 @@
+// United postings of prefixes are reused by clauses with the same terms and released after the last
+// use.
 #include "lexical/query/prefix_postings.h"
 
 #include <algorithm>
@@ -7,7 +9,7 @@ namespace oneiros::lexical {
 
 namespace {
 
-// Those of documents that are in `within` as well; null stands for all.
+// The postings of documents that are also in `within`; null: all.
 RawPostings narrowed(const RawPostings& postings, const ClauseReader::Documents* within) {
   if (within == nullptr) {
     return postings;

@@ -1,4 +1,4 @@
-// What the prefixes of a query find in a segment.
+// The postings of a query's prefixes in a segment.
 #pragma once
 
 #include <cstddef>
@@ -10,24 +10,26 @@
 
 namespace oneiros::lexical {
 
+// The terms of a weighted clause, in order.
 std::vector<TermId> terms_of(const WeighedClause& clause);
 
-// The same prefix may come with several signs and fields: its terms are united for the first of
-// them and kept until the last.
+// The same prefix may occur with several operators and fields: its terms are united for the first
+// of them and kept until the last.
 class PrefixPostings {
  public:
   using Documents = ClauseReader::Documents;
 
-  // Borrows the reader.
+  // Refers to the reader.
   PrefixPostings(const ClauseReader& reader, const WeighedQuery& query);
 
-  // REQUIRES: called once at most for each clause of the query that is a prefix; `within` has no
-  // document that an earlier call had not.
+  // REQUIRES: at most one call for each prefix clause of the query; `within` is a subset of that of
+  // the previous call.
   RawPostings take(const WeighedClause& clause, const Documents* within);
 
  private:
+  // The united postings of one prefix.
   struct Prefix {
-    std::size_t left = 0;  // clauses that may ask for it
+    std::size_t left = 0;  // clauses that may still need it
     bool is_united = false;
     RawPostings united;
   };

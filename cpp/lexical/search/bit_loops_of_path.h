@@ -1,5 +1,5 @@
-// The loops over the bits of a set, which window_loops_of_path.h has compiled once a SIMD path. All
-// functions here are local to that file or inlined.
+// Loops over bit sets, compiled once per SIMD path by window_loops_of_path.h. All functions here
+// are local to that translation unit or inlined.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace oneiros::lexical::ONEIROS_PATH {
 
 namespace {
 
-// Of eight bytes; without the instruction for it, by adding up ever wider groups of bits.
+// Population count of a word; without the instruction, by summing ever wider bit groups.
 inline std::size_t bits_of(std::uint64_t word) {
 #if defined(__POPCNT__)
   return static_cast<std::size_t>(__builtin_popcountll(word));
@@ -29,7 +29,7 @@ inline std::size_t bits_of(std::uint64_t word) {
 
 std::size_t count_bits(const std::uint8_t* bytes, std::size_t size) {
   constexpr std::size_t kLine = 64;
-  constexpr std::size_t kAhead = 4096;  // where the processor would not look ahead by itself
+  constexpr std::size_t kAhead = 4096;  // beyond the reach of the hardware prefetcher
   std::size_t total = 0;
   std::size_t at = 0;
   std::uint64_t word = 0;
@@ -70,8 +70,8 @@ std::size_t find_words(const std::uint8_t* bytes, std::size_t line_count, std::u
   return count;
 }
 
-// The lowest bit of each word, then of each that has another, and so on: nothing depends on a
-// branch that is hard to foretell.
+// Emits the lowest bit of every word, then of every word with another, and so on: no unpredictable
+// branches.
 std::size_t list_words(const BitWords& found, std::size_t count, std::uint32_t* listed) {
   constexpr std::size_t kLanes = 8;
   constexpr int kMantissaBits = 52;
@@ -84,7 +84,7 @@ std::size_t list_words(const BitWords& found, std::size_t count, std::uint32_t* 
       const auto lanes = static_cast<__mmask8>(left < kLanes ? (1U << left) - 1U : 0xFFU);
       const __m512i words = _mm512_maskz_loadu_epi64(lanes, found.words + i);
       const __m256i firsts = _mm256_maskz_loadu_epi32(lanes, found.firsts + i);
-      // A power of two as a floating-point number has the number of its bit as exponent.
+      // The exponent of a power of two in floating point is the number of its bit.
       const __m512i lowest =
           _mm512_and_si512(words, _mm512_sub_epi64(_mm512_setzero_si512(), words));
       const __m512i exponents =
@@ -93,7 +93,7 @@ std::size_t list_words(const BitWords& found, std::size_t count, std::uint32_t* 
       _mm256_mask_storeu_epi32(listed + total + i, lanes, _mm256_add_epi32(firsts, bits));
       const __m512i rest = _mm512_andnot_si512(lowest, words);
       const __mmask8 any = _mm512_test_epi64_mask(rest, rest);
-      // These end where those that were read end, or before.
+      // Writes never overtake the reads.
       _mm512_mask_storeu_epi64(found.words + kept, lanes, _mm512_maskz_compress_epi64(any, rest));
       _mm256_mask_storeu_epi32(found.firsts + kept, lanes,
                                _mm256_maskz_compress_epi32(any, firsts));
@@ -111,8 +111,7 @@ inline std::uint64_t word_at(const std::uint8_t* bytes) {
   return word;
 }
 
-// Words are written down whether they have bits or not, and count only if they have; so it is with
-// lines.
+// Words are stored unconditionally and counted only if non-zero, to avoid a branch.
 std::size_t find_words(const std::uint8_t* bytes, std::size_t line_count, std::uint32_t first,
                        const BitWords& found) {
   constexpr std::uint32_t kWordBits = 64;

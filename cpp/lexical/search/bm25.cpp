@@ -1,3 +1,4 @@
+// Names, validation and idf of the BM25 variants.
 #include "lexical/search/bm25.h"
 
 #include <array>

@@ -1,7 +1,7 @@
 // BM25 in five published variants. Source: Kamphuis, de Vries, Boytsov, Lin: "Which BM25 Do You
 // Mean?" (ECIR 2020), table 1; Lv and Zhai for BM25+ and BM25L.
 //
-// A document's score is the sum, over the query's terms that it holds, of
+// A document's score is the sum over the query's terms it contains of
 //     count * idf(N, df) * saturation(tf, dl),    B = 1 - b + b * dl / average length,
 //
 //     variant    idf                                saturation
@@ -9,8 +9,8 @@
 //     robertson  ln((N - df + 0.5)/(df + 0.5))      tf / (tf + k1 B)
 //     atire      ln(N / df)                         (k1 + 1) tf / (tf + k1 B)
 //     bm25plus   ln((N + 1)/df)                     delta + (k1 + 1) tf / (tf + k1 B)
-//     bm25l      ln((N + 1)/(df + 0.5))             (k1 + 1)(c + delta)/(k1 + c + delta), c = tf /
-//     B
+//     bm25l      ln((N + 1)/(df + 0.5))             (k1 + 1)(c + delta) / (k1 + c + delta),
+//                                                   c = tf / B
 //
 // With fields, tf and dl are sums over them (BM25F with one b: Robertson, Zaragoza, Taylor: "Simple
 // BM25 Extension to Multiple Weighted Fields", CIKM 2004).
@@ -25,29 +25,31 @@
 
 namespace oneiros::lexical {
 
+// The variants of the table above.
 enum class Bm25Variant : std::uint8_t { kLucene, kRobertson, kAtire, kBm25Plus, kBm25L };
 
+// The scoring parameters of an index.
 struct Bm25 {
   Bm25Variant variant = Bm25Variant::kLucene;
   double k1 = 1.2;
   double b = 0.75;
-  double delta = 0.0;  // read by bm25plus and bm25l only
+  double delta = 0.0;  // bm25plus and bm25l only
   FieldWeights weights = {};
 };
 
-// By name: lucene, robertson, atire, bm25plus (or bm25+), bm25l.
-// Throws std::invalid_argument on another name, or unless k1 and delta are in [0, 1e100] (beyond,
-// a score could overflow) and b in [0, 1].
-// With a weight of the title or the tags, they are fields beside the text: make_field_weights(),
-// which throws too; a weight that is not given is 1.
+// Creates parameters for a variant by name: lucene, robertson, atire, bm25plus (or bm25+), bm25l.
+// Throws std::invalid_argument on another name, or unless k1 and delta are in [0, 1e100] (a score
+// could overflow beyond) and b is in [0, 1]. If a weight is given, title and tags are fields next
+// to the text, a missing weight being 1; make_field_weights() then throws for weights out of range.
 Bm25 make_bm25(std::string_view variant, double k1, double b, double delta,
                std::optional<double> title_weight = {}, std::optional<double> tags_weight = {});
 
-// How much a match on the term tells. Robertson's is below 0 for a term that more than half of the
-// documents hold. REQUIRES: 1 <= df <= document_count.
+// The weight of a term that occurs in df documents. Negative for robertson if that is more than
+// half of them. REQUIRES: 1 <= df <= document_count.
 double idf(Bm25Variant variant, std::uint64_t document_count, std::uint64_t df);
 
-// How much of the idf a document earns by holding the term tf times: one of the last column above.
+// The share of the idf that a document contributes: the last column of the table above. Increases
+// with the frequency and does not increase with the length, on which all score bounds rely.
 template <Bm25Variant Variant>
 class Saturation {
  public:
@@ -59,8 +61,8 @@ class Saturation {
         part_(bm25.weights.part),
         average_length_(average_length) {}
 
-  // All lengths and frequencies in parts, as FieldWeights has them. Times a power of two is exact:
-  // without a title and tags, a text scores the same bits whatever the weights.
+  // Lengths and frequencies are in units of FieldWeights::part. Since the unit is a power of two,
+  // scaling is exact: a document without title and tags gets the same bits for all weights.
   // REQUIRES: 1 <= frequency <= length.
   double operator()(double frequency, double length) const {
     const double tf = frequency * part_;
@@ -85,7 +87,7 @@ class Saturation {
   double average_length_;
 };
 
-// Calls body.template operator()<Variant>() for the variant that `variant` names.
+// Calls body.template operator()<Variant>(): one switch per search instead of one per posting.
 template <typename Body>
 void for_variant(Bm25Variant variant, const Body& body) {
   switch (variant) {

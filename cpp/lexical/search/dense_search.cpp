@@ -1,3 +1,18 @@
+// MaxScore over windows of documents, with a quantised bound for every posting.
+//
+// Algorithm: lists are ordered by their maximum contribution. The lists from `first_essential_` on
+// are added up in a window of 16-bit scores that fits the first-level cache; of the others either
+// the postings are added as well, or the surviving candidates are looked up, whichever is estimated
+// to cost less. Documents of a sealed segment are ordered by length, so upper bounds fall from
+// window to window and lists become non-essential early. A rare term among frequent ones is tried
+// first alone: the threshold it reaches can make the others' postings unnecessary.
+//
+// Invariants: candidates ascend by document. A document is dropped only if its upper bound is below
+// the threshold, so the result is exact. The window is all zero between two windows.
+//
+// Cost: in the worst case all postings once, plus the look-ups. Every posting has its own bound
+// (impact_cells.h), which is tighter than a bound per block (block-max: Ding & Suel 2011).
+// MaxScore: Turtle & Flood 1995.
 #include "lexical/search/dense_search.h"
 
 #include <algorithm>
@@ -14,16 +29,16 @@ namespace oneiros::lexical {
 
 namespace {
 
-// How many postings are added to a window's scores in the time of one look-up.
+// The cost of a look-up, in postings added to a window.
 constexpr std::size_t kLookUpCost = 128;
 
-// And in the time of asking for one row, where nobody knows which documents are allowed.
+// The cost of mapping a document to its row, where the allowed documents are not known by number.
 constexpr std::size_t kRowCost = 64;
 
-// And in the time of looking through a window for documents that can still reach the least.
+// The cost of counting the documents of a window that reach the threshold.
 constexpr std::size_t kCountCost = 512;
 
-// How many lists are gathered between two pauses.
+// Lists gathered between two calls of pause_here().
 constexpr std::size_t kListsBetweenPauses = 32;
 
 class DenseSearch {
@@ -51,7 +66,7 @@ class DenseSearch {
   }
 
  private:
-  // All lists before their first postings.
+  // Resets all lists to their first postings.
   void start() {
     for (ImpactList& list : lists_) {
       list.start();
@@ -61,7 +76,7 @@ class DenseSearch {
     use_bounds_of(0);
   }
 
-  // What follows has this length or above: documents stand in the order of their lengths.
+  // Lowers the bounds to documents of at least this length: all later documents are that long.
   void use_bounds_of(std::uint32_t length) {
     for (std::size_t i = 0; i < lists_.size(); ++i) {
       lists_[i].use_bound_of(length);
@@ -70,15 +85,15 @@ class DenseSearch {
     update_essential();
   }
 
-  // Lists before the first essential one cannot reach it together.
+  // Lists before the first essential one cannot reach the threshold together.
   void update_essential() {
     while (first_essential_ < lists_.size() && below_[first_essential_ + 1] < least()) {
       ++first_essential_;
     }
   }
 
-  // Tries the documents of the rarest term first, if they are few: what they reach spares most of
-  // the others' postings. True if that was all.
+  // If the rarest term has few documents, searches those first: the threshold they reach may
+  // exclude most postings of the other lists. Returns true if it excludes all.
   bool look_at_rarest_first() {
     std::size_t others = 0;
     for (const ImpactList& list : lists_) {
@@ -100,7 +115,7 @@ class DenseSearch {
     return false;
   }
 
-  // Documents of the last list, block by block.
+  // Searches the documents of the last list, block by block.
   void search_last_list() {
     ImpactList& list = lists_.back();
     for (; !list.is_exhausted(); list.next_block()) {
@@ -138,7 +153,7 @@ class DenseSearch {
       const std::size_t first_essential = first_essential_;
       use_bounds_of(lengths_[base]);
       if (first_essential_ != first_essential) {
-        continue;  // fewer lists may begin later
+        continue;  // fewer lists are essential: the base may be further on
       }
       open_window(base);
       const std::size_t gathered = first_essential_;
@@ -152,7 +167,7 @@ class DenseSearch {
     }
   }
 
-  // A window from the document on, without scores yet.
+  // Opens an empty window at `base`.
   void open_window(DocumentNumber base) {
     std::size_t postings = 0;
     for (std::size_t i = first_essential_; i < lists_.size(); ++i) {
@@ -161,15 +176,15 @@ class DenseSearch {
     window_.open(base, view_.document_limit, postings);
   }
 
-  // Considers the documents of the window, which has the postings of the lists from `gathered` on,
-  // and leaves it without scores.
+  // Finds candidates in the window, to which the lists from `gathered` on have been added, and
+  // clears it.
   void collect(std::size_t gathered) {
     if (least() == 1) {
       take_best();
       consider(gathered);
     }
-    // Of the other lists, the best first: either its postings are gathered as well, or it is looked
-    // up for the documents that can still reach the least, whatever costs less.
+    // The other lists, the greatest bound first: either the list is gathered too, or the candidates
+    // that can still reach the threshold are looked up in it, whichever costs less.
     for (; gathered > 0 && least() <= kMostImpactScore + below_[gathered]; --gathered) {
       ImpactList& list = lists_[gathered - 1];
       const std::size_t postings = window_.share(list.postings.size(), view_.document_limit);
@@ -187,19 +202,20 @@ class DenseSearch {
     consider(gathered);
   }
 
-  // Whether, as in the window before, far fewer documents are taken than are worth gathering so
-  // many postings: since documents get longer and the least rises, they hardly get more.
+  // True if the previous window had far fewer candidates than would justify gathering this list.
+  // The number hardly grows from window to window, since documents get longer and the threshold
+  // rises; this spares the count.
   bool is_sure_of_few(std::size_t gathered, std::size_t postings) const {
     return gathered == taken_of_ && taken_count_ * candidate_cost_ * 2 <= postings;
   }
 
-  // What a document must have gathered from the lists from `gathered` on.
+  // The score a document must have from the lists from `gathered` on.
   std::uint16_t least_above(std::size_t gathered) const {
     return static_cast<std::uint16_t>(least() > below_[gathered] ? least() - below_[gathered] : 1);
   }
 
-  // Takes the best of the window first, so that the others meet a threshold: k of those that may be
-  // found, or about so many, if the window counts the others, too.
+  // Takes the best documents of the window first, so that the others face a threshold: about k that
+  // pass the filter. The cut is found by bisection over counts.
   void take_best() {
     constexpr std::uint32_t kFine = 64;
     constexpr double kSlack = 1.5;
@@ -218,8 +234,8 @@ class DenseSearch {
     window_.take(static_cast<std::uint16_t>(least), candidates_);
   }
 
-  // Drops the candidates that may not be found. What a row says is hard to foretell, so nothing
-  // depends on a branch, and the memory is asked for many rows at once.
+  // Removes candidates that are filtered out or not visible. Rows are prefetched and compacted
+  // without a branch, as the outcome is unpredictable.
   void drop_unwanted() {
     if (documents_ != nullptr) {
       std::erase_if(candidates_,
@@ -241,8 +257,8 @@ class DenseSearch {
 
   std::uint32_t least() const { return threshold_.least(); }
 
-  // Adds to the candidates, which ascend, what the lists below `gathered` are worth to them, the
-  // best first, and keeps those that reach the least.
+  // Completes the candidates' bounds by the lists below `gathered`, the greatest bound first, and
+  // keeps those that reach the threshold. REQUIRES: candidates ascend.
   void consider(std::size_t gathered) {
     drop_unwanted();
     for (std::size_t i = gathered; i-- > 0 && !candidates_.empty();) {
@@ -275,18 +291,19 @@ class DenseSearch {
   const DocumentRows rows_;
   const DocumentLengths lengths_;
   const AllowedRows& allowed_;
-  const AllowedDocuments* const documents_;  // null: not known
-  // What a document that is taken costs in the next list: only an allowed one is looked up.
+  const AllowedDocuments* const documents_;  // null: unknown
+  // The estimated cost of a candidate in the next list; only allowed ones are looked up.
   const std::size_t candidate_cost_;
   ImpactThreshold& threshold_;
   std::size_t first_essential_ = 0;
-  // Of the last window: the lists from here on were gathered, and so many documents taken.
+  // The previous window: the first list gathered, and the number of candidates taken.
   std::size_t taken_of_ = std::numeric_limits<std::size_t>::max();
   std::size_t taken_count_ = 0;
   ImpactWorkspace& space_;
   ImpactWindow window_;
-  std::vector<ImpactList>& lists_ = space_.lists;     // by ascending worth
-  std::vector<std::uint32_t>& below_ = space_.below;  // what the lists before each are worth
+  std::vector<ImpactList>& lists_ = space_.lists;  // by ascending maximum contribution
+  std::vector<std::uint32_t>& below_ =
+      space_.below;  // by list: the sum of the maxima of the lists before it
   std::vector<Candidate>& candidates_ = space_.candidates;
   std::vector<Candidate>& found_ = space_.found;
 };

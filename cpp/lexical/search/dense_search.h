@@ -1,4 +1,4 @@
-// An impact search, window by window.
+// Impact search over windows of documents, for queries without a selective filter.
 #pragma once
 
 #include "lexical/filters/allowed_rows.h"
@@ -8,12 +8,14 @@
 
 namespace oneiros::lexical {
 
-// Leaves in `space.found` every visible, allowed document of the lists there that may reach what
-// the threshold comes to.
+// Adds to `space.found` every visible, allowed document whose upper bound reaches the threshold.
+// May add others; the caller scores all of them exactly.
 //
-// Bounds are added up a window of documents at a time. Terms whose bounds together stay below the
-// least cannot lift a document alone (MaxScore: Turtle and Flood, 1995): their postings are only
-// looked up, for documents that the others found.
+// Bounds are added up for a window of documents at a time. Terms whose bounds together stay below
+// the threshold cannot make a document a result alone (MaxScore: Turtle & Flood 1995). Their
+// postings are looked up only for documents found by the other terms.
+//
+// REQUIRES: find_lists() has filled `space`, and `threshold` has been started.
 void search_densely(const SegmentView& view, const AllowedRows& allowed, ImpactThreshold& threshold,
                     ImpactWorkspace& space);
 

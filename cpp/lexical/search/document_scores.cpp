@@ -1,3 +1,4 @@
+// Scores of given documents term by term, with the operations and order of a search.
 #include "lexical/search/document_scores.h"
 
 #include <algorithm>
@@ -15,8 +16,8 @@ void score_documents(const SegmentView& view, const WeighedQuery& query, const B
                      std::span<const Location> locations, std::span<double> scores) {
   assert(locations.size() == scores.size());
   const Segment& segment = *view.segment;
-  std::vector<DocumentNumber> documents;  // the segment's among them
-  std::vector<std::size_t> places;        // whose they are
+  std::vector<DocumentNumber> documents;  // the documents in this segment
+  std::vector<std::size_t> places;        // their places in `locations`
   for (std::size_t i = 0; i < locations.size(); ++i) {
     if (locations[i].segment == segment.serial()) {
       documents.push_back(locations[i].document);

@@ -1,4 +1,4 @@
-// Exact scores of given documents, without a search.
+// Exact scores of given documents.
 #pragma once
 
 #include <span>
@@ -9,9 +9,10 @@
 
 namespace oneiros::lexical {
 
-// Adds to scores[i] the score of the document at locations[i], if it is one of the segment's: the
-// bits that search_segments() comes to. REQUIRES: locations.size() == scores.size(); the documents
-// are below the view's limit.
+// Adds the document's score to scores[i] for each location in this segment, with the same bits as
+// search_segments() computes. Terms are added in the order of the query. REQUIRES: locations.size()
+// == scores.size(); the documents are below the view's limit. Cost: a look-up per term and
+// document; queries with clauses match the clauses on the documents.
 void score_documents(const SegmentView& view, const WeighedQuery& query, const Bm25& bm25,
                      std::span<const Location> locations, std::span<double> scores);
 

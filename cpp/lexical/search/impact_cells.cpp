@@ -1,3 +1,16 @@
+// Quantised impacts (Anh & Moffat 2002), chosen per segment.
+//
+// Algorithm: pairs of (frequency, length) are grouped into at most 256 cells. Within one frequency,
+// lengths are cut greedily: a cell ends where the contribution falls by more than a tolerance. The
+// tolerance is doubled until the cells fit, then refined by bisection. Cells are numbered from the
+// greatest contribution down.
+//
+// Invariants: a cell names ranges, not a value: contributions are recomputed from the ranges for
+// each query's statistics, so bounds hold at any average length. Bounds include a margin for
+// floating-point rounding.
+//
+// Cost: add() is a store for usual pairs (frequency < 5, length < 4096); assign() is a few passes
+// over the distinct pairs; encode() is a look-up or a binary search.
 #include "lexical/search/impact_cells.h"
 
 #include <algorithm>
@@ -12,8 +25,8 @@ namespace oneiros::lexical {
 
 namespace {
 
-// Bounds and exact values come from the same operations but in another order: this is more than
-// their rounding can make of it.
+// A margin above the rounding error between bounds and exact scores, which are computed by the same
+// operations in another order.
 constexpr double kRounding = 1.0 + 1e-9;
 
 constexpr std::size_t kMostUnsorted = std::size_t{1} << 16U;
@@ -23,7 +36,7 @@ void sort_unique(std::vector<std::uint32_t>& values) {
   values.erase(std::ranges::unique(values).begin(), values.end());
 }
 
-// By what their pairs earn at least.
+// By the least contribution of their pairs, descending.
 void sort_best_first(const Bm25& bm25, double average_length, std::span<ImpactCell> cells) {
   for_variant(bm25.variant, [&]<Bm25Variant Variant>() {
     const Saturation<Variant> saturation(bm25, average_length);
@@ -110,7 +123,7 @@ void ImpactEncoder::gather_usual() {
   }
 }
 
-// Stops once there are more cells than `limit`.
+// Cuts all classes with the tolerance; stops once there are more than `limit` cells.
 std::vector<ImpactCell> ImpactEncoder::cut(const Bm25& bm25, double average_length,
                                            double tolerance, std::size_t limit) const {
   std::vector<ImpactCell> cells;
@@ -151,7 +164,7 @@ ImpactCells ImpactEncoder::assign(const Bm25& bm25, double average_length) {
     sort_unique(lengths);
     pair_count += lengths.size();
   }
-  constexpr double kNone = -1.0;  // nothing shares
+  constexpr double kNone = -1.0;  // every pair has its own cell
   constexpr double kSmallest = 1e-3;
   constexpr int kHalvings = 8;
   double tolerance = pair_count <= ImpactCells::kCount ? kNone : kSmallest;

@@ -1,3 +1,4 @@
+// Exact scoring of candidates: term by term in query order, by interleaved look-ups.
 #include "lexical/search/impact_found.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace oneiros::lexical {
 
 namespace {
 
-// Documents of one length stand side by side.
+// Documents of equal length are consecutive, so one look-up serves a range.
 void find_lengths(std::span<const Candidate> found, const DocumentLengths& lengths,
                   std::vector<std::uint32_t>& lengths_of_found) {
   lengths_of_found.clear();
@@ -25,7 +26,7 @@ void find_lengths(std::span<const Candidate> found, const DocumentLengths& lengt
   }
 }
 
-// Those of the documents found that the list holds.
+// The frequencies of the list's term in the found documents that contain it.
 std::span<const FoundPosting> find_postings(const ImpactList& list, const ImpactCells& cells,
                                             ImpactWorkspace& space) {
   std::vector<FoundPosting>& postings = space.found_postings;

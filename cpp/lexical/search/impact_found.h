@@ -1,4 +1,4 @@
-// The documents that an impact search found, and their exact scores.
+// Exact scores for the candidates of an impact search.
 #pragma once
 
 #include "lexical/search/bm25.h"
@@ -8,8 +8,8 @@
 
 namespace oneiros::lexical {
 
-// Offers the workspace's found documents with their exact scores. Contributions add up in the order
-// of the query's terms, as everywhere.
+// Offers the documents in `space.found` to `best` with their exact scores. Contributions are added
+// in the order of the query's terms, as everywhere: the bits do not depend on the search method.
 void offer_found(const SegmentView& view, const SealedPostings& postings, const Bm25& bm25,
                  double average_length, ImpactWorkspace& space, TopK& best);
 

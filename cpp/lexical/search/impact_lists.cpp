@@ -1,3 +1,6 @@
+// Preparation of a search: posting lists of the terms, integer contributions per code, and bounds
+// by document length. The scale maps the sum of the lists' maxima to the range of 16 bits, less the
+// rounding of each list, so that sums never overflow.
 #include "lexical/search/impact_lists.h"
 
 #include <algorithm>
@@ -9,7 +12,7 @@ namespace oneiros::lexical {
 
 namespace {
 
-// Codes of cells that a list does not hold may be worth more than the 16 bits have room for.
+// Clamped: codes that the list does not contain may exceed 16 bits.
 std::int32_t rounded_up(double value) {
   return static_cast<std::int32_t>(std::min(value, static_cast<double>(kMostImpactScore - 1))) + 1;
 }
@@ -29,14 +32,14 @@ void find_bounds(const ImpactCells& cells, std::span<const double> earned, Impac
   list.worth = most * list.weight;
 }
 
-// What the list's best postings earn at least, so many of them as `count` says.
+// The least score of the list's `count` best postings; 0 if that is not stored.
 double find_reached(std::span<const double> least_earned, std::size_t count,
                     const ImpactList& list) {
   const std::optional<std::uint8_t> code = list.postings.best_code(count);
   if (!code) {
     return 0.0;
   }
-  // At another average length, any of the codes may be the worst.
+  // The codes were ordered for another average length, so the worst of them may be any.
   return std::ranges::min(least_earned.first(std::size_t{*code} + 1)) * list.weight;
 }
 
@@ -45,8 +48,8 @@ double find_reached(std::span<const double> least_earned, std::size_t count,
 ImpactWorkspace& impact_workspace() {
   thread_local std::unique_ptr<ImpactWorkspace> space;
   if (!space) {
-    space = std::make_unique<ImpactWorkspace>();
-  } else if (!space->is_clear) {  // an exception ended the last search
+    space = std::make_unique<ImpactWorkspace>();  // the last search ended with an exception
+  } else if (!space->is_clear) {                  // an exception ended the last search
     space->scores.fill(0);
     space->marks.fill(0);
   }
@@ -84,8 +87,8 @@ ImpactScale find_lists(const SealedPostings& postings, const WeighedQuery& query
     return {.scale = 0.0, .tightness = tightness};
   }
   std::ranges::stable_sort(lists, {}, &ImpactList::worth);
-  // Each term's worth is rounded up, to 1 at least: so a document without a score is one that
-  // holds no term.
+  // Contributions are rounded up, to at least 1: a document with score 0 contains none of the
+  // terms.
   const double scale =
       total > 0.0 ? static_cast<double>(kMostImpactScore - 2 * lists.size()) / total : 0.0;
   space.values.resize(std::max(space.values.size(), lists.size()));

@@ -1,3 +1,5 @@
+// The order of an impact search: prepare lists, try the term-by-term search if a filter is given,
+// otherwise or on its advice search by windows, then score the candidates exactly.
 #include "lexical/search/impact_search.h"
 
 #include <algorithm>
@@ -14,8 +16,8 @@ namespace oneiros::lexical {
 
 namespace {
 
-// How many of a term's best documents surely have k among them that the search may find; more than
-// there can be, if nobody knows.
+// The number of a term's best documents that certainly include k results; SIZE_MAX if unknown
+// because of a filter. Dead documents may be among the best.
 std::size_t reached_count(const SegmentView& view, const AllowedRows& allowed, std::size_t k) {
   const DocumentTable& documents = view.segment->documents();
   if (!allowed.are_all() || view.document_limit != documents.size()) {

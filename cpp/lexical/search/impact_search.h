@@ -9,13 +9,15 @@
 
 namespace oneiros::lexical {
 
-// Offers to `best` every visible, allowed document that may be one of the best k, with its exact
-// score: the sum that search_segments() comes to, to the bit.
+// Offers to `best` every visible, allowed document that can be among the best k, with its exact
+// score: the same bits as an exhaustive search computes.
 //
-// Each posting's impact code stands for a bound on what it earns. Bounds are added up as 16-bit
-// numbers, and whoever reaches the k-th score so far is scored exactly. Where few documents are
-// allowed, those go from term to term (sparse_search.h), else a window of documents at a time is
-// added up (dense_search.h). REQUIRES: `postings` is the segment's; all weights are 0 or above.
+// Each posting's impact code gives an upper bound on its contribution. Bounds are added up as
+// 16-bit integers; only documents whose sum reaches the k-th best score so far are scored exactly.
+// With few allowed documents the search goes term by term (sparse_search.h), otherwise by windows
+// of documents (dense_search.h). Uses the calling thread's workspace: not reentrant.
+//
+// REQUIRES: `postings` belongs to the segment; all weights are >= 0.
 void search_impacts(const SegmentView& view, const SealedPostings& postings,
                     const WeighedQuery& query, const Bm25& bm25, const AllowedRows& allowed,
                     TopK& best);

@@ -1,3 +1,5 @@
+// The threshold from a histogram of upper bounds: k candidates with bound b score at least the
+// share `tightness` of b, so that lower bound becomes the new threshold.
 #include "lexical/search/impact_threshold.h"
 
 #include <algorithm>
@@ -6,7 +8,7 @@ namespace oneiros::lexical {
 
 namespace {
 
-// More than rounding can make of a sum.
+// A margin for the rounding of sums.
 constexpr double kRounding = 1.0 - 1e-9;
 
 }  // namespace

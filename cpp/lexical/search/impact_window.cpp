@@ -1,3 +1,4 @@
+// Windows of 16-bit scores over the loops of window_loops.h.
 #include "lexical/search/impact_window.h"
 
 #include <algorithm>
@@ -7,10 +8,10 @@ namespace oneiros::lexical {
 
 namespace {
 
-// With fewer postings than one to so many documents, a window is searched by its marks.
+// With fewer than one posting per this many documents, a window is read by its marks.
 constexpr std::size_t kSparse = 512;
 
-// Passes the postings before the document.
+// Moves the list to its first posting at or after the document.
 void advance(ImpactList& list, DocumentNumber document) {
   if (list.is_exhausted() || list.document() >= document) {
     return;

@@ -1,4 +1,4 @@
-// A window of documents, and the postings of the lists that are added up in it.
+// A window of consecutive documents in which the contributions of several lists are added up.
 #pragma once
 
 #include <cstddef>
@@ -10,29 +10,33 @@
 
 namespace oneiros::lexical {
 
+// Operates on the workspace's score array. Usage: open(), gather() some lists, count() and take(),
+// then take_last(), which clears the window for the next open().
 class ImpactWindow {
  public:
-  // Begins without scores and leaves none once take_last() was called for each open().
-  // Counts and takes only what the bits allow, as AllowedDocuments has them; null: all.
+  // `allowed`: bits by document as in AllowedDocuments; counts and takes include only those. Null:
+  // all.
   ImpactWindow(ImpactWorkspace& space, const std::uint8_t* allowed)
       : loops_(window_loops()), space_(space), allowed_(allowed) {}
 
-  // Of documents from `base` on, of which a segment has `document_limit`; the lists to be gathered
-  // have so many postings.
+  // Positions the window at `base`. `document_limit` is the segment's number of documents,
+  // `postings` the total of the lists to be gathered: it decides between a dense and a marked,
+  // larger window.
   void open(DocumentNumber base, DocumentNumber document_limit, std::size_t postings);
 
-  // The window's share of a segment's documents, of so many postings.
+  // The expected number of a list's postings in the window.
   std::size_t share(std::size_t postings, DocumentNumber document_limit) const {
     return postings * scores_.size / document_limit;
   }
 
-  // Adds the list's postings of the window and passes them, and those before it.
+  // Adds the list's postings in the window and moves the list past them.
   void gather(ImpactList& list) const;
 
-  // How many documents have gathered `least` or more. REQUIRES: least >= 1.
+  // The number of documents with a score >= `least`. REQUIRES: least >= 1.
   std::size_t count(std::uint16_t least) const { return loops_.count(scores_, least); }
 
-  // Those, by document: the window loses them, or all that it has.
+  // Replaces `candidates` by those documents, ascending. take() clears their scores, take_last()
+  // all.
   void take(std::uint16_t least, std::vector<Candidate>& candidates) const;
   void take_last(std::uint16_t least, std::vector<Candidate>& candidates) const;
 

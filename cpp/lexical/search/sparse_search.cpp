@@ -1,3 +1,10 @@
+// Term-at-a-time search over allowed postings.
+//
+// Terms are processed by falling maximum contribution. Candidates are kept sorted by document and
+// merged with each term's allowed postings; documents beyond the length up to which the remaining
+// terms alone can reach the threshold are looked up but not added. After each term the k-th best
+// sum raises the threshold and hopeless candidates are dropped. Cost: the allowed postings of the
+// terms processed, plus look-ups of the candidates.
 #include "lexical/search/sparse_search.h"
 
 #include <algorithm>
@@ -47,7 +54,7 @@ class SparseSearch {
   }
 
  private:
-  // What the first `count` lists are worth together in documents of the length or above.
+  // The greatest sum of the first `count` lists in documents of at least this length.
   std::uint32_t worth_of(std::size_t count, std::uint32_t length) const {
     std::uint32_t worth = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -56,7 +63,7 @@ class SparseSearch {
     return worth;
   }
 
-  // Adds the list's postings to the candidates, which are joined by its documents before `end`.
+  // Adds the list's contributions to the candidates; its documents before `end` become candidates.
   void add(const ImpactList& list, DocumentNumber end) {
     postings_.pick(list, end, fresh_);
     const auto beyond = std::ranges::lower_bound(candidates_, end, {}, &Candidate::document);
@@ -84,6 +91,7 @@ class SparseSearch {
     candidates_.swap(merged_);
   }
 
+  // The k-th best bound so far raises the threshold.
   void raise_threshold() {
     if (candidates_.size() < threshold_.k()) {
       return;
@@ -97,7 +105,7 @@ class SparseSearch {
     threshold_.raise(*last);
   }
 
-  // Keeps the candidates that can reach the least by the first `count` lists.
+  // Drops candidates that cannot reach the threshold with the first `count` lists.
   void drop(std::size_t count) {
     DocumentNumber end = 0;
     std::uint32_t worth = 0;
@@ -114,8 +122,8 @@ class SparseSearch {
   const DocumentLengths lengths_;
   AllowedPostings postings_;
   ImpactThreshold& threshold_;
-  const std::vector<ImpactList>& lists_;  // by ascending worth
-  std::vector<Candidate>& candidates_;    // all ascending
+  const std::vector<ImpactList>& lists_;  // by ascending maximum contribution
+  std::vector<Candidate>& candidates_;    // candidates_, fresh_ and merged_ ascend by document
   std::vector<Candidate>& fresh_;
   std::vector<Candidate>& merged_;
   std::vector<std::uint32_t>& scores_;

@@ -1,4 +1,4 @@
-// An impact search among few allowed documents, term by term.
+// Impact search term by term, for selective filters.
 #pragma once
 
 #include "lexical/filters/allowed_rows.h"
@@ -8,13 +8,13 @@
 
 namespace oneiros::lexical {
 
-// Leaves in `space.found` every visible, allowed document of the lists there that may reach what
-// the threshold comes to, and returns true; or false, once windows are the quicker way for the
-// lists that are left: then it found nothing, but the threshold may have risen.
+// Sets `space.found` to every visible, allowed document whose upper bound reaches the threshold and
+// returns true. Returns false as soon as windows are estimated to be faster for the remaining
+// lists: nothing is found then, but the threshold may have risen.
 //
-// Terms come by falling worth. What the best documents are worth by the terms so far says up to
-// which length a document may still be one of the best by the terms to come; only so far do those
-// bring new ones. REQUIRES: !allowed.are_all().
+// Terms are processed by falling maximum contribution. The best bounds so far determine up to which
+// length a document can still become a result by the remaining terms alone; only documents up to
+// that length become new candidates. REQUIRES: !allowed.are_all().
 bool search_sparsely(const SegmentView& view, const AllowedRows& allowed,
                      ImpactThreshold& threshold, ImpactWorkspace& space);
 

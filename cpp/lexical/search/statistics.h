@@ -1,5 +1,5 @@
-// What scores need to know of all living documents. Whole numbers, so that no history shows in
-// them.
+// The collection statistics of scoring, over all living documents: N, df and the average length.
+// Integers, so that they do not depend on the order of additions and removals.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +12,18 @@
 
 namespace oneiros::lexical {
 
+// Statistics of one index. Not thread-safe; changes are two-phase: reserve() may throw, then add()
+// and remove() cannot.
 class Statistics {
  public:
-  // Makes room for the terms below `term_count`, and for `frequent_count` of them to be frequent.
-  // If memory runs out, nothing that shows has changed.
+  // Room for the terms below `term_count` and for `frequent_count` frequent ones. May throw; no
+  // visible change.
   void reserve(std::size_t term_count, std::size_t frequent_count) {
     df_.reserve_terms(term_count);
     df_.reserve_frequent(frequent_count);
   }
   std::size_t frequent_count() const { return df_.frequent_count(); }
-  // How many terms of the document may become frequent with it and `pending` others.
+  // The number of the document's terms that may become frequent with it and `pending` others.
   std::size_t count_becoming_frequent(const Document& document, std::size_t pending) const {
     return static_cast<std::size_t>(
         std::ranges::count_if(document.terms, [&](const TermFrequency& entry) {
@@ -29,7 +31,7 @@ class Statistics {
         }));
   }
 
-  // REQUIRES: there is room for its terms.
+  // REQUIRES: reserve() for its terms.
   void add(const Document& document) noexcept {
     ++document_count_;
     total_length_ += document.length;
@@ -38,12 +40,13 @@ class Statistics {
     }
   }
 
-  // `for_each_term(visit)` calls visit(term) for each distinct term of the document that goes.
+  // Removes a document. `for_each_term(visit)` must call visit(term) for each of its distinct
+  // terms.
   template <typename ForEachTerm>
   void remove(std::uint32_t length, ForEachTerm for_each_term) noexcept {
     --document_count_;
     total_length_ -= length;
-    // None is left only where a snapshot's documents name terms that its postings do not.
+    // A df of 0 is possible only if a snapshot's documents have terms that its postings do not.
     for_each_term([this](TermId term) {
       if (df_.is_any(term)) {
         df_.decrement(term);
@@ -51,8 +54,7 @@ class Statistics {
     });
   }
 
-  // Adds documents by their lengths, and their terms by how many of them hold each.
-  // REQUIRES: there is room for the term.
+  // Adds many documents at once: first their lengths, then df by term. REQUIRES: room for the term.
   void add_lengths(const DocumentLengths& lengths) noexcept {
     document_count_ += lengths.size();
     lengths.for_each_run([this](std::size_t first, std::size_t end, std::uint32_t length) {
@@ -61,7 +63,7 @@ class Statistics {
   }
   void add_holders(TermId term, std::uint32_t count) noexcept { df_.add(term, count); }
 
-  // Living documents that hold the term: none where all are empty, nor ever more than there are.
+  // The number of living documents with the term, at most document_count(); 0 if all are empty.
   std::uint64_t df(TermId term) const {
     return total_length_ != 0 ? std::min<std::uint64_t>(df_[term], document_count_) : 0;
   }

@@ -13,8 +13,8 @@ constexpr std::size_t kFewHits = 16;
 
 }  // namespace
 
-// Scores are spread over buckets first, for comparing each hit with others is what a sort spends
-// its time on: which of two is better, no processor foresees.
+// A bucket sort by score, then a sort within buckets: comparisons of nearby scores are
+// unpredictable branches, on which a plain sort spends its time.
 void rank(std::vector<Hit>& hits) {
   if (hits.size() <= kFewHits) {
     std::ranges::sort(hits, ranks_before);
@@ -31,11 +31,11 @@ void rank(std::vector<Hit>& hits) {
     std::ranges::sort(hits, ranks_before);
     return;
   }
-  // Falls nowhere as the score falls.
+  // Monotone in the score.
   const auto bucket_of = [&](const Hit& hit) {
     return static_cast<std::size_t>((highest - hit.score) * factor);
   };
-  std::array<std::size_t, kBuckets + 1> ends{};  // one more than each bucket's, then where it ends
+  std::array<std::size_t, kBuckets + 1> ends{};  // counts, then the end of each bucket
   for (const Hit& hit : hits) {
     ++ends[bucket_of(hit) + 1];
   }

@@ -1,4 +1,4 @@
-// The best k hits seen, in a heap: higher score first, then the smaller row.
+// The k best hits in a bounded heap: higher score first, then the smaller row.
 #pragma once
 
 #include <algorithm>
@@ -10,20 +10,22 @@
 
 namespace oneiros::lexical {
 
+// A result row with its score.
 struct Hit {
   double score;
   std::uint32_t row;
 };
 
-// A total order, since no two hits share a row and no score is NaN. An object, so that heaps and
-// sorts take it in rather than call it.
+// The order of hits. Total, since rows are distinct and scores are not NaN. A function object
+// rather than a function, so that heaps and sorts inline it.
 inline constexpr auto ranks_before = [](const Hit& left, const Hit& right) {
   return left.score > right.score || (left.score == right.score && left.row < right.row);
 };
 
-// Puts hits in rank order.
+// Sorts hits into rank order.
 void rank(std::vector<Hit>& hits);
 
+// Collects the best k of the offered hits. O(log k) per hit that enters, O(1) for others.
 class TopK {
  public:
   // REQUIRES: k >= 1.
@@ -31,9 +33,11 @@ class TopK {
 
   std::size_t k() const { return k_; }
 
-  // No hit that scores below this can enter; one that scores the same may, by its row.
+  // Hits with a lower score cannot enter; those with an equal score may, by their row. Minus
+  // infinity until k hits are there.
   double threshold() const { return threshold_; }
 
+  // Offers a hit; O(1) if it cannot enter.
   void offer(const Hit& hit) {
     if (hits_.size() < k_) {
       hits_.push_back(hit);
@@ -51,7 +55,7 @@ class TopK {
     threshold_ = hits_.front().score;
   }
 
-  // The hits in rank order. Leaves none behind.
+  // Returns the hits in rank order and becomes empty.
   std::vector<Hit> take() {
     rank(hits_);
     threshold_ = -std::numeric_limits<double>::infinity();
@@ -63,7 +67,7 @@ class TopK {
 
   std::size_t k_;
   double threshold_ = -std::numeric_limits<double>::infinity();
-  std::vector<Hit> hits_;  // a heap once there are k
+  std::vector<Hit> hits_;  // a heap as soon as there are k
 };
 
 }  // namespace oneiros::lexical

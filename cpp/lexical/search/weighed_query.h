@@ -1,4 +1,4 @@
-// A query as the documents alive at one moment weigh it.
+// A parsed query with the term weights of one moment's statistics.
 #pragma once
 
 #include <cstddef>
@@ -9,33 +9,35 @@
 
 namespace oneiros::lexical {
 
+// A term with its weight.
 struct WeightedTerm {
   TermId term;
   double weight;  // the term's count in the query times its idf
 };
 
-// A clause, and how often the query has it.
+// A clause of a query with operators, and its number of repetitions.
 struct WeighedClause {
   Occur occur = Occur::kShould;
   ClauseKind kind = ClauseKind::kWord;
   std::uint8_t fields = kAllFields;
   std::uint32_t count = 1;
-  // A word: each term once, with its weight. A phrase or prefix: as Clause has them; the clause
-  // weighs as a whole.
+  // A word: each term once, with its weight. A phrase or prefix: terms and positions as in Clause,
+  // and one weight for the clause.
   std::vector<WeightedTerm> terms;
   std::vector<std::uint32_t> positions;
   double weight = 0.0;
   bool matches_nothing = false;
 };
 
-// Whatever is scored by it, then or later, is scored by one measure.
+// Everything scored with the same object is comparable, even if the index changed in between: the
+// statistics are frozen in the weights and in `average_length`.
 struct WeighedQuery {
-  // Of a query of words alone; no term twice, those that no document held left out.
+  // Plain queries: distinct terms, without those that no document contains.
   std::vector<WeightedTerm> terms;
-  // Of any other; then there are no terms.
+  // Queries with operators; `terms` is then empty.
   std::vector<WeighedClause> clauses;
   std::size_t minimum_should_match = 0;
-  double average_length = 0;  // > 0 if a document held a term of the query
+  double average_length = 0;  // > 0 if any document contains a term of the query
 
   bool is_empty() const { return terms.empty() && clauses.empty(); }
 };

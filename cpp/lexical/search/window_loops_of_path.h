@@ -1,5 +1,6 @@
-// The loops over a window, compiled once a SIMD path: window_loops_<path>.cpp sets ONEIROS_PATH and
-// its compiler flags, and includes this file. All functions here are local to that file or inlined.
+// The loops over a window, compiled once per SIMD path: window_loops_<path>.cpp defines
+// ONEIROS_PATH, sets the compiler flags and includes this file. All functions here are local to
+// that translation unit or inlined.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,13 +21,14 @@ namespace {
 
 constexpr std::size_t kGroup = kMarkedDocuments;
 
-// Bit i says whether scores[i] >= least, of the 32 from `scores` on.
+// Bit i is set if scores[i] >= least, for 32 scores.
 #if defined(__AVX512BW__)
 inline std::uint32_t at_least(const std::uint16_t* scores, std::uint16_t least) {
   const __m512i all = _mm512_loadu_si512(scores);
   return _mm512_cmpge_epu16_mask(all, _mm512_set1_epi16(static_cast<short>(least)));
 }
 #elif defined(__AVX2__)
+// AVX-512: one comparison of 32 unsigned 16-bit values.
 inline std::uint32_t at_least(const std::uint16_t* scores, std::uint16_t least) {
   const __m256i bound = _mm256_set1_epi16(static_cast<short>(least));
   const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(scores));
@@ -37,6 +39,7 @@ inline std::uint32_t at_least(const std::uint16_t* scores, std::uint16_t least) 
   return static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_permute4x64_epi64(both, kInOrder)));
 }
 #elif defined(__SSE2__)
+// SSE2 has no unsigned comparison: saturating subtraction gives 0 where the score suffices.
 inline std::uint32_t half_at_least(const std::uint16_t* scores, std::uint16_t least) {
   const __m128i bound = _mm_set1_epi16(static_cast<short>(least));
   const __m128i zero = _mm_setzero_si128();
@@ -50,6 +53,7 @@ inline std::uint32_t at_least(const std::uint16_t* scores, std::uint16_t least) 
   return half_at_least(scores, least) | (half_at_least(scores + 16, least) << 16U);
 }
 #else
+// Portable form.
 inline std::uint32_t at_least(const std::uint16_t* scores, std::uint16_t least) {
   std::uint32_t bits = 0;
   for (std::size_t i = 0; i < kGroup; ++i) {
@@ -72,13 +76,13 @@ inline void for_each_group(const WindowScores& window, Look look) {
   for (std::size_t group = 0; group < group_count; group += sizeof(std::uint64_t)) {
     std::uint64_t marks = 0;
     std::memcpy(&marks, window.marks + group, sizeof(marks));
-    for (; marks != 0; marks &= marks - 1) {  // a mark is a byte of value 1
+    for (; marks != 0; marks &= marks - 1) {  // a mark is a byte with value 1
       look((group + static_cast<std::size_t>(__builtin_ctzll(marks)) / 8) * kGroup);
     }
   }
 }
 
-// Calls visit(posting, place) for the postings [begin, end) of the run.
+// Calls visit(posting, place) for postings [begin, end), one at a time.
 template <typename Visit>
 inline void for_each_alone(const PackedRun& run, std::size_t begin, std::size_t end, Visit visit) {
   const std::uint64_t mask = (std::uint64_t{1} << run.bits) - 1;
@@ -92,17 +96,19 @@ inline void for_each_alone(const PackedRun& run, std::size_t begin, std::size_t 
 }
 
 #if defined(__AVX2__)
-// Eight differences of so many bits begin with a byte. The first four and the last four are each
-// read at once: which of the bytes read hold each, and by how many bits it is shifted there.
+// Eight differences of a given width start at a byte. Each half is loaded at once; the table says
+// which loaded bytes contain a difference and by how many bits it is shifted.
 constexpr std::size_t kEight = 8;
-constexpr std::uint32_t kMostBits = 25;    // with a shift by up to 7, in four bytes
-constexpr std::uint32_t kMostNarrow = 14;  // four, with a shift by 4, in eight bytes
+constexpr std::uint32_t kMostBits = 25;    // with a shift of up to 7, within four bytes
+constexpr std::uint32_t kMostNarrow = 14;  // four of them, with a shift of 4, within eight bytes
 
+// Byte positions and shifts of eight packed differences.
 struct EightDifferences {
   alignas(32) std::uint8_t bytes[32];
   alignas(32) std::uint32_t shifts[kEight];
 };
 
+// The table for all widths, computed at compile time.
 struct EightOfEach {
   constexpr EightOfEach() {
     for (std::uint32_t bits = 0; bits <= kMostBits; ++bits) {
@@ -118,6 +124,7 @@ struct EightOfEach {
   EightDifferences of[kMostBits + 1]{};
 };
 constexpr EightOfEach kEights;
+// Narrow differences: eight bytes suffice for four of them.
 
 template <bool IsNarrow>
 inline __m128i read_four(const std::uint8_t* bytes) {
@@ -125,8 +132,8 @@ inline __m128i read_four(const std::uint8_t* bytes) {
   return IsNarrow ? _mm_loadl_epi64(from) : _mm_loadu_si128(from);
 }
 
-// The same of eights, as many as can be read without going more than eight bytes beyond the last
-// posting. Returns where the others begin.
+// The same, eight at a time, as long as no load reaches more than eight bytes past the last
+// posting. Returns the first posting not visited.
 template <bool IsNarrow, typename Visit>
 inline std::size_t for_each_of_eights(const PackedRun& run, std::size_t begin, Visit visit) {
   const EightDifferences& eight = kEights.of[run.bits];
@@ -152,6 +159,7 @@ inline std::size_t for_each_of_eights(const PackedRun& run, std::size_t begin, V
   }
   return i;
 }
+// All postings of a run: single ones up to a byte boundary, then eights, then the rest.
 
 template <typename Visit>
 inline void for_each_place(const PackedRun& run, Visit visit) {
@@ -172,6 +180,7 @@ inline void for_each_place(const PackedRun& run, Visit visit) {
   for_each_alone(run, run.begin, run.end, visit);
 }
 #endif
+// Adds the values of a run to the window; marks groups in a sparse window.
 
 template <bool IsMarking>
 inline void accumulate_run(const PackedRun run, const std::uint16_t* values,
@@ -192,6 +201,7 @@ void accumulate(const PackedRun& run, const std::uint16_t* values, const WindowS
   }
 }
 
+// Picks the allowed postings of a run without a window.
 std::size_t pick(const PackedRun& run, const std::uint16_t* values, const std::uint8_t* allowed,
                  Candidate* candidates) {
   std::size_t picked = 0;
@@ -203,7 +213,7 @@ std::size_t pick(const PackedRun& run, const std::uint16_t* values, const std::u
   return picked;
 }
 
-// Bit i says whether the document at + i scores so much, and is allowed, of 32.
+// Bit i is set if document at + i reaches `least` and is allowed, for 32 documents.
 template <bool IsMasked>
 inline std::uint32_t found_from(const WindowScores& window, std::size_t at, std::uint16_t least) {
   const std::uint32_t found = at_least(window.scores + at, least);
@@ -215,7 +225,7 @@ inline std::uint32_t found_from(const WindowScores& window, std::size_t at, std:
   return found;
 }
 
-// Without a branch: whether a group has any is hard to tell beforehand.
+// Without branches: whether a group has any is unpredictable.
 template <bool IsMasked>
 std::size_t count_of(const WindowScores window, std::uint16_t least) {
   std::size_t total = 0;
@@ -228,6 +238,7 @@ std::size_t count_of(const WindowScores window, std::uint16_t least) {
 std::size_t count(const WindowScores& window, std::uint16_t least) {
   return window.allowed == nullptr ? count_of<false>(window, least) : count_of<true>(window, least);
 }
+// Collects documents at or above the threshold, and clears the window if it is the last call.
 
 template <bool IsLast, bool IsMasked>
 std::size_t take_from(const WindowScores window, std::uint16_t least, WindowCandidate* candidates) {

@@ -1,3 +1,6 @@
+// Document-at-a-time exhaustive search through a window of double scores. Used for growing
+// segments, whose postings have no impact codes, and for negative weights (Robertson's idf), for
+// which upper bounds do not hold.
 #include "lexical/search/window_search.h"
 
 #include <algorithm>
@@ -13,16 +16,16 @@ namespace oneiros::lexical {
 
 namespace {
 
-constexpr std::uint32_t kWindow = 4096;  // documents: 32 KiB of scores
+constexpr std::uint32_t kWindow = 4096;  // documents: 32 KiB of double scores
 constexpr std::uint32_t kWordBits = 64;
 
-// Saturation, from a table for the frequencies and lengths that most postings have.
+// Saturation with a table for the frequencies and lengths of most postings.
 template <Bm25Variant Variant>
 class CachedSaturation {
  public:
   CachedSaturation(const Bm25& bm25, double average_length) : exact_(bm25, average_length) {}
 
-  // Pays from some thousand postings on.
+  // Worth its time from about a thousand postings on.
   void fill() {
     for (std::uint32_t tf = 1; tf <= kFrequencies; ++tf) {
       for (std::uint32_t length = 0; length < kLengths; ++length) {
@@ -50,7 +53,7 @@ class CachedSaturation {
   std::array<double, std::size_t{kFrequencies} * kLengths> table_;
 };
 
-// Where the search stands in one term's postings.
+// A position in one term's postings.
 class Cursor {
  public:
   Cursor(const PostingList& list, double weight) : list_(list), weight_(weight) { read_block(); }
@@ -58,7 +61,7 @@ class Cursor {
   bool is_exhausted() const { return block_.size == 0; }
   DocumentNumber document() const { return block_.documents[position_]; }
 
-  // Calls visit(place in the window, tf, weight) for the postings of the window and passes them.
+  // Calls visit(place, tf, weight) for each posting in the window and moves past them.
   template <typename Visit>
   void visit_window(DocumentNumber base, Visit visit) {
     while (block_.size != 0) {
@@ -87,6 +90,7 @@ class Cursor {
   std::size_t position_ = 0;
 };
 
+// Scores one segment exhaustively, a window of documents at a time.
 template <Bm25Variant Variant>
 class WindowSearch {
  public:
@@ -95,7 +99,7 @@ class WindowSearch {
 
   void run(const SegmentView& view, std::span<const WeightedTerm> terms) {
     std::vector<RawPostings> scratch(terms.size());
-    std::vector<Cursor> cursors;  // in the order of the terms
+    std::vector<Cursor> cursors;  // in query order
     std::size_t posting_count = 0;
     for (std::size_t i = 0; i < terms.size(); ++i) {
       const PostingList list = view.segment->list(terms[i].term, scratch[i]);
@@ -131,8 +135,7 @@ class WindowSearch {
     }
   }
 
-  // Offers the window's documents and leaves it empty. A score may be 0 or less, so it is the bits
-  // that say what matched.
+  // Offers the window's documents and clears it. Bits mark the matches, since a score may be <= 0.
   void collect(const SegmentView& view, DocumentNumber base) {
     const DocumentRows rows = view.segment->documents().rows();
     for (std::uint32_t word = 0; word < matched_.size(); ++word) {

@@ -1,4 +1,4 @@
-// Exhaustive search in document order: scores gather in a window of documents that fits the cache.
+// Exhaustive search in document order, and the choice of the method per segment.
 #pragma once
 
 #include <span>
@@ -11,9 +11,10 @@
 
 namespace oneiros::lexical {
 
-// Offers to `best` every visible, allowed document that holds one of the terms. Contributions add
-// up in the order of the terms, so a score's bits depend on nothing but the query and the document.
-// REQUIRES: the query has no clauses.
+// Offers to `best` every visible, allowed document that contains one of the terms. Contributions
+// are added in the order of the terms, so the bits of a score depend on nothing but query,
+// statistics and document. Sealed segments use search_impacts() if no weight is negative. REQUIRES:
+// the query has no clauses.
 void search_segments(std::span<const SegmentView> segments, const WeighedQuery& query,
                      const Bm25& bm25, const AllowedRows& allowed, TopK& best);
 

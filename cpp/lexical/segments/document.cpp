@@ -1,3 +1,4 @@
+// Counting of terms by sorting (term, position) pairs packed into 64 bits.
 #include "lexical/segments/document.h"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ Document count_terms(std::uint32_t row, const FieldTexts& texts, const FieldWeig
   for (const std::span<const Occurrence> occurrences : texts.fields) {
     count += occurrences.size();
   }
-  // Term and place in one number: sorted, the first of a term's is its first occurrence.
+  // Term and position in one number: after sorting, a term's first entry is its first occurrence.
   std::vector<std::uint64_t> sorted;
   std::vector<std::uint32_t> worth;
   sorted.reserve(count);

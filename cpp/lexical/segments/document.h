@@ -1,4 +1,4 @@
-// What the index keeps of analysed texts: their terms in order, how often each occurs, the length.
+// The indexed form of a text: terms with frequencies, terms in order, and the length.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,29 @@
 
 namespace oneiros::lexical {
 
+// A term of a document with its weighted frequency.
 struct TermFrequency {
   TermId term;
-  std::uint32_t frequency;  // in parts, as FieldWeights has them
+  std::uint32_t frequency;  // in units of FieldWeights::part
 };
 
+// An analysed document of a row.
 struct Document {
   std::uint32_t row = 0;
-  std::uint32_t length = 0;                    // the same of all occurrences; BM25 normalises by it
-  std::vector<TermFrequency> terms = {};       // by term, each once
-  std::vector<std::uint8_t> occurrences = {};  // as OccurrenceBytes writes them
+  std::uint32_t length = 0;  // sum over all occurrences, in the same units; BM25's document length
+  std::vector<TermFrequency> terms = {};       // ascending by term, distinct
+  std::vector<std::uint8_t> occurrences = {};  // written by OccurrenceBytes
 };
 
-// By place, as kFieldMasks has them; empty where the document has no such field.
+// The occurrences by field index; empty if the document does not have the field.
 struct FieldTexts {
   std::span<const Occurrence> fields[kFieldCount];
 };
 
-// REQUIRES: the length fits 32 bits.
+// Counts the terms of a text with fields. REQUIRES: the length fits into 32 bits.
 Document count_terms(std::uint32_t row, const FieldTexts& texts, const FieldWeights& weights);
 
-// Of a text alone.
+// For a text without other fields.
 Document count_terms(std::uint32_t row, std::span<const Occurrence> text);
 
 }  // namespace oneiros::lexical

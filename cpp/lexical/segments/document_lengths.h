@@ -1,4 +1,4 @@
-// The lengths of one segment's documents.
+// The lengths of a segment's documents.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,18 @@
 
 namespace oneiros::lexical {
 
-// Documents of one length, up to where the next run begins.
+// Documents of one length, up to the start of the next run.
 struct LengthRun {
   DocumentNumber first;
   std::uint32_t length;
 };
 
-// By number: each its own, or in runs, where documents stand by length. Borrows them.
+// A view of lengths by document: one per document, or in runs where documents are ordered by
+// length. Does not own them.
 class DocumentLengths {
  public:
   explicit DocumentLengths(std::span<const std::uint32_t> each) : each_(each), size_(each.size()) {}
-  // REQUIRES: the first run begins with document 0, the others ascend.
+  // REQUIRES: the first run starts at document 0; runs ascend.
   DocumentLengths(std::span<const LengthRun> runs, std::size_t size) : runs_(runs), size_(size) {}
 
   std::size_t size() const { return size_; }
@@ -40,7 +41,7 @@ class DocumentLengths {
     return run->length;
   }
 
-  // Documents of one length, up to where others begin.
+  // The range of documents of one length.
   struct Range {
     DocumentNumber end;
     std::uint32_t length;
@@ -54,8 +55,8 @@ class DocumentLengths {
             .length = std::prev(next)->length};
   }
 
-  // The first document whose length is not wanted. REQUIRES: documents stand by length, and
-  // is_wanted(length) is true up to some length.
+  // The first document whose length does not satisfy is_wanted. Logarithmic. REQUIRES: documents
+  // are ordered by length; is_wanted is true up to some length.
   template <typename IsWanted>
   DocumentNumber partition_point(IsWanted is_wanted) const {
     if (runs_.empty()) {
@@ -66,7 +67,7 @@ class DocumentLengths {
     return run == runs_.end() ? static_cast<DocumentNumber>(size_) : run->first;
   }
 
-  // Calls visit(first, end, length) for documents of one length, all in turn.
+  // Calls visit(first, end, length) for consecutive documents of equal length.
   template <typename Visit>
   void for_each_run(Visit visit) const {
     for (std::size_t i = 0; i < each_.size(); ++i) {

@@ -1,3 +1,13 @@
+// The mapping between a sealed segment's documents and their rows.
+//
+// Documents are ordered by length and, within a length, by row. Rows are bit packed by document.
+// For look-ups by row, the rows are also stored in ascending order, as gaps, with the run of equal
+// length that each belongs to: the rank of a row gives its run, and one search in that run gives
+// the document. Many rows at once are looked up in interleaved searches, or by the documents in row
+// order (documents_by_rank.h).
+//
+// Invariants: rows ascend within a run; each row occurs once. Cost of a look-up: two galloping
+// searches.
 #include "lexical/segments/document_rows.h"
 
 #include <algorithm>
@@ -26,6 +36,7 @@ PackedRows::PackedRows(std::span<const std::uint32_t> rows, std::span<const Leng
   runs_ = PackedNumbers::of(by_row.size(), [&](std::size_t i) { return by_row[i].run; });
 }
 
+// Galloping search in the sorted gaps from the guessed rank.
 std::size_t PackedRows::rank_of(std::uint32_t row, std::size_t guess) const {
   if (guess < size() && gaps_[guess] + guess == row) {
     return guess;
@@ -34,7 +45,7 @@ std::size_t PackedRows::rank_of(std::uint32_t row, std::size_t guess) const {
                              [row](std::size_t i, std::uint32_t gap) { return gap + i >= row; });
 }
 
-// Lengths know nothing of rows, so each run has about its share of those between.
+// Lengths are independent of rows, so each run has about its share of the rows in between.
 std::size_t PackedRows::guess_in_run(std::size_t rank, const Place& from, std::size_t run,
                                      std::span<const LengthRun> runs) const {
   return from.document + (end_of(run, runs) - runs[run].first) * (rank - from.rank) / size();
@@ -49,11 +60,12 @@ DocumentNumber PackedRows::find_in_run(std::uint32_t row, std::size_t rank, cons
                                                    : kNoDocument;
 }
 
+// Finds the row's rank among all rows, then its document in the run stored for that rank.
 DocumentNumber PackedRows::find(std::uint32_t row, std::span<const LengthRun> runs) const {
   if (size() == 0 || row < gaps_.least_of(0)) {
     return kNoDocument;
   }
-  // The gap of a row is at most what it would be if it were the next one.
+  // The gap of a row is at most that of a row right after the previous one.
   const std::size_t rank = rank_of(row, row - gaps_.least_of(0));
   if (rank == size() || gaps_[rank] + rank != row) {
     return kNoDocument;
@@ -63,8 +75,9 @@ DocumentNumber PackedRows::find(std::uint32_t row, std::span<const LengthRun> ru
   return find_in_run(row, rank, begin, run, runs);
 }
 
+// A merge of the runs by row, using the stored run of each rank.
 std::vector<DocumentNumber> PackedRows::documents_by_rank(std::span<const LengthRun> runs) const {
-  std::vector<DocumentNumber> next;  // of each run: those of a run ascend with their rows
+  std::vector<DocumentNumber> next;  // by run: documents of a run ascend with their rows
   next.reserve(runs.size());
   for (const LengthRun& run : runs) {
     next.push_back(run.first);
@@ -89,7 +102,7 @@ std::vector<DocumentNumber> PackedRows::find_each(std::span<const std::uint32_t>
     std::uint32_t run;
     std::size_t rank;
   };
-  // So many at a time: memory is asked for all of them before it is read for the first.
+  // In groups: memory is prefetched for all of a group before the first is read.
   constexpr std::size_t kGroup = 32;
   std::array<Asked, kGroup> group{};
   std::vector<Place> met;  // in each run
@@ -147,11 +160,12 @@ PackedRows PackedRows::read(const SnapshotReader& snapshot, std::uint32_t number
   return rows;
 }
 
+// Checks that ranks, gaps and runs are consistent, then that each row is found.
 void PackedRows::check(std::span<const LengthRun> runs) const {
   by_document_.check(size());
   gaps_.check(size());
   runs_.check(size());
-  // Each run's documents are met in the order of their rows.
+  // The documents of each run are visited in the order of their rows.
   std::vector<DocumentNumber> next;
   next.reserve(runs.size());
   for (const LengthRun& run : runs) {
@@ -169,7 +183,7 @@ void PackedRows::check(std::span<const LengthRun> runs) const {
     const std::size_t document = next[run];
     require_sense(document < end && by_document_[document] == gap + rank,
                   "a row does not lead to its document");
-    // As PackedNumbers::first_from asks it of blocks within a run.
+    // As PackedNumbers::first_from searches blocks within a run.
     require_sense(document % PackedNumbers::kBlock != 0 || document + PackedNumbers::kBlock > end ||
                       by_document_.least_of(document / PackedNumbers::kBlock) == gap + rank,
                   "a block does not begin with its least row");

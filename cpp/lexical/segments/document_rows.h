@@ -1,4 +1,4 @@
-// The rows of one segment's documents.
+// The rows of a segment's documents.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace oneiros::lexical {
 
-// By document, each as it is or packed. Borrows them.
+// A view of rows by document, plain or packed. Does not own them.
 class DocumentRows {
  public:
   explicit DocumentRows(std::span<const std::uint32_t> each) : each_(each) {}
@@ -21,7 +21,7 @@ class DocumentRows {
   std::uint32_t operator[](DocumentNumber document) const {
     return packed_ == nullptr ? each_[document] : (*packed_)[document];
   }
-  // Asks the memory for the document's.
+  // Prefetches the row of a document.
   void prefetch(DocumentNumber document) const {
     if (packed_ != nullptr) {
       packed_->prefetch(document);
@@ -33,28 +33,29 @@ class DocumentRows {
   const PackedNumbers* packed_ = nullptr;
 };
 
-// Rows to documents and back, of documents by length and, where they are as long, by row: the runs
-// of a length are searched for a row, so that no document's number need be kept.
+// Rows by document and documents by row, for documents ordered by length and then by row. A row is
+// found by its rank among all rows and the run of equal length stored for it, so no document
+// numbers are stored. Immutable once built.
 class PackedRows {
  public:
-  PackedRows() = default;  // none
-  // `rows` by document. REQUIRES: no row twice; the runs are those of the documents.
+  PackedRows() = default;  // empty
+  // `rows` by document. REQUIRES: distinct rows; `runs` belong to the documents.
   PackedRows(std::span<const std::uint32_t> rows, std::span<const LengthRun> runs);
 
   std::size_t size() const { return by_document_.size(); }
   DocumentRows rows() const { return DocumentRows(by_document_); }
-  // kNoDocument if none has the row. REQUIRES: the runs that it was made with.
+  // The document of a row, or kNoDocument. REQUIRES: the runs of the constructor.
   DocumentNumber find(std::uint32_t row, std::span<const LengthRun> runs) const;
-  // The documents of those rows, which ascend, that have one; in no order. Quick with `by_rank`,
-  // where that is known: see documents_by_rank(). REQUIRES: the runs that it was made with.
+  // The documents of those rows that have one, in arbitrary order. Fast if `by_rank`, the result of
+  // documents_by_rank(), is known. REQUIRES: ascending rows; the runs of the constructor.
   std::vector<DocumentNumber> find_each(std::span<const std::uint32_t> rows,
                                         std::span<const LengthRun> runs,
                                         const DocumentNumber* by_rank = nullptr) const;
-  // Whether the rows count up from the first one, without a gap.
+  // True if the rows are consecutive numbers.
   bool count_up() const { return size() != 0 && gaps_[size() - 1] == gaps_.least_of(0); }
   // REQUIRES: size() > 0.
   std::uint32_t first_row() const { return gaps_.least_of(0); }
-  // All documents, as their rows ascend. REQUIRES: the runs that it was made with.
+  // All documents in the order of their rows. REQUIRES: the runs of the constructor.
   std::vector<DocumentNumber> documents_by_rank(std::span<const LengthRun> runs) const;
 
   std::size_t document_bytes() const { return by_document_.resident_bytes(); }
@@ -62,30 +63,30 @@ class PackedRows {
 
   void write(SnapshotWriter& snapshot, std::uint32_t number) const;
   static PackedRows read(const SnapshotReader& snapshot, std::uint32_t number);
-  // Throws SnapshotDamaged unless it can be asked for any row and finds each document by its own.
+  // Throws SnapshotDamaged unless every look-up stays in bounds and finds each document by its row.
   void check(std::span<const LengthRun> runs) const;
 
  private:
-  // A document of a run, and how many rows of all documents are below its own.
+  // A document of a run, and the number of rows of the segment below its own.
   struct Place {
     DocumentNumber document;
     std::size_t rank;
   };
 
-  // How many documents have a row below. REQUIRES: size() > 0. Quick where that is near `guess`.
+  // The number of documents with a smaller row. REQUIRES: size() > 0. Fast near `guess`.
   std::size_t rank_of(std::uint32_t row, std::size_t guess) const;
   std::size_t end_of(std::size_t run, std::span<const LengthRun> runs) const {
     return run + 1 < runs.size() ? runs[run + 1].first : size();
   }
-  // Where the run may have the document of the rank.
+  // A guess where the run has the document of that rank.
   std::size_t guess_in_run(std::size_t rank, const Place& from, std::size_t run,
                            std::span<const LengthRun> runs) const;
-  // The document of the row, of the run, where `from` is no further; kNoDocument if there is none.
+  // The run's document of the row, at or after `from`; kNoDocument if there is none.
   DocumentNumber find_in_run(std::uint32_t row, std::size_t rank, const Place& from,
                              std::size_t run, std::span<const LengthRun> runs) const;
 
   PackedNumbers by_document_;
-  // By rank among the rows: how many rows below have no document here, and which run has the
+  // By rank among the rows: the number of smaller rows without a document here, and the run of the
   // document.
   PackedNumbers gaps_;
   PackedNumbers runs_;

@@ -1,3 +1,6 @@
+// Documents as parallel arrays, published by the row array's size. Copied tables are packed: rows
+// by document_rows.h, lengths as runs, and occurrences in a Huffman code built from a sample if
+// there are enough of them.
 #include "lexical/segments/document_table.h"
 
 #include <algorithm>
@@ -18,7 +21,7 @@ std::uint64_t read_size(const std::uint8_t* bytes) {
 
 }  // namespace
 
-// The row comes last: it alone says how many documents there are.
+// The row comes last: its size is the number of documents.
 DocumentNumber DocumentTable::append(const Document& document) {
   const std::size_t number = rows_.size();
   rows_.reserve_ahead(number + 1);
@@ -37,6 +40,7 @@ std::size_t DocumentTable::stored_size(std::span<const std::uint8_t> occurrences
   return occurrences.size() + (occurrences.size() >= kLong ? sizeof(LongSize) : 0);
 }
 
+// Sizes above the escape value are stored in front of the bytes.
 void DocumentTable::append_occurrences(std::span<const std::uint8_t> occurrences) noexcept {
   if (sizes_.size() % kStride == 0) {
     starts_.push_back(occurrences_.size());
@@ -52,6 +56,7 @@ void DocumentTable::append_occurrences(std::span<const std::uint8_t> occurrences
   sizes_.push_back(is_long ? kLong : static_cast<std::uint16_t>(occurrences.size()));
 }
 
+// Checks for cancellation every kCancelStep documents; a cancelled copy is incomplete.
 void DocumentTable::copy(std::span<const Origin> origins, const std::atomic<bool>* is_cancelled,
                          std::size_t packed_from) {
   assert(size() == 0);
@@ -71,10 +76,11 @@ void DocumentTable::copy(std::span<const Origin> origins, const std::atomic<bool
   runs_ = std::move(runs);
 }
 
+// Builds the code from a sample if there are enough bytes, and then packs all documents.
 void DocumentTable::copy_occurrences(std::span<const Origin> origins,
                                      const std::atomic<bool>* is_cancelled,
                                      std::size_t packed_from) {
-  constexpr std::size_t kCancelStep = 4096;  // documents between two looks
+  constexpr std::size_t kCancelStep = 4096;  // documents between two checks for cancellation
   const auto for_each = [&](std::size_t step, auto visit) {
     for (std::size_t i = 0; i < origins.size(); i += step) {
       if (i % kCancelStep == 0 && is_cancelled != nullptr &&
@@ -102,7 +108,8 @@ void DocumentTable::copy_occurrences(std::span<const Origin> origins,
     });
     return;
   }
-  constexpr std::size_t kSampled = 8;  // one of so many documents tells what is frequent
+  constexpr std::size_t kSampled =
+      8;  // one in this many documents is sampled for symbol frequencies
   OccurrenceCode::Counts counts{};
   for_each(kSampled, [&](const Origin& one) {
     one.table->for_each_code(one.number, [&](std::uint64_t code, std::uint64_t /*step*/) {
@@ -123,7 +130,7 @@ void DocumentTable::copy_occurrences(std::span<const Origin> origins,
 }
 
 std::size_t DocumentTable::mean_occurrence_bytes() const {
-  constexpr std::size_t kUnpacked = 2;  // as many, or less
+  constexpr std::size_t kUnpacked = 2;  // at most this many
   const std::size_t bytes =
       packed_.is_used() ? kUnpacked * packed_.byte_count() : occurrences_.size();
   return bytes / std::max<std::size_t>(size(), 1);
@@ -138,6 +145,7 @@ std::span<const std::uint8_t> DocumentTable::occurrences(DocumentNumber number,
   return scratch;
 }
 
+// Finds the start of the stride and adds up the sizes before the document.
 std::span<const std::uint8_t> DocumentTable::plain_occurrences(DocumentNumber number) const {
   const std::span<const std::uint16_t> sizes = sizes_.elements();
   const std::uint64_t start = starts_.elements()[number / kStride];

@@ -1,4 +1,4 @@
-// The documents of one segment: row, length, when they died, and their terms in text order.
+// The documents of a segment: row, length, time of death, and terms in text order.
 #pragma once
 
 #include <atomic>
@@ -23,33 +23,32 @@
 
 namespace oneiros::lexical {
 
-// Counts what is published: what dies in one epoch is there in all earlier ones.
+// The number of a published state. A document that dies in an epoch is alive in all earlier ones.
 using Epoch = std::uint64_t;
 
-// Append-only but for the epochs in which documents die. One thread writes; any number may read
-// meanwhile.
+// Append-only except for deaths. One thread writes; any number of threads may read meanwhile.
 class DocumentTable {
  public:
-  // Fewer bytes of occurrences than these are not worth a code of their own.
+  // Below this size, occurrences are not worth a code of their own.
   static constexpr std::size_t kPackedFrom = std::size_t{2} << 20U;
 
-  // The number of the new document. If memory runs out, nothing has changed.
+  // Appends a document and returns its number. Strong exception guarantee.
   DocumentNumber append(const Document& document);
-  // Copies documents of other segments, in this order: into an empty table that takes no others.
-  // find() asks that they stand by length and, of one length, by row, each row once.
+  // Copies documents of other segments, in this order, into an empty table that takes no others.
+  // find() requires that they are ordered by length and then by row, each row once.
   struct Origin {
     const DocumentTable* table;
     DocumentNumber number;
   };
-  // Occurrences of `packed_from` bytes or more, roughly, get a code of their own.
+  // Occurrences of about `packed_from` bytes or more are compressed.
   void copy(std::span<const Origin> origins, const std::atomic<bool>* is_cancelled = nullptr,
             std::size_t packed_from = kPackedFrom);
 
   // Makes room, so that die() cannot fail.
   void reserve_death(DocumentNumber number) { deaths_.reserve(number); }
-  // REQUIRES: it lives; reserve_death(number) was called; epoch > 0.
+  // REQUIRES: the document is alive; reserve_death(number) was called; epoch > 0.
   void die(DocumentNumber number, Epoch epoch) noexcept;
-  // 0 while it lives.
+  // The epoch of death, 0 while it is alive.
   Epoch death(DocumentNumber number) const { return deaths_.get(number); }
   bool is_alive_at(DocumentNumber number, Epoch epoch) const {
     const Epoch death = deaths_.get(number);
@@ -59,15 +58,15 @@ class DocumentTable {
   DocumentRows rows() const {
     return runs_.empty() ? DocumentRows(rows_.elements()) : packed_rows_.rows();
   }
-  // The row's document, of those that were copied; kNoDocument if there is none.
+  // The document of a row, in a copied table; kNoDocument if there is none.
   DocumentNumber find(std::uint32_t row) const { return packed_rows_.find(row, runs_); }
-  // Those of the rows, which ascend, that have one; in no order.
+  // The documents of those rows that have one, in arbitrary order. REQUIRES: ascending rows.
   std::vector<DocumentNumber> find_each(std::span<const std::uint32_t> rows) const {
     return packed_rows_.find_each(rows, runs_,
                                   by_rank_.for_asked(rows.size(), packed_rows_, runs_));
   }
-  // The documents of rows that count up from the one told of, as those ascend; none if the rows
-  // have gaps, or if that is not known yet. Counts that `count` rows more are asked for.
+  // If the rows are consecutive: the first row, and the documents by row. Empty if they have gaps
+  // or if the order is not built yet. Records that `count` rows are looked up.
   struct CountedUp {
     std::uint32_t first_row = 0;
     std::span<const DocumentNumber> documents;
@@ -86,29 +85,29 @@ class DocumentTable {
   }
 
   std::size_t size() const { return runs_.empty() ? rows_.size() : packed_rows_.size(); }
-  // All that died up to any epoch that a reader knows, and some that died later.
+  // Includes all documents dead in any epoch known to a reader, and possibly later deaths.
   std::size_t dead_count() const { return dead_count_.load(std::memory_order_relaxed); }
-  SegmentSize extent() const {  // for the writer
+  SegmentSize extent() const {  // writer thread only
     return {.live_count = size() - dead_count(), .dead_count = dead_count()};
   }
-  std::size_t resident_bytes() const;    // for the writer
-  std::size_t occurrence_bytes() const;  // what the occurrences have of that
-  std::size_t row_bytes() const {        // what leads from rows there
+  std::size_t resident_bytes() const;    // writer thread only
+  std::size_t occurrence_bytes() const;  // the part of resident_bytes() for occurrences
+  std::size_t row_bytes() const {        // the part that maps rows to documents
     return packed_rows_.row_bytes() + by_rank_.resident_bytes();
   }
 
-  // The sections of the segment `number`, with the documents that are dead at the epoch; and back,
-  // into an empty table, where those are dead from the epoch 1 on. What was read is neither safe
-  // nor right before check() has returned.
+  // Writes the sections of segment `number`, with the documents dead at the epoch, and reads them
+  // into an empty table, in which those are dead from epoch 1 on. A table that was read must pass
+  // check() before any other use.
   void write(SnapshotWriter& snapshot, std::uint32_t number, Epoch epoch) const;
   void read(const SnapshotReader& snapshot, std::uint32_t number);
 
-  // Throws SnapshotDamaged unless each document's occurrences can be read, their terms are below
-  // `term_count`, and the documents stand by length.
+  // Throws SnapshotDamaged unless each document's occurrences can be decoded, their terms are below
+  // `term_count`, and documents are ordered by length.
   void check(std::size_t term_count, std::size_t threads) const;
 
-  // As OccurrenceBytes wrote them. Valid as long as the table and `scratch`, where they are
-  // unpacked if need be.
+  // The bytes that OccurrenceBytes wrote. Valid as long as the table and `scratch`, into which they
+  // are unpacked if necessary.
   std::span<const std::uint8_t> occurrences(DocumentNumber number,
                                             std::vector<std::uint8_t>& scratch) const;
 
@@ -127,7 +126,7 @@ class DocumentTable {
   // REQUIRES: there is room.
   void append_occurrences(std::span<const std::uint8_t> occurrences) noexcept;
   std::span<const std::uint8_t> plain_occurrences(DocumentNumber number) const;
-  // Calls visit(code, step) for what OccurrenceBytes wrote.
+  // Calls visit(code, step) for each code that OccurrenceBytes wrote.
   template <typename Visit>
   void for_each_code(DocumentNumber number, Visit visit) const {
     if (packed_.is_used()) {
@@ -136,28 +135,28 @@ class DocumentTable {
       for_each_written(plain_occurrences(number), visit);
     }
   }
-  std::size_t mean_occurrence_bytes() const;  // of a document, unpacked, or about so many
+  std::size_t mean_occurrence_bytes() const;  // estimate per document, unpacked
   void copy_occurrences(std::span<const Origin> origins, const std::atomic<bool>* is_cancelled,
                         std::size_t packed_from);
 
-  // None of documents that were copied,
+  // Documents that were appended:
   MutableArray<std::uint32_t> rows_;
   MutableArray<std::uint32_t> lengths_;
-  // which have these.
+  // Documents that were copied:
   PackedRows packed_rows_;
   mutable DocumentsByRank by_rank_;
   std::vector<LengthRun> runs_;
   SparseArray<Epoch> deaths_;
-  // Documents' occurrences one after the other: where those of each kStride-th document begin, and
-  // how many bytes each has. kLong: eight bytes before them say how many.
+  // Occurrences of all documents one after the other: the start of each kStride-th document, and
+  // each document's size in bytes. kLong: the size is in the eight bytes before it.
   static constexpr std::size_t kStride = 64;
   static constexpr std::uint16_t kLong = std::numeric_limits<std::uint16_t>::max();
   using LongSize = std::uint64_t;
   MutableArray<std::uint8_t> occurrences_;
   MutableArray<std::uint64_t> starts_;
   MutableArray<std::uint16_t> sizes_;
-  PackedOccurrences packed_;                 // instead of those three, where many were copied
-  std::atomic<std::size_t> dead_count_ = 0;  // by the writer
+  PackedOccurrences packed_;                 // replaces the three above for large copied tables
+  std::atomic<std::size_t> dead_count_ = 0;  // counted by the writer
 };
 
 }  // namespace oneiros::lexical

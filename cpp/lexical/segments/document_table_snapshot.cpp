@@ -1,4 +1,4 @@
-// A segment's documents in a snapshot, and what must hold of them before anybody asks.
+// A segment's documents in a snapshot, and their validation before use.
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace oneiros::lexical {
 
 namespace {
-constexpr std::size_t kFewestStrides = 64;  // for a thread at a time
+constexpr std::size_t kFewestStrides = 64;  // per thread and step
 }  // namespace
 
 void DocumentTable::write(SnapshotWriter& snapshot, std::uint32_t number, Epoch epoch) const {
@@ -74,7 +74,7 @@ void DocumentTable::check(std::size_t term_count, std::size_t threads) const {
   const std::span<const std::uint16_t> sizes = sizes_.elements();
   require_sense(sizes.size() == size() && starts.size() == (size() + kStride - 1) / kStride,
                 "not as many occurrences as documents");
-  // The documents of a stride, which end where those of the next begin.
+  // The documents of a stride, which must end where the next stride starts.
   const auto check_stride = [&](std::size_t stride) {
     std::uint64_t at = starts[stride];
     const std::uint64_t end = stride + 1 < starts.size() ? starts[stride + 1] : bytes.size();

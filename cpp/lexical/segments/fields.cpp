@@ -9,10 +9,10 @@ namespace oneiros::lexical {
 namespace {
 
 constexpr double kFinest = 0.25;
-// With it, no frequency or length of a document of three fields passes 32 bits.
+// Ensures that no frequency or length of a document with three fields exceeds 32 bits.
 constexpr double kLargest = 8.0;
 
-// Refuses NaN too.
+// Rejects NaN as well.
 void check_weight(const char* field, double weight) {
   const bool is_within = weight >= kFinest && weight <= kLargest;
   if (!is_within || weight / kFinest != std::floor(weight / kFinest)) {

@@ -1,4 +1,4 @@
-// The fields of a document and how much each counts.
+// The fields of a document and their weights.
 #pragma once
 
 #include <bit>
@@ -14,19 +14,19 @@ inline constexpr std::uint8_t kTagsField = 4;
 inline constexpr std::uint8_t kAllFields = kTitleField | kTextField | kTagsField;
 
 inline constexpr std::size_t kFieldCount = 3;
-// By place: a field's mask is 1 << place.
+// By index: a field's mask is 1 << index.
 inline constexpr std::uint8_t kFieldMasks[kFieldCount] = {kTitleField, kTextField, kTagsField};
 
-// BM25F: a document's tf and length are sums over its fields, each occurrence counting as much as
-// its field. An occurrence in the text counts 1. Kept in whole parts of 1, so that sums are exact.
+// BM25F weights: a document's frequencies and length are weighted sums over its fields. The text
+// has weight 1. Weights are stored as integers in units of `part`, so that sums are exact.
 struct FieldWeights {
-  std::uint32_t parts[kFieldCount] = {1, 1, 1};  // by place
-  double part = 1.0;                             // a power of two
+  std::uint32_t parts[kFieldCount] = {1, 1, 1};  // by index
+  double part = 1.0;                             // the unit, a power of two
 
   std::uint32_t of(std::uint8_t mask) const { return parts[std::countr_zero(mask)]; }
 };
 
-// Throws std::invalid_argument unless both weights are a multiple of 0.25, from 0.25 to 8.
+// Throws std::invalid_argument unless both weights are multiples of 0.25 from 0.25 to 8.
 FieldWeights make_field_weights(double title, double tags);
 
 }  // namespace oneiros::lexical

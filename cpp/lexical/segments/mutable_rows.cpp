@@ -1,3 +1,5 @@
+// A hash table from row to latest document, with a link from each document to the previous one of
+// its row.
 #include "lexical/segments/mutable_rows.h"
 
 namespace oneiros::lexical {
@@ -11,7 +13,7 @@ void MutableRows::reserve() {
 void MutableRows::append(std::uint32_t row) noexcept {
   const auto document = static_cast<DocumentNumber>(previous_.size());
   const std::uint32_t slot = slots_.find(row);
-  // Whoever finds a document, finds what came before it.
+  // A reader that finds a document also finds its predecessor.
   if (slot == TermTable::kAbsent) {
     previous_.push_back(kNoDocument);
     latest_.push_back(Latest(document));

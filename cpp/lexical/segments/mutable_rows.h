@@ -1,4 +1,4 @@
-// The rows of a segment's documents, while it grows.
+// The rows of a growing segment's documents.
 #pragma once
 
 #include <atomic>
@@ -11,16 +11,16 @@
 
 namespace oneiros::lexical {
 
-// A row may have many documents, of which it keeps the order. One thread writes; any number may
-// call find() meanwhile.
+// Maps a row to its documents, in order of arrival; a row may have several. One thread writes; any
+// number of threads may call find() meanwhile.
 class MutableRows {
  public:
-  // Makes room for one more document. If memory runs out, nothing that shows has changed.
+  // Room for one more document. May throw; no visible change.
   void reserve();
-  // The next document. REQUIRES: reserve() came right before.
+  // Adds the next document. REQUIRES: reserve() was called since the last append().
   void append(std::uint32_t row) noexcept;
 
-  // The last document of the row before `limit`; kNoDocument if there is none.
+  // The row's last document before `limit`; kNoDocument if there is none.
   DocumentNumber find(std::uint32_t row, DocumentNumber limit) const;
 
   std::size_t resident_bytes() const;
@@ -45,7 +45,7 @@ class MutableRows {
 
   MutableTermTable slots_;                 // by row
   MutableArray<Latest> latest_;            // by slot
-  MutableArray<DocumentNumber> previous_;  // by document: the one before it of the same row
+  MutableArray<DocumentNumber> previous_;  // by document: the previous one of the same row
 };
 
 }  // namespace oneiros::lexical

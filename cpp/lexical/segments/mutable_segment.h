@@ -1,4 +1,4 @@
-// The segment that takes new documents.
+// The growing segment, which takes new documents.
 #pragma once
 
 #include "lexical/postings/mutable_postings.h"
@@ -7,15 +7,17 @@
 
 namespace oneiros::lexical {
 
+// Documents are visible to readers up to the limit of their view. One thread writes, any number of
+// threads may read.
 class MutableSegment final : public Segment {
  public:
   using Segment::Segment;
 
-  // The number of the new document, which takes the place of the one at `former`. If memory runs
-  // out, nothing that shows has changed.
+  // Adds a document that replaces the one at `former` and returns its number. May throw; no visible
+  // change then.
   DocumentNumber append(const Document& document, Location former);
 
-  // Where the document of the same row lived when this one came. REQUIRES: number <
+  // The location of the row's previous document when this one was added. REQUIRES: number <
   // documents().size().
   Location former(DocumentNumber number) const { return formers_.elements()[number]; }
 

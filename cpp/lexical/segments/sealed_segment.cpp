@@ -1,3 +1,15 @@
+// Merging of segments into a sealed one.
+//
+// Algorithm: the visible documents of all sources are sorted by length and then by row, and
+// numbered in that order. Lists are merged term by term (a k-way merge over sorted term numbers);
+// each list's postings are renumbered and sorted. Occurrences and lengths are copied document by
+// document.
+//
+// Why by length: a posting's contribution falls with the length of its document, so upper bounds
+// fall along a list and searches can stop early (search/dense_search.cpp).
+//
+// Invariants: sources are only read; documents that die meanwhile are handled by the caller. Cost:
+// O(postings log postings of a list); the memory of the result plus one list.
 #include "lexical/segments/sealed_segment.h"
 
 #include <algorithm>
@@ -10,17 +22,16 @@ namespace oneiros::lexical {
 
 namespace {
 
-constexpr std::size_t kCancelStep = 4096;  // documents or terms between two looks
+constexpr std::size_t kCancelStep = 4096;  // documents or terms between two checks for cancellation
 
 bool is_set(const std::atomic<bool>* is_cancelled) {
   return is_cancelled != nullptr && is_cancelled->load(std::memory_order_relaxed);
 }
 
-// A source and the numbers its visible documents get in the merged segment.
+// A source with the new numbers of its visible documents.
 struct Source {
   SegmentView view;
-  std::vector<DocumentNumber>
-      renumbered;  // by old number; kNoDocument for those that are not visible
+  std::vector<DocumentNumber> renumbered;  // by old number; kNoDocument if not visible
 
   std::vector<TermId> terms;  // ascending
   std::size_t next_term = 0;
@@ -40,15 +51,15 @@ struct Source {
   }
 };
 
-// Where a document of the merged segment comes from.
+// The origin of a document of the merged segment.
 struct Origin {
-  std::uint64_t length_and_row;  // the length above
+  std::uint64_t length_and_row;  // the length in the upper half
   std::uint32_t source;
   DocumentNumber number;
 };
 
-// The visible documents, the short ones first: then what a posting is worth at most falls from
-// window to window, and the search ends early. Of equal length by row, as DocumentTable wants them.
+// The visible documents, shortest first: contributions then fall from window to window, and
+// searches end early. Equal lengths by row, as DocumentTable requires.
 std::vector<Origin> order_documents(std::span<const SegmentView> views) {
   std::vector<Origin> origins;
   for (std::uint32_t source = 0; source < views.size(); ++source) {
@@ -68,6 +79,7 @@ std::vector<Origin> order_documents(std::span<const SegmentView> views) {
   return origins;
 }
 
+// Assigns new numbers in the sorted order of the visible documents.
 std::vector<Source> renumber(std::span<const SegmentView> views, std::span<const Origin> origins) {
   std::vector<Source> sources;
   sources.reserve(views.size());
@@ -93,11 +105,11 @@ void copy_documents(std::span<const Source> sources, std::span<const Origin> ori
   into.copy(documents, is_cancelled, packed_from);
 }
 
-// One term's postings in the merged segment, as they come from the sources.
+// One term's postings in the merged segment, collected from the sources.
 struct MergedList {
-  // A document above, its frequency below: so they sort as numbers.
+  // Document in the upper half, frequency in the lower, so that they sort as numbers.
   std::vector<std::uint64_t> postings;
-  std::vector<std::size_t> runs;  // where those of each source begin
+  std::vector<std::size_t> runs;  // where each source's postings begin
   RawPostings sorted;
 
   void clear() {
@@ -107,6 +119,7 @@ struct MergedList {
   void add(DocumentNumber document, std::uint32_t frequency) {
     postings.push_back((std::uint64_t{document} << kHalf) | frequency);
   }
+  // Postings from sealed sources are sorted already after renumbering, so runs are merged.
   const RawPostings& sort() {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const auto begin = postings.begin() + static_cast<std::ptrdiff_t>(runs[i]);
@@ -129,7 +142,7 @@ struct MergedList {
   static constexpr unsigned kHalf = 32;
 };
 
-// The least term that no source has passed; false if there is none.
+// The smallest term not processed yet; false if there is none.
 bool next_term(std::span<const Source> sources, TermId& term) {
   bool is_any = false;
   for (const Source& source : sources) {
@@ -150,6 +163,8 @@ double average_of(std::span<const std::uint32_t> lengths) {
   return std::max(total / static_cast<double>(std::max<std::size_t>(lengths.size(), 1)), 1.0);
 }
 
+// Two passes: the first finds all (frequency, length) pairs for the impact codes, the second
+// writes.
 SealedPostings merge_postings(std::span<Source> sources, std::span<const std::uint32_t> lengths,
                               const Bm25& bm25, const std::atomic<bool>* is_cancelled) {
   RawPostings scratch;
@@ -204,6 +219,7 @@ std::vector<TermId> SealedSegment::terms() const {
   return terms;
 }
 
+// Unpacks into `scratch`, for callers that need plain arrays.
 PostingList SealedSegment::list(TermId term, RawPostings& scratch) const {
   const PackedList packed = postings_.find(term);
   scratch.documents.resize(packed.size());

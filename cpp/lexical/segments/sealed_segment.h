@@ -1,4 +1,4 @@
-// A segment that changes no more, but for documents that die.
+// An immutable segment, except for documents that die.
 #pragma once
 
 #include <atomic>
@@ -12,24 +12,28 @@ namespace oneiros::lexical {
 
 class SealedSegment;
 
+// The result of a merge.
 struct MergedSegment {
   std::unique_ptr<SealedSegment> segment;
-  // By source and number: the document's number in the segment, kNoDocument if it was not visible.
+  // By source and number: the document's new number, kNoDocument if it was not visible.
   std::vector<std::vector<DocumentNumber>> renumbered;
 };
 
+// Documents are ordered by length and row. Only deaths change after construction; any number of
+// threads may read.
 class SealedSegment final : public Segment {
  public:
-  // The visible documents of the sources by length, the shortest first, then by row; the impact
-  // codes are chosen for `bm25`. No segment if it was cancelled; a null `is_cancelled` means never.
-  // Reads the sources only, whatever dies meanwhile. Throws std::length_error past 4 GiB of
-  // postings. REQUIRES: fewer than 2^32 documents, of a row each; nobody adds to the sources.
+  // Merges the visible documents of the sources, ordered by length and then by row; impact codes
+  // are optimised for `bm25`. Returns no segment if cancelled; a null `is_cancelled` means never.
+  // Only reads the sources, also while documents die. Throws std::length_error beyond 4 GiB of
+  // postings. REQUIRES: fewer than 2^32 documents, each of a different row; no document is added to
+  // the sources.
   static MergedSegment merge(std::uint32_t serial, std::span<const SegmentView> sources,
                              const Bm25& bm25, const std::atomic<bool>* is_cancelled = nullptr,
                              std::size_t packed_from = DocumentTable::kPackedFrom);
 
-  // The sections `number` of a snapshot, with the documents that are dead at the epoch; and back.
-  // Throws SnapshotDamaged unless every question to the segment has an answer in it.
+  // Writes the sections `number` of a snapshot, with the documents dead at the epoch; and reads
+  // them. Throws SnapshotDamaged unless every operation on the segment is safe.
   void write(SnapshotWriter& snapshot, std::uint32_t number, Epoch epoch) const;
   static std::unique_ptr<SealedSegment> read(const SnapshotReader& snapshot, std::uint32_t number,
                                              std::size_t term_count, std::size_t threads);

@@ -1,4 +1,4 @@
-// A part of the index: documents numbered from 0 and the postings of their terms.
+// A segment: documents numbered from 0, and the postings of their terms.
 #pragma once
 
 #include <cstddef>
@@ -12,33 +12,33 @@
 
 namespace oneiros::lexical {
 
-// One thread writes; any number may call find() and read documents() meanwhile.
+// The interface of growing and sealed segments. One thread writes; any number of threads may read.
 class Segment {
  public:
-  // `serial` names the segment within its index.
+  // `serial` identifies the segment in its index.
   explicit Segment(std::uint32_t serial) : serial_(serial) {}
   virtual ~Segment() = default;
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
 
-  // The last document of the row before `limit`, dead or not; kNoDocument if there is none.
+  // The last document of the row before `limit`, dead or alive; kNoDocument if there is none.
   virtual DocumentNumber find(std::uint32_t row, DocumentNumber limit) const = 0;
-  // The terms with postings, ascending. REQUIRES: nobody writes.
+  // The terms with postings, ascending. REQUIRES: no concurrent writer.
   virtual std::vector<TermId> terms() const = 0;
-  // A term's postings: those of dead documents included, until a merge drops them, and at the
-  // list's end those of documents that are not published yet. Valid as long as the segment and
-  // `scratch`, where they are unpacked if need be.
+  // A term's postings, including those of dead documents, which a merge drops, and at the end those
+  // of unpublished documents. Valid as long as the segment and `scratch`, into which they are
+  // unpacked if necessary.
   virtual PostingList list(TermId term, RawPostings& scratch) const = 0;
-  // Writes how often each of the documents, in any order, holds the term; 0 where it does not.
+  // Writes the frequency of the term in each of the documents, in any order; 0 if it is not there.
   // REQUIRES: documents.size() == frequencies.size().
   virtual void look_up(TermId term, std::span<const DocumentNumber> documents,
                        std::span<std::uint32_t> frequencies) const = 0;
-  // How many postings list() gives.
+  // The length of list(), without unpacking it.
   virtual std::size_t list_size(TermId term) const = 0;
-  // The postings as a sealed segment has them; null in a growing one.
+  // The postings of a sealed segment; null for a growing one.
   virtual const SealedPostings* sealed_postings() const { return nullptr; }
-  virtual std::size_t posting_count() const = 0;   // for the writer
-  virtual std::size_t resident_bytes() const = 0;  // for the writer
+  virtual std::size_t posting_count() const = 0;   // writer thread only
+  virtual std::size_t resident_bytes() const = 0;  // writer thread only
 
   std::uint32_t serial() const { return serial_; }
   DocumentTable& documents() { return documents_; }
@@ -49,21 +49,23 @@ class Segment {
   DocumentTable documents_;
 };
 
-// Where a document stands.
+// The position of a document in the index.
 struct Location {
-  std::uint32_t segment = 0;  // its serial; no segment has the serial 0
+  std::uint32_t segment = 0;  // serial of the segment; 0: none
   DocumentNumber document = 0;
 
+  // True for the location of no document.
   bool is_nowhere() const { return segment == 0; }
 };
 
-// A segment as one moment saw it: whatever is added and dies later does not show. Cheap to copy;
-// borrows the segment.
+// A segment as of one moment: later additions and deaths are not visible. Refers to the segment;
+// cheap to copy.
 struct SegmentView {
   const Segment* segment = nullptr;
-  DocumentNumber document_limit = 0;  // documents from here on came later
+  DocumentNumber document_limit = 0;  // later documents are not part of the view
   Epoch epoch = 0;
 
+  // True if the document was published and alive at the moment of the view.
   bool is_visible(DocumentNumber document) const {
     return document < document_limit && segment->documents().is_alive_at(document, epoch);
   }

@@ -1,4 +1,5 @@
-// The formulas of docs/systems/ciar.md.
+// The formulas of docs/systems/ciar.md as row-wise kernels: the published model (A1 to A3) and the
+// variant that was shipped (A12). Ages are in days.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +12,12 @@
 
 namespace oneiros::formulas {
 
+// Parameters have open upper bounds; as closed bounds in double precision.
 inline constexpr double kBelowOne = 0x1.fffffffffffffp-1;
 inline constexpr Rule kRate{0.0, kBelowOne, true, false, "must be > 0 and < 1"};
 inline constexpr Rule kReinforcement{0.0, kBelowOne, false, false, "must be >= 0 and < 1"};
 
-// A1, A7: exp(-rate age).
+// A1, A7: exp(-rate age), the decay by age since creation.
 struct CiarDecay {
   static constexpr Signature kSignature{"ciar_decay", {{"age_days"}}, {{"rate", kRate}}};
 
@@ -25,8 +27,8 @@ struct CiarDecay {
   }
 };
 
-// A1: 1 + reinforcement x accesses. An endless number counts as the largest there is, so that a
-// certainty, an impact or a decay of 0 gives 0 against it too (A3).
+// A1: 1 + reinforcement x accesses. An infinite number of accesses counts as the largest finite
+// one, so that a certainty, impact or decay of 0 still gives 0 (A3).
 struct CiarReinforcement {
   static constexpr Signature kSignature{
       "ciar_reinforcement", {{"access_count"}}, {{"reinforcement", kReinforcement}}};
@@ -37,6 +39,7 @@ struct CiarReinforcement {
   }
 };
 
+// The product without and with clamping. The parameter "clamp" chooses between them once per call.
 struct CiarUnclamped {
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real certainty, Real impact,
@@ -55,7 +58,7 @@ struct CiarClamped {
   }
 };
 
-// A1 to A3: certainty x impact x decay x reinforcement, clamped to [0, 1] where clamp is 1.
+// A1 to A3: certainty x impact x decay x reinforcement, clamped to [0, 1] if clamp is 1.
 struct Ciar {
   static constexpr Signature kSignature{
       "ciar",
@@ -66,7 +69,7 @@ struct Ciar {
   using On = CiarClamped;
 };
 
-// A12: max(floor, exp(-rate min(age, most_days))).
+// A12: max(floor, exp(-rate min(age, most_days))): decay with a floor and a limit of age.
 struct CiarShippedDecay {
   static constexpr Signature kSignature{
       "ciar_shipped_decay",
@@ -79,7 +82,7 @@ struct CiarShippedDecay {
   }
 };
 
-// A12: 1 + min(most_gain, gain ln(1 + accesses)).
+// A12: 1 + min(most_gain, gain ln(1 + accesses)). Tabulated for small counts.
 struct CiarShippedReinforcement : OfCountAlone<CiarShippedReinforcement> {
   static constexpr Signature kSignature{"ciar_shipped_reinforcement",
                                         {{"access_count"}},

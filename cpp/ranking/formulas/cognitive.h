@@ -1,4 +1,5 @@
-// The formulas of docs/systems/cognitive.md.
+// The formulas of docs/systems/cognitive.md as row-wise kernels. Times since the last access are in
+// days.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +11,10 @@
 
 namespace oneiros::formulas {
 
+// Codes of memory categories, in the order of the parameters.
 inline constexpr Rule kCategory{0.0, 3.0, false, true, "must be 0, 1, 2 or 3"};
 
-// The entry of a table of four by category; NaN for no category.
+// The entry of a table of four by category; NaN for other categories.
 template <typename Real>
 ONEIROS_ALWAYS_INLINE Real by_category(const Real* table, Real category) {
   Real value = category == Real(0) ? table[0] : kNaN<Real>;
@@ -22,6 +24,8 @@ ONEIROS_ALWAYS_INLINE Real by_category(const Real* table, Real category) {
 }
 
 template <bool kIsPower>
+// The retention with exponential or power-law forgetting, chosen once per call by the parameter
+// "model".
 struct RetentionOfModel {
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real days, Real stability,
@@ -31,7 +35,7 @@ struct RetentionOfModel {
     const Real steadiness = at_least(stability, Real(0.01));
     const Real weight = at_most(Real(1) + Real(2) * importance, Real(3));
     const Real pace = steadiness * weight * beta_days;
-    // An endless age over an endless beta: what is procedural stays.
+    // An infinite age over an infinite beta: procedural memories do not decay.
     const Real spent = pace > std::numeric_limits<Real>::max() ? Real(0) : elapsed(days) / pace;
     const Real lost = kIsPower ? Real(1.4427) * logarithm_of_one_plus(spent) : spent;
     const Real kept = at_least(decay(lost), floor);
@@ -42,7 +46,7 @@ struct RetentionOfModel {
 
 // C1, C2: max(floor, exp(-d / (S' B beta))) or, as model 1, max(floor, (1 + d / (S' B
 // beta))^-1.4427) with S' = max(stability, 0.01) and B = min(1 + 2 importance, 3); beta and floor
-// by category: episodic, semantic, procedural, core. An endless beta gives 1. No timestamp: the
+// by category: episodic, semantic, procedural, core. An infinite beta gives 1. No timestamp: the
 // floor.
 struct Retention {
   static constexpr Signature kSignature{
@@ -61,13 +65,13 @@ struct RetentionScore {
 
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real similarity, Real retention) {
-    // Of each row, so that the loop stays SIMD; and NaN^0 is no 1 here.
+    // Chosen per row, so that the loop stays vectorised; and NaN^0 is NaN here, not 1.
     const Real alpha = is_nan(retention) ? retention : numbers[0];
     return similarity * power(retention, alpha);
   }
 };
 
-// C11: min(most, days / span). No timestamp: 1.
+// C11: min(most, days / span), the spacing effect. No timestamp: 1.
 template <typename Real>
 ONEIROS_ALWAYS_INLINE Real spacing(Real days, Real span_days, Real most) {
   const Real factor = at_most(elapsed(days) / span_days, most);
@@ -98,7 +102,7 @@ struct ReinforceStability {
   }
 };
 
-// C16: w exp(-days / tau). No timestamp: w.
+// C16: w exp(-days / tau), days since the last co-retrieval. No timestamp: w.
 struct AssociationDecay {
   static constexpr Signature kSignature{
       "association_decay", {{"weight"}, {"days"}}, {{"tau_days", kPositive}}};

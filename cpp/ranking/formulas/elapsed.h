@@ -1,4 +1,4 @@
-// What the formulas have in common: ages, NaN, bounds.
+// Helpers shared by the formulas: ages, NaN, bounds.
 #pragma once
 
 #include <limits>
@@ -15,7 +15,7 @@ ONEIROS_ALWAYS_INLINE bool is_nan(Real x) {
   return x != x;
 }
 
-// An age below 0 (a clock ahead of now) counts as 0; NaN stays NaN.
+// Negative ages (a clock ahead of now) become 0; NaN stays NaN.
 template <typename Real>
 ONEIROS_ALWAYS_INLINE Real elapsed(Real age) {
   return Real(0) > age ? Real(0) : age;
@@ -27,7 +27,7 @@ ONEIROS_ALWAYS_INLINE Real at_most(Real x, Real high) {
   return x > high ? high : x;
 }
 
-// 1 / tau, finite for every tau > 0. A product with it, unlike a quotient, costs a loop nothing.
+// 1 / tau, finite for every tau > 0. In a loop a product with it is far cheaper than a quotient.
 template <typename Real>
 ONEIROS_ALWAYS_INLINE Real rate_of(Real tau) {
   return at_most(Real(1) / tau, std::numeric_limits<Real>::max());
@@ -38,14 +38,14 @@ ONEIROS_ALWAYS_INLINE Real at_least(Real x, Real low) {
   return x < low ? low : x;
 }
 
-// REQUIRES: low <= high. Both are compared with x itself: neither comparison waits for the other.
+// REQUIRES: low <= high. Both comparisons use x, so neither waits for the other.
 template <typename Real>
 ONEIROS_ALWAYS_INLINE Real clamped(Real x, Real low, Real high) {
   const Real raised = x < low ? low : x;
   return x > high ? high : raised;
 }
 
-// x, or NaN where x is no count: below 0 or endless.
+// x, or NaN if x is not a count: negative or infinite.
 template <typename Real>
 ONEIROS_ALWAYS_INLINE Real as_count(Real x) {
   const Real bounded = x < Real(0) ? kNaN<Real> : x;

@@ -1,4 +1,4 @@
-// The formulas of docs/systems/house.md.
+// The formulas of docs/systems/house.md, the default profile, as row-wise kernels.
 #pragma once
 
 #include "ranking/formulas/elapsed.h"
@@ -7,8 +7,8 @@
 
 namespace oneiros::formulas {
 
-// H3: w bm25 / best_bm25 + (1 - w) max(cosine, 0); where no candidate has a BM25 above 0, its part
-// is 0. The kernel blend finds the best in the list itself.
+// H3: w bm25 / best_bm25 + (1 - w) max(cosine, 0); the first term is 0 if no candidate has a
+// positive BM25. The kernel `blend` finds the best in the list itself.
 struct BlendWithBest {
   static constexpr Signature kSignature{
       "blend_with_best", {{"bm25"}, {"best_bm25"}, {"cosine"}}, {{"weight", kShare}}};
@@ -22,7 +22,7 @@ struct BlendWithBest {
   }
 };
 
-// H6: 1 - amount + amount x factor.
+// H6: 1 - amount + amount x factor: limits the influence of a factor to `amount`.
 struct Damp {
   static constexpr Signature kSignature{"damp", {{"factor"}}, {{"amount", kShare}}};
 

@@ -1,4 +1,4 @@
-// Every kernel that works row by row. A kernel's number is its place here.
+// The list of all row-wise kernels. A kernel's number is its position here.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 
 namespace oneiros::formulas {
 
+// A compile-time list of formula types.
 template <typename... Formula>
 struct FormulaList {
   static constexpr std::size_t kSize = sizeof...(Formula);

@@ -1,4 +1,4 @@
-// The functions of the core that the formulas call: without branches, the same bits on every path.
+// Mathematical functions used by formulas: branch-free, with equal bits on every SIMD path.
 #pragma once
 
 #include "simd/exponential.h"

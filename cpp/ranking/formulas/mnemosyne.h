@@ -1,4 +1,4 @@
-// The formulas of docs/systems/mnemosyne.md.
+// The formulas of docs/systems/mnemosyne.md as row-wise kernels. Ages are in hours.
 #pragma once
 
 #include "ranking/formulas/elapsed.h"
@@ -7,7 +7,7 @@
 
 namespace oneiros::formulas {
 
-// M5: (1 - weight) + weight exp(-age / tau). No timestamp counts 0.5 for the exponential.
+// M5: (1 - weight) + weight exp(-age / tau). Without a timestamp the exponential counts as 0.5.
 struct RecencyBlend {
   static constexpr Signature kSignature{
       "recency_blend", {{"age_hours"}}, {{"tau_hours", kPositive}, {"weight", kShare}}};
@@ -21,7 +21,7 @@ struct RecencyBlend {
   }
 };
 
-// M8: exp(-(age / eta)^shape).
+// M8: exp(-(age / eta)^shape), a Weibull survival function; shape and eta may vary by row.
 struct WeibullRetention {
   static constexpr Signature kSignature{
       "weibull_retention", {{"age_hours"}, {"shape"}, {"eta_hours", &kAboveZero}}, {}};

@@ -1,12 +1,12 @@
-// Formulas most of whose work depends on one count.
+// Formulas whose cost lies in a function of one count.
 #pragma once
 
 #include "simd/real.h"
 
 namespace oneiros::formulas {
 
-// The value of a formula that is given in three steps, so that the second may be looked up: which
-// count matters, what it comes to, and what all else makes of that.
+// Evaluates a formula given in three steps, so that the second can be tabulated: the count it
+// depends on, a function of the count, and the rest.
 template <typename Formula>
 struct OfCount {
   template <typename Real, typename... Inputs>
@@ -16,7 +16,7 @@ struct OfCount {
   }
 };
 
-// The steps of a formula of a count and nothing else: a base of it.
+// Base of formulas that depend on nothing but a count.
 template <typename Formula>
 struct OfCountAlone {
   using ByRow = OfCount<Formula>;

@@ -1,4 +1,5 @@
-// The formulas of docs/systems/omega.md.
+// The formulas of docs/systems/omega.md as row-wise kernels. Factors multiply a relevance, so a
+// neutral value is 1. Parameters are validated by the rules of each signature.
 #pragma once
 
 #include <limits>
@@ -11,8 +12,8 @@
 
 namespace oneiros::formulas {
 
-// O3: low + (1 - low) (s - worst) / (best - worst); where all are equal, 1. The kernel
-// minmax_floor finds worst and best in the list itself.
+// O3: low + (1 - low) (s - worst) / (best - worst); 1 if all are equal. The kernel minmax_floor
+// finds worst and best in the list itself.
 struct MinmaxFloorBetween {
   static constexpr Signature kSignature{
       "minmax_floor_between", {{"score"}, {"worst"}, {"best"}}, {{"low", kShare}}};
@@ -20,7 +21,7 @@ struct MinmaxFloorBetween {
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* numbers, Real score, Real worst, Real best) {
     const Real low = numbers[0];
-    // Halves where the difference of two finite numbers is none; only there, as half of the
+    // Halved where the difference of two finite numbers overflows; only there, since half of the
     // smallest number is 0.
     const Real part = best - worst > std::numeric_limits<Real>::max() ? Real(0.5) : Real(1);
     const Real range = best * part - worst * part;
@@ -31,9 +32,9 @@ struct MinmaxFloorBetween {
   }
 };
 
-// O4: in range 1, else 1 / (1 + days away / days of the range); more days away than the range has,
-// or endlessly far, 0. The range's days are whole, rounded down, at least one; a part of a day away
-// counts as a whole one before the start and as none after the end. Times in seconds.
+// O4: 1 in the range, otherwise 1 / (1 + days away / days of the range); 0 beyond as many days away
+// as the range has. The range's days are rounded down, at least one. A fraction of a day counts as
+// a whole day before the start and as none after the end. Times in seconds.
 struct TemporalProximity {
   static constexpr Signature kSignature{"temporal_proximity", {{"time"}, {"start"}, {"end"}}, {}};
 
@@ -42,12 +43,12 @@ struct TemporalProximity {
                                           Real end) {
     const Real day = Real(86400);
     const Real range_days = at_least(rounded_down((end - start) / day), Real(1));
-    // At least one day, as the quotient of a few subnormal seconds may be 0.
+    // At least one day: the quotient of a few subnormal seconds may be 0.
     const Real days_before = at_least(-rounded_down((time - start) / day), Real(1));
     const Real days_after = rounded_down((time - end) / day);
     const Real days = time < start ? days_before : days_after;
     const Real near = Real(1) / (Real(1) + days / range_days);
-    // Of endless times, none but those within the range are near it.
+    // Infinite times have a proximity only inside the range.
     const Real reach = at_most(range_days, std::numeric_limits<Real>::max());
     const Real outside = (days <= reach) & (start <= end) ? near : Real(0);
     const bool is_within = (start <= time) & (time <= end);
@@ -57,7 +58,7 @@ struct TemporalProximity {
   }
 };
 
-// O11: table[kind], or `otherwise`.
+// O11: table[kind], the weight of a memory's kind, or `otherwise` for codes beyond the table.
 struct KindWeight {
   static constexpr Signature kSignature{
       "kind_weight", {{"kind"}}, {{"otherwise", kWeight}, {"table", kWeight, 0}}};
@@ -68,7 +69,7 @@ struct KindWeight {
   }
 };
 
-// O12: f > 0: 1 + gain min(f, most); f < 0: max(floor, 1 + loss f).
+// O12: f > 0: 1 + gain min(f, most); f < 0: max(floor, 1 + loss f). Net user feedback f; 0 gives 1.
 struct FeedbackFactor {
   static constexpr Signature kSignature{
       "feedback_factor",
@@ -84,7 +85,7 @@ struct FeedbackFactor {
   }
 };
 
-// O13: base + step p, p clamped to 1 to 5.
+// O13: base + step p, with the priority p clamped to 1 to 5.
 struct PriorityFactor {
   static constexpr Signature kSignature{
       "priority_factor", {{"priority"}}, {{"base", kWeight}, {"step", kWeight}}};
@@ -102,7 +103,7 @@ struct FlooredDecay {
   template <typename Real>
   ONEIROS_ALWAYS_INLINE static Real value(const Real* /*numbers*/, Real age_days, Real rate,
                                           Real floor) {
-    // Without decay an endless age is as good as any.
+    // Without decay even an infinite age has no effect.
     const Real exponent = rate == Real(0) ? Real(0) : elapsed(age_days) * rate;
     const Real decayed = at_least(decay(exponent), floor);
     const Real timed = is_nan(age_days) ? Real(1) : decayed;
@@ -110,7 +111,8 @@ struct FlooredDecay {
   }
 };
 
-// O14: a decision's rate: max(least, rate x base^min(accesses, most)).
+// O14: the decay rate of a decision: max(least, rate x base^min(accesses, most)): accesses slow the
+// decay. Tabulated for small counts.
 struct DecisionRate {
   static constexpr Signature kSignature{"decision_rate",
                                         {{"rate"}, {"access_count"}},
@@ -134,7 +136,8 @@ struct DecisionRate {
   }
 };
 
-// O15: base + spread x the mean of Beta(1 + good, 1 + bad); 1 under `least` observations.
+// O15: base + spread x the mean of Beta(1 + good, 1 + bad), a deterministic form of Thompson
+// sampling; 1 with fewer than `least` observations.
 struct ThompsonBoost {
   static constexpr Signature kSignature{
       "thompson_boost",
@@ -192,7 +195,8 @@ struct ContextBoost {
   }
 };
 
-// O21: c > least: 1 + min(gain (c - least), most); else 1.
+// O21: c > least: 1 + min(gain (c - least), most); otherwise 1. c is the cosine to the centre of
+// the best candidates.
 struct ClusterBoost {
   static constexpr Signature kSignature{
       "cluster_boost", {{"cosine"}}, {{"least", kFinite}, {"gain", kWeight}, {"most", kWeight}}};
@@ -230,7 +234,7 @@ struct TieBreak {
   }
 };
 
-// O32: what it adds for youth: gain exp(-age / tau). No timestamp: nothing.
+// O32: the added term for recency: gain exp(-age / tau). No timestamp: 0.
 struct Freshness {
   static constexpr Signature kSignature{
       "freshness", {{"age_days"}}, {{"gain", kWeight}, {"tau_days", kPositive}}};

@@ -1,4 +1,4 @@
-// Arithmetic that programs are put together from: IEEE 754, as NumPy has it.
+// Arithmetic primitives of programs, with IEEE 754 semantics as in NumPy.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace oneiros::formulas {
 
-// One formula of one or two operands, by its expression.
+// A formula of one or two operands, given by its expression.
 #define ONEIROS_UNARY(Name, name, expression)                               \
   struct Name {                                                             \
     static constexpr Signature kSignature{name, {{"a"}}, {}};               \
@@ -20,7 +20,7 @@ namespace oneiros::formulas {
       return expression;                                                    \
     }                                                                       \
   };
-// Likewise, where whole numbers may be looked up.
+// The same for formulas of whole numbers that may be looked up.
 #define ONEIROS_UNARY_OF_COUNT(Name, name, expression)                         \
   struct Name : OfCountAlone<Name> {                                           \
     static constexpr Signature kSignature{name, {{"a"}}, {}};                  \
@@ -63,7 +63,7 @@ ONEIROS_UNARY(IsNan, "is_nan", is_nan(a) ? Real(1) : Real(0))
 #undef ONEIROS_UNARY_OF_COUNT
 #undef ONEIROS_BINARY
 
-// NaN where either is.
+// NaN if either operand is.
 struct Minimum {
   static constexpr Signature kSignature{"minimum", {{"a"}, {"b"}}, {}};
 
@@ -84,7 +84,7 @@ struct Maximum {
   }
 };
 
-// Into [low, high]; where low > high, high. NaN stays.
+// Clamps to [low, high]; high if low > high. NaN stays.
 struct Clip {
   static constexpr Signature kSignature{
       "clip", {{"a"}}, {{"low", kAnyNumber}, {"high", kAnyNumber}}};
@@ -106,7 +106,7 @@ struct Scale {
   }
 };
 
-// a where the condition is not 0 (NaN is not 0), else b.
+// a if the condition is not 0 (NaN counts as not 0), else b.
 struct Select {
   static constexpr Signature kSignature{"select", {{"condition"}, {"a"}, {"b"}}, {}};
 
@@ -116,13 +116,13 @@ struct Select {
   }
 };
 
-// table[code], or what stands behind the table where the code is no index of it. NaN stays.
+// table[code], or the value one past the table's end if the code is not an index. NaN stays.
 template <typename Real>
 ONEIROS_ALWAYS_INLINE Real looked_up(const Real* table, std::size_t table_size, Real code) {
   const Real end = static_cast<Real>(table_size);
   const Real inside = (code >= Real(0)) & (code < end) ? code : end;
   const auto index = static_cast<std::int32_t>(inside);
-  // One load for every row: behind a condition it would keep the loop from becoming SIMD.
+  // One unconditional load per row: a branch would prevent vectorisation.
   const Real value =
       table[static_cast<Real>(index) == inside ? index : static_cast<std::int32_t>(table_size)];
   return is_nan(code) ? code : value;

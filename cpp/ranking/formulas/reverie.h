@@ -1,4 +1,6 @@
-// The formulas of docs/systems/reverie.md.
+// The formulas of docs/systems/reverie.md as row-wise kernels. Ages are in the unit of their name.
+// `numbers` are the parameters in the order of the signature, validated by its rules. NaN stands
+// for a missing timestamp or value; each formula says what follows from it.
 #pragma once
 
 #include "ranking/formulas/elapsed.h"
@@ -8,6 +10,7 @@
 
 namespace oneiros::formulas {
 
+// Depths of memories; other values are rejected before a run.
 inline constexpr Rule kDepth{1.0, 3.0, false, true, "must be 1, 2 or 3"};
 
 // R4: 1 + boost exp(-age / tau). No timestamp: 1.
@@ -24,7 +27,7 @@ struct TimeDecayBoost {
   }
 };
 
-// R6: table[depth - 1]. No depth of the three: NaN.
+// R6: table[depth - 1], the weight of a memory's depth. NaN for a depth that is not 1, 2 or 3.
 struct DepthWeight {
   static constexpr Signature kSignature{
       "depth_weight", {{"depth", &kDepth}}, {{"table", kWeight, 3}}};
@@ -50,7 +53,7 @@ struct SpreadWeight : OfCountAlone<SpreadWeight> {
   }
 };
 
-// R8: exp((age / tau) (1 - 1 / S)) in [low, high]; exactly 1 at S = 1 for every age, as at age 0
+// R8: exp((age / tau) (1 - 1 / S)) in [low, high]; exactly 1 at S = 1 for every age and at age 0
 // for every S > 0; S <= 0 gives low. No timestamp: 1.
 struct StabilityBoost {
   static void check(const double* numbers);
@@ -65,15 +68,15 @@ struct StabilityBoost {
     const Real low = numbers[1];
     const Real high = numbers[2];
     const Real bounded = at_most(stability, std::numeric_limits<Real>::max());
-    // As doubles, so that the exponent is rounded once: what it is off by is multiplied by itself.
-    // (S - 1) / S is 1 - 1/S, without the cancellation near S = 1, where long ages would make it
-    // count. No division behind a condition: it would keep the loop from becoming SIMD.
+    // In double, so that the exponent is rounded once, since its error is amplified. (S - 1) / S
+    // equals 1 - 1/S without the cancellation near S = 1, which long ages would make visible. The
+    // division is unconditional: a branch would prevent vectorisation.
     const double taus =
         static_cast<double>(elapsed(age_days)) * rate_of(static_cast<double>(numbers[0]));
     const double gain = (static_cast<double>(bounded) - 1.0) / static_cast<double>(bounded);
     const auto product = static_cast<Real>(taus * gain);
-    // Both factors can be infinite while the other is 0: an endless age at S = 1, a vanishing S at
-    // age 0. The formula's value there is exp(0).
+    // One factor can be infinite while the other is 0: an infinite age at S = 1, S near 0 at age 0.
+    // The formula's value there is exp(0).
     const Real exponent = is_nan(product) ? Real(0) : product;
     Real factor = clamped(exponential(exponent), low, high);
     factor = stability <= Real(0) ? low : factor;
@@ -82,7 +85,8 @@ struct StabilityBoost {
   }
 };
 
-// R10: 2^(-age / half-life) max(access_floor, ln(1 + uses)) importance (1 - overlap).
+// R10: 2^(-age / half-life) max(access_floor, ln(1 + uses)) importance (1 - overlap): the order in
+// which a dream cycle scans memories.
 struct ScanPriority {
   static constexpr Signature kSignature{
       "scan_priority",
@@ -108,7 +112,7 @@ struct ScanPriority {
   }
 };
 
-// R12: max(floor, strength x rate); a strength below the floor stays.
+// R12: max(floor, strength x rate), synaptic downscaling; a strength below the floor is unchanged.
 struct Downscale {
   static constexpr Signature kSignature{"downscale", {{"strength"}, {"rate"}}, {{"floor", kShare}}};
 
@@ -120,7 +124,7 @@ struct Downscale {
   }
 };
 
-// R13: idle / limit; without a limit 0.
+// R13: idle / limit, stale from 1 on; 0 without a limit (infinity).
 struct Staleness {
   static constexpr Signature kSignature{
       "staleness", {{"idle_days"}, {"limit_days", &kAboveZero}}, {}};
@@ -135,7 +139,7 @@ struct Staleness {
   }
 };
 
-// R16: accesses (1 + revisions) weight / age; where nothing is to be divided 0, at any age.
+// R16: accesses (1 + revisions) weight / age; 0 if the numerator is 0, at any age.
 struct Signal {
   static constexpr Signature kSignature{
       "signal", {{"access_count"}, {"age_days"}, {"revision_count"}, {"weight"}}, {}};
@@ -146,12 +150,13 @@ struct Signal {
     const Real uses = access_count * (Real(1) + revision_count) * weight;
     const Real days = elapsed(age_days);
     const Real a_day = uses / days;
-    const Real told = uses == Real(0) ? Real(0) : a_day;
-    return is_nan(days) ? days : told;
+    const Real signal = uses == Real(0) ? Real(0) : a_day;
+    return is_nan(days) ? days : signal;
   }
 };
 
-// R11, R17: max_delta / (1 + age) ln(1 + peers) in [0, max_delta].
+// R11, R17: max_delta / (1 + age) ln(1 + peers), clamped to [0, max_delta]: the gain of strength by
+// replay.
 struct ReplayDelta {
   static constexpr Signature kSignature{
       "replay_delta", {{"peer_count", &kNotNegative}, {"age_hours"}}, {{"max_delta", kWeight}}};

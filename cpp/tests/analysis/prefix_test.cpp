@@ -21,10 +21,10 @@ std::string split(std::string_view utf8, bool identifiers = true) {
   oneiros::FoldedText text;
   text.assign(utf8);
   const oneiros::PrefixPlace place = prefix_of(text, identifiers);
-  std::string told(text.slice(0, place.begin));
-  told += place.is_phrase ? "||" : "|";
-  told += text.slice(place.begin, text.size());
-  return told;
+  std::string marked(text.slice(0, place.begin));
+  marked += place.is_phrase ? "||" : "|";
+  marked += text.slice(place.begin, text.size());
+  return marked;
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST_CASE("associations: a link is there once, seen from both its rows, and the 
   CHECK(graph.neighbours(0, kClock).empty());
 }
 
-TEST_CASE("associations: strengthening adds to what is left, and starts the clock anew") {
+TEST_CASE("associations: strengthening adds to what is left, and restarts the clock") {
   AssociationGraph graph;
   graph.grow(2);
   LinkList list;

@@ -272,7 +272,7 @@ TEST_CASE("vector column: readers beside one that appends, replaces and removes"
 }
 
 #if !defined(_WIN32) && !defined(__SANITIZE_THREAD__)
-TEST_CASE("vector column: a child of a fork goes on, whoever was inside") {
+TEST_CASE("vector column: a child of a fork goes on, whatever readers the parent had") {
   VectorColumn column(8);
   const Floats vector(8, 1.0F);
   column.write(Rows{0}, vector);

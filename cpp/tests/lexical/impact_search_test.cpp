@@ -121,7 +121,7 @@ TEST_CASE("search_impacts: long documents, whose cells are of many pairs" *
   check_searches(world, 8);
 }
 
-TEST_CASE("search_impacts: the best of a term, known beforehand, bar nobody who scores the same" *
+TEST_CASE("search_impacts: the best of a term, known beforehand, exclude no equal score" *
           doctest::test_suite("not_under_tsan")) {
   // Documents of few kinds: most scores occur more often than k.
   for (const double b : {0.0, 0.75, 1.0}) {

@@ -137,7 +137,7 @@ TEST_CASE("Index: out of memory anywhere leaves the texts up to some point, each
   CHECK(failed_count > 500);
 }
 
-TEST_CASE("Index: a merge in the background that fails is told, until one does not") {
+TEST_CASE("Index: a failed background merge is reported until one succeeds") {
   t_is_spared = true;
   Index index({}, {.documents = 4, .postings = 1U << 20U, .fan_in = 2});
   PlainIndex plain({});

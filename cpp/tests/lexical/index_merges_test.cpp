@@ -176,7 +176,7 @@ TEST_CASE("Index: several seal at once") {
   CHECK(count_hits(index) == 3'000);
 }
 
-// TSan lets no such child start a thread; ASan's allocator leaves it a lock that nobody opens.
+// TSan lets no such child start a thread; ASan's allocator leaves it a lock that is never released.
 #if !defined(_WIN32) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 
 TEST_CASE("Index: a child of a fork goes on with it, whatever its threads were at") {

@@ -38,7 +38,7 @@ bool has(const Bits& bits, std::uint32_t row) {
   return row / 8 < bits.size() && (bits[row / 8] >> row % 8 & 1) != 0;
 }
 
-// Whether what is told of the rows is so, in each sealed segment.
+// True if the mapping is right in each sealed segment.
 bool is_right(const MappedRows& mapped, const Bits& bits, const View& view) {
   for (const auto& segment : view.segments->sealed) {
     const AllowedDocuments* const allowed = mapped.find(segment->serial());
@@ -154,7 +154,7 @@ TEST_CASE("RowFilters: rather few rows are mapped at once, but kept from the sec
   CHECK(is_right(*first, bits, world.view()));
   CHECK(is_right(*second, bits, world.view()));
   CHECK(filters.see(bits, world.view()).mapped == second);
-  // What stands in no word that is looked at is told apart, too.
+  // Differences outside the sampled words are recognised too.
   for (std::uint32_t row = 64; row < 16'000; row += 1'536) {
     Bits other = bits;
     for (std::uint32_t i = 0; i < 5; ++i) {

@@ -143,7 +143,7 @@ TEST_CASE("fusion: retention_weighted_union takes each candidate's own cosine") 
 TEST_CASE("fusion: retention_weighted_union without a vector channel goes by words") {
   Candidates words = candidates_of({{{7, 5}, {8.0, 2.0}}, {{}, {}}});
   CHECK(fused("retention_weighted_union", {}, words) == Scores{1.0, 0.25});
-  words.fill(1, Scores{kNan, kNan});  // asked, but nobody has an embedding
+  words.fill(1, Scores{kNan, kNan});  // queried, but no candidate has an embedding
   CHECK(fused("retention_weighted_union", {}, words) == Scores{0.1, 0.1});
   const Candidates alone = candidates_of({{{7, 5}, {8.0, 2.0}}});
   CHECK(fused("retention_weighted_union", {}, alone, {"lexical"}) == Scores{1.0, 0.25});

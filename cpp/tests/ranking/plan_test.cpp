@@ -136,7 +136,7 @@ TEST_CASE("plan: signals come one a candidate, or one for all, or not at all") {
                        "signals: the plan gives strength itself", std::invalid_argument);
 }
 
-TEST_CASE("plan: the program is told ranks, scores and the best relevance") {
+TEST_CASE("plan: the program gets ranks, scores and the best relevance") {
   Columns columns;
   columns.append(5);
   const auto reads = [&](const char* name) {

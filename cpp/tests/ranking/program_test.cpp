@@ -79,7 +79,7 @@ TEST_CASE_TEMPLATE("program: ages of the first time there is, a clock ahead coun
   const std::vector<double> ahead{kNow + 5.0};
   values_of<Real>(program, {{}, {}, of(ahead), {}}, 4, 2, &future);
   CHECK(future == 4);
-  // Nobody asks for the age: nobody counts.
+  // The age is not needed, so future times are not counted.
   values_of<Real>(program, {{}, {}, of(ahead), {}}, 4, 3, &future);
   CHECK(future == 0);
 }

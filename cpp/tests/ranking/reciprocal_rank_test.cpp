@@ -83,7 +83,7 @@ TEST_CASE("ranked union: ranks tell where each id stood") {
   CHECK(all.longest() == 3);
 }
 
-TEST_CASE("reciprocal rank: ids with equal low bits are told apart") {
+TEST_CASE("reciprocal rank: ids with equal low bits are distinguished") {
   const Lists lists{{1, (std::int64_t{1} << 32) + 1, -1, (std::int64_t{1} << 32) - 1}};
   CHECK(fused(lists, {60.0, {}, false}).ids == lists[0]);
 }

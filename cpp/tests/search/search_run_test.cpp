@@ -25,18 +25,18 @@ constexpr double kDay = 86'400.0;
 using Rows = std::vector<std::uint32_t>;
 
 // A caller that has nothing of its own to say.
-class Nobody : public Outside {
+class NoCallbacks : public Outside {
  public:
   std::vector<std::pair<std::string, std::vector<double>>> factor_values(
       std::span<const std::uint32_t> rows) override {
     return {{"bonus", std::vector<double>(rows.size(), 1.0)}};
   }
   Judgement judge(std::span<const std::uint32_t> rows) override {
-    Judgement told;
+    Judgement judgement;
     for (std::size_t i = rows.size(); i > 0; --i) {
-      told.order.push_back(static_cast<std::uint32_t>(i - 1));
+      judgement.order.push_back(static_cast<std::uint32_t>(i - 1));
     }
-    return told;
+    return judgement;
   }
   std::vector<std::string> words;
   std::vector<std::string> stems() override { return words; }
@@ -136,9 +136,9 @@ std::vector<std::string> stages_of(const SearchOutcome& outcome) {
 }
 
 SearchOutcome done(const World& world, const SearchPlan& plan, const SearchRequest& asked,
-                   Nobody nobody = {}) {
+                   NoCallbacks callbacks = {}) {
   SearchRun run(std::make_shared<const SearchPlan>(plan), world.view(), asked);
-  return run.run(nobody);
+  return run.run(callbacks);
 }
 
 }  // namespace
@@ -216,13 +216,13 @@ TEST_CASE("search: a weak best is returned only where its words are found") {
   SearchPlan plan = plain();
   plan.abstention = WeakBest{1.5, 0.75, 1};
   SearchRequest asked = request("red ant");
-  Nobody nobody;
-  nobody.words = {"ant", "bee"};
-  CHECK(done(world, plan, asked, nobody).results.size() == 5);
-  nobody.words = {"ant", "wasp"};
-  CHECK(done(world, plan, asked, nobody).reasons[0].note == Note::weak);
-  nobody.words = {};
-  CHECK(done(world, plan, asked, nobody).results.size() == 5);
+  NoCallbacks callbacks;
+  callbacks.words = {"ant", "bee"};
+  CHECK(done(world, plan, asked, callbacks).results.size() == 5);
+  callbacks.words = {"ant", "wasp"};
+  CHECK(done(world, plan, asked, callbacks).reasons[0].note == Note::weak);
+  callbacks.words = {};
+  CHECK(done(world, plan, asked, callbacks).results.size() == 5);
 }
 
 TEST_CASE("search: hits that came from a graph take the place of a scan") {
@@ -264,10 +264,10 @@ TEST_CASE("search: runs beside writers see each memory whole") {
   std::atomic<std::size_t> wrong = 0;
   for (int i = 0; i < 2; ++i) {
     readers.emplace_back([&] {
-      Nobody nobody;
+      NoCallbacks callbacks;
       do {
         SearchRun run(shared, world.view(), request("red ant"));
-        const std::vector<Result> results = run.run(nobody).results;
+        const std::vector<Result> results = run.run(callbacks).results;
         wrong += results.empty() || results.front().row != 0 ? 1 : 0;
       } while (!is_over);
     });
@@ -299,12 +299,12 @@ TEST_CASE("search: runs beside uses of what they found, a dream and a writer") {
   std::atomic<std::uint32_t> refused = 0;
   for (int n = 0; n < 3; ++n) {
     searchers.emplace_back([&, n] {
-      Nobody nobody;
+      NoCallbacks callbacks;
       for (int i = 0; i < kUses; ++i) {
         SearchRequest asked = request("red ant");
         asked.follows_links = true;
         SearchRun run(shared, world.view(), std::move(asked));
-        const SearchOutcome outcome = run.run(nobody);
+        const SearchOutcome outcome = run.run(callbacks);
         wrong += outcome.results.empty() || outcome.results.front().row != 0 ? 1 : 0;
         const Use use{.rows = {0, 1},
                       .direct = {0, 1},
@@ -320,7 +320,7 @@ TEST_CASE("search: runs beside uses of what they found, a dream and a writer") {
       --searching;
     });
   }
-  // What the store knows of row 0: it is told now and then, and a dream then reads the row anew.
+  // The store's copy of row 0: updated now and then, after which a dream loads the row again.
   std::thread writer([&] {
     std::uint32_t stored = 0;
     for (std::uint32_t round = 0; searching > 0; ++round) {

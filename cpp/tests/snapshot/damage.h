@@ -54,7 +54,8 @@ inline void write_file(const std::filesystem::path& path, std::span<const std::b
              static_cast<std::streamsize>(bytes.size()));
 }
 
-// How many of a test's cases to run: more for who asks for them, fewer where a case takes long.
+// The number of a test's cases to run: more if the environment variable says so, fewer for slow
+// ones.
 inline std::size_t case_count(const char* variable, std::size_t usual) {
 #ifdef __SANITIZE_THREAD__
   usual /= 10;

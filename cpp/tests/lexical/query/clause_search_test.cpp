@@ -166,7 +166,7 @@ TEST_CASE("search_clauses: the rows that a scan finds, in one segment or many") 
 }
 
 TEST_CASE("search_clauses: what is there before and after a write, never between") {
-  // Two rows swap a phrase, in one batch: whoever searches finds it once.
+  // Two rows swap a phrase in one batch: a search finds it once.
   const Text with{1, 2, 3};
   const Text without{2, 1, 3};
   Index index({}, {.documents = 64, .postings = 10'000, .fan_in = 2});

@@ -17,7 +17,7 @@ AnalyzedClauses analyzed(const Analyzer& analyzer, std::string_view query,
 }
 
 // Terms with their positions if they have any; "nothing" for a clause that matches nothing.
-std::string told(const Analyzer& analyzer, std::string_view query) {
+std::string terms_of(const Analyzer& analyzer, std::string_view query) {
   std::string line;
   for (const Clause& clause : analyzed(analyzer, query).clauses) {
     line += "[";
@@ -35,14 +35,14 @@ std::string told(const Analyzer& analyzer, std::string_view query) {
 TEST_CASE("clauses: words, phrases and prefixes in terms") {
   Analyzer analyzer({.stop_words = {"the", "of"}, .identifiers = true, .stem = {}});
   analyzer.analyze("the end of the snake_case of 東京タワー");
-  CHECK(told(analyzer, "end unheard +unheard") == "[end][nothing][nothing]");
-  CHECK(told(analyzer, "snake_case +snake_case") == "[snake_case snake case][snake_case]");
-  CHECK(told(analyzer, "-snake_end snake_end") == "[nothing][snake end]");
-  CHECK(told(analyzer, "\"the end of the case\" \"of\" +the \"end x\"") ==
+  CHECK(terms_of(analyzer, "end unheard +unheard") == "[end][nothing][nothing]");
+  CHECK(terms_of(analyzer, "snake_case +snake_case") == "[snake_case snake case][snake_case]");
+  CHECK(terms_of(analyzer, "-snake_end snake_end") == "[nothing][snake end]");
+  CHECK(terms_of(analyzer, "\"the end of the case\" \"of\" +the \"end x\"") ==
         "[end/0 case/3][nothing]");
-  CHECK(told(analyzer, "sn* sn* +SN* th* x*") ==
+  CHECK(terms_of(analyzer, "sn* sn* +SN* th* x*") ==
         "[snake snake_case][snake snake_case][nothing][nothing]");
-  CHECK(told(analyzer, "the,end,sna* 東* 京タワ*") ==
+  CHECK(terms_of(analyzer, "the,end,sna* 東* 京タワ*") ==
         "[end][snake snake_case][東京][京タ/0 タワ/1]");
 }
 

@@ -13,7 +13,7 @@ using namespace oneiros::lexical;
 namespace {
 
 // "+a -"b c" d*1" as the clauses it stands for: sign, kind's brackets, text, fields if not all.
-std::string told(std::string_view query, QuerySyntax syntax = QuerySyntax::kQuery) {
+std::string spelt(std::string_view query, QuerySyntax syntax = QuerySyntax::kQuery) {
   static constexpr std::array<std::string_view, 3> kSigns = {"", "+", "-"};
   std::string line;
   for (const ParsedClause& clause : parse_query(query, syntax).clauses) {
@@ -41,27 +41,27 @@ std::string repeated(std::string_view piece, std::size_t size) {
 }  // namespace
 
 TEST_CASE("query syntax: signs, phrases, prefixes, fields") {
-  CHECK(told("a b") == "a b");
-  CHECK(told(R"(+a -b "c d" e*)") == "+a -b <c d> e...");
-  CHECK(told(R"(+title:"c d" -tags:e* text:f)") == "+1:<c d> -4:e... 2:f");
-  CHECK(told(R"("a""b"c)") == "<a> <b> c");
-  CHECK(told("") == "");
-  CHECK(told(" \t\n\xE3\x80\x80 ") == "");
+  CHECK(spelt("a b") == "a b");
+  CHECK(spelt(R"(+a -b "c d" e*)") == "+a -b <c d> e...");
+  CHECK(spelt(R"(+title:"c d" -tags:e* text:f)") == "+1:<c d> -4:e... 2:f");
+  CHECK(spelt(R"("a""b"c)") == "<a> <b> c");
+  CHECK(spelt("") == "");
+  CHECK(spelt(" \t\n\xE3\x80\x80 ") == "");
 }
 
 TEST_CASE("query syntax: what does not parse is literal") {
-  CHECK(told("--a +-a + - +* *") == "--a +-a + - +* *");
-  CHECK(told("a*b a** *a well-known C++") == "a*b a** *a well-known C++");
-  CHECK(told(R"("never closed)") == R"("never closed)");
-  CHECK(told(R"(5" b"c d")") == R"(5" b"c d")");
-  CHECK(told(R"("" +"" "a "b" c")") == R"(<a > b" c")");
-  CHECK(told("title: Title:a author:a title:+a text:tags:a") ==
+  CHECK(spelt("--a +-a + - +* *") == "--a +-a + - +* *");
+  CHECK(spelt("a*b a** *a well-known C++") == "a*b a** *a well-known C++");
+  CHECK(spelt(R"("never closed)") == R"("never closed)");
+  CHECK(spelt(R"(5" b"c d")") == R"(5" b"c d")");
+  CHECK(spelt(R"("" +"" "a "b" c")") == R"(<a > b" c")");
+  CHECK(spelt("title: Title:a author:a title:+a text:tags:a") ==
         "title: Title:a author:a 1:+a 2:tags:a");
-  CHECK(told(R"(-"a)") == R"(-"a)");
+  CHECK(spelt(R"(-"a)") == R"(-"a)");
 }
 
 TEST_CASE("query syntax: plain text has no signs") {
-  CHECK(told(R"(+a -b "c d" title:e f*)", QuerySyntax::kPlain) == R"(+a -b "c d" title:e f*)");
+  CHECK(spelt(R"(+a -b "c d" title:e f*)", QuerySyntax::kPlain) == R"(+a -b "c d" title:e f*)");
 }
 
 TEST_CASE("query syntax: any bytes parse into slices of them, in order") {
