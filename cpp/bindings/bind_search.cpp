@@ -177,7 +177,7 @@ class Host final : public search::Outside {
     const HeldGil gil;
     std::vector<std::pair<std::string, std::vector<double>>> named;
     const std::vector<std::uint32_t> own(rows.begin(), rows.end());
-    const py::dict values = own_copy(py::dict(host_.attr("factor_values")(copied(own))));
+    const py::dict values = own_copy(py::dict(call("factor_values", copied(own))));
     for (const std::pair<py::handle, py::handle> item : values) {
       auto name = item.first.cast<std::string>();
       const auto array = item.second.cast<py::array>();
@@ -193,7 +193,7 @@ class Host final : public search::Outside {
   search::Judgement judge(std::span<const std::uint32_t> rows) override {
     const HeldGil gil;
     const auto judgement =
-        host_.attr("judge")(list_of(rows))
+        call("judge", list_of(rows))
             .cast<std::tuple<std::string, std::vector<double>, std::vector<std::uint32_t>,
                              std::size_t, std::size_t>>();
     return {std::get<0>(judgement), std::get<1>(judgement), std::get<2>(judgement),
@@ -202,23 +202,36 @@ class Host final : public search::Outside {
 
   std::vector<std::string> stems() override {
     const HeldGil gil;
-    return host_.attr("stems")().cast<std::vector<std::string>>();
+    return call("stems").cast<std::vector<std::string>>();
   }
 
   std::string texts(std::span<const std::uint32_t> rows) override {
     const HeldGil gil;
-    const py::object joined = host_.attr("texts")(list_of(rows));
+    const py::object joined = call("texts", list_of(rows));
     return std::string(utf8_of(joined, "texts"));
   }
 
   std::vector<std::pair<std::size_t, std::string>> uneven_starts(
       std::span<const std::uint32_t> rows, std::size_t characters) override {
     const HeldGil gil;
-    return host_.attr("uneven_starts")(list_of(rows), characters)
+    return call("uneven_starts", list_of(rows), characters)
         .cast<std::vector<std::pair<std::size_t, std::string>>>();
   }
 
  private:
+  // A thread that the interpreter ends in the call sleeps in it: unwinding would release the Python
+  // objects of the frames above without the GIL.
+  template <typename... Arguments>
+  py::object call(const char* name, Arguments&&... arguments) {
+    const py::object function = host_.attr(name);
+    const py::tuple given = py::make_tuple(std::forward<Arguments>(arguments)...);
+    PyObject* const result = call_python_with(function.ptr(), given.ptr());
+    if (result == nullptr) {
+      throw py::error_already_set();
+    }
+    return py::reinterpret_steal<py::object>(result);
+  }
+
   static py::list list_of(std::span<const std::uint32_t> rows) {
     py::list list(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -53,4 +53,11 @@ PyObject* call_python(PyObject* function, PyObject* argument) {
   return result;
 }
 
+PyObject* call_python_with(PyObject* function, PyObject* arguments) {
+  EndOfThread end;
+  PyObject* const result = PyObject_Call(function, arguments, nullptr);
+  end.pass();
+  return result;
+}
+
 }  // namespace oneiros

@@ -38,4 +38,7 @@ class HeldGil {
 // the GIL.
 [[nodiscard]] PyObject* call_python(PyObject* function, PyObject* argument);
 
+// As call_python, with a tuple of arguments.
+[[nodiscard]] PyObject* call_python_with(PyObject* function, PyObject* arguments);
+
 }  // namespace oneiros
