@@ -105,7 +105,7 @@ class DayTaken(NamedTuple):
     """The memories neither deleted nor archived before the first of these cycles; None: there was no
     cycle."""
     taken_shown: int = 0
-    """Of ``memories``, those that were neither deleted nor archived before."""
+    """The part of ``memories`` that was neither deleted nor archived before."""
 
 
 class StoredContent(NamedTuple):

@@ -101,8 +101,8 @@ NumbersOf: TypeAlias = Callable[[Sequence[str]], Sequence[int | None]]
 # The last column: whether the row itself has the id; NULL if there is no row.
 _FOUND: Final = """
 SELECT ?1, found.sequence, (
-  SELECT CAST(held.id AS BLOB) = CAST(?1 AS BLOB)
-  FROM memory AS held NOT INDEXED WHERE held.sequence = found.sequence)
+  SELECT CAST(stored.id AS BLOB) = CAST(?1 AS BLOB)
+  FROM memory AS stored NOT INDEXED WHERE stored.sequence = found.sequence)
 FROM memory AS found INDEXED BY sqlite_autoindex_memory_1 WHERE found.id = ?1"""
 
 

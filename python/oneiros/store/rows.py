@@ -43,7 +43,7 @@ __all__ = [
     "memory_cells",
     "metadata_of",
     "select",
-    "select_anew",
+    "select_fresh",
     "sessions_of",
     "tags_of",
     "text_digest",
@@ -288,7 +288,7 @@ def undecoded(
             on_damage(Damaged(row[0], name, reason))
 
 
-def select_anew(condition: str) -> str:
+def select_fresh(condition: str) -> str:
     """Return SQL that reads memories with a fresh lifecycle; first bound: one ``?`` per state.
 
     The stored lifecycle is neither read nor verified.

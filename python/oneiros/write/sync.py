@@ -95,7 +95,7 @@ def _by_kind(counts: list[tuple[str, str, int]]) -> Verdicts:
 
 
 _APPLY_SECONDS: Final = 0.002
-"""How long a new memory may wait, so that several enter the projections together."""
+"""The longest wait of a new memory, so that several enter the projections together."""
 _MOST_UNAPPLIED: Final = 1_000
 
 
