@@ -144,7 +144,7 @@ def test_a_failed_sync_poisons_the_writer_but_not_the_readers(tmp_path: Path) ->
             transaction.insert(memory("a"))
         plan.at = plan.count + 1
         with (
-            pytest.raises(StorePoisoned, match="open the store anew"),
+            pytest.raises(StorePoisoned, match="open the store again"),
             store.write() as transaction,
         ):
             transaction.insert(memory("b"))

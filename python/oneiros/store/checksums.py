@@ -1,7 +1,7 @@
-"""Checksums of rows: what they cover, the SQL that keeps them, and memories verified by them.
+"""Checksums of rows: the columns they cover, the SQL that maintains them, and verified reads.
 
-Each row has one, of all its columns. A row that changes gets another by what its columns held and get
-(``cpp/encoding/row_checksum.h``), so that damage to the others is not taken over.
+Each row has one checksum of all its columns. An update derives the new checksum from the old one and
+the old and new cells (``cpp/encoding/row_checksum.h``), so it does not hide damage to other columns.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ COVERED: Final[dict[str, tuple[str, ...]]] = {
     "dream_cycle": ("id", "revision", "dreamed_at", "undoes", "report"),
     "dream_content": ("cycle", "sequence", "field", "rule", "before", "after"),
 }
-"""By table, the columns that its rows' checksums cover: all but numbers that SQLite gives, and the
-changes of a cycle, which have a checksum within (``dream.ledger``). The tables ``erased`` and
-``replay``, which nothing that is returned is made of, have none."""
+"""The columns that the checksums cover, by table: all but numbers given by SQLite, and the changes of
+a cycle, which contain a checksum (``dream.undo_log``). The tables ``erased`` and ``replay`` have none,
+as no result is made from them."""
 
-_ROWS_AT_ONCE: Final = 500  # verified in one step, which no other thread can come between
+_ROWS_AT_ONCE: Final = 500  # rows verified in one step, while no other thread can run
 _CHECKSUM, _CHECKSUM_AFTER = "oneiros_checksum", "oneiros_checksum_after"
 
 
 def register(connection: apsw.Connection) -> None:
-    """Give a connection the functions of the SQL made here."""
+    """Register the SQL functions used here with a connection."""
     for name, function in (
         (_CHECKSUM, _core.row_checksum),
         (_CHECKSUM_AFTER, _core.row_checksum_after),
@@ -70,28 +70,28 @@ def checksum(cells: Mapping[str, str]) -> str:
     """Return SQL for the checksum of a row.
 
     Args:
-        cells: SQL by column, of all that are covered; those without a value may be left out.
+        cells: column to SQL; columns whose value is NULL may be left out.
     """
     pairs = (f"{_core.column_salt(name=name)}, {cell}" for name, cell in cells.items())
     return f"{_CHECKSUM}({', '.join(pairs)})"
 
 
 def checksum_after(cells: Mapping[str, str]) -> str:
-    """Return SQL for the checksum of a row in which columns change.
+    """Return SQL for the checksum of an updated row.
 
     Args:
-        cells: SQL for the new value by column, of those that change.
+        cells: changed column to SQL of its new value.
     """
     parts = (f"{_core.column_salt(name=name)}, {name}, {cell}" for name, cell in cells.items())
     return f"{_CHECKSUM_AFTER}(checksum, {', '.join(parts)})"
 
 
 def insert_of(table: str, verb: str = "INSERT", *, besides: Sequence[str] = ()) -> str:
-    """Return SQL that inserts a row of the columns of :data:`COVERED`, bound in their order.
+    """Return SQL that inserts a row, with the columns of :data:`COVERED` bound in their order.
 
     Args:
-        table: a key of it.
-        verb: what is done where the row is there already.
+        table: a key of :data:`COVERED`.
+        verb: such as "INSERT OR REPLACE".
         besides: columns that are not covered, bound after the others.
     """
     cells = {name: f"?{number}" for number, name in enumerate((*COVERED[table], *besides), 1)}
@@ -101,11 +101,11 @@ def insert_of(table: str, verb: str = "INSERT", *, besides: Sequence[str] = ()) 
 
 
 def is_sound(table: str, *, alias: str = "") -> str:
-    """Return SQL that is 1 where a row's checksum is right.
+    """Return SQL that is 1 if a row's checksum is correct.
 
     Args:
         table: a key of :data:`COVERED`.
-        alias: what the table is called in the query; empty: nothing else has such columns.
+        alias: the table's alias in the query; empty: its column names are unambiguous.
     """
     prefix = f"{alias}." if alias else ""
     own = {name: f"{prefix}{name}" for name in COVERED[table]}
@@ -113,12 +113,12 @@ def is_sound(table: str, *, alias: str = "") -> str:
 
 
 def check_of(table: str) -> _core.RowChecksum:
-    """Return the check of rows that have the columns of :data:`COVERED` in their order."""
+    """Return the check for rows with the columns of :data:`COVERED` in their order."""
     return _IN_ORDER[table]
 
 
 def checksums_of(table: str, rows: Sequence[tuple[Any, ...]]) -> list[int]:
-    """Return the checksums of rows that have the columns of :data:`COVERED` in their order."""
+    """Return the checksums of rows with the columns of :data:`COVERED` in their order."""
     check = _IN_ORDER[table]
     found: list[int] = []
     for start in range(0, len(rows), _ROWS_AT_ONCE):
@@ -131,29 +131,29 @@ def checksums_of_columns(table: str, columns: list[Any], count: int) -> list[int
 
     Args:
         table: a key of :data:`COVERED`.
-        columns: in the order there: a list with a cell per row, or the cell of all rows.
-        count: of the rows; one step, which no other thread can come between.
+        columns: in the order there: a list with a cell per row, or one cell for all rows.
+        count: of the rows; all are processed in one step, while no other thread can run.
     """
     return _IN_ORDER[table].of_columns(columns=columns, count=count)
 
 
 class RawRow(NamedTuple):
-    """A row as it lies in its table, damaged or not."""
+    """A row as stored, damaged or not."""
 
     is_whole: bool
-    """Whether it is what was written."""
+    """Whether its checksum is correct."""
     cells: tuple[Any, ...]
-    """Of the columns that are covered; in a text that is not UTF-8, its bytes are lone surrogates."""
+    """The covered columns; in a text that is not UTF-8, invalid bytes are lone surrogates."""
     besides: tuple[Any, ...]
 
 
 def select_raw(table: str, *, besides: Sequence[str] = (), rest: str = "") -> str:
-    """Return SQL whose rows :func:`raw_rows` takes.
+    """Return SQL whose rows :func:`raw_rows` reads.
 
     Args:
         table: a key of :data:`COVERED`.
         besides: SQL for further cells, none of which is a text.
-        rest: what stands after FROM and the table.
+        rest: the SQL after the table's name.
     """
     names = COVERED[table]
     cells = [f"iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name})" for name in names]
@@ -162,7 +162,7 @@ def select_raw(table: str, *, besides: Sequence[str] = (), rest: str = "") -> st
 
 
 def raw_rows(table: str, rows: Iterable[tuple[Any, ...]]) -> list[RawRow]:
-    """Return rows of :func:`select_raw`, with what their checksums say of them."""
+    """Return the rows of :func:`select_raw`, with whether their checksums are correct."""
     width = len(COVERED[table])
     found = []
     for row in rows:
@@ -179,7 +179,7 @@ def raw_rows(table: str, rows: Iterable[tuple[Any, ...]]) -> list[RawRow]:
 
 
 OnDamage: TypeAlias = Callable[[Damaged], None]
-"""Takes note of a memory that cannot be read, or raises its error."""
+"""Called with a memory that cannot be read; may raise its error."""
 
 
 def raise_damage(damaged: Damaged) -> None:
@@ -188,7 +188,7 @@ def raise_damage(damaged: Damaged) -> None:
 
 
 def parted(rows: Iterable[tuple[Any, ...]]) -> tuple[list[StoredMemory], list[Damaged]]:
-    """Return rows of ``rows.select`` or ``rows.select_anew``: the sound ones, and the others."""
+    """Split rows of ``rows.select`` or ``rows.select_fresh`` into sound and damaged ones."""
     found = list(map(StoredMemory._make, rows))
     damaged: dict[int, str] = {}
     for start in range(0, len(found), _ROWS_AT_ONCE):
@@ -203,7 +203,7 @@ def parted(rows: Iterable[tuple[Any, ...]]) -> tuple[list[StoredMemory], list[Da
     if not damaged:
         return found, []
     for place in damaged:
-        if found[place].strength is None:  # which each row of that table has
+        if found[place].strength is None:  # not NULL in any row of that table
             damaged[place] = "its lifecycle is not in the store"
     sound = [row for place, row in enumerate(found) if place not in damaged]
     named = ((found[place], reason) for place, reason in sorted(damaged.items()))
@@ -213,35 +213,35 @@ def parted(rows: Iterable[tuple[Any, ...]]) -> tuple[list[StoredMemory], list[Da
 def stored(
     rows: Iterable[tuple[Any, ...]], on_damage: OnDamage = raise_damage
 ) -> list[StoredMemory]:
-    """Return the sound ones of rows of ``rows.select``.
+    """Return the sound rows among rows of ``rows.select``.
 
     Args:
-        rows: as they were read.
-        on_damage: is given each other one.
+        rows: as read.
+        on_damage: called with each damaged row.
 
     Raises:
-        StoreCorrupt: ``on_damage`` raised it: a row is not what was written, a value lies outside
-            its range, or there is no lifecycle.
+        StoreCorrupt: raised by ``on_damage``: a checksum is wrong, a value lies outside its range,
+            or there is no lifecycle.
     """
     sound, damaged = parted(rows)
-    for one in damaged:
-        on_damage(one)
+    for memory in damaged:
+        on_damage(memory)
     return sound
 
 
-def _check(columns: Sequence[str], places: Mapping[str, str], held: str) -> _core.RowChecksum:
+def _check(columns: Sequence[str], places: Mapping[str, str], checksum: str) -> _core.RowChecksum:
     """Return the check of some columns of rows of ``rows.select``.
 
     Args:
-        columns: as the table calls them.
-        places: the names that these have there, where they differ.
-        held: the name of the checksum there.
+        columns: as named in the table.
+        places: their names in ``rows.select``, where different.
+        checksum: the name of the checksum there.
     """
     fields = StoredMemory._fields
     return _core.RowChecksum(
         columns=list(columns),
         places=[fields.index(places.get(name, name)) for name in columns],
-        checksum_place=fields.index(held),
+        checksum_place=fields.index(checksum),
     )
 
 
@@ -249,7 +249,7 @@ _JSON: Final = {name: f"{name}_json" for name in ("sessions", "tags", "metadata"
 OWN_CHECKSUM: Final = _check(
     COVERED["memory"], {**_JSON, "revision": "own_revision"}, "own_checksum"
 )
-"""Of the row in ``memory``, as ``rows.select`` gives it; the next is of that in ``lifecycle``."""
+"""Checks the row of ``memory`` in rows of ``rows.select``; the next one checks that of ``lifecycle``."""
 OTHER_CHECKSUM: Final = "its row in the store is damaged: the checksum is another"
 STATE_CHECKSUM: Final = _check(
     COVERED["lifecycle"], {**_JSON, "revision": "state_revision"}, "state_checksum"
@@ -261,7 +261,7 @@ RANGES: Final = ranges_of(
         if name in LIFECYCLE or (name in FIELDS and FIELDS[name].column != "float64")
     }
 )
-"""Of the fields in ``memory`` all but times: any time will do there."""
+"""Covers, of the fields in ``memory``, all but times, which have no range."""
 _OUTSIDE: Final = "a value in the store lies outside its field's range"
 _OTHER_STATES: Final = "its lifecycle in the store is damaged: the checksum is another"
 _IN_ORDER: Final = {

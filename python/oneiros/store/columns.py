@@ -1,4 +1,4 @@
-"""Memories of the store by column: what is written and read in batches."""
+"""Batches of stored memories by column, for writing and reading."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["INSERTED_AT_ONCE", "StoredBatch", "StoredColumns"]
 Parsed = TypeVar("Parsed")
 
 INSERTED_AT_ONCE: Final = 10_000
-"""Memories of a batch that are handed on together."""
+"""Memories processed together within a larger batch."""
 
 _FIELDS: Final = StoredMemory._fields
 
@@ -21,15 +21,15 @@ _FIELDS: Final = StoredMemory._fields
 class StoredColumns:
     """A batch of memories, one list per field of :class:`StoredMemory`.
 
-    Most fields of most new memories have one value in the whole batch: such a column is held as that
-    value. Nothing here may be changed.
+    Most fields of most new memories have one value in the whole batch; such a column is stored as that
+    value. Immutable.
 
     Args:
         count: memories in the batch.
-        varying: by field, one value per memory.
-        shared: by field, the value of all memories.
-        defaults: the same for fields in neither; for ``given`` they are not given. REQUIRES: every
-            field is in one of the three.
+        varying: field to one value per memory.
+        shared: field to the value of all memories.
+        defaults: as ``shared``, for fields in neither; these do not count as ``given``. REQUIRES:
+            every field is in one of the three.
     """
 
     __slots__ = ("_count", "_defaults", "_shared", "_varying")
@@ -48,7 +48,7 @@ class StoredColumns:
 
     @classmethod
     def of(cls, batch: StoredBatch) -> StoredColumns:
-        """Return a batch by column, whichever way it is held."""
+        """Return a batch by column, converting it if needed."""
         if isinstance(batch, StoredColumns):
             return batch
         columns = zip(*batch, strict=True) if batch else ((),) * len(_FIELDS)
@@ -63,7 +63,7 @@ class StoredColumns:
         return self._count
 
     def __getitem__(self, name: str) -> Sequence[Any]:
-        """Return a field of all memories."""
+        """Return a field's values, one per memory."""
         column = self._varying.get(name)
         return [self._of_all(name)] * self._count if column is None else column
 
@@ -72,7 +72,7 @@ class StoredColumns:
         return shared[name] if name in shared else self._defaults[name]
 
     def cells(self) -> dict[str, Any]:
-        """Return all fields as they are held: a list or tuple of values, or the value of all."""
+        """Return all fields: each a list or tuple of values, or one value for all memories."""
         return {**self._defaults, **self._shared, **self._varying}
 
     def is_all(self, name: str, value: object) -> bool:
@@ -83,17 +83,17 @@ class StoredColumns:
         return column.count(value) == self._count
 
     def places(self, name: str, is_wanted: Callable[[Any], bool]) -> Sequence[int]:
-        """Return the places of the memories whose value is wanted."""
+        """Return the positions of the memories whose value passes a test."""
         column = self._varying.get(name)
         if column is None:
             return range(self._count) if is_wanted(self._of_all(name)) else ()
         return [place for place, value in enumerate(column) if is_wanted(value)]
 
     def parsed(self, name: str) -> Sequence[Any]:
-        """Return ``sessions``, ``tags`` or ``metadata``; None for no JSON. Equal ones are one object.
+        """Return ``sessions``, ``tags`` or ``metadata``, parsed; None without JSON. Equal ones are shared.
 
         Raises:
-            StoreCorrupt: JSON is not what the field holds; the first such memory is named.
+            StoreCorrupt: the JSON is damaged; names the first such memory.
         """
         parse = _PARSERS[name]
         texts = self[f"{name}_json"]
@@ -109,7 +109,7 @@ class StoredColumns:
         return list(map(known.__getitem__, texts))
 
     def at(self, places: Sequence[int]) -> Self:
-        """Return the memories at some places."""
+        """Return the memories at some positions."""
         if len(places) == self._count:
             return self
         if not places:

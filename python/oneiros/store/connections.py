@@ -1,4 +1,4 @@
-"""Connections to one file: how they are opened, and the readers kept for reuse."""
+"""Opens connections to one file, and keeps idle readers for reuse."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ __all__ = [
 MEMORY: Final = ":memory:"
 
 _OLDEST_SQLITE: Final = (3, 51, 3)  # 3.7.0 to 3.51.2 can lose commits in WAL mode
-_BUSY_SLICE_MILLISECONDS: Final = 50  # SQLite's own waits do not hear Ctrl-C; ours between them do
+_BUSY_SLICE_MILLISECONDS: Final = 50  # Ctrl-C cannot interrupt SQLite's waits, so they are short
 _IDLE_READERS: Final = 8
 
-DURABILITIES: Final = {"full": "FULL", "normal": "NORMAL"}  # and what SQLite calls them
+DURABILITIES: Final = {"full": "FULL", "normal": "NORMAL"}  # to SQLite's names
 _SAFETY: Final = (
     (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
     (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
@@ -49,7 +49,7 @@ _SAFETY: Final = (
     (apsw.SQLITE_DBCONFIG_DQS_DDL, 0),
     (apsw.SQLITE_DBCONFIG_DQS_DML, 0),
 )
-# No plan hangs on a bound value: otherwise a join is planned anew for each id that it looks up.
+# Plans must not depend on bound values, or SQLite plans a join again for each id it looks up.
 _PLANNING: Final = (apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
 _PRAGMAS: Final = """
 PRAGMA cell_size_check = ON;
@@ -61,7 +61,7 @@ PRAGMA journal_size_limit = 67108864;
 
 
 class StoreConnection(apsw.Connection):
-    """A connection on which the core, too, reads rows."""
+    """A connection that the core reads and writes rows on, too."""
 
     def __init__(self, path: str, *, flags: int, vfs: str | None) -> None:
         self._memory_readers: dict[_core.MemoryQuery, _core.MemoryReader] = {}
@@ -70,7 +70,7 @@ class StoreConnection(apsw.Connection):
         super().__init__(path, flags=flags, vfs=vfs)
 
     def memory_reader(self, query: _core.MemoryQuery) -> _core.MemoryReader:
-        """Return what reads the rows of a query here; it is made once.
+        """Return the reader of a query's rows, made once per connection.
 
         Raises:
             apsw.Error: SQLite cannot load extensions.
@@ -82,7 +82,7 @@ class StoreConnection(apsw.Connection):
         return reader
 
     def commit_version(self) -> int:
-        """Return SQLite's number of the file's state, which every commit of others moves.
+        """Return SQLite's version number of the file, which every other connection's commit changes.
 
         Raises:
             apsw.Error: it cannot be read.
@@ -104,12 +104,12 @@ class StoreConnection(apsw.Connection):
         """Store a memory by one call of the core.
 
         Args:
-            cells: see :meth:`oneiros.store.Store.insert_one`, also of the next two.
-            last_revision: the last commit that the caller knows.
-            into: gets the cells at the commit.
-            lock: of whoever writes here; where it is not free, nothing is stored.
+            cells: see :meth:`oneiros.store.Store.insert_one`.
+            last_revision: see there.
+            into: the list to append the cells to at the commit.
+            lock: the writer's lock; if it is not free, nothing is stored.
         """
-        from oneiros.store.single_insert import SINGLE_INSERT, rows_of  # noqa: PLC0415 - few write
+        from oneiros.store.single_insert import SINGLE_INSERT, rows_of  # noqa: PLC0415 - for writes
 
         writer = self._memory_writer
         if writer is None:
@@ -129,12 +129,12 @@ class StoreConnection(apsw.Connection):
         )
 
     def stop_inserting(self) -> None:
-        """Store nothing more by :meth:`insert_one`. REQUIRES: its lock."""
+        """Make :meth:`insert_one` store nothing more. REQUIRES: its lock."""
         if self._memory_writer is not None:
             self._memory_writer.close()
 
     def failure(self) -> apsw.Error | None:
-        """Return what :meth:`insert_one` met that leaves it open what the disk holds."""
+        """Return the error of :meth:`insert_one` after which the disk's state is unknown."""
         found = None if self._memory_writer is None else self._memory_writer.failure
         if found is None:
             return None
@@ -145,18 +145,18 @@ class StoreConnection(apsw.Connection):
         return error
 
     def _address(self) -> int:
-        """Return where the connection lies, once the core can use it."""
+        """Return the connection's address, after giving the core SQLite's functions."""
         if not _core.has_sqlite():
             _hand_over_sqlite()
         return self.sqlite3_pointer()
 
     def close(self, force: bool = False) -> None:
-        """Close it, and the statements of the core before."""
+        """Close the core's statements, then the connection."""
         self._close_statements()
         super().close(force)
 
     def __del__(self) -> None:
-        """Close the core's statements: SQLite does not close a connection that has open ones."""
+        """Close the core's statements: SQLite keeps a connection open as long as it has some."""
         self._close_statements()
 
     def _close_statements(self) -> None:
@@ -175,8 +175,8 @@ def _no_version() -> None:
 class _CoreAsLibrary(apsw.VFS):
     """A file system whose only library is the core, as Python loaded it.
 
-    SQLite's own would open the file again, which may be another by now, and show the symbols of the
-    C++ runtime to all libraries that the process loads later.
+    SQLite's own would open the file again, which may have been replaced, and would show the C++
+    runtime's symbols to all libraries loaded later.
     """
 
     def __init__(self) -> None:
@@ -184,11 +184,11 @@ class _CoreAsLibrary(apsw.VFS):
         super().__init__(self.name, "")
 
     def xDlOpen(self, filename: str) -> int:  # noqa: ARG002
-        """Return a handle, which SQLite only passes on."""
+        """Return a handle; SQLite only passes it on."""
         return 1
 
     def xDlSym(self, handle: int, symbol: str) -> int:  # noqa: ARG002
-        """Return the address of the core's entry."""
+        """Return the address of the core's entry point."""
         return _core.sqlite_entry()
 
     def xDlClose(self, handle: int) -> None:
@@ -196,7 +196,7 @@ class _CoreAsLibrary(apsw.VFS):
 
 
 def _hand_over_sqlite() -> None:
-    """Give the core the functions of apsw's SQLite, which only an extension gets.
+    """Give the core the functions of apsw's SQLite, which are passed to extensions only.
 
     Raises:
         apsw.Error: apsw was compiled without extensions, or its SQLite is too old.
@@ -216,7 +216,7 @@ def _hand_over_sqlite() -> None:
 
 
 def require_sqlite() -> None:
-    """Refuse an SQLite that can lose commits.
+    """Check that SQLite is not a version that can lose commits.
 
     Raises:
         RuntimeError: apsw's SQLite is older than 3.51.3.
@@ -229,16 +229,16 @@ def require_sqlite() -> None:
 
 
 def create_private(path: str) -> None:
-    """Make the file, readable by its owner only, unless there is one.
+    """Create the file, readable by its owner only, unless it exists.
 
-    SQLite gives the log and the index of the log the same permissions.
+    SQLite gives the log and its index the same permissions.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        return  # opening and closing it here would drop SQLite's locks on it in this process
+        return  # opening and closing it would drop this process's SQLite locks on it
     try:
-        os.fchmod(descriptor, 0o600)  # whatever the umask took away
+        os.fchmod(descriptor, 0o600)  # undoes the umask
     finally:
         os.close(descriptor)
     sync_folder(path)
@@ -256,9 +256,9 @@ def sync_folder(path: str) -> None:
 def open_writer(
     path: str, *, vfs: str | None, durability: str, deadline: Deadline
 ) -> StoreConnection:
-    """Open a connection for writing; make or bring forward the tables.
+    """Open a connection for writing; create or migrate the tables.
 
-    The tables come before WAL mode: a crash between the two leaves a store, not a foreign file.
+    The tables are made before WAL mode is set, so that a crash in between leaves a valid store.
     """
     connection = _connected(path, vfs=vfs, busy_milliseconds=_BUSY_SLICE_MILLISECONDS)
     try:
@@ -277,8 +277,8 @@ def run_when_free(action: Callable[[], Result], deadline: Deadline, path: str) -
     """Run ``action`` as soon as no other process holds the lock it needs.
 
     Args:
-        action: fails while it is held.
-        deadline: until when it is tried.
+        action: raises apsw.BusyError while the lock is held.
+        deadline: when to give up.
         path: of the store, for the message.
 
     Raises:
@@ -312,14 +312,14 @@ def _connected(path: str, *, vfs: str | None, busy_milliseconds: int) -> StoreCo
 
 
 def _prepare(connection: apsw.Connection) -> None:
-    """Make or migrate the tables, unless they are there, in one transaction."""
-    # Looked at in a transaction too: between two reads another process may make the tables, and half
-    # of an empty file beside half of a store looks like neither.
+    """Create or migrate the tables, unless they are current, in one transaction."""
+    # The check runs in a transaction too: otherwise another process could create the tables between
+    # two reads, and the mixed result would look neither empty nor like a store.
     with _transaction(connection, "DEFERRED"):
         if schema.is_current(connection):
             return
     with _transaction(connection, "IMMEDIATE"):
-        if not schema.is_current(connection):  # another process may have been quicker
+        if not schema.is_current(connection):  # another process may have made them meanwhile
             schema.migrate(connection)
 
 
@@ -335,7 +335,7 @@ def _transaction(connection: apsw.Connection, kind: str) -> Iterator[None]:
 
 
 def _use_log(connection: apsw.Connection) -> None:
-    # The pragma fails silently under an I/O error: what it answers is the mode in force.
+    # The pragma fails silently on an I/O error; it returns the mode in force.
     mode = connection.execute("PRAGMA journal_mode = WAL").get
     if mode != "wal":
         msg = f"the file cannot be written ahead (journal mode {mode!r}); is it on a network drive?"
@@ -343,13 +343,13 @@ def _use_log(connection: apsw.Connection) -> None:
 
 
 def roll_back(connection: apsw.Connection) -> None:
-    """Take the open transaction back, unless SQLite has done so itself."""
+    """Roll the open transaction back, unless SQLite has already done so."""
     if connection.in_transaction:
         connection.execute("ROLLBACK")
 
 
 class Readers:
-    """Connections for reading, lent to one thread at a time and kept for the next.
+    """Connections for reading, each used by one thread at a time and kept for reuse.
 
     In WAL mode a reader sees the last commit at its start and waits for no writer.
     """
@@ -363,7 +363,7 @@ class Readers:
 
     @contextmanager
     def lend(self) -> Iterator[StoreConnection]:
-        """Lend a connection for a block."""
+        """Provide a connection for a block."""
         entered = GATE.enter()
         try:
             try:
@@ -378,21 +378,21 @@ class Readers:
             GATE.leave(entered)
 
     def close(self) -> None:
-        """Close the idle connections; those lent out close when they come back."""
+        """Close the idle connections; those in use are closed when they come back."""
         self._is_closed = True
         self._close_idle()
 
     def _close_idle(self) -> None:
-        """Close the idle connections, if they are not wanted any more."""
+        """Close the idle connections if the pool is closed."""
         while self._is_closed and self._idle:
             try:
                 connection = self._idle.pop()
-            except IndexError:  # it was lent, or closed, meanwhile
+            except IndexError:  # taken by another thread meanwhile
                 return
             connection.close()
 
     def idle(self) -> list[StoreConnection]:
-        """Return the connections that are not lent out."""
+        """Return the connections that are not in use."""
         return list(self._idle)
 
     def opened(self) -> StoreConnection:
@@ -405,11 +405,11 @@ class Readers:
         return connection
 
     def _take_back(self, connection: StoreConnection) -> None:
-        # An interrupt may come after a transaction began and before anyone would take it back.
+        # An interrupt may come after a transaction began and before it could be rolled back.
         is_left_open = connection.in_transaction
         if is_left_open or self._is_closed or len(self._idle) >= _IDLE_READERS:
             connection.close(is_left_open)
             return
-        # No lock: a signal handler that reads may come at any point in here.
+        # No lock: a signal handler that reads may run at any point here.
         self._idle.append(connection)
-        self._close_idle()  # where it was closed meanwhile
+        self._close_idle()  # the pool may have been closed meanwhile

@@ -1,4 +1,4 @@
-"""The history of dream cycles in the store, and what cycles read besides memories."""
+"""The stored history of dream cycles, and the reads that cycles need besides memories."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ _TAKEN: Final = f"""
 SELECT CAST(id AS BLOB), CAST(undoes AS BLOB),
   coalesce(dreamed_at > ?1 - 86400.0 AND dreamed_at < ?1 + 86400.0, 0), {_COUNTED}
 FROM dream_cycle ORDER BY number DESC"""
-_OLDER: Final = 100  # cycles in a row outside of a day, before which none is looked for
-_LAST: Final = 30  # cycles of which one may be the next commit's: of others no changes are kept
+_OLDER: Final = 100  # cycles per read; a read with none of the day ends the search
+_LAST: Final = 30  # the newest cycles, among which a commit's cycle is searched
 _AT_ONCE: Final = 10_000
 _Rows: TypeAlias = list[tuple[Any, ...]]
-_MANY: Final = 20_000  # ids to look up: with more of them all are read
-# By the texts' numbers alone: to sort by the texts would take the room of all that is said often.
+_MANY: Final = 20_000  # lookups from which on the whole table is read instead
+# By text digests alone: sorting by texts would need memory for all repeated texts.
 _SAID_OFTEN: Final = """
 SELECT text_digest, min(sequence) AS first FROM memory INDEXED BY memory_by_text
 GROUP BY text_digest HAVING count(*) > 1"""
@@ -77,39 +77,39 @@ JOIN memory AS other ON other.text_digest = often.text_digest AND other.text <> 
 
 
 class StoredCycle(NamedTuple):
-    """One dream cycle that was applied."""
+    """An applied dream cycle."""
 
     number: int
-    """In the order in which they were applied."""
+    """Counts cycles in the order in which they were applied."""
     id: str
     revision: int
-    """Of the commit that applied it; 0 where that is damaged."""
+    """The commit that applied it; 0 if damaged."""
     dreamed_at: float
-    """Its clock; NaN where that is damaged."""
+    """The time by its clock; NaN if damaged."""
     undoes: str | None
-    """The cycle that it undid."""
+    """The id of the cycle that it undid, if any."""
     report: str
-    """As JSON; as it was read, bytes that are not UTF-8 are lone surrogates, as in ids."""
+    """JSON. When read, bytes that are not UTF-8 become lone surrogates, as in ids."""
     changes: bytes | None
-    """What it changed in columns, encoded; None: no longer kept."""
+    """Its changes of columns, encoded; None: no longer kept."""
     is_whole: bool = True
-    """Whether all but the changes is what was written."""
+    """Whether everything but the changes matches its checksum."""
 
 
 class DayTaken(NamedTuple):
-    """What the cycles of a day took away."""
+    """The memories that the cycles of a day removed."""
 
     memories: int
-    """How many, each time that one went, less those that undoing brought back."""
+    """The number of removals, less those brought back by undoing."""
     shown: int | None
-    """The memories that were neither deleted nor archived at the first of these cycles; None: there
-    was none."""
+    """The memories neither deleted nor archived before the first of these cycles; None: there was no
+    cycle."""
     taken_shown: int = 0
-    """Of ``memories``, those that were neither deleted nor archived before, and are now."""
+    """The part of ``memories`` that was neither deleted nor archived before."""
 
 
 class StoredContent(NamedTuple):
-    """One change of a cycle outside of the columns."""
+    """A change of a cycle outside of the columns."""
 
     sequence: int
     field: str
@@ -119,26 +119,26 @@ class StoredContent(NamedTuple):
 
 
 class CycleReading:
-    """Reads what cycles left. Made by ``Reading``."""
+    """Reads the history of cycles. Made by ``Reading``."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
 
     def dream_cycles(self, limit: int) -> list[StoredCycle]:
-        """Return the last cycles, the newest first, without what they changed."""
+        """Return the last cycles, newest first, without their changes."""
         return list(self._cycles("NULL", "ORDER BY number DESC LIMIT ?", (limit,)))
 
     def every_dream_cycle(self) -> Iterator[StoredCycle]:
-        """Yield all cycles, the oldest first, without what they changed."""
+        """Yield all cycles, oldest first, without their changes."""
         return self._cycles("NULL", "ORDER BY number")
 
     def _cycles(self, changes: str, rest: str, values: Sequence[Any] = ()) -> Iterator[StoredCycle]:
-        """Yield cycles; whatever their cells hold, they can be read.
+        """Yield cycles, damaged ones included.
 
         Args:
-            changes: SQL for what is read of the changes.
-            rest: which, and in what order.
-            values: bound in it.
+            changes: SQL for what to read in place of the changes.
+            rest: the SQL after the table's name.
+            values: bound in ``rest``.
         """
         rows = self._reading.raw(
             "dream_cycle", besides=["number", changes], rest=rest, values=values
@@ -146,35 +146,35 @@ class CycleReading:
         return map(_cycle, rows)
 
     def dream_changes(self, number: int) -> bytes | None:
-        """Return what the cycle of a number changed in columns, encoded; None: no longer kept."""
+        """Return a cycle's changes of columns, encoded; None: no longer kept."""
         rows = self._reading.rows("SELECT changes FROM dream_cycle WHERE number = ?", (number,))
         changes: bytes | None = rows[0][0] if rows else None
         return changes
 
     def dream_orphans(self) -> list[str]:
-        """Return what is wrong with what cycles left of memories, as sentences; at most a hundred."""
+        """Return sentences on inconsistent records that cycles left; at most 100."""
         return [str(row[0]) for row in self._reading.rows(_ORPHANS.format(_IS_TIME))]
 
     def dream_cycle(self, id: str) -> StoredCycle | None:
-        """Return the cycle of an id; None where there is none."""
+        """Return the cycle of an id, or None."""
         return next(self._cycles("changes", "WHERE id = ?", (id,)), None)
 
     def cycle_of_commit(self, revision: int) -> StoredCycle | None:
-        """Return the cycle that a commit applied, one of the last; None where it applied none."""
+        """Return the cycle that a commit applied, if it is one of the last; else None."""
         last = f"SELECT number FROM dream_cycle ORDER BY number DESC LIMIT {_LAST}"
         found = self._cycles("changes", f"WHERE number IN ({last}) AND revision = ?", (revision,))
         return next(found, None)
 
     def undone_by(self, id: str) -> str | None:
-        """Return the id of the cycle that undid this one; None where it stands."""
+        """Return the id of the cycle that undid this one, or None."""
         rows = self._reading.rows("SELECT id FROM dream_cycle WHERE undoes = ?", (id,))
         return rows[0][0] if rows else None
 
     def dream_contents(self, number: int) -> list[StoredContent]:
-        """Return what a cycle changed outside of the columns, in order.
+        """Return a cycle's changes outside of the columns, in order.
 
         Raises:
-            StoreCorrupt: one of these is not what was written.
+            StoreCorrupt: a change is damaged.
         """
         found = []
         rest = "WHERE cycle = ? ORDER BY rowid"
@@ -191,9 +191,9 @@ class CycleReading:
         return found
 
     def last_dreamed_at(self) -> float | None:
-        """Return the clock of the last cycle that was not one of undoing; None before the first.
+        """Return the clock of the last cycle that neither undid one nor was undone; None: no such.
 
-        A clock that is damaged is passed over.
+        Damaged clocks are skipped.
         """
         sql = f"""
 SELECT dreamed_at FROM dream_cycle AS cycle
@@ -204,14 +204,14 @@ ORDER BY number DESC LIMIT 1"""
         return rows[0][0] if rows else None
 
     def taken_in_day(self, now: float) -> DayTaken:
-        """Return what cycles took away within 24 hours of a moment, by their clocks.
+        """Return the memories that cycles removed within 24 hours of a moment, by their clocks.
 
-        Of a cycle that was undone, what the undoing brought back does not count: what was purged
-        before, or changed since, is still away. Cycles whose report is damaged do not count. Those
+        Memories brought back by undoing a cycle do not count; those that undoing could not bring
+        back (purged before, or changed since) do. Cycles with a damaged report do not count. Those
         ahead of the moment do, since another process may have another clock.
 
         Args:
-            now: seconds UTC.
+            now: in seconds UTC.
         """
         cursor = self._reading.run(_TAKEN, (now,))
         taken, taken_shown, shown = 0, 0, None
@@ -224,11 +224,11 @@ ORDER BY number DESC LIMIT 1"""
                 if undoes is not None:
                     back[undoes] = again or 0, again_shown or 0
                 elif is_within and before is not None:
-                    if count is None:  # an older version's report, which counts the deleted alone
+                    if count is None:  # a report of an older version, which counts only deletions
                         count = max(0, before - (after or 0))
                     again, again_shown = back.get(id, (0, 0))
                     if id in back and again >= count:
-                        continue  # as if it had not been
+                        continue  # all of it was brought back
                     taken += count - again
                     taken_shown += max(
                         0, (count if count_shown is None else count_shown) - again_shown
@@ -237,36 +237,36 @@ ORDER BY number DESC LIMIT 1"""
         return DayTaken(taken, shown, taken_shown)
 
     def deleted_before(self, time: float) -> list[int]:
-        """Return the sequence numbers of the memories soft-deleted before a moment, in order."""
+        """Return the sequence numbers of memories soft-deleted before a moment, in order."""
         sql = "SELECT sequence FROM memory WHERE deleted_at < ? ORDER BY sequence"
         return [row[0] for row in self._reading.rows(sql, (time,))]
 
     def replayed_at(self) -> dict[int, float]:
-        """Return when memories were last replayed, by sequence number."""
+        """Return the times of the last replay, by sequence number."""
         sql = "SELECT sequence, replayed_at FROM replay WHERE replayed_at"
         return dict(self._reading.rows(f"{sql} {_IS_TIME}"))
 
     def changed_since(self, revision: int) -> set[int]:
-        """Return the sequence numbers of the memories that a later commit added or changed."""
+        """Return the sequence numbers of memories that a later commit added or changed."""
         return {row[0] for row in self._reading.rows(CHANGED, (revision,))}
 
     def memories_changed_by(self, revision: int) -> set[int]:
-        """Return the sequence numbers of the rows of ``memory`` that a commit was the last to change."""
+        """Return the sequence numbers of the rows of ``memory`` last changed by a commit."""
         sql = "SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision = ?"
         return {row[0] for row in self._reading.rows(sql, (revision,))}
 
     def linked_since(self, revision: int) -> set[int]:
-        """Return the sequence numbers of memories of which a later commit made, changed or took a link.
+        """Return the sequence numbers of memories whose links a later commit set or removed.
 
-        A link that went with a memory that was erased is none of these, nor is an end that damage
-        gave another type.
+        Links removed by erasing a memory are not included, nor are ends that damage gave another
+        type.
         """
         return {
             row[0] for row in self._reading.rows(_LINKED, (revision,)) if isinstance(row[0], int)
         }
 
     def ids(self, sequences: Sequence[int]) -> list[str | None]:
-        """Return the ids of sequence numbers, in their order; None where there is none."""
+        """Return the ids of sequence numbers, in their order; None for unknown ones."""
         if len(sequences) > _MANY:
             known: dict[int, str] = dict(self._reading.rows("SELECT sequence, id FROM memory"))
         else:
@@ -275,11 +275,11 @@ ORDER BY number DESC LIMIT 1"""
         return [known.get(sequence) for sequence in sequences]
 
     def numbers(self, names: Sequence[str], sequences: Sequence[int]) -> Iterator[_Rows]:
-        """Yield rows of sequence number and values, as a table holds them, of memories.
+        """Yield lists of (sequence number, *stored values).
 
         Args:
             names: fields, all of ``memory`` or all of ``lifecycle``.
-            sequences: of the memories, rising; with many of them, others come as well.
+            sequences: of memories, ascending. If there are many, all memories are yielded.
         """
         table = "lifecycle" if names[0] in LIFECYCLE else "memory"
         sql = f"SELECT sequence, {', '.join(names)} FROM {table}"
@@ -294,20 +294,18 @@ ORDER BY number DESC LIMIT 1"""
             yield self._reading.rows(sql, (part,))
 
     def replays(self, sequences: Sequence[int]) -> list[float | None]:
-        """Return when memories of sequence numbers were last replayed; None where never."""
+        """Return the times when memories were last replayed; None: never."""
         sql = f"SELECT replayed_at FROM replay WHERE sequence = ? AND replayed_at {_IS_TIME}"
         found = (self._reading.rows(sql, (sequence,)) for sequence in sequences)
         return [rows[0][0] if rows else None for rows in found]
 
     def repeated_texts(self) -> list[list[int]]:
-        """Return the sequence numbers of live memories that say the same, group by group.
+        """Return groups of the sequence numbers of live memories with equal texts.
 
-        A group is of one topic and one project, none being one, too. It has at least two, in order
-        of insertion.
+        The members of a group also share topic and project (both may be missing). Each group has at
+        least two, in order of insertion.
         """
-        unlike = {
-            row[0] for row in self._reading.rows(_UNLIKE)
-        }  # of one number, and not of one text
+        unlike = {row[0] for row in self._reading.rows(_UNLIKE)}  # equal digests of different texts
         found: list[list[int]] = []
         for (digest, *_), rows in groupby(self._reading.rows(_REPEATED), key=lambda row: row[:3]):
             sequences = [row[3] for row in rows]
@@ -315,7 +313,7 @@ ORDER BY number DESC LIMIT 1"""
         return [sequences for sequences in found if len(sequences) > 1]
 
     def _of_one_text(self, digest: int, sequences: Sequence[int]) -> list[list[int]]:
-        """Return the sequence numbers of memories whose texts have one number, parted by their texts."""
+        """Group memories with equal digests by their texts; return sequence numbers."""
         sql = "SELECT sequence, text FROM memory WHERE text_digest = ?"
         texts: dict[int, str] = dict(self._reading.rows(sql, (digest,)))
         found: dict[str, list[int]] = {}
@@ -325,7 +323,7 @@ ORDER BY number DESC LIMIT 1"""
 
 
 def _cycle(row: RawRow) -> StoredCycle:
-    """Return a cycle; what is of another type is as good as none."""
+    """Return a cycle; values of a wrong type count as missing."""
     (id, revision, dreamed_at, undoes, report), (number, changes) = row.cells, row.besides
     return StoredCycle(
         number=number,
@@ -339,10 +337,10 @@ def _cycle(row: RawRow) -> StoredCycle:
     )
 
 
-def _text(held: object) -> str | None:
-    if isinstance(held, bytes):
-        return held.decode(errors="surrogateescape")
-    return None if held is None else str(held)
+def _text(cell: object) -> str | None:
+    if isinstance(cell, bytes):
+        return cell.decode(errors="surrogateescape")
+    return None if cell is None else str(cell)
 
 
 _KEEP_REPLAY: Final = """
@@ -359,10 +357,10 @@ _TYPES: Final = {
 _IS_SOUND: Final = " AND ".join(
     f"typeof({name}) IN ('{type}', 'null')" for name, type in _TYPES.items()
 )
-"""Whether SQLite changes a row: of a STRICT table it looks at the types of all that stands in it."""
+"""Whether SQLite can update a row: in a STRICT table it checks the types of all its cells."""
 
 _LISTS: Final = ("named", "changed_since", "not_restored")
-# What is no JSON stays as it is. CASE, since SQLite may ask other terms in any order.
+# Text that is not JSON is left unchanged. CASE, as SQLite may evaluate other terms in any order.
 _SHORTENED: Final = f"""
 CASE WHEN json_valid(report) THEN
   json_set(report, {", ".join(f"'$.{name}', json('[]')" for name in _LISTS)}) ELSE report END"""
@@ -372,18 +370,18 @@ CASE WHEN json_valid(report) THEN json_array_length(report, '$.not_restored') EN
 
 
 class CycleWriting(CycleReading):
-    """Writes what cycles leave. Made by ``Transaction``."""
+    """Writes the history of cycles. Made by ``Transaction``."""
 
     def __init__(self, transaction: Transaction) -> None:
         super().__init__(transaction)
         self._transaction = transaction
 
     def add_dream_cycle(self, cycle: StoredCycle, contents: Iterable[StoredContent]) -> None:
-        """Note a cycle as part of this commit.
+        """Record a cycle as part of this commit.
 
         Args:
-            cycle: its number and revision are given here, whatever it says.
-            contents: what it changed outside of the columns.
+            cycle: its number and revision are set here.
+            contents: its changes outside of the columns.
         """
         self._transaction.note_change()
         values = (cycle.dreamed_at, cycle.undoes, cycle.report, cycle.changes)
@@ -393,14 +391,13 @@ class CycleWriting(CycleReading):
             self._transaction.run(_ADD_CONTENT, (number, *content))
 
     def forget_dream_changes(self, keep: int) -> None:
-        """Drop what all but the last cycles changed; their reports stay, and name nothing any more.
+        """Drop the changes of all but the last cycles, and the names of memories in their reports.
 
-        Names are nearly all of a report, and cycles run every few hours for years.
-
-        A row that damage gave a cell of another type can only be left as it is, with all it changed.
+        Names make up most of a report, and cycles run every few hours for years. A row with a cell
+        of a wrong type (damage) cannot be updated and is left unchanged, with its changes.
 
         Args:
-            keep: how many can still be undone; undoings are none of them.
+            keep: the number of cycles that can still be undone, not counting undoings.
         """
         old = f"{_IS_OLD} AND {_IS_SOUND}"
         after = checksum_after({"report": _SHORTENED})
@@ -410,7 +407,7 @@ class CycleWriting(CycleReading):
         self._transaction.run(f"DELETE FROM dream_content WHERE cycle IN {dropped}", (keep,))
 
     def keep_replays(self, sequences: Iterable[int], time: float) -> None:
-        """Note when memories were replayed."""
+        """Record when memories were replayed."""
         for sequence in sequences:
             self._transaction.run(_KEEP_REPLAY, (sequence, time))
 

@@ -1,4 +1,4 @@
-"""The store: opening, reading, writing, copying, keeping it whole."""
+"""The store: opening, reading, writing, copying and checking it."""
 
 from __future__ import annotations
 
@@ -33,25 +33,24 @@ __all__ = ["Store", "checked_path", "checked_timeout"]
 def checked_path(path: str | os.PathLike[str]) -> str:
     """Return the absolute path of a store's file, or ":memory:".
 
-    Of a symbolic link it is that of the file: beside this lie the log, which SQLite names so, and
-    what must be one whatever the file is called: the lock of dream cycles, and the snapshot, which
-    goes with what is forgotten.
+    Symbolic links are resolved. The log, the lock of dream cycles and the snapshot lie next to the
+    file itself, so that they are the same under every name of the file.
 
     Raises:
-        TypeError, ValueError: no path for a file.
+        TypeError, ValueError: not a path of a file.
     """
     text = file_name("path", path)
     if os.path.isdir(text):  # noqa: PTH112 - pathlib takes longer to load
         msg = f"path: must be a file's name, got the folder {text!r}"
         raise ValueError(msg)
-    return text if text == MEMORY else os.path.realpath(text)  # connections are opened later, too
+    return text if text == MEMORY else os.path.realpath(text)  # connections are opened later too
 
 
 def checked_timeout(seconds: Any) -> float:
     """Return a timeout in seconds.
 
     Raises:
-        TypeError, ValueError: no finite number >= 0.
+        TypeError, ValueError: not a finite number >= 0.
     """
     if not is_real(seconds):
         raise TypeError(wrong("busy_timeout_seconds", "a number", seconds))
@@ -64,13 +63,13 @@ def checked_timeout(seconds: Any) -> float:
 class Store:
     """Every memory of an engine, in one SQLite file in WAL mode.
 
-    Any thread of any number of processes may call anything. Writes wait for each other, up to
-    ``busy_timeout_seconds``; readers see the last commit and wait for nobody. A store does not
-    cross ``fork``: the child opens its own.
+    Thread-safe, and safe for several processes. Writes wait for each other, up to
+    ``busy_timeout_seconds``. Readers see the last commit and never wait. A store does not cross
+    ``fork``: the child must open its own.
 
-    When a commit or sync fails, what the disk holds is not known any more: the write raises
-    ``StorePoisoned``, and so do all later ones; reading goes on, and opening the file anew recovers
-    it. A full disk before the commit is milder: ``StoreFull``, the write is taken back whole.
+    If a commit or sync fails, the state on the disk is unknown: this write and all later ones raise
+    ``StorePoisoned``. Reading still works, and opening the file again recovers it. A full disk before
+    the commit only raises ``StoreFull``, and that write is rolled back.
     """
 
     def __init__(
@@ -82,22 +81,22 @@ class Store:
         vfs: str | None = None,
         decode_embedding: DecodeEmbedding | None = None,
     ) -> None:
-        """Open the store, or make it.
+        """Open the store, or create it.
 
         Args:
             path: the file (made readable by its owner only), or ":memory:".
-            durability: "full": a write that has returned survives a loss of power. "normal": it
-                survives a crash of the process; after a loss of power the last may be missing.
-            busy_timeout_seconds: how long to wait for another writer; at least 0.
-            vfs: SQLite's name of the file system to go through; None: the machine's own.
-            decode_embedding: turns stored bytes into a vector, for memories that are loaded.
+            durability: "full": a write that has returned survives a power loss. "normal": it survives
+                a crash of the process, but a power loss may lose the last writes.
+            busy_timeout_seconds: the longest wait for another writer; at least 0.
+            vfs: the name of an SQLite VFS; None: the default.
+            decode_embedding: decodes stored vectors of loaded memories.
 
         Raises:
-            ValueError: another durability, a negative timeout, an empty path.
-            StoreCorrupt: a damaged file, or one that is no store.
+            ValueError: an unknown durability, a negative timeout, an empty path.
+            StoreCorrupt: the file is damaged, or not a store.
             StoreVersionError: written by a newer version.
             StoreBusy: another process kept the file locked for too long.
-            OSError: the file cannot be opened or made.
+            OSError: the file cannot be opened or created.
         """
         require_choice("durability", durability, tuple(connections.DURABILITIES))
         timeout_seconds = checked_timeout(busy_timeout_seconds)
@@ -118,7 +117,7 @@ class Store:
             )
         self._readers = Readers(self._path, vfs=vfs, timeout_seconds=timeout_seconds)
         self.watcher = Watcher(self._path, self._readers)
-        """Knows the last commit of any process; of a store in memory it knows none."""
+        """Returns the last commit of any process. Not used for a store in memory."""
         _OPEN.add(self)
 
     @property
@@ -130,10 +129,10 @@ class Store:
     def read(self) -> Iterator[Reading]:
         """Read one state of the store: ``with store.read() as reading``.
 
-        What others commit during the block is not seen in it. Not for use by several threads.
+        Commits made during the block are not seen in it. Not for use by several threads.
 
         Raises:
-            EngineClosed: the store is closed, or came here by ``fork``.
+            EngineClosed: the store is closed, or was opened before a ``fork``.
         """
         with self._unmoving() as connection:
             yield Reading(connection, self._path, self._decode)
@@ -141,49 +140,48 @@ class Store:
     def write(self) -> Write:
         """Write: ``with store.write() as transaction``.
 
-        The block's end commits; an exception out of it takes everything back. Entering and leaving
-        raise:
+        The end of the block commits; an exception rolls everything back. Entering and leaving raise:
 
         - ``StoreBusy``: others kept the store locked for longer than the timeout;
-        - ``StoreFull``: no room on the disk, all is taken back;
+        - ``StoreFull``: the disk is full, and everything is rolled back;
         - ``StorePoisoned``: this or an earlier write failed on the disk;
-        - ``EngineClosed``: the store is closed, or came here by ``fork``;
+        - ``EngineClosed``: the store is closed, or was opened before a ``fork``;
         - ``RuntimeError``: this thread is writing already.
         """
         self._require_open()
         return Write(self._writer)
 
     def insert_one(self, cells: Cells, last_revision: int, into: list[Cells]) -> bool:
-        """Store one new memory as a transaction does, in a fraction of its time.
+        """Store one new memory, in a fraction of a transaction's time.
 
-        All of it is one call of the core, in which no signal handler of Python runs: it is stored
-        whole or not at all, whichever thread calls.
+        It is one call of the core, during which no Python signal handler runs. So the memory is
+        stored whole or not at all, on whichever thread.
 
         Args:
-            cells: see ``cells.cells_of``; ``embedding``: the encoded vector. It names no successor.
-                Gets its numbers and checksums.
-            last_revision: the last commit that the caller knows; all later ones must have been made
+            cells: see ``rows.cells_of``; ``embedding`` is the encoded vector. Must name no successor.
+                Sequence number, revision and checksums are added to it.
+            last_revision: the last commit known to the caller; all later ones must have been made
                 by this method.
             into: the list to append the cells to at the commit.
 
         Returns:
             Whether it was stored. If not, nothing was: there are other commits, the id exists, other
-            memories would change too (one that says the same, or waits for this one as its
-            successor), another write is in progress, or SQLite refused it. A transaction does what
-            can be done then, and raises the error.
+            memories would change too (one with the same text, or one that names this as its
+            successor), another write is in progress, or SQLite refused it. Then use a transaction,
+            which succeeds or raises the error.
 
         Raises:
-            EngineClosed: the store is closed, or came here by ``fork``.
+            EngineClosed: the store is closed, or was opened before a ``fork``.
         """
         self._require_open()
         return self._writer.insert_one(cells, last_revision, into)
 
     def interrupt_writes_when(self, is_unwanted: Callable[[], bool]) -> None:
-        """Have a write fail before its commit, and be rolled back, once ``is_unwanted()`` is true."""
+        """Make writes fail before their commit, and roll back, once ``is_unwanted()`` is true."""
         self._writer.interrupt_when(is_unwanted)
 
     def revision(self) -> int:
-        """Return the number of the last commit of any process; cheap while there is none new."""
+        """Return the number of the last commit of any process; cheap if there is no new one."""
         if self._path == MEMORY:
             with self.read() as reading:
                 return reading.last_revision()
@@ -196,32 +194,32 @@ class Store:
             return reading.settings()
 
     def changes(self, after: int, batch: int = 10_000) -> Iterator[list[StoredMemory]]:
-        """Yield what commits after the revision ``after`` left changed; see ``Reading.changes``.
+        """Yield the memories changed after a revision; see ``Reading.changes``.
 
-        All lists come from one state of the store, that of the first.
+        All lists come from one state of the store: that of the first list.
         """
         with self.read() as reading:
             lists = reading.changes(after, batch)
             if self._path != MEMORY:
                 yield from lists
                 return
-            held = list(lists)  # a writer must not wait for whoever reads these
-        yield from held
+            fixed = list(lists)  # so that a slow consumer does not block writers
+        yield from fixed
 
     def erased(self, after: int) -> list[str]:
-        """Return the ids forgotten for good since the revision ``after``."""
+        """Return the ids erased since the revision ``after``."""
         with self.read() as reading:
             return reading.erased(after)
 
     def load(self, ids: Sequence[str]) -> list[Memory | None]:
-        """Return the memories of the ids, soft-deleted ones too; None where there is none."""
+        """Return the memories of the ids, soft-deleted ones too; None for unknown ids."""
         with self.read() as reading:
             return reading.load(ids)
 
     def load_each(
         self, ids: Sequence[str], numbers: Sequence[int | None]
     ) -> list[Memory | StoreCorrupt | None]:
-        """Return memories of one state of the store; see ``Reading.load_each``."""
+        """Return memories, all from one state of the store; see ``Reading.load_each``."""
         if self._takes_one_step(ids):
             with self._translating(), self._readers.lend() as connection:
                 memories = load_memories(connection, ids, numbers, self._decode)
@@ -233,7 +231,7 @@ class Store:
     def own_rows(
         self, ids: Sequence[str], numbers: Sequence[int | None]
     ) -> list[OwnRow | StoreCorrupt | None]:
-        """Return rows of the table ``memory`` of one state; see ``Reading.own_rows``."""
+        """Return rows of the table ``memory``, all from one state; see ``Reading.own_rows``."""
         if self._takes_one_step(ids):
             with self._translating(), self._readers.lend() as connection:
                 rows = load_own_rows(connection, ids, numbers)
@@ -243,7 +241,7 @@ class Store:
             return reading.own_rows(ids, numbers)
 
     def _takes_one_step(self, ids: Sequence[str]) -> bool:
-        """Whether these are read in one step, which sees one state without a transaction of ours."""
+        """Return whether one statement reads these, which sees one state without a transaction."""
         self._require_open()
         return len(ids) <= MOST_AT_ONCE and self._path != MEMORY
 
@@ -263,10 +261,10 @@ class Store:
             return reading.link_count()
 
     def backup(self, path: str | os.PathLike[str]) -> None:
-        """Copy the store as it is now to a new file; writers go on meanwhile.
+        """Copy the store's current state to a new file, without blocking writers.
 
-        The copy appears whole or not at all, durable, readable by its owner only; a file of that
-        name is replaced.
+        The copy appears whole or not at all. It is durable, readable by its owner only, and replaces
+        a file of that name.
 
         Raises:
             ValueError: the path is a symbolic link, or the store's own.
@@ -274,7 +272,7 @@ class Store:
         """
         from pathlib import Path  # noqa: PLC0415
 
-        from oneiros.store import files  # noqa: PLC0415 - few copy
+        from oneiros.store import files  # noqa: PLC0415 - rarely used
 
         target = Path(path)
         if self._path != MEMORY and target.exists() and target.samefile(self._path):
@@ -283,7 +281,7 @@ class Store:
             files.copy_to(connection, target)
 
     def quick_check(self) -> list[str]:
-        """Read the whole file and return what is wrong with it; nothing for a sound one."""
+        """Read the whole file and return the problems found; empty for a sound file."""
         with self.read() as reading:
             return reading.quick_check()
 
@@ -296,7 +294,7 @@ class Store:
         """Move the log into the file and empty it; after ``erase`` this removes the last copies.
 
         Raises:
-            StoreBusy: a reader of an older state kept the log in use for longer than the timeout.
+            StoreBusy: a reader of an older state used the log for longer than the timeout.
             StorePoisoned: a write or sync failed.
         """
         self._require_open()
@@ -304,15 +302,15 @@ class Store:
             self._writer.checkpoint()
 
     def verify_erased(self, needle: bytes) -> bool:
-        """Return whether none of the file and its log holds the bytes any more.
+        """Return whether the file and its log no longer contain the bytes.
 
         Args:
-            needle: such as a forgotten text in UTF-8, at least one byte; of one over 128 bytes
-                the beginning alone counts as found, since SQLite may have cut the rest off.
+            needle: such as a forgotten text in UTF-8, at least one byte. Of one over 128 bytes, the
+                beginning alone counts as found, since SQLite may have overwritten the rest.
         """
         if not needle:
             raise ValueError(wrong("needle", "at least one byte", needle))
-        from oneiros.store import files  # noqa: PLC0415 - few ask
+        from oneiros.store import files  # noqa: PLC0415 - rarely used
 
         with self._unmoving() as connection:
             if self._path == MEMORY:
@@ -337,9 +335,9 @@ class Store:
 
     @contextmanager
     def _unmoving(self) -> Iterator[StoreConnection]:
-        """Lend a connection that sees one state."""
+        """Provide a connection that sees one state of the store."""
         self._require_open()
-        if self._path == MEMORY:  # the only connection: reading takes turns with writing
+        if self._path == MEMORY:  # the only connection: reads and writes take turns
             with self._translating(), self._writer.exclusive() as connection:
                 yield connection
             return
@@ -348,7 +346,7 @@ class Store:
             try:
                 _ = connection.execute(
                     "SELECT count(*) FROM setting"
-                ).get  # BEGIN alone pins nothing
+                ).get  # BEGIN alone does not start the snapshot
                 yield connection
             finally:
                 connections.roll_back(connection)
@@ -377,7 +375,7 @@ _LEFT_TO_PARENT: Final[list[StoreConnection]] = []
 
 
 def _leave_to_parent() -> None:
-    """Keep a child process from closing, by collecting garbage, what its parent still uses."""
+    """Keep a child process from closing its parent's connections when they are collected."""
     for store in _OPEN:
         _LEFT_TO_PARENT.extend(store._connections())
 

@@ -1,4 +1,4 @@
-"""How a vector lies in the store: bytes that no damage can read past."""
+"""The stored form of a vector, with a header and a checksum."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = ["decoded", "decoded_later", "encoded"]
 
 
 def encoded(vector: Vector) -> bytes:
-    """Return a vector as the store keeps it: a header, float32 components, a checksum."""
+    """Return a vector in its stored form: a header, float32 components, a checksum."""
     return _core.encode_embeddings(matrix=vector[np.newaxis, :])[0]
 
 
 def decoded_later(blob: bytes) -> Undecoded:
-    """Return one vector of the store, decoded when it is first read; its bytes are checked here.
+    """Return a stored vector that is decoded on first access; its bytes are checked here.
 
     Raises:
-        StoreCorrupt: bytes that :func:`encoded` cannot have made.
+        StoreCorrupt: the bytes are damaged.
     """
     try:
         _core.check_embedding(blob=blob)
@@ -38,10 +38,10 @@ def decoded_later(blob: bytes) -> Undecoded:
 
 
 def decoded(blobs: Sequence[bytes]) -> npt.NDArray[np.float32]:
-    """Return the vectors of the store, shape (n, dimension), n >= 1.
+    """Return stored vectors as an array of shape (n, dimension), n >= 1.
 
     Raises:
-        StoreCorrupt: bytes that :func:`encoded` cannot have made, or of several widths.
+        StoreCorrupt: the bytes are damaged, or the vectors differ in width.
     """
     try:
         dimension = _core.embedding_dimension(blob=blobs[0])

@@ -1,4 +1,4 @@
-"""What SQLite's errors mean to a caller."""
+"""Translates SQLite's errors into the package's."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _CORRUPT_INDEX: Final = apsw.mapping_extended_result_codes["SQLITE_CORRUPT_INDEX
 
 
 def translated(error: apsw.Error, path: str) -> Exception:
-    """Return the exception to raise for SQLite's.
+    """Return the exception to raise for an error of SQLite.
 
-    Out of memory is Python's ``MemoryError``; what has no name of its own is a ``StoreIOError``.
+    Out of memory becomes ``MemoryError``; errors without their own class become ``StoreIOError``.
     """
     if isinstance(error, apsw.NoMemError):
         return MemoryError(f"{path}: {error}")
@@ -57,9 +57,9 @@ def _is_of_an_index(error: BaseException) -> bool:
 
 
 def is_failed_write(error: BaseException) -> bool:
-    """Return whether the error leaves it open what the disk holds, so that writing must stop.
+    """Return whether the disk's state is unknown after the error, so that writing must stop.
 
-    An index that differs from its table does not: nothing was written, and it can be made again.
+    A damaged index is no such error: nothing was written, and it can be rebuilt.
     """
     if _is_of_an_index(error):
         return False

@@ -1,4 +1,4 @@
-"""The store's files as bytes: copies, and proof that nothing is left of what was forgotten."""
+"""The store's files as bytes: copies, and searches for traces of erased memories."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from oneiros.store.connections import sync_folder
 __all__ = ["contains", "copy_to"]
 
 _PAGES_AT_A_TIME: Final = 1024
-_BEGINNING: Final = 128  # so much of a text lies in one piece at least, behind its id
-# A text longer than a page goes on behind the four bytes that lead to the next page; so many of
-# its bytes at such a place are taken for a piece of it.
+_BEGINNING: Final = 128  # at least this much of a text follows its id without a break
+# A text longer than a page continues on another page, after that page's 4-byte link. This many matching
+# bytes there count as a piece of the text.
 _PIECE: Final = 16
 _LINK: Final = 4
 
 
 def copy_to(source: apsw.Connection, path: Path) -> None:
-    """Copy the database as it is now to ``path``: whole or not at all, readable by its owner only.
+    """Copy the database to ``path``, whole or not at all, readable by its owner only.
 
-    REQUIRES: a read transaction is open on ``source``, so that writers do not make it start anew.
+    REQUIRES: a read transaction is open on ``source``, so that writers do not restart the copy.
 
     Raises:
-        ValueError: ``path`` is a symbolic link, which a copy does not follow, or a folder or device,
-            or the log of another database lies there, which SQLite would replay into the copy.
+        ValueError: ``path`` is a symbolic link (copies do not follow them), a folder or a device, or
+            has the log of another database next to it, which SQLite would replay into the copy.
         OSError: the copy cannot be written.
     """
     if path.is_symlink():
@@ -43,7 +43,7 @@ def copy_to(source: apsw.Connection, path: Path) -> None:
             msg = f"path: must not be a database in use, but {log!r} exists"
             raise ValueError(msg)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.fchmod(descriptor, 0o600)  # whatever the umask took away
+    os.fchmod(descriptor, 0o600)  # undoes the umask
     os.close(descriptor)
     temporary = Path(name)
     try:
@@ -61,7 +61,7 @@ def _copy_pages(source: apsw.Connection, path: Path) -> None:
     try:
         with target.backup("main", source, "main") as backup:
             while not backup.done:
-                backup.step(_PAGES_AT_A_TIME)  # between steps Ctrl-C is heard
+                backup.step(_PAGES_AT_A_TIME)  # Ctrl-C is handled between steps
     finally:
         target.close()
 
@@ -75,10 +75,10 @@ def _sync(path: Path) -> None:
 
 
 def contains(connection: apsw.Connection, needle: bytes) -> bool:
-    """Return whether the bytes stand anywhere in the database file or its log.
+    """Return whether the bytes occur anywhere in the database file or its log.
 
-    Free pages and what lies between records are searched too. SQLite cuts a long text at the ends
-    of pages, so its beginning and its pieces are looked for as well.
+    Free pages and gaps between records are searched too. SQLite splits a long text between pages, so
+    its beginning and its pieces are searched for.
     """
     page_size = int(connection.execute("PRAGMA page_size").get)
     main = _File(connection, 0, connection.filename, header=0, before_page=0, page=page_size)
@@ -87,9 +87,9 @@ def contains(connection: apsw.Connection, needle: bytes) -> bool:
 
 
 class _File:
-    """A file of pages, each perhaps behind a frame header, read through SQLite.
+    """A file of pages, each perhaps after a frame header, read through SQLite.
 
-    Opening and closing the file ourselves would drop this process's locks on it.
+    Opening and closing the file directly would drop this process's locks on it.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class _File:
         return False
 
     def _blocks(self) -> Iterator[bytes]:
-        """Yield the file after its header, cut between pages."""
+        """Yield the file without its header, split between pages."""
         step = (self._before_page + self._page) * _PAGES_AT_A_TIME
         for offset in range(self._header, self._size, step):
             amount = min(step, self._size - offset)

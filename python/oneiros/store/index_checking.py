@@ -1,4 +1,4 @@
-"""The store's indexes compared with their tables, whose rows carry the checksums."""
+"""Compares the store's indexes with their tables, whose rows have checksums."""
 
 from __future__ import annotations
 
@@ -22,48 +22,48 @@ _KEYS: Final = {
     "dream_cycle": ("number",),
     "dream_content": ("rowid",),
 }
-"""The tables that have indexes, and what tells their rows apart."""
+"""The tables that have indexes, and the key of their rows."""
 _OF_IDS: Final = "sqlite_autoindex_memory_1"
 _MOST_LISTED: Final = 100
 _AT_ONCE: Final = 1_000
 
-# {same}: the indexed columns; {own}: the key; {partial}: of the rows in the index.
-# The conditions on types are always true. SQLite must read the checksums, which are in no index, and
-# thus the table; and must not count the rows of whichever index is the smallest.
-_OF_TABLE: Final = "{table} AS held NOT INDEXED WHERE typeof(held.checksum) <> '' AND {partial}"
+# {same}: the indexed columns; {own}: the key; {partial}: the condition of a partial index.
+# The conditions on types are always true. They make SQLite read the checksums, which no index has, and
+# so the table itself, instead of counting the rows of the smallest index.
+_OF_TABLE: Final = "{table} AS base NOT INDEXED WHERE typeof(base.checksum) <> '' AND {partial}"
 _UNFOUND: Final = f"""
 SELECT {{key}} FROM {_OF_TABLE} AND NOT EXISTS (
   SELECT 1 FROM {{table}} AS found INDEXED BY {{index}} WHERE {{same}} AND {{own}} AND {{partial}})"""
 _EXTRA: Final = f"""
-SELECT (SELECT count(*) FROM {{table}} AS held INDEXED BY {{index}}
-        WHERE typeof(held.{{column}}) <> '' AND {{partial}})
+SELECT (SELECT count(*) FROM {{table}} AS base INDEXED BY {{index}}
+        WHERE typeof(base.{{column}}) <> '' AND {{partial}})
      - (SELECT count(*) FROM {_OF_TABLE})"""
-# Ids that the index has of rows which are gone, and no other row has.
+# Ids in the index whose rows are gone, and that no other row has.
 _LOST: Final = f"""
 SELECT count(*) FROM memory AS found INDEXED BY {_OF_IDS}
 WHERE NOT EXISTS (
-    SELECT 1 FROM memory AS held NOT INDEXED WHERE held.sequence = found.sequence)
-  AND found.id NOT IN (SELECT held.id FROM memory AS held NOT INDEXED)"""
+    SELECT 1 FROM memory AS base NOT INDEXED WHERE base.sequence = found.sequence)
+  AND found.id NOT IN (SELECT base.id FROM memory AS base NOT INDEXED)"""
 _IDS: Final = """
 SELECT sequence, CAST(id AS BLOB) FROM memory NOT INDEXED
 WHERE sequence IN (SELECT value FROM json_each(?))"""
 
 
 class IndexDamage(NamedTuple):
-    """An index that does not hold what its table holds."""
+    """An index that differs from its table."""
 
     table: str
     name: str
     unfound: list[int]
-    """The first parts of the keys of rows that it does not lead to."""
+    """The first key columns of rows missing in the index."""
     words: str
 
 
 def index_damage(reading: Reading) -> list[IndexDamage]:
-    """Return the indexes that do not hold what their tables hold. REQUIRES: a sound file.
+    """Return the indexes that differ from their tables. REQUIRES: a sound file.
 
-    An index is a copy. Reads prefer the table, but what changed since a revision, and which
-    memory has an id that no read model knows, are found by an index alone.
+    Reads prefer the table, but the changes since a revision, and the memory of an id unknown to the
+    read model, are found through an index alone.
     """
     return [
         damage
@@ -74,10 +74,10 @@ def index_damage(reading: Reading) -> list[IndexDamage]:
 
 
 def is_rebuildable(reading: Reading, damage: IndexDamage) -> bool:
-    """Return whether an index can be made again from its table without losing anything.
+    """Return whether an index can be rebuilt from its table without losing anything.
 
-    Not where a row that it does not lead to is damaged, or where it still has the id of a row
-    that is lost: then it may be the index that is right.
+    It cannot if a row missing in it is damaged, or if it has the id of a lost row: then the index may
+    be right and the table wrong.
     """
     if damage.name == _OF_IDS and reading.rows(_LOST)[0][0]:
         return False
@@ -90,13 +90,13 @@ def is_rebuildable(reading: Reading, damage: IndexDamage) -> bool:
 
 
 def _indexes(reading: Reading, table: str) -> list[str]:
-    """Return the names of a table's indexes; the rows of ``link`` lie in that of its key."""
+    """Return a table's indexes, except that of the primary key (``link`` is stored in it)."""
     found = reading.rows(f"PRAGMA index_list({table})")
     return [name for _, name, _, origin, *_ in found if origin != "pk"]
 
 
 def _condition(reading: Reading, index: str) -> str:
-    """Return SQL for the rows that an index holds, as its own text has it."""
+    """Return the WHERE clause of a partial index, from its SQL; "1" for a full one."""
     ((sql,),) = reading.rows("SELECT sql FROM sqlite_schema WHERE name = ?", (index,))
     _, _, condition = (sql or "").partition("WHERE")
     return condition or "1"
@@ -110,8 +110,8 @@ def _damage_of(reading: Reading, table: str, index: str) -> IndexDamage | None:
         "column": columns[0],
         "partial": _condition(reading, index),
         "key": ", ".join(_KEYS[table]),
-        "same": " AND ".join(f"found.{name} = held.{name}" for name in columns),
-        "own": " AND ".join(f"found.{name} = held.{name}" for name in _KEYS[table]),
+        "same": " AND ".join(f"found.{name} = base.{name}" for name in columns),
+        "own": " AND ".join(f"found.{name} = base.{name}" for name in _KEYS[table]),
     }
     unfound = [row[0] for row in reading.rows(_UNFOUND.format(**parts))]
     extra = reading.rows(_EXTRA.format(**parts))[0][0] + len(unfound)

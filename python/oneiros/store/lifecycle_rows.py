@@ -1,4 +1,4 @@
-"""The table of what use and dream cycles change: a narrow row beside each memory's wide one."""
+"""The table ``lifecycle``: the fields changed by reinforcement and dream cycles, in narrow rows."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ LIFECYCLE: Final = (
     "tier",
     "sessions",
 )
-"""The fields that lie in the table ``lifecycle``; all others lie in ``memory``."""
+"""The fields stored in the table ``lifecycle``; all others are in ``memory``."""
 
-_LAST_SEQUENCE: Final = 2.0**53  # columns hold numbers of memories as float64
+_LAST_SEQUENCE: Final = 2.0**53  # columns store sequence numbers as float64
 
 
 def parted(names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the fields that lie in ``memory``, and those in ``lifecycle``."""
+    """Split fields into those stored in ``memory`` and those in ``lifecycle``."""
     own: list[str] = []
     lifecycle: list[str] = []
     for name in names:
@@ -44,13 +44,13 @@ def parted(names: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def ranges_of(places: Mapping[str, int]) -> _core.RowRanges:
-    """Return the check that numbers of a row lie in the ranges of their fields.
+    """Return the check that the numbers of a row lie in the ranges of their fields.
 
-    A damaged or hostile file must not put a code past the end of some table of weights.
+    A code from a damaged or hostile file must not index past the end of a table of weights.
 
     Args:
-        places: of fields in the row, which begins with the memory's number; fields that are no
-            numbers are passed over.
+        places: field to position in the row, whose first cell is the sequence number; fields that
+            are not numeric are ignored.
     """
     ranges = [(0, 1.0, _LAST_SEQUENCE, False)]
     ranges += [

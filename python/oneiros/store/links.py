@@ -1,4 +1,4 @@
-"""Links as the store holds them: what two memories have to do with each other."""
+"""The stored form of links between memories."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ __all__ = [
 ]
 
 KINDS: Final = ("co_retrieval", "ingest", "explicit", "summary", "relation")
-"""What made a link, by the number that stands for it."""
+"""The origins of links, by code."""
 
 _SELECT: Final = f"""
 SELECT one.id, other.id, link.kind, link.weight, link.created_at, link.co_retrieved_at,
   {is_sound("link", alias="link")}
 FROM link JOIN memory AS one ON one.sequence = link.first
 JOIN memory AS other ON other.sequence = link.second"""
-# All are read from the table, as the plus sign has it: a damaged index would hide some.
+# The plus sign makes SQLite read the table: a damaged index would miss some.
 ALL_LINKS: Final = f"{_SELECT} WHERE +link.revision > ? AND link.weight > 0"
 CHANGED_LINKS: Final = f"{_SELECT} WHERE link.revision > ?"
 
-_HELD: Final = ("revision", "kind", "weight", "created_at", "co_retrieved_at")
-_REPLACED: Final = {name: f"excluded.{name}" for name in _HELD} | {
+_STATE: Final = ("revision", "kind", "weight", "created_at", "co_retrieved_at")
+_REPLACED: Final = {name: f"excluded.{name}" for name in _STATE} | {
     "created_at": "iif(weight > 0, created_at, excluded.created_at)"
 }
 _REPLACING: Final = f"""
@@ -42,7 +42,7 @@ ON CONFLICT (first, second) DO UPDATE SET
   {", ".join(f"{name} = {cell}" for name, cell in _REPLACED.items())},
   checksum = {checksum_after(_REPLACED)}"""
 SET: Final = f"{insert_of('link')}{_REPLACING}"
-"""The ends by their sequence numbers, the smaller first."""
+"""Binds the ends as sequence numbers, the smaller first."""
 REMOVE: Final = f"""
 UPDATE link SET weight = 0, revision = ?1,
   checksum = {checksum_after({"weight": "0", "revision": "?1"})}
@@ -50,32 +50,32 @@ WHERE weight > 0 AND first = ?2 AND second = ?3"""
 
 
 LinkValues: TypeAlias = tuple[int, int, int, float, float, float | None]
-"""The ends by their sequence numbers, the smaller first, and what :class:`StoredLink` has of them."""
+"""The ends as sequence numbers, the smaller first, then the other values of :class:`StoredLink`."""
 
 
 class StoredLink(NamedTuple):
-    """A link between the memories of two ids."""
+    """A link between two memories, given by their ids."""
 
     one: str
     other: str
     kind: int
-    """A place in :data:`KINDS`."""
+    """An index of :data:`KINDS`."""
     weight: float
-    """In (0, 1], when the two were last found together; 0: there is no link any more."""
+    """In (0, 1], as of the last co-retrieval; 0: the link was removed."""
     created_at: float
     co_retrieved_at: float | None
 
 
 def stored_link(path: str, row: Sequence[Any], *, is_whole: bool = True) -> StoredLink:
-    """Return a link as it was read.
+    """Return a link as read.
 
     Args:
         path: of the store, for the message.
         row: the link's values.
-        is_whole: its checksum is right.
+        is_whole: whether its checksum is correct.
 
     Raises:
-        StoreCorrupt: it is not what was written, or makes no sense.
+        StoreCorrupt: it is damaged, or has impossible values.
     """
     link = StoredLink(*row)
     if not _makes_sense(link):
@@ -99,5 +99,5 @@ def _makes_sense(link: StoredLink) -> bool:
             and 0.0 <= link.weight <= 1.0
             and all(map(math.isfinite, times))
         )
-    except TypeError:  # a damaged page may give anything, whatever the table allows
+    except TypeError:  # a damaged page may contain any type
         return False

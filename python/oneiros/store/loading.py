@@ -1,8 +1,7 @@
-"""Memories read by their numbers in the store, many at once, from one state of it.
+"""Reads many memories at once by sequence number, from one state of the store.
 
-Only what is as it should be is returned: rows that are sound and have the id that is looked for. The
-callers resolve each other one by itself, where it is found by the index of ids, missing or named by an
-error.
+Only rows that are sound and have the expected id are returned. Callers look up each other one by the
+index of ids, which finds it, finds nothing, or raises an error that names it.
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ __all__ = [
 ]
 
 MOST_AT_ONCE: Final = 1_000
-"""Memories that are read in one step, which keeps what they hold twice."""
+"""Memories read in one step, during which they are in memory twice."""
 
 
 class OwnRow(NamedTuple):
-    """A verified row of the table ``memory``: what a search shows of a memory and scopes look at."""
+    """A verified row of the table ``memory``: the fields that results show and scopes check."""
 
     id: str
     text: str
     title: str
     tags: str | None
-    """JSON; None: none."""
+    """JSON; None: no tags."""
     topic: str | None
     project: str | None
     session: str | None
@@ -62,8 +61,8 @@ def load_memories(
     Args:
         connection: to read from.
         ids: at most :data:`MOST_AT_ONCE`.
-        numbers: as there.
-        decode: makes a vector of its bytes; None: memories come without embeddings.
+        numbers: see there.
+        decode: decodes vectors; None: memories come without embeddings.
     """
     try:
         memories, blobs = connection.memory_reader(_WHOLE).objects(
@@ -86,14 +85,14 @@ def load_memories(
 def load_rows(
     connection: StoreConnection, ids: Sequence[str], numbers: Sequence[int | None]
 ) -> list[tuple[Any, ...] | None]:
-    """Return the sound rows of ``rows.select``, in the order of the ids; None for all others.
+    """Return the sound rows of ``rows.select``, in the order of the ids; None for others.
 
     All are read from one state of the store.
 
     Args:
         connection: to read from.
         ids: at most :data:`MOST_AT_ONCE`.
-        numbers: of each id, its sequence number as the caller knows it, or None.
+        numbers: the presumed sequence number of each id, or None.
     """
     return _rows(connection, _WHOLE, ids, numbers)
 
@@ -120,9 +119,9 @@ def _rows(
 
 
 def select_own(condition: str) -> str:
-    """Return SQL that reads rows of the table ``memory`` with all that their checksums cover.
+    """Return SQL that reads rows of the table ``memory``, with all columns of their checksums.
 
-    A text is not returned unverified, and its checksum is that of its whole row.
+    A text is never returned unverified, and the checksum is that of the whole row.
     """
     return f"SELECT {', '.join(_OWN_COLUMNS)}, checksum FROM memory WHERE {condition}"
 

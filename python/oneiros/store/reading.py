@@ -1,4 +1,4 @@
-"""What can be read from one state of the store, by readers and inside a write alike."""
+"""Reads of one consistent state of the store, by readers and within transactions."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
 
 __all__ = ["LAST_REVISION", "MOST_REVISIONS", "REEMBEDDING_SETTING", "SNAPSHOT_SETTING", "Reading"]
 
-Held = TypeVar("Held", StoredMemory, OwnRow)
+Row = TypeVar("Row", StoredMemory, OwnRow)
 
 DecodeEmbedding = Callable[[bytes], "npt.NDArray[np.float32] | Undecoded"]
 
 SNAPSHOT_SETTING: Final = "snapshot"
-"""The setting that tells which file beside the store holds its projections; not for another store."""
+"""The setting that names the snapshot file next to the store; not valid in another store."""
 
 REEMBEDDING_SETTING: Final = "reembedding"
 """The setting that names the embedder of an unfinished reembed, if any."""
@@ -59,9 +59,9 @@ _NO_ROW: Final = "its row is not in the store's table"
 _AT_ONCE: Final = 1_000
 _MOST_LISTED: Final = 100
 MOST_REVISIONS: Final = 2**62
-"""More commits there are not; a number beyond it in the history of cycles is damage."""
+"""The highest plausible revision; a higher one in the history of cycles is damage."""
 
-# The tables that followers ask about; whatever a commit does, it marks a row in one of them.
+# The tables that followers read. Every commit marks a row in at least one of them.
 LAST_REVISION: Final = f"""
 SELECT max(
   coalesce((SELECT max(revision) FROM memory), 0),
@@ -77,7 +77,7 @@ _CHANGED_OWN: Final = (
     "memory.sequence IN ("
     "SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1)"
 )
-# By the number, since the index of ids gives its own word for the id, and not that of the row.
+# Found by number, since the index of ids returns its own copy of the id instead of the row's.
 _BY_NUMBER: Final = select("memory.sequence = ?")
 _NUMBER: Final = "SELECT sequence FROM memory INDEXED BY sqlite_autoindex_memory_1 WHERE id = ?"
 _OWN_BY_NUMBER: Final = select_own("sequence = ?")
@@ -94,13 +94,13 @@ WHERE sequence NOT IN (SELECT sequence FROM memory) LIMIT 100"""
 
 @cache
 def _blanks() -> str:
-    """Return every character that is white space."""
+    """Return all white-space characters."""
     return "".join(filter(str.isspace, map(chr, range(0x3001))))
 
 
-# A memory lacks a vector unless there is nothing to embed: a blank text and title, a stub
-# (docs/systems/cognitive.md C20), or a text for which the store's embedder has no vector (?2: whether
-# ``new_embedding`` marks these).
+# A live memory lacks a vector unless there is nothing to embed: its text and title are blank, it is a
+# stub (docs/systems/cognitive.md C20), or the store's embedder has no vector for it (?2: whether
+# ``new_embedding`` marks such memories).
 _STUB: Final = ENUMS["tier"].index("stub")
 _LACKS_VECTOR: Final = f"""
 memory.deleted_at IS NULL AND memory.embedding IS NULL AND lifecycle.tier <> {_STUB}
@@ -120,7 +120,7 @@ ORDER BY sequence LIMIT 100"""
 
 
 class Reading:
-    """One unmoving state of the store. Made by ``Store.read`` and ``Store.write``."""
+    """A consistent snapshot of the store. Made by ``Store.read`` and ``Store.write``."""
 
     def __init__(
         self, connection: StoreConnection, path: str, decode: DecodeEmbedding | None
@@ -129,7 +129,7 @@ class Reading:
         self._path = path
         self._decode = decode
         self.cycles = CycleReading(self)
-        """What dream cycles left, and what they read."""
+        """Reads the history of dream cycles."""
 
     def last_revision(self) -> int:
         """Return the number of the last commit, 0 before the first."""
@@ -139,7 +139,7 @@ class Reading:
         """Return every setting.
 
         Raises:
-            StoreCorrupt: one is damaged, other than that of the snapshot, which is left out.
+            StoreCorrupt: a setting is damaged. A damaged snapshot setting is left out instead.
         """
         found: dict[str, str] = {}
         for is_whole, (key, value, _), _ in self.raw("setting"):
@@ -153,15 +153,15 @@ class Reading:
     def changes(
         self, after: int, batch: int = 10_000, *, on_damage: OnDamage = raise_damage
     ) -> Iterator[list[StoredMemory]]:
-        """Yield every memory that a commit after ``after`` added or changed.
+        """Yield every memory added or changed by a commit after ``after``.
 
         Args:
-            after: a revision; 0 for all memories, the soft-deleted among them.
+            after: a revision; 0 for all memories, soft-deleted ones too.
             batch: memories in a list, at least 1.
-            on_damage: is given each memory that cannot be read, which is left out.
+            on_damage: called with each memory that cannot be read; it is left out.
 
         Yields:
-            Lists in order of insertion; each memory once, as it is now.
+            Lists in order of insertion; each memory once, in its current state.
         """
         if batch < 1:
             msg = f"batch: must be at least 1, got {batch!r}"
@@ -171,14 +171,14 @@ class Reading:
     def changes_of_memories(
         self, after: int, batch: int = 10_000, *, on_damage: OnDamage = raise_damage
     ) -> Iterator[list[StoredMemory]]:
-        """Yield as :meth:`changes` does, but for memories of which only the state changed.
+        """Yield as :meth:`changes` does, without memories of which only the state changed.
 
-        Of these :meth:`changes_of_states` tells.
+        :meth:`changes_of_states` yields those.
         """
         return self._memories(_CHANGED_OWN, after, batch, on_damage)
 
     def changes_of_states(self, after: int, batch: int = 10_000) -> Iterator[StoredStates]:
-        """Yield what use and dream cycles changed since a revision; of 0, nothing.
+        """Yield the states that reinforcement and dream cycles changed since a revision; none for 0.
 
         Raises:
             StoreCorrupt: a row is not what was written, or a value lies outside its field's range.
@@ -196,21 +196,21 @@ class Reading:
         return self._all(batch, on_damage)
 
     def _all(self, batch: int, on_damage: OnDamage) -> Iterator[list[StoredMemory]]:
-        """Yield all memories; what an index knows of and no page holds is damaged."""
-        found: list[int] = []
+        """Yield all memories; one that only an index knows is reported as damaged."""
+        seen_numbers: list[int] = []
 
-        def noted(damaged: Damaged) -> None:
-            found.append(damaged.sequence)
+        def note_damage(damaged: Damaged) -> None:
+            seen_numbers.append(damaged.sequence)
             on_damage(damaged)
 
-        for memories in self._stored("1", (), batch, noted, hint="NOT INDEXED"):
-            found += [memory.sequence for memory in memories]
+        for memories in self._stored("1", (), batch, note_damage, hint="NOT INDEXED"):
+            seen_numbers += [memory.sequence for memory in memories]
             yield memories
         if (
-            len(found)
+            len(seen_numbers)
             != self.rows("SELECT count(*) FROM memory INDEXED BY memory_by_revision")[0][0]
         ):
-            seen = set(found)
+            seen = set(seen_numbers)
             for sequence, id in self.rows(_KNOWN):
                 if sequence not in seen:
                     on_damage(Damaged(sequence, id, _NO_ROW))
@@ -224,10 +224,10 @@ class Reading:
         *,
         hint: str = "",
     ) -> Iterator[list[StoredMemory]]:
-        """Yield the memories of a condition that can be read.
+        """Yield the readable memories that meet a condition.
 
-        Damage may leave a text that is not UTF-8, at which SQLite's module stops: from there on
-        texts come as bytes.
+        A damaged text may not be UTF-8, which stops SQLite's module. From there on, texts are
+        read as bytes.
         """
         last = 0
         try:
@@ -247,7 +247,7 @@ class Reading:
                 last = max(last, rows[-1][0])
 
     def embeddings(self, up_to: int, batch: int = 10_000) -> Iterator[list[tuple[int, bytes]]]:
-        """Yield number and encoded embedding of the live memories that stood so at a revision."""
+        """Yield (sequence, encoded embedding) of live memories not changed after a revision."""
         sql = """
 SELECT sequence, embedding FROM memory NOT INDEXED
 WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY sequence"""
@@ -256,14 +256,14 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
             yield rows
 
     def reembedding(self) -> str | None:
-        """Return the name of the embedder of an unfinished reembed; None: there is none."""
+        """Return the name of the embedder of an unfinished reembed, or None."""
         return self.settings().get(REEMBEDDING_SETTING) or None
 
     def count_without_vector(self, *, without: Iterable[int] = ()) -> int:
-        """Return the number of live memories that lack a vector which their text could have.
+        """Return the number of live memories that lack a vector but have a text to embed.
 
         Args:
-            without: numbers of memories that are not counted.
+            without: sequence numbers to leave out of the count.
         """
         values = (_blanks(), self.reembedding() is None, json.dumps(list(without)))
         return int(self.rows(_COUNT_LACKING, values)[0][0])
@@ -271,13 +271,13 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
     def without_vector(
         self, after: int, up_to: int, limit: int, *, on_damage: OnDamage = raise_damage
     ) -> list[StoredMemory]:
-        """Return the first live memories that lack a vector which their text could have.
+        """Return the first live memories that lack a vector but have a text to embed.
 
         Args:
-            after: a sequence number; memories above it are returned.
+            after: return memories with a higher sequence number.
             up_to: the highest sequence number to return.
             limit: the most memories to return.
-            on_damage: is given each memory that cannot be read, which is left out.
+            on_damage: called with each memory that cannot be read; it is left out.
         """
         values = (_blanks(), self.reembedding() is None, after, up_to)
         return next(self._stored(_LACKING, values, limit, on_damage), [])
@@ -288,15 +288,15 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         """Return the first memories without a new vector, soft-deleted ones too.
 
         Args:
-            after: a sequence number; memories above it are returned.
+            after: return memories with a higher sequence number.
             up_to: the highest sequence number to return.
             limit: the most memories to return.
-            on_damage: is given each memory that cannot be read, which is left out.
+            on_damage: called with each memory that cannot be read; it is left out.
         """
         return next(self._stored(_REEMBEDS, (after, up_to), limit, on_damage), [])
 
     def last_sequence(self) -> int:
-        """Return the highest sequence number of a memory; 0 where there is none."""
+        """Return the highest sequence number of a memory, 0 if there is none."""
         return int(self.rows("SELECT coalesce(max(sequence), 0) FROM memory")[0][0])
 
     def new_vector_count(self) -> int:
@@ -307,7 +307,7 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
     def damaged_new_vectors(self) -> list[int]:
         """Return the sequence numbers of the memories whose new vectors are damaged.
 
-        Nothing where the store was given no ``decode_embedding``. No checksum of a row covers them.
+        Empty if the store has no ``decode_embedding``. No row checksum covers these vectors.
         """
         if self._decode is None:
             return []
@@ -322,27 +322,27 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         return damaged
 
     def a_new_vector(self) -> bytes | None:
-        """Return one of the new vectors, encoded; None where there is none."""
+        """Return any one of the new vectors, encoded; None if there is none."""
         found = self.rows("SELECT new_embedding FROM memory WHERE new_embedding > x'' LIMIT 1")
         return found[0][0] if found else None
 
     def texts(
         self, batch: int = 10_000, *, on_damage: OnDamage = raise_damage
     ) -> Iterator[list[tuple[int, str, str | None]]]:
-        """Yield sequence number, text and tags, as JSON or None, of the live memories.
+        """Yield (sequence, text, tags as JSON or None) of the live memories.
 
         Args:
             batch: memories in a list, at least 1.
-            on_damage: is given each memory that cannot be read, which is left out.
+            on_damage: called with each memory that cannot be read; it is left out.
         """
         live = "memory.deleted_at IS NULL"
         for memories in self._stored(live, (), batch, on_damage, hint="NOT INDEXED"):
             yield [(memory.sequence, memory.text, memory.tags_json) for memory in memories]
 
     def erased(self, after: int) -> list[str]:
-        """Return the ids forgotten for good since the revision, in order.
+        """Return the ids erased since the revision, in order.
 
-        What damage left that is not UTF-8 is the id of no memory.
+        A damaged id that is not UTF-8 is decoded with replacements and matches no memory.
         """
         sql = "SELECT CAST(id AS BLOB) FROM erased WHERE revision > ? ORDER BY revision, id"
         return [row[0].decode(errors="replace") for row in self.rows(sql, (after,))]
@@ -350,15 +350,15 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
     def load_stored(
         self, ids: Sequence[str], numbers: Sequence[int | None] | None = None
     ) -> list[StoredMemory | None]:
-        """Return the rows of the ids, in their order; None where there is none.
+        """Return the rows of the ids, in their order; None for unknown ids.
 
         Args:
             ids: of memories.
-            numbers: their sequence numbers, as far as they are known: where the row of a number is
-                of the id, no index is asked for it, and all such are read by one statement.
+            numbers: their sequence numbers, where known. Rows found by these numbers are read by
+                one statement, without the index of ids.
 
         Raises:
-            StoreCorrupt: a memory cannot be read, or an index leads to another one; it is named.
+            StoreCorrupt: a memory cannot be read, or the index leads to another one; names it.
         """
         self._require_whole()
         found: list[StoredMemory | None] = []
@@ -375,14 +375,14 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         return self._resolved(self._at, id, number)
 
     def _resolved(
-        self, row_at: Callable[[int, str], Held | None], id: str, number: int | None
-    ) -> Held | None:
-        """Return the row of an id, by its number if that is known; None where there is none.
+        self, row_at: Callable[[int, str], Row | None], id: str, number: int | None
+    ) -> Row | None:
+        """Return the row of an id, by its number if known; None if there is none.
 
         Args:
-            row_at: reads the row of a number; is given the id, too, to name it where it is damaged.
+            row_at: reads the row of a number; also given the id, for its error.
             id: of the memory.
-            number: what the caller takes for its number.
+            number: its presumed sequence number.
         """
         if number is not None:
             row = row_at(number, id)
@@ -412,7 +412,7 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         return row
 
     def _rows_at(self, sql: str, number: int, id: str) -> list[tuple[Any, ...]]:
-        """Run a statement for the row of a sequence number, of the memory of an id."""
+        """Run a statement for one row; the id is named if the row is damaged."""
         try:
             return list(self.run(sql, (number,)))
         except apsw.Error as error:
@@ -428,12 +428,12 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         *,
         on_damage: OnDamage = raise_damage,
     ) -> Iterator[list[StoredMemory]]:
-        """Yield the memories of these numbers, those that are there, each once.
+        """Yield the existing memories of sequence numbers, each once.
 
         Args:
-            sequences: in any order; batch after batch, each comes back rising.
-            batch: numbers that are asked for at a time.
-            on_damage: is given each memory that cannot be read, which is left out.
+            sequences: in any order; each batch is yielded in ascending order.
+            batch: numbers per statement.
+            on_damage: called with each memory that cannot be read; it is left out.
         """
         for start in range(0, len(sequences), batch):
             part = list(dict.fromkeys(sequences[start : start + batch]))
@@ -442,27 +442,27 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
     def load(
         self, ids: Sequence[str], numbers: Sequence[int | None] | None = None
     ) -> list[Memory | None]:
-        """Return the memories of the ids, soft-deleted ones too; None where there is none.
+        """Return the memories of the ids, soft-deleted ones too; None for unknown ids.
 
-        Embeddings come only where the store was given a ``decode_embedding``.
+        Embeddings are included only if the store has a ``decode_embedding``.
 
         Args:
             ids: of memories.
-            numbers: as :meth:`load_stored` takes them.
+            numbers: see :meth:`load_stored`.
 
         Raises:
-            StoreCorrupt: a memory cannot be read; it is named.
+            StoreCorrupt: a memory cannot be read; names it.
         """
         found = self.load_each(ids, numbers)
-        for one in found:
-            if isinstance(one, StoreCorrupt):
-                raise one
+        for memory in found:
+            if isinstance(memory, StoreCorrupt):
+                raise memory
         return cast("list[Memory | None]", found)
 
     def load_each(
         self, ids: Sequence[str], numbers: Sequence[int | None] | None = None
     ) -> list[Memory | StoreCorrupt | None]:
-        """Return what :meth:`load` does, but the error in place of a memory that cannot be read."""
+        """Return as :meth:`load` does, with the error in place of an unreadable memory."""
         self._require_whole()
         found: list[Memory | StoreCorrupt | None] = []
         for part, known in _parts(ids, numbers):
@@ -481,7 +481,7 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
     def own_rows(
         self, ids: Sequence[str], numbers: Sequence[int | None] | None = None
     ) -> list[OwnRow | StoreCorrupt | None]:
-        """Return the memories' rows of the table ``memory`` alone, as :meth:`load_each` does."""
+        """Return only the rows of the table ``memory``, as :meth:`load_each` does."""
         self._require_whole()
         found: list[OwnRow | StoreCorrupt | None] = []
         for part, known in _parts(ids, numbers):
@@ -497,14 +497,14 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
             return error
 
     def links(self, after: int, batch: int = 10_000) -> Iterator[list[StoredLink]]:
-        """Yield every link that a commit after ``after`` made, changed or took away.
+        """Yield every link that a commit after ``after`` added, changed or removed.
 
         Args:
-            after: a revision; 0 for all links there are.
+            after: a revision; 0 for all links.
             batch: links in a list, at least 1.
 
         Raises:
-            StoreCorrupt: a link makes no sense.
+            StoreCorrupt: a link is damaged.
         """
         cursor = self.run(CHANGED_LINKS if after > 0 else ALL_LINKS, (after,))
         while rows := self.fetch(cursor, batch):
@@ -515,14 +515,14 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         return int(self.rows("SELECT count(*) FROM link WHERE weight > 0")[0][0])
 
     def feedback_events(self, after: int = 0) -> list[tuple[int, str, str, str, float]]:
-        """Return (number, id, kind, verdict, time) of the feedback given after that number."""
+        """Return (number, id, kind, verdict, time) of the feedback events after a number."""
         sql = """
 SELECT number, id, feedback_event.kind, verdict, time
 FROM feedback_event JOIN memory USING (sequence) WHERE number > ? ORDER BY number"""
         return self.rows(sql, (after,))
 
     def verdict_state(self) -> tuple[int, int]:
-        """Return numbers that change with every verdict given and every one forgotten."""
+        """Return a pair that changes whenever a verdict is given or forgotten."""
         sql = """
 SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
        (SELECT coalesce(max(revision), 0) FROM erased)"""
@@ -530,10 +530,10 @@ SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
         return state
 
     def verdict_counts(self, within: Mapping[str, str]) -> list[tuple[str, str, int]]:
-        """Return (kind, verdict, how many) of the feedback on memories whose fields have values.
+        """Return (kind, verdict, count) of the feedback on memories with the given field values.
 
         Args:
-            within: field to value, of project, session and topic; empty for all memories.
+            within: project, session or topic to its value; empty for all memories.
         """
         sql = "SELECT feedback_event.kind, verdict, count(*) FROM feedback_event"
         if within:
@@ -549,7 +549,7 @@ SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
         """Return the number of memories that are not soft-deleted.
 
         Args:
-            without: numbers of memories that are not counted.
+            without: sequence numbers to leave out of the count.
         """
         sql = """
 SELECT count(*) FROM memory
@@ -557,11 +557,11 @@ WHERE deleted_at IS NULL AND sequence NOT IN (SELECT value FROM json_each(?))"""
         return int(self.rows(sql, (json.dumps(list(without)),))[0][0])
 
     def live_sums(self, names: Sequence[str], *, without: Iterable[int] = ()) -> dict[str, int]:
-        """Return sums over the memories that are not soft-deleted, by field.
+        """Return sums of fields over the memories that are not soft-deleted.
 
         Args:
-            names: fields of whole numbers.
-            without: numbers of memories that are not counted.
+            names: integer fields.
+            without: sequence numbers to leave out of the sums.
         """
         sums = ", ".join(f"coalesce(sum({name}), 0)" for name in names)
         sql = f"""
@@ -571,7 +571,7 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
         return dict(zip(names, found, strict=True))
 
     def quick_check(self) -> list[str]:
-        """Read the whole file and return what is wrong with it; nothing for a sound one."""
+        """Read the whole file and return the problems found; empty for a sound file."""
         try:
             found = [str(row[0]) for row in self.rows("PRAGMA quick_check")]
             return [row[0] for row in self.rows(_HALVES)] if found == ["ok"] else found
@@ -579,10 +579,9 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
             return [str(error)]
 
     def deep_check(self) -> list[str]:
-        """Read every row, and return what is wrong with it or with an index; nothing for a sound file.
+        """Read every row and index, and return the problems found; empty for a sound file.
 
-        At most a hundred rows of a table are listed. The history of cycles is read by
-        ``dream.checking``.
+        Lists at most 100 rows per table. ``dream.checking`` reads the history of cycles.
         """
         try:
             found = [str(row[0]) for row in self.rows("PRAGMA integrity_check")]
@@ -600,14 +599,14 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
         ]
 
     def _damage_in(self, table: str) -> Iterator[str]:
-        if table == "lifecycle":  # which is read with the memories
+        if table == "lifecycle":  # its cells are read with the memories
             yield from (row[0] for row in self.rows(_HALVES))
         elif table == "memory":
             damaged: list[Damaged] = []
             for _ in self.changes(0, batch=_AT_ONCE, on_damage=damaged.append):
-                yield from (str(one.error()) for one in damaged)
+                yield from (str(memory.error()) for memory in damaged)
                 damaged.clear()
-            yield from (str(one.error()) for one in damaged)
+            yield from (str(memory.error()) for memory in damaged)
         else:
             for row in self.raw(table):
                 if not row.is_whole:
@@ -617,15 +616,15 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
     def raw(
         self, table: str, *, besides: Sequence[str] = (), rest: str = "", values: Sequence[Any] = ()
     ) -> Iterator[RawRow]:
-        """Yield the rows of a table as they lie there, damaged or not."""
+        """Yield the raw rows of a table, damaged ones included."""
         cursor = self.run(select_raw(table, besides=besides, rest=rest), values)
         while rows := self.fetch(cursor, _AT_ONCE):
             yield from raw_rows(table, rows)
 
     def lost_successors(self) -> list[tuple[str, str, bool]]:
-        """Return id, ``superseded_by`` and was-erased of memories whose successor is not there.
+        """Return (id, ``superseded_by``, was erased) of memories whose successor is missing.
 
-        At most a hundred, in order of insertion.
+        At most 100, in order of insertion.
         """
         found = self.rows(_LOST_SUCCESSORS)
         return [(id, successor, bool(was_erased)) for id, successor, was_erased in found]
@@ -640,14 +639,14 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
         return row.memory(vector)
 
     def _require_whole(self) -> None:
-        """Refuse to read where a transaction has failed; outside of one there is none that could."""
+        """Refuse to read in a failed transaction. Does nothing here; transactions override it."""
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
         try:
             return self._connection.execute(sql, values)  # reads the first row, if there is one
         except apsw.Error as error:
             raise self._failed(error) from error
-        except UnicodeDecodeError as error:  # met by a function of ours
+        except UnicodeDecodeError as error:  # raised in a registered SQL function
             raise self._not_utf8(error) from error
 
     def fetch(self, cursor: apsw.Cursor, count: int | None = None) -> list[tuple[Any, ...]]:
@@ -671,7 +670,7 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
 def _parts(
     ids: Sequence[str], numbers: Sequence[int | None] | None
 ) -> Iterator[tuple[Sequence[str], Sequence[int | None]]]:
-    """Yield ids, as many as one statement looks up, and their numbers, None where one is not known."""
+    """Yield ids in groups that fit one statement, with their numbers (None: unknown)."""
     known = [None] * len(ids) if numbers is None else numbers
     for start in range(0, len(ids), MOST_AT_ONCE):
         part = slice(start, start + MOST_AT_ONCE)
@@ -683,9 +682,9 @@ def _raise_damage_of(id: str, damaged: Damaged) -> None:
 
 
 def _rising(rows: list[tuple[Any, ...]], last: int) -> list[tuple[Any, ...]]:
-    """Return the rows beyond the last one, in the order of their numbers, each once.
+    """Return the rows after the last one, in ascending order, each once.
 
-    That they are, unless a damaged page names one row twice.
+    They come so unless a damaged page names a row twice.
     """
     numbers = [row[0] for row in rows]
     if numbers[0] > last and numbers == sorted(set(numbers)):

@@ -1,4 +1,4 @@
-"""Rows of memories inserted, their fields set and their counters raised."""
+"""Inserts and updates of memories, and increments of their counters."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def update_of(table: str, assignments: tuple[tuple[str, str], ...]) -> str:
 
     Args:
         table: "memory" or "lifecycle".
-        assignments: column and SQL for its value, in which ``?`` stands for a value that is bound.
-            After these values the revision is bound, then the memory's sequence number.
+        assignments: (column, SQL of its value), where each ``?`` is a bound value. The revision is
+            bound after these values, then the memory's sequence number.
     """
     cells = dict(assignments) | {"revision": "?"}
     numbers = count(1)
@@ -59,7 +59,7 @@ def update_of(table: str, assignments: tuple[tuple[str, str], ...]) -> str:
 
 
 def _numbered(sql: str, numbers: Iterator[int]) -> str:
-    """Number what stands for values, so that it can stand there twice."""
+    """Number the placeholders of values, so that one can be used twice."""
     first, *parts = sql.split("?")
     return first + "".join(f"?{next(numbers)}{part}" for part in parts)
 
@@ -73,7 +73,7 @@ _COUNTERS: Final = {
 
 
 def assigned(name: str) -> tuple[str, str]:
-    """Return a field's column and the SQL that sets it: its name may stand there because it is ours.
+    """Return a field's column and the SQL that sets it; only known names get into the SQL.
 
     Raises:
         ValueError: no field has the name, or it is ``id``.
@@ -84,7 +84,7 @@ def assigned(name: str) -> tuple[str, str]:
 
 
 def increased(name: str) -> tuple[str, str]:
-    """Return a counter's column and the SQL that adds to it and stops at the ends of its range.
+    """Return a counter's column and the SQL that adds to it, clamped to its range.
 
     Raises:
         ValueError: no counter has the name.
@@ -96,13 +96,13 @@ def increased(name: str) -> tuple[str, str]:
 
 
 NumbersOf: TypeAlias = Callable[[Sequence[str]], Sequence[int | None]]
-"""Returns the sequence numbers of ids, in their order; None where it is not known."""
+"""Returns the sequence numbers of ids, in their order; None for unknown ones."""
 
-# The last column: whether the row itself has the id; None: there is no row.
+# The last column: whether the row itself has the id; NULL if there is no row.
 _FOUND: Final = """
 SELECT ?1, found.sequence, (
-  SELECT CAST(held.id AS BLOB) = CAST(?1 AS BLOB)
-  FROM memory AS held NOT INDEXED WHERE held.sequence = found.sequence)
+  SELECT CAST(stored.id AS BLOB) = CAST(?1 AS BLOB)
+  FROM memory AS stored NOT INDEXED WHERE stored.sequence = found.sequence)
 FROM memory AS found INDEXED BY sqlite_autoindex_memory_1 WHERE found.id = ?1"""
 
 
@@ -118,8 +118,8 @@ class RowWriting(Reading):
     """Inserts and updates under one revision number."""
 
     known: NumbersOf = staticmethod(_nothing_known)
-    """Gives numbers without the index. The engine sets it to its read model, which holds what the
-    transaction saw when it began."""
+    """Returns sequence numbers without the index. The engine sets it to its read model, which holds
+    the state at the transaction's start."""
 
     def __init__(
         self,
@@ -130,23 +130,23 @@ class RowWriting(Reading):
     ) -> None:
         super().__init__(connection, path, decode)
         self.failure: apsw.Error | None = None
-        """What SQLite refused; from then on the transaction can only be taken back."""
+        """The first error of SQLite; after it the transaction can only be rolled back."""
         self.is_over = False
         self.revision = (self.last_revision() if last_revision is None else last_revision) + 1
-        """This commit's number. One that changes nothing leaves it to the next."""
-        self._fresh: list[StoredColumns] = []  # what was inserted
-        self._has_changed = False  # something that is neither a fresh row nor a setting
+        """This commit's number; reused by the next one if this one changes nothing."""
+        self._fresh: list[StoredColumns] = []  # the inserted memories
+        self._has_changed = False  # whether more than fresh rows and settings was written
         self.has_set = False
         """Whether settings were written."""
         self.relinked: list[int] = []
-        """Numbers of memories that an erased one superseded."""
-        self._erased: set[str] = set()  # ids whose former numbers do not count any more
+        """Sequence numbers of memories whose successor was erased."""
+        self._erased: set[str] = set()  # ids whose former numbers are no longer valid
 
     def insert(self, memory: Memory, *, embedding_blob: bytes | None = None) -> int:
         """Add a memory.
 
         Args:
-            memory: complete and valid, as ``Memory.from_record`` makes it.
+            memory: complete and valid, as made by ``Memory.from_record``.
             embedding_blob: its embedding, encoded.
 
         Returns:
@@ -164,14 +164,14 @@ class RowWriting(Reading):
 
         Args:
             memories: complete and valid.
-            embedding_blobs: one for each memory, or None for no embeddings.
+            embedding_blobs: one per memory, or None for no embeddings.
 
         Returns:
             Their sequence numbers, in order.
 
         Raises:
             DuplicateId: an id exists or comes twice. None was added.
-            ValueError: another number of blobs than of memories.
+            ValueError: the number of blobs is not that of memories.
         """
         count = len(memories)
         if embedding_blobs is None:
@@ -184,7 +184,7 @@ class RowWriting(Reading):
     def insert_cells(
         self, memories: Sequence[Cells], embedding_blobs: Sequence[bytes | None]
     ) -> range:
-        """Add memories as ``insert_many`` does, given what the tables hold of them.
+        """Add memories as ``insert_many`` does, from their cells.
 
         Args:
             memories: see :func:`oneiros.store.rows.cells_of`.
@@ -200,17 +200,17 @@ class RowWriting(Reading):
     def insert_columns(
         self, columns: Mapping[str, Sequence[Any]], shared: Mapping[str, Any]
     ) -> range:
-        """Add memories as ``insert_many`` does, given what the tables hold of them by column.
+        """Add memories as ``insert_many`` does, from columns of cells.
 
         Args:
-            columns: see :func:`oneiros.store.rows.cell_columns`; ``embedding``: the encoded vectors.
-            shared: by field, the cell of all memories, where it is not the default.
+            columns: see :func:`oneiros.store.rows.cell_columns`; ``embedding`` has encoded vectors.
+            shared: field to a cell common to all memories, where it is not the default.
         """
         self._require_whole()
         count = len(columns["id"])
         first = self._next_sequence()
         sequences = range(first, first + count)
-        held = StoredColumns(
+        memories = StoredColumns(
             count,
             {"sequence": list(sequences), **columns},
             {**shared, "revision": self.revision, "own_revision": self.revision},
@@ -218,7 +218,7 @@ class RowWriting(Reading):
         )
         insert = self._insert_one if count == 1 else self._insert_parts
         try:
-            self._fresh += insert(held)
+            self._fresh += insert(memories)
         except apsw.ConstraintError as error:
             raise DuplicateId(_duplicate(self._first_duplicate(columns["id"]))) from error
         except apsw.Error as error:
@@ -227,27 +227,27 @@ class RowWriting(Reading):
 
     @property
     def has_only_inserted(self) -> bool:
-        """Whether memories were inserted, and nothing else was written but settings."""
+        """Whether memories were inserted and nothing else but settings was written."""
         return bool(self._fresh) and not self._has_changed
 
     def fresh_columns(self) -> list[StoredColumns] | None:
-        """Return what was inserted, as it can be read; None where memories changed, too."""
+        """Return the inserted memories in readable form, or None if others changed too."""
         return self._fresh if self.has_only_inserted else None
 
     def note_change(self) -> None:
-        """Record that something was written that is neither a fresh row nor a setting."""
+        """Record that something other than a fresh row or a setting was written."""
         self._has_changed = True
 
     def last_row(self) -> int:
-        """Return the number that SQLite gave the row that was inserted last."""
+        """Return the rowid of the last inserted row."""
         return self._connection.last_insert_rowid()
 
     def _next_sequence(self) -> int:
-        """Return a number that no memory has had, erased ones among them."""
+        """Return a sequence number that no memory has ever had, erased ones included."""
         return int(self.rows(NEXT_SEQUENCE)[0][0])
 
     def _insert_one(self, memory: StoredColumns) -> list[StoredColumns]:
-        """Insert without a savepoint: what cuts it off has the transaction taken back."""
+        """Insert without a savepoint; an interruption rolls the whole transaction back."""
         try:
             return [self._inserted(memory)]
         except (apsw.Error, OneirosError):
@@ -281,7 +281,7 @@ class RowWriting(Reading):
         self._connection.executemany(INSERT, _rows_of(own, count))
         try:
             self._connection.executemany(INSERT_LIFECYCLE, _rows_of(states, count))
-        except apsw.ConstraintError as error:  # no id that is there already
+        except apsw.ConstraintError as error:  # not a duplicate id
             raise self._failed(error) from error
         return part.sealed(own[-1], states[-1])
 
@@ -307,16 +307,16 @@ class RowWriting(Reading):
         return super()._failed(error)
 
     def _require_whole(self) -> None:
-        """SQLite may have rolled back by itself: what followed would stand alone."""
+        """Refuse to go on after a failure: SQLite may have rolled back part of the work."""
         if self.is_over or self.failure is not None:
             msg = "the transaction is over, or has failed and will be taken back"
             raise StoreIOError(msg)
 
     def sequences_of(self, ids: Iterable[str]) -> dict[str, int]:
-        """Return the sequence numbers of ids, of those that are there.
+        """Return the sequence numbers of the ids that exist.
 
         Raises:
-            StoreCorrupt: the index leads to another memory; the id is named.
+            StoreCorrupt: the index leads to another memory; names the id.
         """
         wanted = list(dict.fromkeys(ids))
         found = dict(zip(wanted, self.known(wanted), strict=True))
@@ -335,10 +335,10 @@ class RowWriting(Reading):
         return super().load_stored(ids, numbers)
 
     def require_indexed(self, ids: Sequence[str]) -> None:
-        """Refuse to write to memories that the index of ids does not lead to.
+        """Refuse to write to memories that the index of ids does not find.
 
         Raises:
-            StoreCorrupt: it leads to another memory, or to none although one is known; it is named.
+            StoreCorrupt: the index leads to another memory, or misses a known one; names it.
         """
         found = self._indexed(ids)
         for id, number in zip(ids, self.known(ids), strict=True):
@@ -346,7 +346,7 @@ class RowWriting(Reading):
                 raise index_damage(id)
 
     def _indexed(self, ids: Sequence[str]) -> dict[str, int | None]:
-        """Return the numbers that the index of ids gives; None where it has none."""
+        """Return the numbers that the index of ids has; None where it has none."""
         self._require_whole()
         found: dict[str, int | None] = dict.fromkeys(ids)
         try:
@@ -363,7 +363,7 @@ class RowWriting(Reading):
         """Return the sequence number of an id.
 
         Raises:
-            UnknownMemory: there is none.
+            UnknownMemory: no memory has it.
         """
         number = self.sequences_of([id]).get(id)
         if number is None:
@@ -372,15 +372,15 @@ class RowWriting(Reading):
         return number
 
     def update(self, id: str, changes: Mapping[str, object]) -> None:
-        """Change a memory as its user asks; its ``revision_count`` goes up by one.
+        """Change a memory on behalf of the user; ``revision_count`` goes up by one.
 
         Args:
             id: the memory, soft-deleted or not.
-            changes: values as ``validate_changes`` returns them (``updated_at`` among them: the
-                store reads no clock), but ``embedding`` encoded.
+            changes: values as returned by ``validate_changes``, including ``updated_at`` (the store
+                reads no clock), but with ``embedding`` encoded.
 
         Raises:
-            UnknownMemory: there is none.
+            UnknownMemory: no memory has the id.
         """
         own, lifecycle = parted(changes)
         assignments = [assigned(name) for name in own]
@@ -400,19 +400,19 @@ class RowWriting(Reading):
             self._assign(assignments, [(*values, self.revision, number)], table="lifecycle")
 
     def update_columns(self, rows: Iterable[tuple[str, Mapping[str, object]]]) -> int:
-        """Set fields as they are given; what an update counts is not counted.
+        """Set fields to given values, without counting a revision.
 
         Args:
-            rows: (id, {field: value}); values as a memory holds them, ``embedding`` encoded. Ids
-                that are gone (another process may have erased them) are passed over.
+            rows: (id, {field: value}); values as in a memory, but ``embedding`` encoded. Unknown
+                ids (another process may have erased them) are skipped.
 
         Returns:
-            How many rows were changed.
+            The number of rows changed.
         """
         return self._update_numbered(self._by_number(rows, _column))
 
     def _update_numbered(self, rows: Iterable[tuple[int, Mapping[str, object]]]) -> int:
-        """Set fields as :meth:`update_columns` does, of memories by their sequence numbers."""
+        """Set fields as :meth:`update_columns` does, by sequence number."""
         changed = 0
         for names, group in groupby(rows, key=lambda row: tuple(row[1])):
             changed += self._set(names, _column, list(group), cell)
@@ -421,32 +421,32 @@ class RowWriting(Reading):
     def _by_number(
         self,
         rows: Iterable[tuple[str, Mapping[str, Any]]],
-        said: Callable[[str], tuple[str, str]],
+        assignment_of: Callable[[str], tuple[str, str]],
     ) -> list[tuple[int, Mapping[str, Any]]]:
-        """Return rows with numbers in place of their ids, without those that are gone.
+        """Replace the ids of rows by sequence numbers, and drop rows of unknown ids.
 
         Args:
             rows: (id, {field: value}).
-            said: raises for a field that cannot be set, also of an id that is gone.
+            assignment_of: called for every field, so that it refuses those that cannot be set.
         """
         given = list(rows)
         for name in dict.fromkeys(name for _, change in given for name in change):
-            said(name)
+            assignment_of(name)
         numbers = self.sequences_of(id for id, _ in given)
         return [(numbers[id], change) for id, change in given if id in numbers]
 
     def increment(self, rows: Iterable[tuple[str, Mapping[str, int]]]) -> int:
-        """Add to counters, so that processes counting at once lose nothing.
+        """Add to counters atomically, so that concurrent processes lose no counts.
 
         Args:
-            rows: (id, {counter: difference}); counters (the three counts and feedback) stop at the
-                ends of their ranges. Ids that are gone are passed over.
+            rows: (id, {counter: difference}); counters (the three counts and feedback) are clamped
+                to their ranges. Unknown ids are skipped.
 
         Returns:
-            How many rows were changed.
+            The number of rows changed.
 
         Raises:
-            ValueError: a name that is no counter.
+            ValueError: a name is not a counter.
         """
         changed = 0
         numbered = self._by_number(rows, increased)
@@ -457,24 +457,24 @@ class RowWriting(Reading):
     def _set(
         self,
         names: Sequence[str],
-        said: Callable[[str], tuple[str, str]],
+        assignment_of: Callable[[str], tuple[str, str]],
         rows: Sequence[tuple[int, Mapping[str, Any]]],
-        held: Callable[[str, Any], Any],
+        encode: Callable[[str, Any], Any],
     ) -> int:
-        """Set columns of both tables; returns of how many memories.
+        """Set columns of both tables; return the number of memories changed.
 
         Args:
             names: fields that every row has.
-            said: makes the column and the SQL for a field.
+            assignment_of: returns a field's column and SQL.
             rows: (sequence number, {field: value}).
-            held: makes what the table holds of a field's value.
+            encode: returns the cell of a field's value.
         """
-        sql = {name: said(name) for name in names}  # may refuse; so it comes first
+        sql = {name: assignment_of(name) for name in names}  # first, as it may raise
         changed = 0
         for table, part in zip(("memory", "lifecycle"), parted(names), strict=True):
             if part:
                 values = [
-                    (*(held(name, change[name]) for name in part), self.revision, number)
+                    (*(encode(name, change[name]) for name in part), self.revision, number)
                     for number, change in rows
                 ]
                 assignments = [sql[name] for name in part]
@@ -488,7 +488,7 @@ class RowWriting(Reading):
         *,
         table: str = "memory",
     ) -> int:
-        """Run one UPDATE of a table for many rows; the values end with the revision and the number."""
+        """Update many rows of a table; each tuple of values ends with the revision and the number."""
         self._require_whole()
         self._has_changed = True
         before = self._connection.total_changes()
@@ -500,23 +500,23 @@ class RowWriting(Reading):
             self._connection.executemany(sql, values)
         except apsw.Error as error:
             raise self._failed(error) from error
-        except UnicodeDecodeError as error:  # met where a checksum takes a former value in
+        except UnicodeDecodeError as error:  # raised while a checksum reads a former value
             self.failure = self.failure or apsw.CorruptError(str(error))
             raise self._not_utf8(error) from error
 
     def write_lifecycle(
         self, sequences: Sequence[int], values: Mapping[str, Sequence[object]]
     ) -> None:
-        """Set columns of many memories; fast where they lie in the table ``lifecycle``.
+        """Set columns of many memories; fast for columns of the table ``lifecycle``.
 
         Args:
-            sequences: their sequence numbers; best in order. Those that are gone are passed over.
-            values: field to values, one a memory, as the tables hold them: codes of enumerations,
-                None for no time.
+            sequences: their sequence numbers, ideally ascending. Unknown ones are skipped.
+            values: field to one cell per memory, as the tables hold them: enumerations as codes,
+                missing times as None.
 
         Raises:
-            ValueError: a name that is no field of numbers, another number of values than of
-                memories. Nothing was set.
+            ValueError: a field is not numeric, or its number of values is not that of memories.
+                Nothing was set.
         """
         for name, given in values.items():
             if name not in FIELDS or FIELDS[name].range is None:
@@ -534,10 +534,10 @@ class RowWriting(Reading):
                 self._run_many(sql, zip(*columns, strict=True))
 
     def set_text(self, id: str, text: str) -> None:
-        """Set a memory's text as it is given; that is no revision of it.
+        """Set a memory's text without counting a revision.
 
         Raises:
-            UnknownMemory: there is none.
+            UnknownMemory: no memory has the id.
         """
         values = (text, text_digest(text), self.revision, self._number(id))
         changes = [("text", "?"), ("text_digest", "?"), ("new_embedding", "NULL")]
@@ -545,7 +545,7 @@ class RowWriting(Reading):
 
 
 def _rows_of(columns: Sequence[Any], count: int) -> Iterable[Sequence[Any]]:
-    """Return rows of columns, in which anything but a list is the cell of all rows."""
+    """Transpose columns into rows; a column that is not a list is repeated in every row."""
     if count == 1:
         return ([column[0] if type(column) is list else column for column in columns],)
     lists = (column if type(column) is list else repeat(column) for column in columns)
@@ -557,7 +557,7 @@ def _duplicate(id: str) -> str:
 
 
 def _column(name: str) -> tuple[str, str]:
-    """Return what ``assigned`` does of a field that is no part of a revision."""
+    """Return as ``assigned`` does, but refuse fields that only a revision may change."""
     if name in ("text", "title"):
         msg = "field: a text or title is changed by update()"
         raise ValueError(msg)

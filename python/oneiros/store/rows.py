@@ -1,4 +1,4 @@
-"""The form of a memory in its table: words as codes, lists and objects as JSON."""
+"""The stored form of a memory: enumerations as codes, lists and objects as JSON."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = [
     "memory_cells",
     "metadata_of",
     "select",
-    "select_anew",
+    "select_fresh",
     "sessions_of",
     "tags_of",
     "text_digest",
@@ -56,12 +56,12 @@ Result = TypeVar("Result")
 
 
 class _Row(NamedTuple):
-    """The columns as they lie in the tables: those of ``memory``, then those of ``lifecycle``."""
+    """The columns of the tables: those of ``memory``, then those of ``lifecycle``."""
 
     sequence: int
-    """Order of insertion; never reused, kept over updates."""
+    """Order of insertion; never reused, and unchanged by updates."""
     revision: int
-    """Number of the commit that last changed one of the two rows."""
+    """The commit that last changed one of the two rows."""
     embedding: bytes | None
     id: str
     text: str
@@ -107,11 +107,11 @@ class _Row(NamedTuple):
     tier: int
     sessions_json: str | None
     is_superseded: int
-    """1 where the store holds the memory that ``superseded_by`` names, deleted or not."""
+    """1 if the store holds the memory that ``superseded_by`` names, deleted or not."""
     own_revision: int
-    """Of the row in ``memory`` alone; what follows is read only to be verified."""
+    """Revision of the row in ``memory`` alone; the columns below serve verification only."""
     state_revision: int | None
-    """Of the row in ``lifecycle`` alone, 0 until it changes; None where there is none."""
+    """Revision of the row in ``lifecycle`` alone, 0 until it changes; None without such a row."""
     text_digest: int
     own_checksum: int
     state_checksum: int | None
@@ -122,20 +122,20 @@ class Damaged(NamedTuple):
 
     sequence: int
     id: str
-    """As far as it can be read."""
+    """As far as it is readable."""
     reason: str
 
     def error(self) -> StoreCorrupt:
-        """Return the error that names it."""
+        """Return the error that names the memory."""
         error = StoreCorrupt(f"memory {self.id!r}: {self.reason}")
         error.sequence, error.memory_id, error.reason = self
         return error
 
 
 def index_damage(id: str) -> StoreCorrupt:
-    """Return the error of an index that does not lead to the memory of an id.
+    """Return the error for an index that does not lead to the memory of an id.
 
-    Its ``sequence`` is 0: no row of the store is known to be damaged.
+    Its ``sequence`` is 0, since no row is known to be damaged.
     """
     reason = (
         "an index of the store is damaged and does not lead to it; check() rebuilds the index "
@@ -145,11 +145,11 @@ def index_damage(id: str) -> StoreCorrupt:
 
 
 class StoredMemory(_Row):
-    """A memory's rows of both tables, as projections read them.
+    """A memory's rows of both tables, as read into the projections.
 
-    Enumerations are their codes (:data:`oneiros.model.fields.ENUMS`), flags 0 or 1, times None where
-    there is none, the embedding its encoded bytes. ``sessions``, ``tags`` and ``metadata`` are
-    read from their JSON when they are asked for, and raise ``StoreCorrupt`` where it is damaged.
+    Enumerations are codes (:data:`oneiros.model.fields.ENUMS`), flags 0 or 1, missing times None, and
+    the embedding is its encoded bytes. ``sessions``, ``tags`` and ``metadata`` are parsed from JSON
+    on access, and raise ``StoreCorrupt`` if it is damaged.
     """
 
     __slots__ = ()
@@ -173,7 +173,7 @@ class StoredMemory(_Row):
         """Return the row as a memory.
 
         Args:
-            embedding: the vector, decoded or not; the store itself cannot read those bytes.
+            embedding: the vector, decoded or not; the row itself has only encoded bytes.
         """
         try:
             (memory,) = memories_of([self])
@@ -204,12 +204,12 @@ _TEXT_PLACES: Final = {
 }
 _ID: Final = _Row._fields.index("id")
 SUPERSESSION: Final = ("superseded_at", "superseded_reason")
-"""What ``metadata`` tells of when and why a memory was superseded."""
+"""The keys of ``metadata`` for when and why a memory was superseded."""
 _FIRST_LIFECYCLE: Final = _Row._fields.index(LIFECYCLE[0])
 MEMORY: Final = tuple(name.removesuffix("_json") for name in _Row._fields[1:_FIRST_LIFECYCLE])
-"""The columns of the table ``memory`` that are read, but for ``sequence``."""
+"""The columns read from the table ``memory``, except ``sequence``."""
 INSERTED: Final = (*_Row._fields[:_FIRST_LIFECYCLE], "text_digest", "own_checksum")
-"""By their names here, the values of :data:`INSERT`."""
+"""The names here of the values bound in :data:`INSERT`."""
 INSERT: Final = (
     f"INSERT INTO memory (sequence, {', '.join(MEMORY)}, text_digest, checksum) "
     f"VALUES (?, {', '.join('?' * len(MEMORY))}, ?, ?)"
@@ -220,7 +220,7 @@ INSERTED_LIFECYCLE: Final = (
     *(f"{name}_json" if name == "sessions" else name for name in LIFECYCLE),
     "state_checksum",
 )
-"""By their names here, the values of :data:`INSERT_LIFECYCLE`."""
+"""The names here of the values bound in :data:`INSERT_LIFECYCLE`."""
 INSERT_LIFECYCLE: Final = (
     f"INSERT INTO lifecycle (sequence, revision, {', '.join(LIFECYCLE)}, checksum) "
     f"VALUES (?, ?, {', '.join('?' * len(LIFECYCLE))}, ?)"
@@ -239,13 +239,13 @@ def select(
 ) -> str:
     """Return SQL that reads memories.
 
-    A memory without a row in ``lifecycle`` is read too, and is damaged.
+    A memory without a row in ``lifecycle`` is read too, to be reported as damaged.
 
     Args:
-        condition: which, after WHERE; none: all.
-        hint: how SQLite finds them in ``memory``.
-        as_bytes: texts come as bytes, for :func:`undecoded`.
-        in_order: of insertion; else in any order.
+        condition: the WHERE clause; empty: all memories.
+        hint: SQLite's index hint for ``memory``.
+        as_bytes: read texts as bytes, for :func:`undecoded`.
+        in_order: in order of insertion; else in any order.
     """
     order = "ORDER BY memory.sequence" if in_order else ""
     where = f" WHERE {condition}" if condition else ""
@@ -267,11 +267,11 @@ def _bytes_of(name: str) -> str:
 def undecoded(
     rows: Iterable[Sequence[Any]], on_damage: Callable[[Damaged], None]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield rows whose texts came as bytes, with texts.
+    """Yield rows with the texts decoded that came as bytes.
 
     Args:
         rows: of :func:`select`.
-        on_damage: is given those in which a text is not UTF-8, which are left out.
+        on_damage: called with each memory whose text is not UTF-8; it is left out.
     """
     for row in rows:
         try:
@@ -288,10 +288,10 @@ def undecoded(
             on_damage(Damaged(row[0], name, reason))
 
 
-def select_anew(condition: str) -> str:
-    """Return SQL that reads memories as if their lifecycle began; one ``?`` for each state comes first.
+def select_fresh(condition: str) -> str:
+    """Return SQL that reads memories with a fresh lifecycle; first bound: one ``?`` per state.
 
-    What there is of it in the store is neither read nor verified.
+    The stored lifecycle is neither read nor verified.
     """
     states = ", ".join("?" * len(LIFECYCLE))
     return f"""
@@ -303,7 +303,7 @@ _raw_decode: Final = json.JSONDecoder().raw_decode
 
 
 def _json(text: str) -> Any:
-    """Return what ``json.loads`` does, in half its time for the compact JSON of the store."""
+    """Return as ``json.loads`` does, in half its time for the store's compact JSON."""
     try:
         value, end = _raw_decode(text)
     except ValueError:
@@ -319,7 +319,7 @@ def _words(text: str) -> list[str]:
     return value
 
 
-@lru_cache(maxsize=4096)  # memories of one session share its name, and many their tags
+@lru_cache(maxsize=4096)  # memories of a session share its name, and many share their tags
 def _word_set(text: str) -> frozenset[str]:
     return frozenset(_words(text))
 
@@ -330,21 +330,21 @@ def _word_row(text: str) -> tuple[str, ...]:
 
 
 def sessions_of(text: str) -> frozenset[str]:
-    """Return the sessions that the JSON of ``sessions_json`` names.
+    """Return the sessions in the JSON of ``sessions_json``.
 
     Raises:
-        ValueError, TypeError, RecursionError: it is not what the field holds; so with the others.
+        ValueError, TypeError, RecursionError: the JSON is damaged; the functions below raise these too.
     """
     return _word_set(text)
 
 
 def tags_of(text: str) -> list[str]:
-    """Return the tags that the JSON of ``tags_json`` names."""
+    """Return the tags in the JSON of ``tags_json``."""
     return list(_word_row(text))
 
 
 def metadata_of(text: str) -> dict[str, object]:
-    """Return the object that the JSON of ``metadata_json`` holds."""
+    """Return the object in the JSON of ``metadata_json``."""
     value = _json(text)
     if not isinstance(value, dict):
         msg = "not an object"
@@ -353,10 +353,10 @@ def metadata_of(text: str) -> dict[str, object]:
 
 
 def without_supersession(text: str | None) -> dict[str, object]:
-    """Return the object of ``metadata_json`` without when and why the memory was superseded.
+    """Return the object of ``metadata_json`` without the keys of :data:`SUPERSESSION`.
 
     Raises:
-        ValueError, TypeError, RecursionError: it is not what the field holds.
+        ValueError, TypeError, RecursionError: the JSON is damaged.
     """
     metadata = {} if text is None else metadata_of(text)
     for name in SUPERSESSION:
@@ -367,20 +367,20 @@ def without_supersession(text: str | None) -> dict[str, object]:
 def memories_of(rows: Sequence[tuple[Any, ...]]) -> list[Memory]:
     """Return the memories of verified rows, without their embeddings.
 
-    No value is checked again: it was when it was written, and the checksums say that it is as it
-    was then.
+    Values are not checked again: they were when written, and the checksums show that they are
+    unchanged.
 
     Args:
-        rows: of :func:`select`; sound ones, by ``checksums``.
+        rows: of :func:`select`, with correct checksums.
 
     Raises:
-        ValueError, TypeError, RecursionError: the JSON of one is not what its field holds.
+        ValueError, TypeError, RecursionError: the JSON of a row is damaged.
     """
     return OBJECTS.made(rows=list(rows))
 
 
 def _made_of(name: str) -> Callable[[Any], Any] | None:
-    """Return what makes a field's value of its cell; None: the cell is the value."""
+    """Return the converter from a field's cell to its value; None: the cell is the value."""
     if name in ENUMS:
         return ENUMS[name].__getitem__
     kinds: dict[str, Callable[[Any], Any]] = {
@@ -407,7 +407,7 @@ _CODES: Final = {name: {w: c for c, w in enumerate(words)} for name, words in EN
 
 
 Cells: TypeAlias = dict[str, Any]
-"""What the tables hold of a new memory, by field of ``rows.StoredMemory``; for what is left out, see
+"""The table cells of a new memory, by field of ``rows.StoredMemory``; missing ones are in
 :data:`DEFAULT_CELLS`."""
 
 
@@ -415,7 +415,7 @@ def cells_of(values: Mapping[str, Any]) -> Cells:
     """Return a new memory's cells.
 
     Args:
-        values: as :func:`oneiros.model.memory.checked_values` returns them; ``embedding`` is passed over.
+        values: as returned by :func:`oneiros.model.memory.checked_values`; ``embedding`` is ignored.
     """
     cells = encoded_cells(values)
     cells["text_digest"] = text_digest(values["text"])
@@ -423,7 +423,7 @@ def cells_of(values: Mapping[str, Any]) -> Cells:
 
 
 def encoded_cells(values: Mapping[str, Any]) -> Cells:
-    """Return the cells of some fields' values, as a memory holds them, but for ``embedding``."""
+    """Return the cells of some field values, except ``embedding``."""
     cells = dict(values)
     for name in _ENCODINGS.keys() & cells.keys():
         stored, encode = _ENCODINGS[name]
@@ -441,7 +441,7 @@ def cell_columns(values: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
     """Return the cells of new memories by column.
 
     Args:
-        values: by field, one value per memory as a memory holds it, ``text`` among them.
+        values: field to one value per memory; ``text`` is required.
     """
     columns = {"text_digest": text_digests(values["text"])}
     for name, column in values.items():
@@ -450,7 +450,7 @@ def cell_columns(values: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
             columns[name] = column
             continue
         stored, encode = encoding
-        if name not in ("tags", "metadata"):  # few different ones
+        if name not in ("tags", "metadata"):  # the others have few distinct values
             encode = {value: encode(value) for value in set(column)}.__getitem__
         columns[stored] = list(map(encode, column))
     return columns
@@ -468,7 +468,7 @@ def joined_cells(memories: Sequence[Cells]) -> dict[str, list[Any]]:
 
 
 def text_digest(text: str) -> int:
-    """Return the number by which equal texts are looked for; no one can aim at another's."""
+    """Return the digest by which equal texts are found; none can be crafted to match another's."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little", signed=True)
 
 
@@ -479,7 +479,7 @@ def text_digests(texts: Iterable[str]) -> list[int]:
 
 
 def cell(name: str, value: Any) -> Any:
-    """Return what the table holds for a field's value (an embedding: its encoded bytes).
+    """Return the table's cell for a field's value (an embedding: its encoded bytes).
 
     Raises:
         TypeError: an embedding that is not encoded.
@@ -498,7 +498,7 @@ def cell(name: str, value: Any) -> Any:
 
 
 def json_text(value: list[str] | Mapping[str, object] | Iterable[str]) -> str:
-    """Return compact JSON; letters stay as they are, so that a text can be looked for in it."""
+    """Return compact JSON; non-ASCII letters are not escaped, so that texts can be searched in it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -511,7 +511,7 @@ _STORED_NAMES: Final = {name: f"{name}_json" for name in ("sessions", "tags", "m
 
 
 def _encodings() -> dict[str, tuple[str, Callable[[Any], Any]]]:
-    """The fields whose cell is not their value: the name of the cell, and what makes it."""
+    """Return the fields whose cell differs from their value: the cell's name and its encoder."""
     made: dict[str, Callable[[Any], Any]] = {
         name: codes.__getitem__ for name, codes in _CODES.items()
     }
@@ -529,6 +529,6 @@ def _default_cell(name: str) -> Any:
 _ENCODINGS: Final = _encodings()
 DEFAULT_CELLS: Final[Mapping[str, Any]] = {
     _STORED_NAMES.get(name, name): _default_cell(name)
-    for name in (*MEMORY[1:], *LIFECYCLE)  # without the commit's number
+    for name in (*MEMORY[1:], *LIFECYCLE)  # without the revision
 }
-"""The cells of a memory of which nothing was given, by field of ``rows.StoredMemory``."""
+"""The cells of a memory with default values, by field of ``rows.StoredMemory``."""

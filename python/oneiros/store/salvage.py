@@ -1,4 +1,4 @@
-"""What can still be read of a damaged store, taken over into a new one."""
+"""Copies the readable part of a damaged store into a new one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from oneiros.store.database import Store
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, StoredLink, stored_link
 from oneiros.store.reading import REEMBEDDING_SETTING, SNAPSHOT_SETTING, Reading
-from oneiros.store.rows import DEFAULT_CELLS, INSERTED_LIFECYCLE, memory_cells, select, select_anew
+from oneiros.store.rows import DEFAULT_CELLS, INSERTED_LIFECYCLE, memory_cells, select, select_fresh
 
 __all__ = ["Salvaged", "salvage"]
 
@@ -28,8 +28,8 @@ _LONGEST_GAP: Final = 100_000
 _SMALLEST_ROW: Final = 64
 _NEXT: Final = f"{select('memory.sequence > ?')} LIMIT {_BATCH}"
 _ONE: Final = select("memory.sequence = ?")
-_ONE_ANEW: Final = select_anew("sequence = ?")
-# The state of a memory of which nothing was said.
+_ONE_FRESH: Final = select_fresh("sequence = ?")
+# The state of a new memory with default values.
 _NEW_CELLS: Final = {
     **DEFAULT_CELLS,
     **memory_cells(Memory.from_record({"id": "new", "text": ""}, now=0.0)),
@@ -38,33 +38,33 @@ _NEW_LIFECYCLE: Final = tuple(_NEW_CELLS[name] for name in INSERTED_LIFECYCLE[2:
 
 
 class Salvaged(NamedTuple):
-    """What came of it."""
+    """The counts of a salvage."""
 
     memories: int
-    """Taken over, soft-deleted ones too."""
+    """Memories copied, soft-deleted ones too."""
     unreadable: int
-    """Sequence numbers whose memory could not be read, was not what was written, or made no sense."""
+    """Sequence numbers whose memory was unreadable, damaged or invalid."""
     links: int
-    """Taken over; 0 where they could not be read."""
+    """Links copied; 0 if unreadable."""
     settings: int
-    """Settings taken over; 0 where they could not be read."""
+    """Settings copied; 0 if unreadable."""
     begun_anew: int
-    """Of the memories, those whose lifecycle could not be read, or made no sense: it begins anew."""
+    """Copied memories whose lifecycle was unreadable or invalid, and was reset."""
 
 
 def salvage(damaged: str | os.PathLike[str], target: str | os.PathLike[str]) -> Salvaged:
-    """Copy every memory that can be read into a new store; the damaged file stays as it is.
+    """Copy every readable memory into a new store; the damaged file is not changed.
 
-    Order and fields are kept, the events behind the ``feedback`` sums are not. Where the first
-    page is damaged there is nothing to go by, and a backup is the only help.
+    Order and fields are kept, but not the events behind the ``feedback`` sums. If the first page is
+    damaged, nothing can be found, and only a backup helps.
 
     Args:
-        damaged: the store's file; nobody may be writing to it.
+        damaged: the store's file; no process may be writing to it.
         target: a file that does not exist yet.
 
     Raises:
         FileExistsError: the target exists.
-        StoreCorrupt: the tables cannot be found, or are not those of a store.
+        StoreCorrupt: the tables cannot be found, or are not a store's.
     """
     if os.path.lexists(target):
         msg = f"target: must not exist, got {os.fspath(target)!r}"
@@ -85,7 +85,7 @@ def salvage(damaged: str | os.PathLike[str], target: str | os.PathLike[str]) -> 
 
 def _prepare(connection: apsw.Connection, path: str) -> None:
     try:
-        # A file that is shorter than it says is refused whole, unless this is on.
+        # Otherwise SQLite refuses a file that is shorter than its header says.
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
         connection.execute("PRAGMA writable_schema = ON")
         is_current = schema.is_current(connection)
@@ -106,13 +106,13 @@ def _copied(search: _Search, store: Store) -> Salvaged:
                 try:
                     transaction.insert(memory, embedding_blob=blob)
                     memories += 1
-                except DuplicateId:  # one page stood in for another
+                except DuplicateId:  # a damaged page was read as another
                     unreadable += 1
     links = search.links_found()
     with store.write() as transaction:
         link_count = sum(map(transaction.set_link, links))
     settings = search.settings()
-    settings.pop(SNAPSHOT_SETTING, None)  # that file may hold what is lost
+    settings.pop(SNAPSHOT_SETTING, None)  # the snapshot may contain what is lost
     settings.pop(REEMBEDDING_SETTING, None)  # its vectors are not copied
     with store.write() as transaction:
         for key, value in settings.items():
@@ -122,7 +122,7 @@ def _copied(search: _Search, store: Store) -> Salvaged:
 
 
 class _Search(Reading):
-    """Reads in lists while that works, and one by one where it does not."""
+    """Reads lists of rows as long as that works, then single rows."""
 
     def __init__(self, connection: StoreConnection, path: str) -> None:
         super().__init__(connection, path, None)
@@ -139,7 +139,7 @@ class _Search(Reading):
                 found = self.rows(_NEXT, (after,))
                 if not found:
                     return
-                if found[-1][0] <= after:  # a damaged page led back
+                if found[-1][0] <= after:  # a damaged page points back
                     msg = f"row {found[-1][0]} stands after row {after}"
                     raise StoreCorrupt(msg)
                 after = found[-1][0]
@@ -150,10 +150,10 @@ class _Search(Reading):
             if found:
                 yield list(self._sensible(found))
         if after < last:
-            self.unreadable -= failures  # numbers that perhaps were never given
+            self.unreadable -= failures  # these numbers may never have been used
 
     def links_found(self) -> list[StoredLink]:
-        """Return the links that make sense, up to the first that cannot be read."""
+        """Return the valid links, up to the first that cannot be read."""
         found: list[StoredLink] = []
         with suppress(StoreCorrupt, StoreIOError):
             cursor = self.run(ALL_LINKS, (0,))
@@ -164,17 +164,17 @@ class _Search(Reading):
         return found
 
     def settings(self) -> dict[str, str]:
-        """Return the settings that are what was written, up to the first that cannot be read."""
+        """Return the undamaged settings, up to the first that cannot be read."""
         found: dict[str, str] = {}
         with suppress(StoreCorrupt, StoreIOError):
             for is_whole, (key, value, _), _ in self.raw("setting"):
-                # A damaged page may give anything, whatever the table allows.
+                # A damaged page may contain any type.
                 if is_whole and _are_texts(key, value):
                     found[key] = value
         return found
 
     def _last_sequence(self) -> int:
-        """Return the last number of the trees that have one a memory; else hope for a short gap."""
+        """Return the highest sequence number in either table; a huge one if neither is readable."""
         highest = 0
         for table in ("memory", "lifecycle"):
             try:
@@ -186,9 +186,9 @@ class _Search(Reading):
         return highest or 2**62
 
     def _patience(self) -> int:
-        """Return how many numbers without a readable memory, in a row, end the search.
+        """Return the number of consecutive unreadable memories that ends the search.
 
-        As many as the file has room for rows: more than one damage can take away.
+        It is the number of rows that fit in the file, more than any damage can remove.
         """
         return min(_LONGEST_GAP, Path(self._path).stat().st_size // _SMALLEST_ROW + 100)
 
@@ -196,14 +196,14 @@ class _Search(Reading):
         try:
             return self.rows(_ONE, (sequence,))
         except (StoreCorrupt, StoreIOError):
-            found = self._anew(sequence)
+            found = self._with_fresh_lifecycle(sequence)
             self.unreadable += not found
             return found
 
-    def _anew(self, sequence: int) -> list[tuple[Any, ...]]:
-        """Read a memory as if its lifecycle began; nothing where that makes no sense either."""
+    def _with_fresh_lifecycle(self, sequence: int) -> list[tuple[Any, ...]]:
+        """Read a memory with a fresh lifecycle; empty if that is invalid too."""
         try:
-            found = self.rows(_ONE_ANEW, (*_NEW_LIFECYCLE, sequence))
+            found = self.rows(_ONE_FRESH, (*_NEW_LIFECYCLE, sequence))
         except (StoreCorrupt, StoreIOError):
             return []
         if _made_of(found) is None:
@@ -213,18 +213,18 @@ class _Search(Reading):
 
     def _sensible(self, rows: list[tuple[Any, ...]]) -> Iterator[tuple[Memory, bytes | None]]:
         for row in rows:
-            held = _made_of([row]) or _made_of(self._anew(row[0]))
-            if held is None:
+            memory = _made_of([row]) or _made_of(self._with_fresh_lifecycle(row[0]))
+            if memory is None:
                 self.unreadable += 1
             else:
-                yield held
+                yield memory
 
 
 def _made_of(rows: list[tuple[Any, ...]]) -> tuple[Memory, bytes | None] | None:
-    """Return the one memory of rows and its embedding; None where there is none, or is damaged."""
+    """Return the memory in at most one row, and its embedding; None if missing or damaged."""
     with suppress(StoreCorrupt):
-        for held in parted(rows)[0]:
-            return held.memory(), held.embedding
+        for row in parted(rows)[0]:
+            return row.memory(), row.embedding
     return None
 
 

@@ -87,8 +87,8 @@ CREATE TABLE erased (
 """
 
 
-# What two memories have to do with each other: one row a pair, by their sequence numbers. A weight
-# of 0 says that the link was taken away, for those who follow.
+# Links: one row per pair of memories, given by sequence numbers. A weight of 0 means that the link was
+# removed, for followers.
 _LINK_TABLE: Final = """
 CREATE TABLE link (
   first INTEGER NOT NULL,
@@ -105,9 +105,9 @@ CREATE INDEX link_by_second ON link (second);
 CREATE INDEX link_by_revision ON link (revision);
 """
 
-# What dream cycles did: a row a cycle, and what it changed outside of the columns. The changes of
-# columns and links are encoded in one value (oneiros.dream.undo_log); of memories, all tables hold
-# sequence numbers alone, so that whoever is forgotten leaves nothing here but a number.
+# Dream cycles: a row per cycle, and its changes outside of the columns. The changes of columns and links
+# are encoded in one value (oneiros.dream.undo_log). All tables refer to memories by sequence number
+# alone, so that an erased memory leaves only a number here.
 _CYCLE_TABLES: Final = """
 CREATE TABLE dream_cycle (
   number INTEGER PRIMARY KEY,
@@ -134,8 +134,8 @@ CREATE TABLE replay (
 ) STRICT;
 """
 
-# What reinforcement and dream cycles write stands apart from texts and embeddings: they rewrite
-# whole rows, of every memory there is. The counter of AUTOINCREMENT goes along.
+# Reinforcement and dream cycles rewrite whole rows of all memories, so their fields are stored apart
+# from texts and embeddings. The counter of AUTOINCREMENT is kept.
 _LIFECYCLE_APART: Final = """
 DROP INDEX memory_by_revision;
 DROP INDEX memory_by_text;
@@ -211,18 +211,18 @@ CREATE INDEX memory_by_text ON memory (text_digest);
 CREATE INDEX lifecycle_by_revision ON lifecycle (revision);
 """
 
-# An older file shows when it learned of a memory only by its creation and, where it made the id, by
-# the moment in it. The tables' own table must stay on the first page, or salvage loses all with it.
+# In an older file, only the creation time and the time in a generated id show when it learned of a
+# memory. sqlite_schema must stay on the first page, or salvage loses everything with it.
 _LEARNED_AT: Final = """
 ALTER TABLE memory ADD COLUMN learned_at REAL;
 UPDATE memory SET learned_at = max(created_at, made_at(CAST(id AS BLOB), created_at));
 """
 _ULID_ALPHABET: Final = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_ULID_STARTS: Final = (b"00", b"01")  # up to the year 2039: later ones are no ids of such a file
+_ULID_STARTS: Final = (b"00", b"01")  # up to the year 2039, so later ones are not from such files
 
 
 def _made_at(*arguments: Any) -> float:
-    """Return the moment in a ULID, seconds UTC; for any other id the second argument.
+    """Return the time in a ULID, in seconds UTC; for any other id, the second argument.
 
     Args:
         *arguments: the id, as bytes, and a time.
@@ -238,19 +238,18 @@ def _made_at(*arguments: Any) -> float:
     return milliseconds / 1000
 
 
-# The vector of a new embedder, which replaces ``embedding`` together with those of all other memories.
-# x'' means that the embedder has no vector for the text: the new embedder during a reembed, otherwise
-# the store's own. A change of the text resets it to NULL. Writing it is no revision of the row. It is a
-# column and not a table because sqlite_schema must fit on the first page (see salvage).
+# The vector of a new embedder, which replaces ``embedding`` once all memories have one. x'' means that
+# the embedder has no vector for the text: the new embedder during a reembed, otherwise the store's own.
+# A change of the text resets it to NULL. Writing it does not change the row's revision. It is a column
+# because another table would not fit in sqlite_schema on the first page (see salvage).
 _NEW_EMBEDDING: Final = "ALTER TABLE memory ADD COLUMN new_embedding BLOB"
 
-# Who names a memory as its successor is looked for when that one is erased. Like the columns of the
-# checksums, it is put shortly: the texts of all tables must fit on the file's first page. What is lost
-# of any other page can be salvaged by them.
+# Finds the memories superseded by one that is erased. It is written tersely, as are the checksum
+# columns: the SQL of all tables must fit on the first page, by which damage to others can be salvaged.
 _SUCCESSORS: Final = """
 CREATE INDEX successor ON memory(superseded_by)WHERE superseded_by NOT NULL
 """
-# Older versions left names of erased memories, behind which the superseded ones were hidden for good.
+# Older versions kept the names of erased successors, which hid the superseded memories for good.
 _HIDDEN_BY_ERASED: Final = """
 superseded_by IN (SELECT id FROM erased) AND superseded_by NOT IN (SELECT id FROM memory)"""
 _BRING_BACK: Final = f"""
@@ -268,15 +267,15 @@ UPDATE memory SET superseded_by = NULL,
 WHERE {_HIDDEN_BY_ERASED};
 """
 
-# A new memory's state comes with its row in ``memory``, which has the commit's number. The state's own
-# number is 0 until it changes: so a new memory is written to one index less.
+# A new memory's state comes with its row in ``memory``, which has the revision. The state's own revision
+# is 0 until it changes, so that inserting a memory updates one index less.
 _CHANGED_STATES_ONLY: Final = """
 DROP INDEX lifecycle_by_revision;
 CREATE INDEX changed_state ON lifecycle(revision)WHERE revision>0
 """
-# AUTOINCREMENT writes the last number given to a table of its own with each new memory. It is needed
-# only where the memory of the highest number is erased, which writes it there (see ``Transaction.erase``).
-# The rows stay as they are: the word changes nothing in how they lie in the file.
+# AUTOINCREMENT writes the last number to a table of its own with each new memory. It is needed only if
+# the memory with the highest number is erased, and ``Transaction.erase`` writes it then. Rows stay
+# unchanged, since the keyword does not affect how they are stored.
 _WITHOUT_COUNTER: Final = """
 UPDATE sqlite_schema SET sql = replace(sql, ' AUTOINCREMENT', '') WHERE name = 'memory'
 """
@@ -284,7 +283,7 @@ UPDATE sqlite_schema SET sql = replace(sql, ' AUTOINCREMENT', '') WHERE name = '
 _CHECKED_TABLES: Final = (
     *("memory", "lifecycle", "link", "setting", "feedback_event", "dream_cycle", "dream_content"),
 )
-# SQLite gives the numbers; the changes of a cycle have a checksum within.
+# Numbers come from SQLite; the changes of a cycle contain a checksum.
 _NOT_CHECKED: Final = {"checksum", "number", "changes", "new_embedding"}
 
 
@@ -317,9 +316,9 @@ def _add_new_embedding(connection: apsw.Connection) -> None:
 
 
 def _add_successors_and_checksums(connection: apsw.Connection) -> None:
-    """Bring back what erased memories hid; then seal what each row holds.
+    """Restore memories hidden by erased ones, then add a checksum to every row.
 
-    The checksums cover whichever columns the steps before made.
+    The checksums cover all columns made by the earlier steps.
     """
     connection.execute(_SUCCESSORS)
     connection.execute(_BRING_BACK)
@@ -353,25 +352,25 @@ MIGRATIONS: Final[list[Callable[[apsw.Connection], None]]] = [
     _add_successors_and_checksums,
     _write_less_of_new_memories,
 ]
-"""The step at place n brings a file from version n to n + 1; a new file takes them all.
+"""The step at index n migrates a file from version n to n + 1; a new file takes them all.
 
-A step that has been released is never edited, so that a file brought forward and a new one have
-the same tables, word for word; ``schema.verify`` holds them to that.
+A released step is never edited, so that migrated and new files have identical SQL for their tables;
+``schema.verify`` checks that.
 """
 
 
-APPLICATION_ID: Final = 0x4F4E4552  # "ONER"; says whose the file is
+APPLICATION_ID: Final = 0x4F4E4552  # "ONER", marks the file as a store
 
-# Making this version's tables to compare with takes longer than a search. A file with another digest
-# is compared with them all the same.
+# Creating this version's tables for a comparison takes longer than a search. A file with another digest
+# is compared with them.
 _DIGEST_OF_TABLES: Final = "83c0b5ec75b7eeeb90e4f9da598f887a"
 
 
 def is_current(connection: apsw.Connection) -> bool:
-    """Return whether the file has this version's tables; False also for an empty one.
+    """Return whether the file has this version's tables; False for an empty one.
 
     Raises:
-        StoreCorrupt: another program's database.
+        StoreCorrupt: the database of another program.
         StoreVersionError: written by a newer version.
     """
     application_id = _number(connection, "application_id")
@@ -392,13 +391,13 @@ def is_current(connection: apsw.Connection) -> bool:
 
 
 def migrate(connection: apsw.Connection) -> None:
-    """Bring the file to this version. REQUIRES: a write transaction is open.
+    """Migrate the file to this version. REQUIRES: a write transaction is open.
 
-    The caller's commit makes all steps durable at once; a crash before it leaves the old file.
+    The caller's commit makes all steps durable at once; after a crash before it, the file is unchanged.
 
     Raises:
-        StoreCorrupt: the file is damaged, or its tables are not those of its version; steps would
-            carry over what they can read and drop the rest.
+        StoreCorrupt: the file is damaged, or its tables are not those of its version; the steps
+            would drop what they cannot read.
     """
     version = _number(connection, "user_version")
     verify(connection, version)
@@ -410,13 +409,13 @@ def migrate(connection: apsw.Connection) -> None:
 
 
 def verify(connection: apsw.Connection, version: int | None = None) -> None:
-    """Hold the file's tables to a version's, word for word; None: to this version's.
+    """Check that the file's tables have exactly the SQL of a version; None: of this version.
 
-    A file from outside may carry triggers, views or expressions that run when it is read: what
-    this version would not have made is refused before any of it is used.
+    A foreign file may contain triggers, views or expressions that run when it is read. Everything
+    that this version would not have made is refused before it is used.
 
     Raises:
-        StoreCorrupt: naming the first difference.
+        StoreCorrupt: the tables differ; names the first difference.
     """
     found = _entries(connection)
     if version is None and digest_of(found) == _DIGEST_OF_TABLES:
@@ -429,13 +428,13 @@ def verify(connection: apsw.Connection, version: int | None = None) -> None:
 
 
 def digest_of(entries: Iterable[tuple[str, ...]]) -> str:
-    """Return a digest of tables and indexes, as :func:`verify` compares them."""
+    """Return a digest of tables and indexes, for :func:`verify`."""
     text = "\0".join("\0".join(entry) for entry in sorted(entries))
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _require_whole(connection: apsw.Connection) -> None:
-    """Read the whole file, its indexes against their tables."""
+    """Read the whole file, and compare its indexes with their tables."""
     found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(1)")]
     if found != ["ok"]:
         msg = f"the store is of an older version and damaged, so it stays as it is: {found[0]}"
@@ -465,7 +464,7 @@ def _entries(connection: apsw.Connection) -> frozenset[tuple[str, ...]]:
 
 
 def _is_blank(connection: apsw.Connection, application_id: int, version: int) -> bool:
-    """A file that nobody has written to yet, or whose first writer died before its first commit."""
+    """Return whether no commit was ever made to the file."""
     return application_id == 0 and version == 0 and not _entries(connection)
 
 

@@ -1,4 +1,4 @@
-"""One new memory stored by one call of the core, which nothing cuts off in the middle."""
+"""Stores one new memory by one call of the core, which an interrupt cannot split."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ SELECT 1 + max(
   coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'memory'), 0),
   coalesce((SELECT max(sequence) FROM memory), 0),
   coalesce((SELECT max(sequence) FROM lifecycle), 0))"""
-"""Gives a number that no memory has had, erased ones among them."""
+"""Returns a sequence number that no memory has ever had, erased ones included."""
 
-# Where a memory names a successor, which the store may hold, all are read again.
+# If a memory names a successor, which the store may hold, all rows are read again.
 INSERTED_CELLS: Final = {**DEFAULT_CELLS, "state_revision": 0, "is_superseded": 0}
-"""The cells of a new memory of which nothing was given, by field of ``rows.StoredMemory``."""
+"""The cells of a new memory with default values, by field of ``rows.StoredMemory``."""
 
 SINGLE_INSERT: Final = _core.MemoryInsert(
     memory=INSERT,
@@ -37,7 +37,7 @@ SINGLE_INSERT: Final = _core.MemoryInsert(
     lifecycle_checksum=check_of("lifecycle"),
     last_revision=LAST_REVISION,
     next_sequence=NEXT_SEQUENCE,
-    obstacles=[  # whatever makes other rows change, too
+    obstacles=[  # cases in which other rows change too
         ("SELECT 1 FROM memory WHERE text_digest = ?1 LIMIT 1", INSERTED.index("text_digest")),
         (
             "SELECT 1 FROM memory INDEXED BY successor WHERE superseded_by = ?1 LIMIT 1",
@@ -54,7 +54,7 @@ def rows_of(cells: Cells) -> tuple[list[Any], list[Any]]:
     """Return the rows of a memory in both tables, without numbers and checksums.
 
     Args:
-        cells: see :func:`oneiros.store.rows.cells_of`; ``embedding``: the encoded vector.
+        cells: see :func:`oneiros.store.rows.cells_of`; ``embedding`` is the encoded vector.
     """
-    held = _UNNUMBERED | cells
-    return list(_own_cells(held)), list(_state_cells(held))
+    row = _UNNUMBERED | cells
+    return list(_own_cells(row)), list(_state_cells(row))

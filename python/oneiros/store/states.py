@@ -1,4 +1,4 @@
-"""What use and dream cycles changed of memories: the narrow rows alone, many in one list a field."""
+"""Changes that reinforcement and dream cycles made to memories: rows of ``lifecycle``, by column."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ CHANGED: Final = """
 SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1
 UNION SELECT sequence FROM lifecycle INDEXED BY changed_state
 WHERE revision > ?1 AND revision > 0"""
-"""The memories of which a commit after a revision changed one of the two rows."""
+"""The memories with a row, in either table, that a commit after a revision changed."""
 
 CHANGED_STATES: Final = f"""
 SELECT sequence, revision, {", ".join(LIFECYCLE)}, checksum
 FROM lifecycle INDEXED BY changed_state
 WHERE revision > ?1 AND revision > 0 AND sequence NOT IN (
   SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1)"""
-"""The states that a commit after a revision changed, of memories of which it changed nothing else."""
+"""The states changed by commits after a revision that changed nothing else of their memories."""
 
 _RANGES: Final = ranges_of({name: place for place, name in enumerate(LIFECYCLE, 2)})
 
@@ -36,25 +36,24 @@ class StoredStates(NamedTuple):
 
     sequences: Sequence[int]
     values: Mapping[str, Sequence[Any]]
-    """Of each field that lies in the table but ``sessions``, one a memory: codes of enumerations,
-    None for no time."""
+    """Field, except ``sessions``, to one value per memory: enumerations as codes, missing times None."""
     sessions: Sequence[frozenset[str] | None]
-    """That have seen a memory; equal sets are one object, as many memories share theirs."""
+    """The sessions that have seen each memory; equal sets are one object."""
 
 
 def states_of(rows: Sequence[Sequence[Any]]) -> StoredStates:
-    """Return rows of :data:`CHANGED_STATES`.
+    """Verify and convert rows of :data:`CHANGED_STATES`.
 
     Args:
         rows: at least one.
 
     Raises:
-        StoreCorrupt: a row is not what was written, or a value lies outside its field's range.
+        StoreCorrupt: a checksum is wrong, or a value lies outside its field's range.
     """
     cells = [tuple(row[:-1]) for row in rows]
     checksums = checksums_of("lifecycle", cells)
-    sequences, _, *columns, held = zip(*rows, strict=True)
-    for sequence, checksum, wanted in zip(sequences, held, checksums, strict=True):
+    sequences, _, *columns, stored = zip(*rows, strict=True)
+    for sequence, checksum, wanted in zip(sequences, stored, checksums, strict=True):
         if checksum != wanted:
             msg = (
                 f"memory {sequence}: its lifecycle in the store is damaged: the checksum is another"

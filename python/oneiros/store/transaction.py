@@ -1,4 +1,4 @@
-"""One write: everything in it becomes durable together, under one revision number."""
+"""A write transaction: all of it becomes durable together, under one revision number."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ADD_VERDICT: Final = f"""
 INSERT INTO feedback_event ({", ".join(_VERDICT)}, checksum)
 SELECT {", ".join(_VERDICT.values())}, {checksum(_VERDICT)} FROM memory WHERE sequence = ?3"""
 _SET_SETTING: Final = insert_of("setting", "INSERT OR REPLACE")
-# What the rows themselves say: a damaged index leads to others.
+# Compares with the rows themselves, as a damaged index may lead to others.
 _SUPERSEDED: Final = """
 SELECT older.sequence, older.id, older.metadata
 FROM memory AS found INDEXED BY successor
@@ -62,12 +62,12 @@ SELECT sequence, new_embedding FROM memory
 WHERE sequence > ? AND (embedding IS NOT NULL OR new_embedding > x'')
 ORDER BY sequence LIMIT 1000"""
 
-# Of so many new memories, the few whose text is known are found first by the numbers of their texts.
+# From this many new memories on, a first query on text digests picks out the possible duplicates.
 _MANY: Final = 64
 _KNOWN_DIGESTS: Final = """
 SELECT value FROM json_each(?1)
 WHERE EXISTS (SELECT 1 FROM memory WHERE text_digest = value AND sequence < ?2)"""
-# {bounds}: what both must share besides.
+# {bounds}: further fields that both must share.
 _OLDER_DUPLICATES: Final = """
 WITH repeated AS MATERIALIZED (
   SELECT (
@@ -88,9 +88,9 @@ def _older_duplicates(within: tuple[str, ...], places: str) -> str:
 
 
 class Transaction(RowWriting):
-    """What can be written between ``with store.write() as transaction`` and the block's end.
+    """The writes available inside ``with store.write() as transaction``.
 
-    Reading inside it sees its own writes. Not for use by several threads, nor after the block.
+    Reads inside it see its own writes. Not for use by several threads, nor after the block.
     """
 
     cycles: CycleWriting
@@ -106,15 +106,15 @@ class Transaction(RowWriting):
         self.cycles = CycleWriting(self)
 
     def count_duplicates(self, sequences: range, *, within: Iterable[str] = ()) -> int:
-        """Raise ``duplicate_count`` of the oldest memory that says the same in the same topic.
+        """Raise ``duplicate_count`` of the oldest live memory with the same text and topic.
 
         Args:
-            sequences: of memories just inserted; each that repeats an older live text counts once.
-            within: fields in which the older one must agree too, so that what is added within a
-                scope neither reads nor writes beyond it.
+            sequences: of memories just inserted; each duplicate of an older live text counts once.
+            within: further fields that must be equal, so that adding in a scope neither reads nor
+                writes outside it.
 
         Returns:
-            How many of them repeat one.
+            The number of duplicates.
 
         Source: docs/systems/fields.md.
         """
@@ -132,7 +132,7 @@ class Transaction(RowWriting):
         return self.increment((row[0], {"duplicate_count": 1}) for row in older) if older else 0
 
     def _perhaps_repeating(self, sequences: range) -> list[int]:
-        """Return those of the memories just inserted whose text has a number that another has."""
+        """Return the inserted memories whose text digest another memory has too."""
         pairs = [
             pair
             for part in self._fresh
@@ -152,13 +152,13 @@ class Transaction(RowWriting):
     def add_sessions(self, rows: Iterable[tuple[str, Iterable[str]]]) -> int:
         """Add to the sets of sessions that have seen a memory.
 
-        ``session_spread`` becomes the size of the set where that is more than it was.
+        ``session_spread`` rises to the size of the set if it was smaller.
 
         Args:
-            rows: (id, sessions). Ids that are gone are passed over.
+            rows: (id, sessions). Unknown ids are skipped.
 
         Returns:
-            How many rows were changed.
+            The number of rows changed.
         """
         added: dict[str, set[str]] = {}
         for id, sessions in rows:
@@ -188,11 +188,11 @@ class Transaction(RowWriting):
         Args:
             id: the memory.
             verdict: "helpful" (+1), "unhelpful" (-1) or "outdated" (-2).
-            time: when it was given, seconds since the Unix epoch.
+            time: of the verdict, in seconds since the Unix epoch.
 
         Raises:
-            UnknownMemory: there is none.
-            ValueError: another verdict.
+            UnknownMemory: no memory has the id.
+            ValueError: no such verdict.
         """
         if verdict not in VERDICTS:
             raise ValueError(wrong("verdict", "one of " + ", ".join(VERDICTS), verdict))
@@ -201,36 +201,36 @@ class Transaction(RowWriting):
         self.run(_ADD_VERDICT, (verdict, time, number))
 
     def set_link(self, link: StoredLink) -> bool:
-        """Make a link what it says, whether there was one or not.
+        """Create or replace a link.
 
         Args:
-            link: of two memories; of a link that is there, ``created_at`` stays.
+            link: of two memories; an existing link keeps its ``created_at``.
 
         Returns:
-            Whether both memories are there.
+            Whether both memories exist.
         """
         return self.set_links([link]) > 0
 
     def set_links(self, links: Iterable[StoredLink]) -> int:
-        """Make many links what they say; those of memories that are gone are passed over.
+        """Create or replace links; those of unknown memories are skipped.
 
         Returns:
-            How many were set.
+            The number of links set.
         """
         links = list(links)
         numbers = self.sequences_of(id for link in links for id in link[:2])
         values: list[LinkValues] = []
         for link in links:
             if link.one in numbers and link.other in numbers:
-                one, other = sorted((numbers[link.one], numbers[link.other]))
-                held = (link.kind, link.weight, link.created_at, link.co_retrieved_at)
-                values.append((one, other, *held))
+                first, second = sorted((numbers[link.one], numbers[link.other]))
+                state = (link.kind, link.weight, link.created_at, link.co_retrieved_at)
+                values.append((first, second, *state))
         return self.set_numbered_links(values)
 
     def set_numbered_links(self, links: Sequence[LinkValues]) -> int:
-        """The same of memories that are there, by their numbers."""
+        """Create or replace links of existing memories, given by sequence numbers."""
         self._has_changed = True
-        values = ((one, other, self.revision, *held) for one, other, *held in links)
+        values = ((first, second, self.revision, *state) for first, second, *state in links)
         try:
             self._connection.executemany(SET, values)
         except apsw.Error as error:
@@ -238,7 +238,7 @@ class Transaction(RowWriting):
         return len(links)
 
     def remove_link(self, one: str, other: str) -> bool:
-        """Take a link away; returns whether there was one."""
+        """Remove a link; return whether it existed."""
         self._has_changed = True
         ends = sorted(self.sequences_of([one, other]).values())
         if len(ends) != 2:
@@ -251,13 +251,13 @@ class Transaction(RowWriting):
     ) -> range:
         """Add memories, and mark those as changed that name one of them as their successor.
 
-        A memory is superseded from the moment when the store holds its successor; whoever follows
-        reads it again then.
+        A memory counts as superseded once the store holds its successor, so followers must read it
+        again.
         """
         sequences = super().insert_columns(columns, shared)
         successors = columns.get("superseded_by", (shared.get("superseded_by"),))
         if any(successor is not None for successor in successors):
-            self._has_changed = True  # whether it is superseded depends on other rows
+            self._has_changed = True  # whether it counts as superseded depends on other rows
         if sequences:
             waiting = self.rows(_WAITING, (sequences[0], sequences[-1]))
             if waiting:
@@ -265,20 +265,20 @@ class Transaction(RowWriting):
         return sequences
 
     def erase(self, id: str) -> bool:
-        """Forget a memory for good: its rows, its vector, feedback, links and dreams.
+        """Erase a memory for good: its rows, vector, feedback, links and dream records.
 
-        The bytes are overwritten in the pages at once; older copies of these stand in the log
-        until ``Store.checkpoint``. What it superseded is superseded by its own successor from then
-        on, or by nothing.
+        The bytes in its pages are overwritten at once; older copies of the pages stay in the log
+        until ``Store.checkpoint``. Memories that it superseded get its successor as theirs, or none
+        and are current again.
 
         Args:
             id: the memory.
 
         Returns:
-            Whether there was such a memory.
+            Whether the memory existed.
 
         Raises:
-            StoreCorrupt: the index of ids does not lead to the memory, and could not let it go.
+            StoreCorrupt: the index of ids does not lead to the memory, so it cannot be erased.
         """
         self._has_changed = True
         self.require_indexed([id])
@@ -286,7 +286,7 @@ class Transaction(RowWriting):
         if number is None:
             return False
         self._relink(id, number)
-        if number + 1 == self._next_sequence():  # it is not given again
+        if number + 1 == self._next_sequence():  # the number must not be reused
             self.run("DELETE FROM sqlite_sequence WHERE name = 'memory'")
             self.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('memory', ?)", (number,))
         for sql in _ERASE:
@@ -296,17 +296,17 @@ class Transaction(RowWriting):
         return True
 
     def rebuild_index(self, name: str) -> None:
-        """Make an index again from its table. This is no revision of anything."""
+        """Rebuild an index from its table. Memories keep their revisions."""
         self._has_changed = True
         self.run(f"REINDEX {name}")
 
     def keep_new_vectors(self, rows: Iterable[tuple[int, bytes | None]]) -> None:
-        """Store vectors of a new embedder apart from those that searches use.
+        """Store vectors of a new embedder apart from those used by searches.
 
-        This is no revision of the memories, and other processes do not follow it.
+        Memories keep their revisions, and other processes do not see the vectors.
 
         Args:
-            rows: (sequence number, encoded vector); None if the embedder has none for the text.
+            rows: (sequence number, encoded vector), or None for a text without a vector.
         """
         self._require_whole()
         self._has_changed = True
@@ -322,7 +322,7 @@ class Transaction(RowWriting):
         self.run("UPDATE memory SET new_embedding = NULL WHERE new_embedding IS NOT NULL")
 
     def drop_damaged_new_vectors(self) -> int:
-        """Delete the new vectors that are damaged, so that they are made again; return how many."""
+        """Delete damaged new vectors, so that they are made again; return their number."""
         damaged = self.damaged_new_vectors()
         if damaged:
             self._has_changed = True
@@ -333,10 +333,10 @@ class Transaction(RowWriting):
     def take_new_vectors(self) -> int:
         """Replace the vector of every memory by its new one, or by none.
 
-        The marks of texts without a vector stay.
+        Marks of texts that have no vector are kept.
 
         Returns:
-            How many memories the new embedder has processed.
+            The number of memories that the new embedder has processed.
         """
         count = self.new_vector_count()
         after = 0
@@ -348,7 +348,7 @@ class Transaction(RowWriting):
         return count
 
     def _relink(self, id: str, number: int) -> None:
-        """Point what a memory superseded to the memory's own successor, or bring it back."""
+        """Give the memories that this one superseded its own successor, or make them current."""
         older = self.rows(_SUPERSEDED, (id,))
         if not older:
             return
@@ -359,7 +359,7 @@ class Transaction(RowWriting):
             if successor is not None and successor != name:
                 changes["superseded_by"] = successor
             else:
-                with suppress(TypeError, ValueError, RecursionError):  # damaged: it stays as it is
+                with suppress(TypeError, ValueError, RecursionError):  # damaged: left unchanged
                     changes["metadata"] = without_supersession(metadata)
             self._update_numbered([(older_number, changes)])
             self.relinked.append(older_number)

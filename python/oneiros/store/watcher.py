@@ -1,7 +1,7 @@
-"""Noticing that anybody, in any process, has committed.
+"""Detects commits of any process.
 
-There is no lock: a signal handler may search while the main thread is inside here, and a lock that
-this thread holds would keep the handler, or the thread that the handler waits for, waiting for ever.
+There is no lock. A signal handler may search while the main thread is in here; if that thread held a
+lock, the handler, or a thread that the handler waits for, would wait forever.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Watcher"]
 
 
 class _Look(NamedTuple):
-    """A connection, and what it found when it last looked."""
+    """A connection, and the state that it saw last."""
 
     connection: StoreConnection
     read_version: Callable[[], int | None]
@@ -30,12 +30,12 @@ class _Look(NamedTuple):
 
 
 class Watcher:
-    """Knows the last revision; asking costs microseconds while there is no new one. Thread-safe."""
+    """Returns the last revision, in microseconds if it is not new. Thread-safe."""
 
     def __init__(self, path: str, readers: Readers) -> None:
         self._path = path
         self._readers = readers
-        self._idle: deque[_Look] = deque()  # one for each thread that looked at the same time
+        self._idle: deque[_Look] = deque()  # one per thread that looked at the same time
         self._is_closed = False
 
     def revision(self) -> int:
@@ -59,8 +59,8 @@ class Watcher:
             opened = self._readers.opened()
             look = _Look(opened, opened.read_version, -1, 0)
         connection = look.connection
-        # The version moves with every commit of other connections; this one makes none. It is read
-        # first: a commit between the two is then noticed by the next question.
+        # The version changes with every commit of other connections; this one makes none. It is read
+        # first, so that a commit between the two reads is noticed by the next call.
         data_version = look.read_version()
         if data_version is None:
             data_version = connection.commit_version()
@@ -73,15 +73,15 @@ class Watcher:
         return look.revision
 
     def close(self) -> None:
-        """Close the connections; one that is looking closes at its end."""
+        """Close the connections; one in use is closed when its call ends."""
         self._is_closed = True
         while self._idle:
             try:
                 look = self._idle.pop()
-            except IndexError:  # whoever looked closed it
+            except IndexError:  # another thread took or closed it
                 return
             look.connection.close()
 
     def connections(self) -> list[StoreConnection]:
-        """Return the connections that are not looking."""
+        """Return the idle connections."""
         return [look.connection for look in self._idle]

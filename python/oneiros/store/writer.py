@@ -1,4 +1,4 @@
-"""The one connection that writes: taking turns, committing, and stopping when the disk fails."""
+"""The one connection that writes: turns, commits, and stopping when the disk fails."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Write", "Writer"]
 
-_STEPS_BETWEEN_LOOKS: Final = 20_000  # of SQLite's machine: a fraction of a millisecond
+_STEPS_BETWEEN_LOOKS: Final = 20_000  # of SQLite's virtual machine: a fraction of a millisecond
 
 
 def _never() -> bool:
@@ -32,7 +32,7 @@ def _never() -> bool:
 
 
 class Writer:
-    """Hands out one transaction at a time. Thread-safe."""
+    """Provides one transaction at a time. Thread-safe."""
 
     def __init__(
         self,
@@ -46,15 +46,15 @@ class Writer:
         self._path = path
         self._timeout = timeout_seconds
         self._decode = decode
-        self._lock = threading.RLock()  # held by the thread that writes
+        self._lock = threading.RLock()  # owned by the writing thread
         self._entered = 0
         self._is_writing = False
         self._is_closed = False
         self._poison = ""
-        self._is_ending = False  # a commit or a rollback runs, which nothing interrupts
+        self._is_ending = False  # a commit or rollback runs, which must not be interrupted
         self._is_unwanted: Callable[[], bool] = _never
-        # SQLite's numbers for what others and this connection wrote, and the last revision of all
-        # when they were read.
+        # SQLite's counters of commits by others and of changes by this connection, and the last
+        # revision when they were read.
         self._state = (0, 0)
         self._known: tuple[tuple[int, int], int] | None = None
         self.connection = connections.open_writer(
@@ -62,7 +62,7 @@ class Writer:
         )
 
     def interrupt_when(self, is_unwanted: Callable[[], bool]) -> None:
-        """Have statements of a write fail from the moment on when ``is_unwanted()`` is true.
+        """Make the statements of a write fail once ``is_unwanted()`` is true.
 
         Commits and rollbacks are not interrupted.
         """
@@ -76,8 +76,8 @@ class Writer:
     @contextmanager
     def exclusive(self) -> Iterator[StoreConnection]:
         """Wait for this process's other writers."""
-        # The lock's own block, and no call that acquires it: an interrupt of a reader cannot come
-        # between the two.
+        # The lock's own context manager: with a function that acquires it, an interrupt could come
+        # between acquiring and entering the block.
         with self._lock:
             self._require_open()
             entered = GATE.enter()
@@ -87,7 +87,7 @@ class Writer:
                 GATE.leave(entered)
 
     def begin(self) -> Transaction:
-        """Start a transaction; ``end`` must follow, in the same thread."""
+        """Start a transaction; :meth:`end` must follow, in the same thread."""
         self._acquire()
         try:
             if self._is_writing:
@@ -100,13 +100,13 @@ class Writer:
             raise
 
     def end(self, transaction: Transaction, error: BaseException | None) -> None:
-        """Commit, or take everything back after an error."""
+        """Commit, or roll everything back after an error."""
         try:
             transaction.is_over = True
             self._is_ending = True
             if error is None and transaction.failure is None:
                 self._commit()
-                # What else was written may have been nothing: then the next takes its number.
+                # Other writes may have changed nothing; then the next commit gets the same number.
                 if transaction.has_only_inserted:
                     state = (self._state[0], self.connection.total_changes())
                     self._known = (state, transaction.revision)
@@ -122,16 +122,16 @@ class Writer:
         """Store one new memory; see :meth:`oneiros.store.Store.insert_one`."""
         entered = GATE.enter()
         try:
-            # The core takes the lock, if it is free, and lets go of it: a signal handler that writes
-            # could not wait for a lock that this thread holds.
+            # The core takes the lock only if it is free, and releases it: a signal handler that
+            # writes could not wait for a lock that this thread holds.
             return self.connection.insert_one(cells, last_revision, into, self._lock)
-        except apsw.Error:  # of a file system in Python; a transaction meets it again
+        except apsw.Error:  # from a VFS in Python; the transaction that follows raises it again
             return False
         finally:
             GATE.leave(entered)
 
     def checkpoint(self) -> None:
-        """Move the log into the file and empty it."""
+        """Move the log's content into the file and truncate the log."""
         with self.exclusive() as connection:
             self._require_sound()
             try:
@@ -188,7 +188,7 @@ class Writer:
             raise self._poisoned(error) from error
 
     def _take_back(self, failure: apsw.Error | None, error: BaseException | None) -> None:
-        """Roll back; what failed on the disk is raised, even where the block swallowed it."""
+        """Roll back; raise a disk error even if the block swallowed it."""
         try:
             connections.roll_back(self.connection)
         except apsw.Error as second:
@@ -199,10 +199,10 @@ class Writer:
             raise translated(failure, self._path) from failure
 
     def _poisoned(self, error: apsw.Error) -> StorePoisoned:
-        """Stop writing for good, leaving the files as they are for whoever opens them next.
+        """Stop writing for good, leaving the files unchanged for the next open.
 
-        The connection stays open where it can: the last one to close takes the index of the log
-        with it, and the next reader would then find the commit that was refused here.
+        The connection stays open if possible: the last one to close removes the log's index, and
+        the next reader would then find the commit that was refused here.
         """
         self._poison = f"{type(error).__name__}: {error}"
         self.connection.stop_inserting()
@@ -210,16 +210,16 @@ class Writer:
         try:
             connections.roll_back(self.connection)
         except apsw.Error:
-            self.connection.close(True)  # the only other way to let go of the lock
+            self.connection.close(True)  # the only other way to release SQLite's lock
         return StorePoisoned(self._poison_words())
 
     def _acquire(self) -> None:
         if not self._lock.acquire(timeout=self._timeout):
             msg = f"{self._path}: another thread has been writing for {self._timeout} s"
             raise StoreBusy(msg)
-        try:  # an interrupt, too, must not keep the lock
+        try:  # release the lock after an interrupt, too
             self._require_open()
-            self._entered = GATE.enter()  # after the lock: who waits for that holds up no fork
+            self._entered = GATE.enter()  # after the lock, so that waiting for it delays no fork
         except BaseException:
             self._lock.release()
             raise
@@ -236,7 +236,7 @@ class Writer:
             self._lock.release()
 
     def _notice_failure(self) -> None:
-        """Stop writing for good where the core met a failure of the disk."""
+        """Stop writing for good if the core met a disk error."""
         error = None if self._poison else self.connection.failure()
         if error is not None:
             self._poisoned(error)
@@ -248,12 +248,12 @@ class Writer:
 
     def _poison_words(self) -> str:
         return (
-            f"{self._path}: a write failed ({self._poison}); open the store anew to go on writing"
+            f"{self._path}: a write failed ({self._poison}); open the store again to go on writing"
         )
 
 
 class Write:
-    """The block of one write. Made by ``Store.write``."""
+    """The context manager of one write. Made by ``Store.write``."""
 
     __slots__ = ("_transaction", "_writer")
 

@@ -1,4 +1,4 @@
-"""The remember path: record -> store (durable) -> projections; and what use strengthens."""
+"""The write path: record -> store (durable) -> projections; and reinforcement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records added to the store in one transaction, with the links that a profile makes. Source: docs/systems/cognitive.md C17, C18."""
+"""Adds records to the store in one transaction, with links. Source: docs/systems/cognitive.md C17, C18."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ __all__ = ["Added", "Adding", "links_of", "raise_alike"]
 
 
 _INGEST: Final = KINDS.index("ingest")
-_MOST_RAISED: Final = 100  # by one new memory: the nearest
+_MOST_RAISED: Final = 100  # memories raised per new memory: the nearest
 
 
 class Added(NamedTuple):
-    """What linking needs of a new memory."""
+    """The data of a new memory that linking uses."""
 
     id: str
     session: str | None
@@ -57,13 +57,13 @@ class Added(NamedTuple):
 def links_of(added: Sequence[Added], rule: IngestAssociation, now: float) -> list[StoredLink]:
     """Return the links between new memories of one session."""
     sessions: dict[str | None, list[Added]] = {}
-    for one in added:
-        if one.blob is not None:
-            sessions.setdefault(one.session, []).append(one)
+    for memory in added:
+        if memory.blob is not None:
+            sessions.setdefault(memory.session, []).append(memory)
     links = []
-    for held in sessions.values():
-        for start in range(0, len(held), rule.together):
-            links += _links_among(held[start : start + rule.together], rule, now)
+    for members in sessions.values():
+        for start in range(0, len(members), rule.together):
+            links += _links_among(members[start : start + rule.together], rule, now)
     return links
 
 
@@ -72,9 +72,9 @@ def _links_among(entries: Sequence[Added], rule: IngestAssociation, now: float) 
     weights = np.triu(rule.weights(matrix @ matrix.T), 1)
     return [
         StoredLink(
-            entries[one].id, entries[other].id, _INGEST, float(weights[one, other]), now, None
+            entries[first].id, entries[second].id, _INGEST, float(weights[first, second]), now, None
         )
-        for one, other in np.argwhere(weights > 0).tolist()
+        for first, second in np.argwhere(weights > 0).tolist()
     ]
 
 
@@ -85,14 +85,14 @@ def raise_alike(
     rule: IngestAssociation,
     within: Mapping[str, str],
 ) -> None:
-    """Raise the stability of what was there and is like new memories.
+    """Raise the stability of existing memories that are similar to new ones.
 
     Args:
-        transaction: not followed yet: the projections hold what was there before.
-        projections: searched.
+        transaction: not yet applied to the projections, which hold only the existing memories.
+        projections: the indexes to search.
         blobs: the embeddings of the new memories, encoded.
-        rule: what is alike.
-        within: the fields of the scope that they come through, beyond which nothing is touched.
+        rule: decides which memories are similar, and by how much to raise them.
+        within: the fields of the caller's scope; memories outside it are not changed.
     """
     index = projections.indexes.vectors
     found = [blob for blob in blobs if blob is not None]
@@ -109,10 +109,9 @@ def raise_alike(
         near.update(hits.rows[hits.scores > rule.above_cosine].tolist())
     ids = projections.lifecycle.ids
     times = {id: count for row, count in near.items() if (id := ids[row])}
-    # As the store has it: what searches left since, comes on top when they are written.
-    held = transaction.load_stored(list(times))
+    # Raised from the stored values; reinforcement that waits to be written comes on top later.
     changes = []
-    for memory in held:
+    for memory in transaction.load_stored(list(times)):
         if memory is not None:
             raised = float(np.float32(rule.raised(memory.stability, times[memory.id])))
             if raised != memory.stability:
@@ -124,22 +123,22 @@ def raise_alike(
 Item = TypeVar("Item")
 
 _BETWEEN_LOOKS: Final = 2_000
-_FEWEST_AHEAD: Final = 1_000  # new memories whose texts are worth a thread
+_FEWEST_AHEAD: Final = 1_000  # new memories from which analysing texts on a thread pays off
 
 
 class _Settled(NamedTuple):
-    """A batch of which all is written but the new memories."""
+    """A batch of which all but the new memories is written."""
 
     fresh: RecordColumns | None
-    """These; None for none."""
+    """The new memories; None for none."""
     updated: list[str]
-    """The ids of the others."""
+    """The ids of the updated memories."""
     has_dropped: bool
-    """Whether a vector of the user's own was dropped."""
+    """Whether a vector given by the user was dropped."""
 
 
 class Adding:
-    """Takes records into the store."""
+    """Adds records to the store."""
 
     def __init__(self, sync: Sync, embedding: Embedding) -> None:
         self._sync = sync
@@ -158,18 +157,18 @@ class Adding:
     ) -> str:
         """Add one record, and return its id.
 
-        A new memory that nothing else in the store has to do with is stored at once.
+        A new memory that affects no other one is stored directly, without a transaction.
 
         Args:
             record: its fields.
-            now: for what they leave out.
+            now: the time for fields that the record leaves out.
             on_conflict: "raise" or "update".
-            bounds: what the caller may touch.
-            initial_stability: of what comes without one; None: the field's default.
-            ingest: how new memories are linked and raise others; None: not at all.
+            bounds: the scope of the caller.
+            initial_stability: for records without a stability; None: the field's default.
+            ingest: the rule that links new memories and raises similar ones; None: neither.
         """
         if on_conflict == "update":
-            self._sync.apply_own()  # so that it is known which memories are there
+            self._sync.apply_own()  # so that all existing memories are known
         vectors = self._sync.vectors
         made = MadeVectors(vectors) if vectors.is_present else None
         found = self._add_at_once(record, now, bounds, initial_stability, ingest, made)
@@ -196,7 +195,7 @@ class Adding:
         ingest: IngestAssociation | None,
         made: MadeVectors | None,
     ) -> str | None:
-        """Return the id of a memory that was stored; None: nothing was stored, nor any error raised."""
+        """Return the id of the memory stored, or None, with nothing stored and no error raised."""
         sync = self._sync
         try:
             given = bounds.inside(record)
@@ -207,7 +206,7 @@ class Adding:
         if (
             "superseded_by" in values
             or not sync.lifecycle.has_kind(values.get("kind", "note"))
-            or memory_id in sync.lifecycle.row_of  # which a damaged index may not know
+            or memory_id in sync.lifecycle.row_of  # a damaged index may not find it
         ):
             return None
         embedding = values.get("embedding")
@@ -218,7 +217,7 @@ class Adding:
             text = titled(values.get("title", ""), values["text"])
             made.make([text])
             (blob, width), maker = made.of(text), made
-        last_revision = sync.revision  # what is looked at from here on is of this commit
+        last_revision = sync.revision  # the commit that the checks below refer to
         if width and (ingest is not None or not sync.vectors.are_recorded_by(maker, width)):
             return None
         values["learned_at"] = now
@@ -244,20 +243,20 @@ class Adding:
         links: bool | None = None,
         made: MadeVectors | None = None,
     ) -> AddReport:
-        """Add records in one transaction: all (less those refused, as ``on_error`` says) or none.
+        """Add all records (less those that ``on_error`` refuses) in one transaction, or none.
 
         Args:
             records: mappings or memories.
-            now: for what they leave out.
+            now: the time for fields that records leave out.
             on_conflict: "raise" or "update".
             on_error: "raise", "skip" or "collect".
-            bounds: what the caller may touch.
-            initial_stability: of what comes without one; None: the field's default.
-            ingest: how new memories are linked and raise others; None: not at all.
-            links: False: not at all; True: also in batches that are larger than the rule's.
+            bounds: the scope of the caller.
+            initial_stability: for records without a stability; None: the field's default.
+            ingest: the rule that links new memories and raises similar ones; None: neither.
+            links: False: do not apply the rule; True: apply it to batches above its size, too.
             made: vectors of some of the texts.
         """
-        from oneiros.write.batch import Batch  # noqa: PLC0415 - many processes only search
+        from oneiros.write.batch import Batch  # noqa: PLC0415 - not needed to search
 
         batch = Batch(
             on_conflict=on_conflict, on_error=on_error, initial_stability=initial_stability
@@ -276,21 +275,21 @@ class Adding:
         return self._embedding.written(self._texts_of(batch, on_conflict), write, made)
 
     def _texts_of(self, batch: Batch, on_conflict: str) -> list[str]:
-        """Return the texts to embed, as far as they are known before the transaction."""
+        """Return the texts to embed that are known before the transaction."""
         if not self._sync.vectors.is_present:
             return []
         if batch.columns is not None and batch.columns.width:
-            return []  # every record brings its vector
+            return []  # every record has a vector
         batch.read_by_row()
-        held: dict[str, StoredMemory] = {}
+        existing: dict[str, StoredMemory] = {}
         if on_conflict == "update":
             self._sync.apply_own()
             bare = [entry.id for entry in batch.entries if entry.blob is None]
             with self._sync.store.read() as reading:
                 ids = [id for id in bare if id in self._sync.lifecycle.row_of]
                 known = reading.load_stored(ids, self._sync.numbers_of(ids))
-            held = {memory.id: memory for memory in known if memory is not None}
-        texts = (_text_to_embed(entry, held.get(entry.id)) for entry in batch.entries)
+            existing = {memory.id: memory for memory in known if memory is not None}
+        texts = (_text_to_embed(entry, existing.get(entry.id)) for entry in batch.entries)
         return [text for text in texts if text is not None]
 
     @whole_write
@@ -348,7 +347,7 @@ class Adding:
         return batch.report([] if fresh is None else fresh.ids, settled.updated)
 
     def _analyze_ahead(self, fresh: RecordColumns) -> None:
-        """Have the texts of a large batch analyzed while the store writes them."""
+        """Start to analyse the texts of a large batch while the store writes them."""
         indexes = self._sync.projections.indexes
         memories = StoredColumns(len(fresh), fresh.varying, fresh.shared, DEFAULT_CELLS)
         indexes.analysis_ahead = AnalysisAhead(indexes.lexical, memories, INSERTED_AT_ONCE)
@@ -359,10 +358,10 @@ class Adding:
         if ahead is not None:
             ahead.end()
             if not is_stored:
-                indexes.has_erased = True  # no snapshot may hold words that were never stored
+                indexes.has_erased = True  # the snapshot must not hold words that were never stored
 
     def _are_new(self, columns: RecordColumns | None) -> TypeGuard[RecordColumns]:
-        """Whether records that were checked by column can be inserted as they are."""
+        """Return whether all records can be inserted without changes."""
         if columns is None or (self._sync.vectors.is_present and not columns.width):
             return False
         if columns.width and self._sync.vectors.dimension not in (None, columns.width):
@@ -380,7 +379,7 @@ class Adding:
         on_conflict: str,
         seen: Callable[[StoredMemory | Memory], bool],
     ) -> _Settled:
-        """Update what the store has of a batch, and return what is new."""
+        """Update the existing memories of a batch, and return the new ones."""
         ids = batch.ids
         row_of = self._sync.lifecycle.row_of
         known = {
@@ -404,23 +403,23 @@ class Adding:
         changed: list[tuple[Entry, StoredMemory]] = []
         for entry in self._while_wanted(batch.entries):
             memory_id = entry.id
-            held = known.get(memory_id)
-            if held is None:
+            existing = known.get(memory_id)
+            if existing is None:
                 fresh.append(entry)
-            elif on_conflict != "update" or not seen(held):
-                batch.refuse(entry.place, DuplicateId(exists(held, is_seen=seen(held))))
-            elif held.deleted_at is not None:
-                # Only restore brings back what was deleted: this is another memory, which
+            elif on_conflict != "update" or not seen(existing):
+                batch.refuse(entry.place, DuplicateId(exists(existing, is_seen=seen(existing))))
+            elif existing.deleted_at is not None:
+                # Only restore() brings a deleted memory back; this one is a new memory that
                 # supersedes nothing.
                 transaction.erase(memory_id)
                 fresh.append(entry)
             else:
-                changed.append((entry, held))
+                changed.append((entry, existing))
         from oneiros.write.batch import columns_of  # noqa: PLC0415 - as above
 
         has_dropped = False
-        for entry, held in changed:  # the last: they may name what replaces a deleted memory
-            has_dropped |= self._update_existing(transaction, entry, held, now)
+        for entry, existing in changed:  # last, as they may name a memory that was erased above
+            has_dropped |= self._update_existing(transaction, entry, existing, now)
         return _Settled(
             columns_of(list(self._while_wanted(fresh))),
             [entry.id for entry, _ in changed],
@@ -428,7 +427,7 @@ class Adding:
         )
 
     def _while_wanted(self, items: Sequence[Item]) -> Iterable[Item]:
-        """Return items in turn, and end the write where its caller was interrupted meanwhile."""
+        """Yield items in turn, and end the write if its caller was interrupted meanwhile."""
         if len(items) > _BETWEEN_LOOKS:
             return self._looking(items)
         self.writer.require_wanted()
@@ -446,9 +445,9 @@ class Adding:
             self._sync.vectors.record(transaction, widths.pop(), is_made_here=is_made_here)
 
     def _update_existing(
-        self, transaction: Transaction, entry: Entry, held: StoredMemory, now: float
+        self, transaction: Transaction, entry: Entry, existing: StoredMemory, now: float
     ) -> bool:
-        """Update a memory; return whether that dropped a vector of the user's own."""
+        """Update a memory; return whether that dropped a vector given by the user."""
         changes = validate_changes(
             {
                 name: value
@@ -459,32 +458,36 @@ class Adding:
         is_dropped = False
         if entry.blob is not None:
             changes["embedding"] = entry.blob
-        elif is_rewritten(held, changes):
-            changes["embedding"] = None  # the old vector is of the old text
-            is_dropped = drops_own_vector(held, self._sync.vectors.recorded_name)
-        keep_spread(held, changes)
-        restage(held, changes)
+        elif is_rewritten(existing, changes):
+            changes["embedding"] = None  # the old vector belongs to the old text
+            is_dropped = drops_own_vector(existing, self._sync.vectors.recorded_name)
+        keep_spread(existing, changes)
+        restage(existing, changes)
         changes.setdefault("updated_at", now)
         transaction.update(entry.id, changes)
         return is_dropped
 
 
-def _text_to_embed(entry: Entry, held: StoredMemory | None) -> str | None:
+def _text_to_embed(entry: Entry, existing: StoredMemory | None) -> str | None:
     """Return the text whose vector a record needs.
 
     Args:
         entry: of the batch.
-        held: the memory of its id, which it updates unless that is deleted; None: there is none.
+        existing: the memory with its id, to be updated unless deleted; None if there is none.
 
     Returns:
-        None where the record brings a vector, or does not change the text of a memory that has one.
+        None if the record has a vector, or leaves the text of a memory with a vector unchanged.
     """
     if entry.values.get("embedding") is not None:
         return None
     text: str = entry.values["text"]
-    if held is None or held.deleted_at is not None:
+    if existing is None or existing.deleted_at is not None:
         return titled(entry.values.get("title", ""), text)
     given = entry.given.get("title")
-    title = held.title if given is None else str(given)
+    title = existing.title if given is None else str(given)
     changes = {"text": text, "title": title}
-    return titled(title, text) if held.embedding is None or is_rewritten(held, changes) else None
+    return (
+        titled(title, text)
+        if existing.embedding is None or is_rewritten(existing, changes)
+        else None
+    )

@@ -1,18 +1,17 @@
-"""The thread that writes: every write of an engine runs on it whole, while its caller waits.
+"""The writer thread, on which every write of an engine runs as a whole while its caller waits.
 
-Python raises KeyboardInterrupt, and whatever another signal handler raises, between any two
-instructions of the main thread, and in no other. Code that changes a store and its read model on the
-main thread can therefore be cut off anywhere: between a lock and the block that releases it, between a
-commit and the read model that has to follow it. Here a caller hands the work over and only waits. An
-interrupt ends the waiting and nothing else: the write is then rolled back or committed, never half
-of it, and a note on the exception reports which.
+Python raises KeyboardInterrupt, and exceptions of other signal handlers, between any two instructions of
+the main thread, and in no other thread. Code that changes a store and its read model on the main thread
+could be interrupted anywhere: between a lock and the block that releases it, or between a commit and the
+update of the read model. Here the caller hands over the work and only waits. An interrupt ends just the
+waiting: the write is either rolled back or committed as a whole, and a note on the exception says which.
 """
 
 from __future__ import annotations
 
 import threading
 import weakref
-from _queue import Empty, SimpleQueue  # those of ``queue``, which loads more
+from _queue import Empty, SimpleQueue  # importing ``queue`` loads more
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
@@ -24,11 +23,11 @@ Result = TypeVar("Result")
 
 
 class Interrupted(BaseException):
-    """Ends a write whose caller was interrupted, before its commit. No caller sees it."""
+    """Ends a write whose caller was interrupted before its commit. No caller sees it."""
 
 
 class _Job(Generic[Result]):
-    """One piece of work, run once or dropped."""
+    """A job, run once or dropped."""
 
     __slots__ = (
         "_ended",
@@ -45,8 +44,8 @@ class _Job(Generic[Result]):
     def __init__(self, work: Callable[[], Result], *, is_write: bool) -> None:
         self.is_write = is_write
         self._work: Callable[[], Result] | None = work
-        self._taken = threading.Lock()  # whoever acquires it first runs the job, or drops it
-        self._outcome_known = threading.Lock()  # released at the commit, at the latest at the end
+        self._taken = threading.Lock()  # the first to acquire it runs or drops the job
+        self._outcome_known = threading.Lock()  # released at the commit, or else at the end
         self._outcome_known.acquire()
         self._ended = threading.Lock()  # released at the end
         self._ended.acquire()
@@ -56,7 +55,7 @@ class _Job(Generic[Result]):
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Run it, unless its caller dropped it. Never raises; :meth:`end` follows."""
+        """Run the job, unless it was dropped. Never raises; :meth:`end` follows."""
         if not self._taken.acquire(blocking=False):
             return
         assert self._work is not None
@@ -65,22 +64,22 @@ class _Job(Generic[Result]):
         except BaseException as error:  # noqa: BLE001 - raised again in the caller
             self.error = error
         finally:
-            self._work = None  # it may hold the engine
+            self._work = None  # it may refer to the engine
 
     def end(self) -> None:
-        """Let its caller go on."""
+        """Wake the caller."""
         if not self.has_committed:
             self._outcome_known.release()
         self._ended.release()
 
     def note_commit(self) -> None:
-        """Record that what it writes is durable."""
+        """Record that the job's write is durable."""
         if not self.has_committed:
             self.has_committed = True
             self._outcome_known.release()
 
     def wait(self) -> Result:
-        """Wait for its end, return its result or raise its error."""
+        """Wait for the job's end; return its result or raise its error."""
         with self._ended:
             pass
         if self.error is not None:
@@ -88,28 +87,28 @@ class _Job(Generic[Result]):
         return self.result
 
     def drop(self) -> bool:
-        """Return whether it had not begun; then it never will."""
+        """Drop the job if it has not begun; return whether it was dropped."""
         self.is_given_up = True
         return self._taken.acquire(blocking=False)
 
     def wait_for_outcome(self) -> bool:
-        """Wait until it has committed or ended; return whether it committed."""
+        """Wait until the job has committed or ended; return whether it committed."""
         with self._outcome_known:
             pass
         return self.has_committed
 
 
 class WriterThread:
-    """Runs jobs one after the other, in the order in which they came, on one thread.
+    """Runs jobs on one thread, in the order in which they were submitted.
 
     The thread starts with the first job and ends with :meth:`stop`, or when this object is
-    collected. It is a daemon: a process may end at any time, and closes its engines before.
+    collected. It is a daemon: a process closes its engines at exit, and need not wait for it.
 
     Args:
         before: called before each job and on each nudge.
-        after: called after each, before its caller goes on.
-        idle: called when nothing is to be done; returns the seconds after which it wants to be
-            called again, or None. While it wants to be, the thread keeps this object alive.
+        after: called after each job, before its caller goes on.
+        idle: called when no job waits; returns the seconds until it is to be called again, or None.
+            Until that call the thread keeps this object alive.
     """
 
     def __init__(
@@ -122,10 +121,10 @@ class WriterThread:
         self._after = after
         self._idle = idle
         self._jobs: SimpleQueue[_Job[Any] | None] = SimpleQueue()
-        self._serving = threading.Lock()  # held by the one thread that serves the queue
+        self._serving = threading.Lock()  # owned by the one thread that serves the queue
         self._ident: int | None = None
         self._current: _Job[Any] | None = None
-        self._writes: set[_Job[Any]] = set()  # that wait or run
+        self._writes: set[_Job[Any]] = set()  # waiting or running
         weakref.finalize(self, _end, self._jobs).atexit = False
 
     @property
@@ -136,17 +135,17 @@ class WriterThread:
     def run(
         self, work: Callable[[], Result], *, is_write: bool = False, is_kept: bool = False
     ) -> Result:
-        """Run ``work`` on the thread, wait for its end and return what it returns.
+        """Run ``work`` on the thread, wait for it and return its result.
 
-        On the thread itself it is called at once.
+        Called on the thread itself, it runs at once.
 
         Args:
             work: the job.
-            is_write: an interrupt of the caller rolls it back, if it comes before the commit.
-            is_kept: it runs although its caller was interrupted before it began.
+            is_write: an interrupt of the caller before the commit rolls it back.
+            is_kept: it runs even if its caller is interrupted before it begins.
 
         Raises:
-            Whatever ``work`` raises.
+            Any exception of ``work``.
         """
         if self._ident == threading.get_ident():
             return work()
@@ -162,24 +161,24 @@ class WriterThread:
             raise
 
     def nudge(self) -> None:
-        """Have ``before``, ``after`` and ``idle`` called soon; returns at once."""
-        # A job of its own, which keeps this object alive until then.
+        """Make ``before``, ``after`` and ``idle`` run soon; return at once."""
+        # A job that keeps this object alive until then.
         self._put(_Job(self._nothing, is_write=False))
 
     def look(self) -> None:
-        """Have ``idle`` called soon; returns at once."""
+        """Make ``idle`` run soon; return at once."""
         self._put(None)
 
     def _nothing(self) -> None:
         pass
 
     def require_wanted(self) -> None:
-        """Raise :class:`Interrupted` if the caller of the write that runs was interrupted."""
+        """Raise :class:`Interrupted` if the caller of the running write was interrupted."""
         if self.is_unwanted():
             raise Interrupted
 
     def is_unwanted(self) -> bool:
-        """Whether this is the thread, and the caller of its write was interrupted before the commit."""
+        """Return whether this is the thread, and its write's caller was interrupted before the commit."""
         job = self._current
         return (
             job is not None
@@ -190,18 +189,18 @@ class WriterThread:
         )
 
     def note_commit(self) -> None:
-        """Record that the job that runs has committed: from here on it is not interrupted."""
+        """Record that the running job has committed, so that it is no longer interrupted."""
         if self._current is not None:
             self._current.note_commit()
 
     def stop(self) -> None:
-        """End the thread after the jobs that wait. A later job starts another."""
+        """End the thread after the waiting jobs. A later job starts another thread."""
         _end(self._jobs)
 
     def _give_up(self, job: _Job[Any], interrupt: BaseException) -> None:
-        """Stop waiting for a job, since its caller was interrupted.
+        """Stop waiting for a job whose caller was interrupted.
 
-        A write that has not committed yet is rolled back. Other work goes on unobserved.
+        A write that has not committed is rolled back. Other work goes on in the background.
         """
         if job.drop():
             self._writes.discard(job)
@@ -223,7 +222,7 @@ class WriterThread:
             self._start()
 
     def _start(self) -> None:
-        # An interrupt may come at any point in here. A thread too many ends at once, and one too few
+        # An interrupt may come at any point here. A surplus thread ends at once, and a missing one
         # is started by the next job.
         thread = threading.Thread(
             target=_serve,
@@ -246,7 +245,7 @@ Owner = TypeVar("Owner", bound=_HasWriter)
 
 
 def note_outcome(interrupt: BaseException, *, has_committed: bool) -> None:
-    """Add a note to what interrupted a write: whether that is stored."""
+    """Add a note to the interrupt that says whether the write is stored."""
     interrupt.add_note(
         "oneiros: the write was committed before the interrupt"
         if has_committed
@@ -257,7 +256,7 @@ def note_outcome(interrupt: BaseException, *, has_committed: bool) -> None:
 def whole_write(
     method: Callable[Concatenate[Owner, Given], Result],
 ) -> Callable[Concatenate[Owner, Given], Result]:
-    """Return a method that runs whole on its object's ``writer``; see :meth:`WriterThread.run`."""
+    """Make a method run as a whole on its object's ``writer``; see :meth:`WriterThread.run`."""
 
     @wraps(method)
     def run(self: Owner, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -283,7 +282,7 @@ def _serve(
             _serve_until_stopped(jobs, of)
         finally:
             serving.release()
-        # A job that came since then found this thread serving and started no other.
+        # A job submitted after the queue was served saw a serving thread and started none.
         if jobs.empty():
             return
 
@@ -291,7 +290,7 @@ def _serve(
 def _serve_until_stopped(
     jobs: SimpleQueue[_Job[Any] | None], of: weakref.ref[WriterThread]
 ) -> None:
-    kept: WriterThread | None = None  # alive while it wants to be called again
+    kept: WriterThread | None = None  # keeps it alive while it is to be called again
     seconds: float | None = None
     while True:
         try:

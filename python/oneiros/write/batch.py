@@ -1,4 +1,4 @@
-"""A batch of records on its way in: checked, one record an id, failures collected."""
+"""Checks a batch of records: keeps one record per id, and collects failures."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def records_of(source: object, *, progress: bool) -> Iterator[Mapping[str, objec
     """Yield the records of a batch.
 
     Args:
-        source: an iterable of dicts or ``Memory``; or whatever speaks Arrow's stream interface
+        source: an iterable of dicts or ``Memory``, or an object with Arrow's stream interface
             (pyarrow tables, polars and pandas frames; needs the extra ``oneiros[arrow]``).
         progress: show a bar on the terminal's error stream.
 
     Raises:
-        TypeError: neither.
-        ImportError: a table without pyarrow to read it.
+        TypeError: the source is neither.
+        ImportError: the source is a table and pyarrow is not installed.
     """
     records = _iterable(source)
     if not progress:
@@ -67,7 +67,7 @@ def _iterable(source: Any) -> Iterable[Mapping[str, object] | Memory]:
 
 def _rows_of_table(source: object) -> list[Mapping[str, object]]:
     try:
-        import pyarrow as pa  # noqa: PLC0415 - an extra
+        import pyarrow as pa  # noqa: PLC0415 - an optional package
     except ImportError as error:
         msg = "records: tables need pyarrow; install oneiros[arrow]"
         raise ImportError(msg) from error
@@ -76,12 +76,12 @@ def _rows_of_table(source: object) -> list[Mapping[str, object]]:
 
 
 class RecordColumns:
-    """What the store's tables hold of new memories.
+    """New memories as table cells, by column.
 
     Args:
-        varying: by field, one cell per record: see ``store.cells.cell_columns``; ``embedding``: the
+        varying: field to one cell per record: see ``store.rows.cell_columns``; ``embedding`` has the
             encoded vectors.
-        shared: by field, the cell of all records; what is in neither has its default.
+        shared: field to the cell of all records; fields in neither have their defaults.
         width: components of the vectors; 0: there are none.
     """
 
@@ -109,7 +109,7 @@ class RecordColumns:
 
     @property
     def kinds(self) -> set[str]:
-        """The kinds that there are."""
+        """The set of kinds."""
         return set(self.column("kind"))
 
     def column(self, name: str) -> list[Any]:
@@ -127,13 +127,13 @@ def record_columns(
     initial_stability: InitialStability | None,
     require_width: Callable[[int], None],
 ) -> RecordColumns | None:
-    """Return records by column; None where they have to be checked one by one.
+    """Return records by column, or None if they must be checked one by one.
 
     Args:
         records: at least one.
-        now: for what they leave out.
-        initial_stability: of what comes without one; None: the field's default.
-        require_width: raises ValueError for a width of vectors that the store has no room for.
+        now: the time for fields that records leave out.
+        initial_stability: for records without a stability; None: the field's default.
+        require_width: raises ValueError if vectors of a width do not fit the store's.
     """
     if set(map(type, records)) != {dict}:
         return None
@@ -159,7 +159,7 @@ def record_columns(
         return None
     varying, shared = values
     varying.pop("learned_at", None)
-    shared["learned_at"] = now  # by this store, not by the one that exported it
+    shared["learned_at"] = now  # when this store learned it, not the one that exported it
     if initial_stability is not None:
         given = [row.get("stability") for row in rows]
         if given.count(None) == len(rows):
@@ -177,7 +177,7 @@ def record_columns(
 
 
 def joined(parts: Sequence[RecordColumns]) -> RecordColumns | None:
-    """Return parts of a batch as one; None where their vectors differ in width."""
+    """Join the parts of a batch; return None if their vectors differ in width."""
     if len(parts) == 1:
         return parts[0]
     if len({part.width for part in parts}) > 1:
@@ -185,8 +185,8 @@ def joined(parts: Sequence[RecordColumns]) -> RecordColumns | None:
     shared = dict(parts[0].shared)
     names = dict.fromkeys(name for part in parts for name in part.varying)
     for name in [*shared, *(name for part in parts[1:] for name in part.shared)]:
-        held = [part.shared.get(name, _NOTHING) for part in parts]
-        if any(cell is _NOTHING or cell != held[0] for cell in held):
+        cells = [part.shared.get(name, _NOTHING) for part in parts]
+        if any(cell is _NOTHING or cell != cells[0] for cell in cells):
             names[name] = None
     varying: dict[str, list[Any]] = {}
     for name in names:
@@ -207,19 +207,19 @@ _FEWEST_BY_COLUMN: Final = 8
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AddReport:
-    """What became of a batch."""
+    """The result of ``add_many``."""
 
     ids: list[str]
-    """Ids now in the store, in the order of the records; refused ones left out."""
+    """The ids now in the store, in the order of the records, without those refused."""
     updated: list[str] = field(default_factory=list)
-    """Those of ``ids`` that existed and were updated (``on_conflict="update"``); replaced ones, which
-    were deleted, are not among them."""
+    """Ids of existing memories that were updated (``on_conflict="update"``), without those that had
+    been deleted and were replaced."""
     repeated: list[str] = field(default_factory=list)
-    """Ids that came more than once in the batch; the last of each won."""
+    """Ids that occur more than once in the batch; the last record of each was used."""
     skipped: list[int] = field(default_factory=list)
-    """Places in the batch of the records refused (``on_error="skip"`` or ``"collect"``)."""
+    """Positions in the batch of records refused (``on_error="skip"`` or ``"collect"``)."""
     failures: list[tuple[int, Exception]] = field(default_factory=list)
-    """The place and the error of each of ``skipped`` (``on_error="collect"``)."""
+    """(position, error) of each record refused (``on_error="collect"``)."""
     look: OnFirstLook | None = field(default=None, repr=False, compare=False)
     """Finds :attr:`near_duplicates`."""
 
@@ -229,27 +229,27 @@ class AddReport:
             "repeated": len(self.repeated),
             "skipped": len(self.skipped),
         }
-        told = "".join(f", {count} {name}" for name, count in counts.items() if count)
-        return f"<AddReport: {len(self.ids)} ids{told}>"
+        details = "".join(f", {count} {name}" for name, count in counts.items() if count)
+        return f"<AddReport: {len(self.ids)} ids{details}>"
 
     @property
     def near_duplicates(self) -> list[NearDuplicate]:
-        """What of ``ids`` is like another memory, of the batch or not; all are kept all the same.
+        """The memories of ``ids`` that are similar to another memory. All of them are stored.
 
-        Looked for when this is first touched, in the store as it is then, so that adding costs
-        nothing more; :meth:`oneiros.Engine.near_duplicates` says by what rule and at what cost.
+        They are searched for on first access, in the store's state at that time, so that adding
+        costs nothing more. See :meth:`oneiros.Engine.near_duplicates` for the rule and the cost.
 
         Raises:
-            EngineClosed: the engine was closed before this was touched.
+            EngineClosed: the engine was closed before the first access.
         """
         return [] if self.look is None else self.look.found()
 
 
 class OnFirstLook:
-    """Looks when it is first asked, and remembers.
+    """Searches on first access, and caches the result.
 
     Args:
-        look: finds them.
+        look: returns the near duplicates.
     """
 
     def __init__(self, look: Callable[[], list[NearDuplicate]]) -> None:
@@ -257,18 +257,18 @@ class OnFirstLook:
         self._found: list[NearDuplicate] | None = None
 
     def found(self) -> list[NearDuplicate]:
-        """Return what there is. Asked by two threads at once it may look twice."""
+        """Return the near duplicates. Two threads at once may both search."""
         if self._found is None:
             self._found = self._look()
         return self._found
 
     def __reduce__(self) -> tuple[type[_Looked], tuple[list[NearDuplicate]]]:
-        # A copy in another process has no engine to ask.
+        # A copy in another process has no engine to search.
         return _Looked, (self.found(),)
 
 
 class _Looked(OnFirstLook):
-    """What was found before it was copied."""
+    """The result that was found before pickling."""
 
     def __init__(self, found: list[NearDuplicate]) -> None:
         super().__init__(lambda: found)
@@ -276,20 +276,20 @@ class _Looked(OnFirstLook):
 
 @dataclass(slots=True)
 class Entry:
-    """One record on its way in."""
+    """One record of a batch, checked."""
 
     place: int
     id: str
     values: dict[str, Any]
-    """As :func:`oneiros.model.memory.checked_values` returns them."""
+    """As returned by :func:`oneiros.model.memory.checked_values`."""
     given: Mapping[str, object]
-    """The fields the caller named: what an update changes."""
+    """The fields named by the caller, which an update changes."""
     blob: bytes | None = None
     """The embedding, encoded."""
     width: int = 0
-    """Its components; 0: there is none."""
+    """The number of its components; 0: no embedding."""
     is_made_here: bool = False
-    """Whether the engine's embedder made it."""
+    """Whether the engine's embedder made the embedding."""
 
 
 class Batch:
@@ -298,7 +298,7 @@ class Batch:
     Args:
         on_conflict: "raise" or "update".
         on_error: "raise", "skip" or "collect".
-        initial_stability: of what comes without a stability; None: the field's default.
+        initial_stability: for records without a stability; None: the field's default.
     """
 
     def __init__(
@@ -312,7 +312,7 @@ class Batch:
         self._on_error = on_error
         self._initial_stability = initial_stability
         self.columns: RecordColumns | None = None
-        """All records, where they could be checked by column; ``entries`` is empty then."""
+        """All records by column, if they could be checked so; then ``entries`` is empty."""
         self.entries: list[Entry] = []
         self._by_row: Callable[[], None] | None = None
         self._repeated: list[str] = []
@@ -325,13 +325,13 @@ class Batch:
         now: float,
         inside: Callable[[object], object],
     ) -> None:
-        """Check the records and keep one for each id.
+        """Check the records and keep one per id.
 
         Args:
-            records: mappings or memories, or they are refused.
-            vectors: knows the width of the store's vectors.
-            now: for what a record leaves out.
-            inside: gives a record the fields of the scope it comes through, or refuses it.
+            records: mappings or memories; all else is refused.
+            vectors: has the width of the store's vectors.
+            now: the time for fields that a record leaves out.
+            inside: adds the fields of the caller's scope to a record, or refuses it.
         """
         left = iter(records)
         chunk = seen = list(islice(left, _CHUNK))
@@ -349,7 +349,7 @@ class Batch:
         self._read_by_row(chain(seen, left), vectors, now, inside)
 
     def read_by_row(self) -> None:
-        """Make the entries of records that were checked by column."""
+        """Make entries of records that were checked by column."""
         if self._by_row is not None:
             self._by_row()
             self._by_row = self.columns = None
@@ -397,9 +397,9 @@ class Batch:
         """Assign the made vectors to the entries, and refuse vectors of another width.
 
         Args:
-            wanted: the text to embed of each entry; None: keep its own vector, if it has one.
+            wanted: for each entry, the text to embed; None: keep its own vector, if it has one.
             made: vectors of these texts.
-            width: of the store's vectors; None: no vectors yet.
+            width: of the store's vectors; None: it has none yet.
         """
         rule = "as the store's vectors have" if width else "as in the same batch"
         kept = []
@@ -417,18 +417,18 @@ class Batch:
         self.entries = kept
 
     def refuse(self, place: int, error: Exception) -> None:
-        """Set a record aside, or raise its error, as ``on_error`` says."""
+        """Record a failure, or raise it, depending on ``on_error``."""
         error.add_note(f"record {place} of the batch")
         if self._on_error == "raise":
             raise error
         self._failures.append((place, error))
 
     def report(self, added: list[str], updated: list[str]) -> AddReport:
-        """Return what became of the batch.
+        """Return the result of the batch.
 
         Args:
-            added: ids that are in the store now and were not, in the order of the records.
-            updated: ids that were there before.
+            added: ids of the new memories, in the order of the records.
+            updated: ids of memories that existed before.
         """
         ids = added
         if updated:
@@ -459,8 +459,8 @@ class Batch:
             except (ValueError, TypeError) as error:
                 self.refuse(place, error)
                 continue
-            values["learned_at"] = now  # by this store, not by the one that exported it
-            given = _said(record) if isinstance(record, Memory) else record
+            values["learned_at"] = now  # when this store learned it, not the one that exported it
+            given = _given_fields(record) if isinstance(record, Memory) else record
             initial = self._initial_stability
             if initial is not None and given.get("stability") is None:
                 values["stability"] = initial.of(
@@ -472,7 +472,7 @@ class Batch:
             self.entries.append(entry)
 
     def _keep_one_of_each(self) -> None:
-        """Keep one entry an id: the last when updating, else the first, the others refused."""
+        """Keep one entry per id: the last when updating, else the first, refusing the others."""
         kept: dict[str, Entry] = {}
         for entry in self.entries:
             memory_id = entry.id
@@ -490,7 +490,7 @@ class Batch:
 
 
 def columns_of(entries: Sequence[Entry]) -> RecordColumns | None:
-    """Return new memories by column; None for no memories."""
+    """Return new memories by column, or None for none."""
     if not entries:
         return None
     cells = joined_cells([cells_of(entry.values) for entry in entries])
@@ -498,13 +498,13 @@ def columns_of(entries: Sequence[Entry]) -> RecordColumns | None:
     return RecordColumns(cells, {}, max(entry.width for entry in entries))
 
 
-def _said(memory: Memory) -> dict[str, object]:
-    """The fields of a memory that are not at their defaults: what its maker said."""
+def _given_fields(memory: Memory) -> dict[str, object]:
+    """Return the fields of a memory that differ from their defaults."""
     blank = Memory(text="")
-    said = {name: getattr(memory, name) for name in FIELDS}
+    values = {name: getattr(memory, name) for name in FIELDS}
     return {
         name: value
-        for name, value in said.items()
+        for name, value in values.items()
         if name == "text" or repr(value) != repr(getattr(blank, name))
     }
 

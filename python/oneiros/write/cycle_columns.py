@@ -1,4 +1,4 @@
-"""Columns that dream cycles write, in this process and in others."""
+"""Columns written by dream cycles, in this process and in others."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ __all__ = ["OwnWrites", "changed_by", "changed_by_contents", "long_numbers", "wr
 
 
 _AT_ONCE: Final = 8_192
-"""Rows whose values are made Python numbers in one step, which no other thread can come between."""
+"""Rows whose values are converted in one step, while no other thread can run."""
 
 
 @dataclass(slots=True)
 class OwnWrites:
-    """What a write changed, so that its writer need not read it back."""
+    """The changes of a write, so that its writer need not read them back."""
 
     columns: list[ColumnWrite] = field(default_factory=list)
     sequences: list[int] = field(default_factory=list)
-    """Numbers of the memories that were added, or changed in something else than these columns."""
+    """Sequence numbers of memories added, or changed in more than these columns."""
 
 
 def write_columns(
     transaction: Transaction, writes: Sequence[ColumnWrite], sequence_of: npt.NDArray[np.int64]
 ) -> None:
-    """Write columns to the store: memories that change in the same fields together.
+    """Write columns to the store, grouping memories that change in the same fields.
 
     Args:
         transaction: open.
-        writes: each field once, the rows rising.
-        sequence_of: of every row that is written, its memory's sequence number.
+        writes: one per field, with ascending rows.
+        sequence_of: the sequence number of each row.
     """
     masks = np.zeros(len(sequence_of), np.uint32)
     for place, write in enumerate(writes):
@@ -62,7 +62,7 @@ def write_columns(
 
 
 def _cells(write: ColumnWrite, places: npt.NDArray[np.intp]) -> list[Any]:
-    """Return what the table gets for some of the values."""
+    """Return the table cells of some of the values."""
     from oneiros.dream.words import coded  # noqa: PLC0415 - few write columns
 
     cells = coded(write.values[places])
@@ -78,14 +78,15 @@ def long_numbers(
     before: Mapping[str, npt.NDArray[Any]],
     sequences: Mapping[str, npt.NDArray[np.int64]],
 ) -> dict[str, LongNumbers]:
-    """Return by field the numbers in the store that are longer than what the columns hold of them.
+    """Return, by field, the stored numbers that have more digits than the columns hold.
 
     Args:
-        reading: of what the columns hold.
-        before: by field, what they hold of some memories.
-        sequences: by field, the numbers of these memories, rising.
+        reading: a state equal to that of the columns.
+        before: field to the column's values of some memories.
+        sequences: field to the sequence numbers of these memories, ascending.
 
     Raises:
+        StoreCorrupt: a stored value is not a number.
         StoreCorrupt: the store holds no number where it should.
     """
     from oneiros.dream.words import shortest  # noqa: PLC0415 - few write columns
@@ -105,7 +106,7 @@ def long_numbers(
     is_long = {
         name: np.flatnonzero(
             (found[name] != stored[name]) & (found[name].astype(np.float32) == before[name])
-        )  # what is damaged is neither
+        )  # damaged values match neither
         for name in names
     }
     return {
@@ -126,17 +127,17 @@ def _arrays(rows: Sequence[Sequence[Any]]) -> list[npt.NDArray[np.float64]]:
 _OF_USE: Final = frozenset(
     {"access_count", "last_accessed_at", "stability", "session_spread", "core"}
 )
-"""What searches strengthen before the store knows of it: whole memories are read for these."""
+"""The fields that searches reinforce before the store holds the change; cycles read whole memories for
+them."""
 
 
 def changed_by(cycle: StoredCycle, reading: Reading, lifecycle: Lifecycle) -> OwnWrites | None:
-    """Return what a cycle changed, as its writer knew it; None where its notes do not tell.
+    """Return the changes of a cycle from its undo log; None if the memories must be read instead.
 
-    So it is with a cycle so old that what it changed is no longer kept, and where that is damaged:
-    then the memories themselves are to be read.
+    That is so if the log is damaged or no longer kept.
 
     Args:
-        cycle: of the next commit after what the projections hold.
+        cycle: the cycle of the next commit after the projections' state.
         reading: of the store, at that commit or a later one.
         lifecycle: rows and columns.
     """
@@ -155,7 +156,7 @@ def changed_by(cycle: StoredCycle, reading: Reading, lifecycle: Lifecycle) -> Ow
     own = OwnWrites()
     for column in columns:
         rows = lifecycle.rows_of_sequences(column.sequences)
-        is_known = rows >= 0  # those that are not were forgotten since
+        is_known = rows >= 0  # the others were erased since
         known = rows[is_known].astype(np.uint32)
         own.columns.append(ColumnWrite(column.field, known, column.after[is_known]))
     origin = cycle if cycle.undoes is None else reading.cycles.dream_cycle(cycle.undoes)
@@ -165,12 +166,12 @@ def changed_by(cycle: StoredCycle, reading: Reading, lifecycle: Lifecycle) -> Ow
         own.sequences += changed_by_contents(reading.cycles.dream_contents(origin.number))
     except StoreCorrupt:
         return None
-    if cycle.undoes is not None:  # what it erased may have superseded others, which came back
+    if cycle.undoes is not None:  # memories superseded by erased ones were made current
         noted = {number for column in columns for number in column.sequences.tolist()}
         own.sequences += reading.cycles.memories_changed_by(cycle.revision).difference(noted)
     return own
 
 
 def changed_by_contents(contents: Iterable[StoredContent]) -> list[int]:
-    """Return the numbers of the memories that were added, or changed in more than columns."""
-    return [one.sequence for one in contents if one.field != "replayed_at"]
+    """Return the sequence numbers of memories added, or changed in more than columns."""
+    return [change.sequence for change in contents if change.field != "replayed_at"]

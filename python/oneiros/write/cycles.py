@@ -1,4 +1,4 @@
-"""Dream cycles applied and undone: each one transaction, all of it or nothing."""
+"""Applies and undoes dream cycles, each in one transaction."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ __all__ = ["CycleWriter"]
 
 
 class CycleWriter:
-    """Writes what a dream cycle planned, and takes it back."""
+    """Applies a planned dream cycle, and undoes one."""
 
     def __init__(self, sync: Sync) -> None:
         self._sync = sync
         self.writer = sync.writer
 
     def apply_cycle(self, plan: DreamPlan, *, is_of_copy: bool = False) -> DreamReport:
-        """Apply a plan; what changed since it was made stays as it is.
+        """Apply a plan, except to memories that changed since it was made.
 
         Args:
             plan: of this engine.
-            is_of_copy: it is of another engine, of whose store this one's is a copy: their rows are
-                not the same.
+            is_of_copy: the plan is of another engine, whose store was copied to this one's, so that
+                rows differ.
 
         Raises:
-            ValueError: it was applied already.
+            ValueError: the plan was applied already.
         """
         return self._apply_cycle(plan, self._blobs_of(plan), is_of_copy=is_of_copy)
 
@@ -56,18 +56,18 @@ class CycleWriter:
                 msg = f"plan: must be applied once, {plan.id} was already"
                 raise ValueError(msg)
             known = associations if associations.are_read else None
-            # After a rebuild of the read model, rows have other numbers, as those of a copy have.
+            # After a rebuild of the read model, as in a copy, rows have other numbers.
             is_moved = is_of_copy or not plan.draft.source.is_of(self._sync.lifecycle)
             rows = PlannedRows(plan, self._sync.lifecycle, is_of_copy=is_moved)
             row_of = cast("Mapping[str, int]", self._sync.lifecycle.row_of)
             return Applying(plan, transaction, known, rows, row_of, owed, blobs).run(own)
 
     def _blobs_of(self, plan: DreamPlan) -> dict[int, bytes]:
-        """The embeddings of what a plan adds: given, or made of the text before anything is locked."""
+        """Return the embeddings of memories that a plan adds, made before any lock is taken."""
         records = [added.record for added in plan.draft.added]
         made = MadeVectors(self._sync.vectors)
         if self._sync.vectors.is_present:
-            made.make(str(one["text"]) for one in records if one.get("embedding") is None)
+            made.make(str(record["text"]) for record in records if record.get("embedding") is None)
         blobs: dict[int, bytes] = {}
         blob: bytes | None
         for place, record in enumerate(records):
@@ -76,13 +76,13 @@ class CycleWriter:
                 blob, width = encoded(vector), len(vector)
             else:
                 blob, width = made.of(str(record["text"]))
-            # After a reembed the sources count as changed, and the memory is not added at all.
+            # After a reembed the sources count as changed, so the memory is not added.
             if blob is not None and self._sync.vectors.dimension in (None, width):
                 blobs[place] = blob
         return blobs
 
     def require_undoable(self, id: str) -> None:
-        """Refuse the id of a cycle that cannot be undone, as :meth:`undo_cycle` does."""
+        """Raise as :meth:`undo_cycle` does if a cycle cannot be undone."""
         from oneiros.dream.undo import undoable  # noqa: PLC0415 - few processes dream
 
         with self._sync.store.read() as reading:
@@ -90,11 +90,11 @@ class CycleWriter:
 
     @whole_write
     def undo_cycle(self, id: str, report: DreamReport) -> DreamReport:
-        """Restore what a cycle changed, but for what changed since.
+        """Restore everything that a cycle changed, except what changed since.
 
         Args:
             id: of the cycle.
-            report: of this undoing, to be completed.
+            report: of the undoing, to be completed.
 
         Raises:
             ValueError: there is no such cycle, or it cannot be undone.
@@ -114,17 +114,17 @@ class CycleWriter:
 
     @whole_write
     def purge(self, deleted_before: float) -> int:
-        """Erase for good what was soft-deleted before a moment; returns how many.
+        """Erase memories soft-deleted before a moment; return their number.
 
-        Not what is damaged: when it was deleted may be part of the damage.
+        Damaged ones are kept: the time of their deletion may be wrong.
         """
         with self._sync.writing() as transaction:
             damaged: list[Damaged] = []
             candidates = transaction.cycles.deleted_before(deleted_before)
             found = transaction.of_sequences(candidates, on_damage=damaged.append)
             ids = [memory.id for batch in found for memory in batch]
-            for one in damaged:
-                self._sync.note_damage(one)
+            for memory in damaged:
+                self._sync.note_damage(memory)
             for memory_id in ids:
                 transaction.erase(memory_id)
         if ids:

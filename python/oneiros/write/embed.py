@@ -1,4 +1,4 @@
-"""Embedding: before a write, for memories without a vector, and anew for all."""
+"""Embeds texts before a write, and memories without a vector or all of them on request."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ __all__ = ["Embedding"]
 _BATCH: Final = 256
 """Memories per commit, and texts per call of the embedder."""
 _MOST_TRIES: Final = 8
-"""Attempts to write while others change the embedded texts."""
+"""Attempts to write while other writers change the texts."""
 
 
 class Embedding:
-    """Calls the embedder, always without holding a lock."""
+    """Calls the embedder, never while holding a lock."""
 
     def __init__(self, sync: Sync) -> None:
         self._sync = sync
@@ -45,14 +45,14 @@ class Embedding:
     def embed_missing(self, advance: Advance) -> int:
         """Make the missing vectors of live memories; return how many were made.
 
-        Each batch is a commit of its own. A text that others change meanwhile is embedded again.
+        Each batch is a separate commit. Texts changed by others meanwhile are embedded again.
 
         Args:
-            advance: is called with the number of memories done.
+            advance: called with the number of memories done.
 
         Raises:
             ValueError: there is no embedder.
-            EmbedderMismatch: the store's vectors are another embedder's by now.
+            EmbedderMismatch: another embedder's vectors are in the store by now.
         """
         if not self._sync.vectors.is_present:
             msg = "embed_missing: the engine has no embedder; open it with embedder="
@@ -60,7 +60,7 @@ class Embedding:
         self._sync.follow()
         self._sync.vectors.require_match(self._sync.vectors.recorded_name)
         count = after = tries = 0
-        up_to = self._last_sequence()  # bounded, even if others keep adding
+        up_to = self._last_sequence()  # a bound, even if others keep adding
         while batch := self._without_vector(after, up_to):
             made = MadeVectors(self._sync.vectors)
             made.make(map(embedded_text, batch))
@@ -76,15 +76,15 @@ class Embedding:
         """Replace every vector by the embedder's; return how many memories were embedded.
 
         The new vectors are stored apart, one commit per batch, until they are complete. Then one
-        transaction replaces the old ones. After an error or a crash the next call continues.
+        transaction replaces the old ones. After an error or crash, the next call continues.
 
         Args:
-            embedder: gives the new vectors.
-            resume: keep what an unfinished call for an embedder of this name made.
-            advance: is called with the number of memories done.
+            embedder: makes the new vectors.
+            resume: keep the vectors of an unfinished call with an embedder of this name.
+            advance: called with the number of memories done.
 
         Raises:
-            EmbedderMismatch: another call began to replace the vectors by another embedder's.
+            EmbedderMismatch: another call is replacing the vectors by another embedder's.
         """
         made = TextVectors(embedder, {})
         made.dimension = self._begin_reembedding(made, resume=resume)
@@ -105,15 +105,15 @@ class Embedding:
         write: Callable[[MadeVectors], Written],
         made: MadeVectors | None = None,
     ) -> Written:
-        """Embed texts, then write. Repeat with the current texts if others changed them.
+        """Embed texts, then write. Repeat with the current texts if other writers changed them.
 
         Args:
             texts: to embed first.
             write: opens the transaction; raises TextsChanged if it needs vectors of other texts.
-            made: vectors that were made of some of them already.
+            made: vectors already made of some of them.
 
         Raises:
-            StoreBusy: others changed the texts each time.
+            StoreBusy: others changed the texts at every attempt.
         """
         made = (made or MadeVectors(self._sync.vectors)).current(self._sync.vectors)
         made.make(texts)
@@ -132,10 +132,10 @@ class Embedding:
     def _current(
         self, transaction: Transaction, batch: Sequence[StoredMemory]
     ) -> list[StoredMemory]:
-        """Return what the memories of a batch are by now, without those that are gone or damaged."""
+        """Return the current rows of a batch's memories, without erased or damaged ones."""
         numbers = [memory.sequence for memory in batch]
         found = transaction.of_sequences(numbers, on_damage=self._sync.note_damage)
-        return [held for part in found for held in part]
+        return [memory for part in found for memory in part]
 
     def _last_sequence(self) -> int:
         with self._sync.store.read() as reading:
@@ -150,26 +150,26 @@ class Embedding:
         """Write the vectors of unchanged texts; return their number and whether none had changed."""
         known = set(map(embedded_text, batch))
         with self._sync.writing() as transaction:
-            lacking = [held for held in self._current(transaction, batch) if _lacks_vector(held)]
-            same = [held for held in lacking if embedded_text(held) in known]
+            lacking = [row for row in self._current(transaction, batch) if _lacks_vector(row)]
+            same = [row for row in lacking if embedded_text(row) in known]
             try:
                 made.require(map(embedded_text, same), self._sync.vectors)
             except TextsChanged:  # the engine has another embedder by now
                 return 0, False
-            found = [(held, *made.of(embedded_text(held))) for held in same]
-            given = [(held.id, {"embedding": blob}) for held, blob, _ in found if blob is not None]
+            found = [(row, *made.of(embedded_text(row))) for row in same]
+            given = [(row.id, {"embedding": blob}) for row, blob, _ in found if blob is not None]
             transaction.update_columns(given)
             for width in {width for _, _, width in found if width}:
                 self._sync.vectors.require_width(width)
                 self._sync.vectors.record(transaction, width, is_made_here=True)
             if transaction.reembedding() is None:
-                bare = [(held.sequence, None) for held, blob, _ in found if blob is None]
+                bare = [(row.sequence, None) for row, blob, _ in found if blob is None]
                 transaction.keep_new_vectors(bare)
             return len(given), len(same) == len(lacking)
 
     @whole_write
     def _begin_reembedding(self, made: TextVectors, *, resume: bool) -> int | None:
-        """Record the new embedder; return the width of vectors that an unfinished call made."""
+        """Record the new embedder; return the width of vectors left by an unfinished call."""
         assert made.name is not None
         with self._sync.writing() as transaction:
             if resume and transaction.reembedding() == made.name:
@@ -205,15 +205,15 @@ class Embedding:
     def _keep_new_vectors(
         self, batch: Sequence[StoredMemory], made: MadeVectors, vectors: TextVectors
     ) -> bool:
-        """Store the new vectors of texts that did not change; False as :meth:`_make_new_vectors`."""
+        """Store the new vectors of unchanged texts; False as in :meth:`_make_new_vectors`."""
         with self._sync.writing() as transaction:
             if _is_done(transaction, vectors):
                 return False
             text_of = {memory.sequence: embedded_text(memory) for memory in batch}
             transaction.keep_new_vectors(
-                (held.sequence, made.of(embedded_text(held))[0])
-                for held in self._current(transaction, batch)
-                if embedded_text(held) == text_of[held.sequence]
+                (row.sequence, made.of(embedded_text(row))[0])
+                for row in self._current(transaction, batch)
+                if embedded_text(row) == text_of[row.sequence]
             )
         return True
 
@@ -223,10 +223,10 @@ class Embedding:
 
         Args:
             made: the new embedder.
-            has_to: also if some memories have no new vector yet; these have none then.
+            has_to: replace them even if some memories have no new vector, which then have none.
 
         Returns:
-            How many memories were embedded; None: some have no new vector yet, nothing changed.
+            The number of memories embedded; None: some have no new vector, and nothing changed.
         """
         with self._sync.writing() as transaction:
             if _is_done(transaction, made):
@@ -237,19 +237,19 @@ class Embedding:
             if not has_to and (is_damaged or lacking):
                 return None
             count = transaction.take_new_vectors()
-            made.record_anew(transaction)
+            made.record_replacement(transaction)
             return count
 
 
-def _lacks_vector(held: StoredMemory) -> bool:
-    return held.embedding is None and held.deleted_at is None
+def _lacks_vector(memory: StoredMemory) -> bool:
+    return memory.embedding is None and memory.deleted_at is None
 
 
 def _is_done(transaction: Transaction, made: TextVectors) -> bool:
-    """Whether another call has replaced all vectors by this embedder's.
+    """Return whether another call has already replaced all vectors by this embedder's.
 
     Raises:
-        EmbedderMismatch: another call is replacing them, or did, by another embedder's.
+        EmbedderMismatch: another call replaces or replaced them by another embedder's.
     """
     going_on = transaction.reembedding()
     if going_on == made.name:

@@ -1,4 +1,4 @@
-"""Reinforcement: applied to the columns at once, written to the store a little later."""
+"""Reinforcement: applied to the columns at once, written to the store shortly after."""
 
 from __future__ import annotations
 
@@ -36,28 +36,26 @@ if TYPE_CHECKING:
 __all__ = ["FLUSH_EVENTS", "OF_USE", "ReinforcementEvent", "Reinforcing", "WriteBehind"]
 
 
-# Half of what the durability promise allows (one second, 1,000 events): the other half is for the
-# write itself.
+# Half of what the durability promise allows (one second, 1,000 events); the write takes the rest.
 FLUSH_SECONDS = 0.5
 FLUSH_EVENTS = 500
 LONGEST_PAUSE_SECONDS = 30.0  # between tries at a store that refuses
 
 
 class WriteBehind:
-    """When events are to be written. Used by the thread that writes.
+    """Decides when events are written. Used by the writer thread.
 
-    Any thread may call :meth:`keep_failure` and :meth:`raise_failure`, which are single operations of
-    the interpreter on what the writer changes: there is no lock, which a signal handler could find
-    taken.
+    Any thread may call :meth:`keep_failure` and :meth:`raise_failure`: each is a single atomic
+    operation of the interpreter. A lock could be held already when a signal handler runs.
     """
 
     def __init__(self) -> None:
-        self._due_at: float | None = None  # of ``monotonic``; None: nothing was found waiting yet
+        self._due_at: float | None = None  # of ``monotonic``; None: no events were waiting yet
         self._failures: deque[Exception] = deque(maxlen=1)  # the last
         self._pause_seconds = FLUSH_SECONDS
 
     def due_in(self, waiting_count: int) -> float | None:
-        """Return the seconds until the events are due to be written; None while none waits.
+        """Return the seconds until the waiting events are due; None if none wait.
 
         Args:
             waiting_count: accesses that wait.
@@ -72,24 +70,24 @@ class WriteBehind:
         return max(0.0, self._due_at - monotonic())
 
     def note_written(self) -> None:
-        """Record that the store holds what waited."""
+        """Record that the waiting events were written."""
         self._due_at = None
 
     def note_success(self) -> None:
-        """Record that the events were written in the background."""
+        """Record that a background write succeeded."""
         self._failures.clear()
         self._pause_seconds = FLUSH_SECONDS
 
     def keep_failure(self, error: Exception) -> None:
-        """Keep what an event failed with, for :meth:`raise_failure`."""
+        """Keep the error of an event for :meth:`raise_failure`."""
         self._failures.append(error)
 
     def note_failure(self, error: Exception) -> bool:
-        """Record that they could not be, for :meth:`raise_failure`; the next try is later.
+        """Record that a background write failed, for :meth:`raise_failure`, and delay the next try.
 
         Returns:
-            Whether the store takes no more writes: it is owed nothing more, and ``flush`` and
-            ``close`` raise what stopped the writes.
+            Whether the store takes no more writes: then no more events are kept, and ``flush`` and
+            ``close`` raise the error that stopped the writes.
         """
         self._failures.append(error)
         self._pause_seconds = min(2 * self._pause_seconds, LONGEST_PAUSE_SECONDS)
@@ -97,7 +95,7 @@ class WriteBehind:
         return isinstance(error, StorePoisoned)
 
     def raise_failure(self) -> None:
-        """Raise what the last write in the background failed with, once."""
+        """Raise the error of the last background write, once."""
         try:
             failure = self._failures.pop()
         except IndexError:
@@ -110,7 +108,7 @@ if TYPE_CHECKING:
     Pairs = list[tuple[int, int]]
 
     class _Use(TypedDict):
-        """An event as the core takes it."""
+        """An event as the core's parameters."""
 
         rows: list[int]
         direct: list[int]
@@ -133,9 +131,12 @@ def _as_is(value: object) -> object:
 
 
 OF_USE: Final = (*_REINFORCED, *_PROMOTED, "session_spread", "sessions")
-"""The fields of memories that searches strengthen before the store knows of it."""
-_SAID: Final[dict[str, Callable[[Any], object]]] = {"core": bool, "tier": ENUMS["tier"].__getitem__}
-"""How a memory has what a column holds as a number."""
+"""The fields that searches reinforce before the store holds the change."""
+_TO_FIELD: Final[dict[str, Callable[[Any], object]]] = {
+    "core": bool,
+    "tier": ENUMS["tier"].__getitem__,
+}
+"""Converts the number in a column to the field's value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,38 +148,38 @@ class ReinforcementEvent:
     session: str | None
     rule: ReinforcementDeclaration
     direct: tuple[str, ...] = ()
-    """Those found together: the direct results, before what links brought was merged in."""
+    """The direct results, which gain links with each other; without those merged in from links."""
     linked: frozenset[str] = frozenset()
-    """Those of ``ids`` that links brought."""
+    """The memories in ``ids`` that were found through links."""
 
 
 class Owed(NamedTuple):
-    """What the store is to be told of the events that wait."""
+    """The waiting changes, by row."""
 
     event_count: int
     rows: list[int]
     may_stand: list[bool]
-    """Of each row: it may have become core or hot."""
+    """For each row, whether it may have become core or hot."""
     sessions: list[tuple[int, str]]
-    """Row and session, each pair once."""
+    """(row, session), each pair once."""
     pairs: Pairs
-    """Whose links gained, each once, the smaller row first."""
+    """Pairs of rows whose links gained weight, each once, the smaller row first."""
 
 
 class OwedWrites(NamedTuple):
-    """What the store is to hold of the events that wait."""
+    """The waiting changes, as the store takes them."""
 
     event_count: int
     memory_count: int
     states: list[tuple[list[int], dict[str, list[Any]]]]
-    """Sequence numbers, ascending, and their fields as the store holds them."""
+    """(ascending sequence numbers, field to the values to store)."""
     sessions: dict[str, set[str]]
-    """By id, those that have seen the memory."""
+    """By id, the sessions that have seen the memory."""
     links: list[LinkValues]
 
 
 class Strengthening:
-    """Columns and links, and the core that applies events to them.
+    """The columns and links, with the core object that applies events to them.
 
     Args:
         lifecycle: the columns.
@@ -193,21 +194,22 @@ class Strengthening:
         self._last: tuple[ReinforcementDeclaration, _core.UseRule] | None = None
 
     def rows_of(self, ids: Iterable[str]) -> list[int]:
-        """Return the rows of memories in their order, each once; those not there are left out."""
+        """Return the rows of memories in order, each once; unknown ids are left out."""
         row_of = self.lifecycle.row_of
         return [row for id in dict.fromkeys(ids) if (row := row_of.get(id)) is not None]
 
     def apply(self, event: ReinforcementEvent, *, most_waiting: int) -> bool | None:
-        """Apply an event, whole, and keep it for the store.
+        """Apply an event and keep it for the store.
 
         Returns:
-            Whether the writer should look: it is the first that waits, or as many accesses as
-            ``most_waiting`` do. None: the writer is at work on the columns, and nothing was done.
+            Whether the writer should look: this is the first waiting event, or at least
+            ``most_waiting`` accesses wait. None: the writer is using the columns, and nothing was
+            applied.
         """
         return self.core.apply(most_waiting=most_waiting, **self._use(event))
 
     def apply_as_writer(self, event: ReinforcementEvent) -> None:
-        """Apply an event while the core is closed to all others."""
+        """Apply an event while the core is closed to all other threads."""
         self.core.apply_closed(**self._use(event))
 
     def _use(self, event: ReinforcementEvent) -> _Use:
@@ -233,12 +235,15 @@ class Strengthening:
         return last[1]
 
     def owed(self) -> Owed:
-        """Return what the store is to be told."""
+        """Return the waiting changes."""
         event_count, rows, may_stand, sessions, a, b = self.core.owed()
         return Owed(event_count, rows, may_stand, sessions, list(zip(a, b, strict=True)))
 
     def take_over(self, former: Strengthening) -> None:
-        """Apply and keep what waits at another, of the same store. REQUIRES: the rows are there."""
+        """Apply and keep the events that wait in another object of the same store.
+
+        REQUIRES: this object has the rows.
+        """
         rows = former.core.mentioned_rows()
         ids = former.lifecycle.ids
         moved = [
@@ -270,35 +275,35 @@ def _rule_of(rule: ReinforcementDeclaration) -> _core.UseRule:
 
 
 class Reinforcing:
-    """What searches strengthened: the columns hold it, the store is owed it.
+    """Applies reinforcement to the columns and keeps it until it is written to the store.
 
     Args:
         lifecycle: the columns.
         associations: the links.
-        write: writes what is owed to the store; called by the thread that writes.
+        write: writes the waiting events to the store; called on the writer thread.
     """
 
     def __init__(
         self, lifecycle: Lifecycle, associations: Associations, write: Callable[[], None]
     ) -> None:
         self._write = write
-        # A search applies its event by one call of the core, which an interrupt cannot cut in two.
-        # While the thread that writes takes up what the store says, the core is closed to searches,
-        # so that an event is never counted twice or lost when a row is read anew: they leave their
-        # events in ``returned``. It is open during a commit of earlier events, however long that
+        # A search applies its event by one call of the core, which an interrupt cannot split.
+        # While the writer thread applies commits, the core is closed to searches, so that no event
+        # is counted twice or lost when a row is read again; searches then leave their events in
+        # ``returned``. The core stays open while earlier events are committed, however long that
         # takes.
         self._on = self._shown = Strengthening(lifecycle, associations)
         self._closed_times = 0
         self._behind = WriteBehind()
         self.returned: deque[ReinforcementEvent] = deque()
-        """What searches returned and the thread that writes is to apply."""
+        """Events that the writer thread has yet to apply."""
 
     # -- searches ----------------------------------------------------------------------------------
 
     def take(self, event: ReinforcementEvent) -> bool:
-        """Strengthen what a search returned; returns whether the thread that writes should look.
+        """Reinforce the memories that a search returned; return whether the writer should look.
 
-        The order in which events of one thread came is kept.
+        Events of one thread keep their order.
         """
         if not self.returned:
             try:
@@ -314,12 +319,12 @@ class Reinforcing:
     # -- the thread that writes --------------------------------------------------------------------
 
     def begin_job(self) -> None:
-        """Keep events of searches out, after those that came before."""
+        """Apply the events left so far, and keep new ones out."""
         self._close()
         self._apply_returned()
 
     def end_job(self) -> None:
-        """Apply what came meanwhile, and let events in again."""
+        """Apply the events left meanwhile, and let new ones in again."""
         self._apply_returned()
         self._open()
 
@@ -344,7 +349,7 @@ class Reinforcing:
 
     @contextmanager
     def closed(self) -> Iterator[None]:
-        """Keep events of searches out of a block."""
+        """Keep events of searches out while the block runs."""
         self._close()
         try:
             yield
@@ -353,7 +358,7 @@ class Reinforcing:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Change columns, links or events, in one step for those who read several of them."""
+        """Change columns, links or events atomically for :meth:`_read_whole`."""
         with self.closed():
             core = self._on.core
             core.begin_change()
@@ -363,16 +368,16 @@ class Reinforcing:
                 core.end_change()
 
     def move_to(self, lifecycle: Lifecycle, associations: Associations) -> Strengthening:
-        """Work on other columns and links; returns what it worked on.
+        """Switch to other columns and links; return the former ones.
 
-        What waits there is not known here until :meth:`take_over`, and is read there until then.
+        Events waiting there stay there, and readers keep using it, until :meth:`take_over`.
         """
         before = self._on
         self._move(Strengthening(lifecycle, associations))
         return before
 
     def move_back(self, former: Strengthening) -> None:
-        """Work again on what it worked on before."""
+        """Switch back to the former columns and links."""
         self._move(former)
         self._shown = former
 
@@ -380,16 +385,16 @@ class Reinforcing:
         with self.closed():
             on.core.close()
             self._on = on
-        # The one that is left stays closed: a search that still has it finds out so.
+        # The former object stays closed, so a search that still uses it notices.
 
     def take_over(self, former: Strengthening) -> None:
-        """Strengthen what is here by the events that wait at what it worked on before."""
+        """Apply the events that wait in the former object to the current one."""
         with self._changing():
             self._on.take_over(former)
             self._shown = self._on
 
     def write_due(self) -> float | None:
-        """Write the events that are due; return the seconds until the next are, None for never."""
+        """Write due events; return the seconds until the next are due, None for never."""
         seconds = self._behind.due_in(self._on.core.notice())
         if seconds != 0.0:
             return seconds
@@ -406,20 +411,20 @@ class Reinforcing:
             self._on.core.stop_keeping()
 
     def is_owing(self) -> bool:
-        """Whether anything waits to be written."""
+        """Return whether anything waits to be written."""
         return self._on.core.waiting_count > 0
 
     def owes_any(self, ids: Iterable[str]) -> bool:
-        """Whether something of one of these memories, or of a link of it, waits to be written."""
+        """Return whether changes to these memories or their links wait to be written."""
         on = self._on
         return not set(on.rows_of(ids)).isdisjoint(on.core.mentioned_rows())
 
     def owes_links(self) -> bool:
-        """Whether links wait to be written."""
+        """Return whether links wait to be written."""
         return self._on.core.has_waiting_links
 
     def apply_columns(self, batch: StoredBatch) -> None:
-        """Read rows from the store, and strengthen again what it does not know of yet."""
+        """Apply rows read from the store, then repeat the waiting events on them."""
         with self._changing():
             on = self._on
             on.lifecycle.apply(batch)
@@ -428,10 +433,7 @@ class Reinforcing:
                 on.core.repeat(rows=rows)
 
     def apply_states(self, states: StoredStates) -> Rows:
-        """Read states from the store, and strengthen again what it does not know of yet.
-
-        Returns the rows.
-        """
+        """Apply states read from the store, then repeat the waiting events; return the rows."""
         with self._changing():
             rows = self._on.lifecycle.apply_states(states)
             if self._on.core.waiting_count:
@@ -439,9 +441,9 @@ class Reinforcing:
         return rows
 
     def apply_values(self, write: ColumnWrite) -> None:
-        """Write a column of many rows, and warm again what searches found that the store knows not of.
+        """Write a column of many rows, then repeat the waiting promotions to the hot tier.
 
-        In parts, so that searches wait for none of them long.
+        Written in parts, so that searches never wait long.
         """
         columns = self._on.lifecycle.columns
         for start in range(0, len(write.rows), _ROWS_AT_ONCE):
@@ -453,7 +455,7 @@ class Reinforcing:
                 self._on.core.repeat_warming(rows=write.rows.tolist())
 
     def apply_links(self, batch: Sequence[StoredLink]) -> None:
-        """Bring links to what the store says, and strengthen again what it does not know of yet."""
+        """Apply links read from the store, then repeat the waiting events on them."""
         with self._changing():
             on = self._on
             on.associations.apply(batch)
@@ -464,7 +466,7 @@ class Reinforcing:
                 on.core.repeat_links(a=[a for a, _ in known], b=[b for _, b in known])
 
     def read_links(self, batches: Iterable[Sequence[StoredLink]]) -> None:
-        """Take all links of the store, strengthened by what it does not know of yet."""
+        """Load all links of the store, then repeat the waiting events on them."""
         with self._changing():
             on = self._on
             on.associations.read(batches)
@@ -472,25 +474,25 @@ class Reinforcing:
             on.core.repeat_all_links()
 
     def drop_links(self) -> None:
-        """Have no links, until they are read anew."""
+        """Drop all links until they are read again."""
         with self._changing():
             self._on.core.use_links(graph=None)
             self._on.associations.drop()
 
     def owing(self) -> frozenset[str]:
-        """Ids of the memories of which something waits to be written."""
+        """Return the ids of memories with changes that wait to be written."""
         on = self._on
         return frozenset(map(on.lifecycle.ids.__getitem__, on.core.waiting_rows()))
 
     def forget(self, memory_id: str) -> None:
-        """Drop what waits for a memory that is about to be erased: another may come by its id."""
+        """Drop the waiting changes of a memory about to be erased, as its id may be reused."""
         row = self._on.lifecycle.row_of.get(memory_id)
         if row is not None:
             with self._changing():
                 self._on.core.forget(row=row)
 
     def owed(self) -> OwedWrites:
-        """Return what to write for the events that wait. REQUIRES: :meth:`closed`."""
+        """Return the writes for the waiting events. REQUIRES: :meth:`closed`."""
         on = self._on
         columns, ids = on.lifecycle.columns, on.lifecycle.ids
         owed = on.owed()
@@ -515,38 +517,37 @@ class Reinforcing:
         found = graph.find(a=a, b=b)
         ends = zip(self._numbers(a), self._numbers(b), found, strict=True)
         return [
-            (one, other, link[1], link[0], link[2], link[3])
-            for one, other, link in ends
+            (first, second, link[1], link[0], link[2], link[3])
+            for first, second, link in ends
             if link is not None
         ]
 
     def _numbers(self, rows: Sequence[int]) -> list[int]:
-        """The store's numbers of rows."""
+        """Return the sequence numbers of rows."""
         return list(map(int, self._on.lifecycle.columns.values_at(name="sequence", rows=rows)))
 
     def note_written(self, event_count: int) -> None:
-        """Drop the oldest events: the store knows them now."""
+        """Drop the oldest events, which are written now."""
         self._on.core.forget_written(use_count=event_count)
         self._behind.note_written()
 
     # -- readers -----------------------------------------------------------------------------------
 
     def owing_of(self, ids: Iterable[str]) -> set[str]:
-        """Which of these memories something waits to be written of."""
+        """Return which of these memories have changes that wait to be written."""
         on = self._shown
         if not on.core.waiting_count:
             return set()
-        ids_held = on.lifecycle.ids
-        return {ids_held[row] for row in on.core.waiting_of(rows=on.rows_of(ids))}
+        all_ids = on.lifecycle.ids
+        return {all_ids[row] for row in on.core.waiting_of(rows=on.rows_of(ids))}
 
     def bring_up_to_date(self, memories: Sequence[Memory], owed_before: set[str]) -> None:
-        """Bring memories that were just read from the store up to what it is owed.
+        """Apply waiting changes to memories that were just read from the store.
 
         Args:
-            memories: as the store held them; they are changed in place, so no one else may have
-                them yet.
-            owed_before: :meth:`owing_of` from before they were read: what was written meanwhile
-                waits no longer, and may yet be missing from what was read.
+            memories: changed in place, so no other code may have them yet.
+            owed_before: :meth:`owing_of` from before the read. Changes written meanwhile no longer
+                wait, but may be missing from the memories read.
         """
         behind = owed_before | self.owing_of(memory.id for memory in memories)
         if not behind:
@@ -557,11 +558,11 @@ class Reinforcing:
                 set_fields(memory, changes[memory.id])
 
     def raise_failure(self) -> None:
-        """Raise what writing in the background failed with, once."""
+        """Raise the error of the last background write, once."""
         self._behind.raise_failure()
 
     def _read_whole(self, read: Callable[[Strengthening], Result]) -> Result:
-        """Return what ``read`` returns when nothing changed meanwhile."""
+        """Return the result of ``read``, retried until nothing changed while it ran."""
         while True:
             on = self._shown
             before = on.core.changes
@@ -572,17 +573,18 @@ class Reinforcing:
 
 
 def _values(lifecycle: Lifecycle, names: Sequence[str], rows: list[int]) -> list[dict[str, Any]]:
-    """Fields of rows as memories hold them."""
+    """Return field values of rows, as memories hold them."""
     columns = lifecycle.columns
     read = [columns.values_at(name=name, rows=rows) for name in names]
-    held = [
-        list(map(_SAID.get(name, _as_is), values)) for name, values in zip(names, read, strict=True)
+    converted = [
+        list(map(_TO_FIELD.get(name, _as_is), values))
+        for name, values in zip(names, read, strict=True)
     ]
-    return [dict(zip(names, row, strict=True)) for row in zip(*held, strict=True)]
+    return [dict(zip(names, row, strict=True)) for row in zip(*converted, strict=True)]
 
 
 def _current(lifecycle: Lifecycle, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """What reinforcing changes of memories, by id, of those that are known."""
+    """Return the fields that reinforcement changes, by id, of the known memories."""
     row_of = lifecycle.row_of
     known = {id: row for id in ids if (row := row_of.get(id)) is not None}
     rows = list(known.values())

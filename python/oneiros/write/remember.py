@@ -1,4 +1,4 @@
-"""The remember path: record -> store (durable) -> columns, lexical index, vector index."""
+"""Writes a record to the store (durable), then to the columns, lexical index and vector index."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _ARCHIVED: Final = ENUMS["status"].index("archived")
 
 
 class Remember:
-    """Writes to the store and keeps the projections in step, one writer at a time."""
+    """Writes to the store and keeps the projections in sync, one writer at a time."""
 
     def __init__(self, store: Store, projections: Projections, embedder: Embedder | None) -> None:
         self.sync = sync = Sync(store, projections, embedder)
@@ -55,13 +55,13 @@ class Remember:
     def update(
         self, memory_id: str, given: Mapping[str, object], *, now: float, seen: Seen
     ) -> None:
-        """Change fields of one memory; a changed text gets a new vector, or none without embedder."""
+        """Change fields of a memory; a changed text gets a new vector, or none without embedder."""
         changes = validate_changes(given)
         texts: list[str] = []
         if self.sync.vectors.is_present and not changes.keys().isdisjoint(("text", "title")):
             with self.sync.store.read() as reading:
-                (held,) = reading.load_stored([memory_id], self.sync.numbers_of([memory_id]))
-            if held is not None and (text := _text_to_embed(held, changes)) is not None:
+                (memory,) = reading.load_stored([memory_id], self.sync.numbers_of([memory_id]))
+            if memory is not None and (text := _text_to_embed(memory, changes)) is not None:
                 texts.append(text)
 
         def write(made: MadeVectors) -> None:
@@ -82,23 +82,23 @@ class Remember:
         with self.sync.writing(after_events_of=[memory_id]) as transaction:
             is_dropped = False
             vector = self.sync.vectors.accept(changes.get("embedding"))
-            held = self._live(transaction, memory_id, seen)
-            text = _text_to_embed(held, changes)
+            memory = self._live(transaction, memory_id, seen)
+            text = _text_to_embed(memory, changes)
             if vector is not None:
                 changes["embedding"] = encoded(vector)
                 self.sync.vectors.record(transaction, len(vector), is_made_here=False)
             elif text is not None:
-                changes["embedding"] = None  # the old vector is of the old text
+                changes["embedding"] = None  # the old vector belongs to the old text
                 if not self.sync.vectors.is_present:
-                    is_dropped = drops_own_vector(held, self.sync.vectors.recorded_name)
+                    is_dropped = drops_own_vector(memory, self.sync.vectors.recorded_name)
                 else:
                     made.require([text], self.sync.vectors)
                     changes["embedding"], width = made.of(text)
                     if width:
                         self.sync.vectors.require_width(width)
                         self.sync.vectors.record(transaction, width, is_made_here=True)
-            keep_spread(held, changes)
-            restage(held, changes)
+            keep_spread(memory, changes)
+            restage(memory, changes)
             self.sync.lifecycle.require_kinds([changes.get("kind")])
             changes.setdefault("updated_at", now)
             transaction.update(memory_id, changes)
@@ -113,13 +113,13 @@ class Remember:
 
     @whole_write
     def supersede(self, old: str, new: str, reason: str, *, now: float, seen: Seen) -> None:
-        """Mark a memory as superseded by another, when and why."""
+        """Mark a memory as superseded by another, with time and reason."""
         with self.sync.writing() as transaction:
-            held = self._live(transaction, old, seen)
+            memory = self._live(transaction, old, seen)
             if is_superseded_by(transaction, self._live(transaction, new, seen), old):
                 msg = f"new: must not be superseded by old, {old!r}, itself, got {new!r}"
                 raise ValueError(msg)
-            metadata = held.metadata | {"superseded_at": now}
+            metadata = memory.metadata | {"superseded_at": now}
             metadata.pop("superseded_reason", None)
             if reason:
                 metadata["superseded_reason"] = reason
@@ -128,14 +128,14 @@ class Remember:
 
     @whole_write
     def pin(self, memory_id: str, *, pinned: bool, seen: Seen) -> None:
-        """Pin a memory or let it go; of one that is so already, nothing."""
+        """Pin or unpin a memory; does nothing if it is so already."""
         with self.sync.writing() as transaction:
             if self._live(transaction, memory_id, seen).pinned != pinned:
                 transaction.update_columns([(memory_id, {"pinned": pinned})])
 
     @whole_write
     def link(self, links: Sequence[StoredLink], *, seen: Seen) -> None:
-        """Link pairs of memories, or make the link of the two what it says: all or none."""
+        """Create or replace links between memories, all or none."""
         ids = list(dict.fromkeys(id for link in links for id in (link.one, link.other)))
         with self.sync.writing(after_events_of=ids) as transaction:
             for memory_id in ids:
@@ -144,7 +144,7 @@ class Remember:
 
     @whole_write
     def unlink(self, one: str, other: str, *, seen: Seen) -> bool:
-        """Take the link of two memories away; returns whether there was one."""
+        """Remove the link of two memories; return whether it existed."""
         with self.sync.writing(after_events_of=(one, other)) as transaction:
             for memory_id in (one, other):
                 self._live(transaction, memory_id, seen)
@@ -159,7 +159,7 @@ class Remember:
 
     @whole_write
     def delete_matching(self, where: Where | None, *, now: float) -> int:
-        """Soft-delete all that match now, whoever wrote it; returns how many."""
+        """Soft-delete all memories that match now; return their number."""
         with self.sync.writing() as transaction:
             ids = self.sync.lifecycle.ids
             rows = self.sync.projections.row_sets.matching(where)
@@ -167,24 +167,24 @@ class Remember:
 
     @whole_write
     def set_columns(self, changes: Callable[[], Iterable[tuple[str, Mapping[str, object]]]]) -> int:
-        """Set fields as they are given, in one transaction; returns of how many memories.
+        """Set fields to given values in one transaction; return the number of memories changed.
 
         Args:
-            changes: called inside it, when all that others wrote is in the columns; gives id and
-                values as a memory holds them.
+            changes: called inside the transaction, when all earlier commits are in the columns;
+                returns (id, values as in a memory).
         """
         with self.sync.writing() as transaction:
             return transaction.update_columns(changes())
 
     @whole_write
     def restore(self, memory_id: str, *, now: float, seen: Seen) -> bool:
-        """Take a soft delete back, and an archiving, as a use; returns whether there was one."""
+        """Undo a soft delete or archiving, which counts as a use; return whether there was one."""
         with self.sync.writing(after_events_of=[memory_id]) as transaction:
-            held = self._known(transaction, memory_id, seen)
+            memory = self._known(transaction, memory_id, seen)
             changes: dict[str, object] = {}
-            if held.deleted_at is not None:
+            if memory.deleted_at is not None:
                 changes["deleted_at"] = None
-            if held.status == _ARCHIVED:
+            if memory.status == _ARCHIVED:
                 changes["status"] = "consolidated"
             if changes:
                 changes["last_accessed_at"] = now
@@ -193,12 +193,12 @@ class Remember:
 
     @whole_write
     def forget(self, memory_id: str, *, seen: Seen, is_bounded: bool) -> None:
-        """Erase a memory for good, out of the log too.
+        """Erase a memory for good, from the log too.
 
         Args:
-            memory_id: which.
-            seen: whether a memory lies within bounds.
-            is_bounded: there are bounds: of a damaged memory it is not known whether it lies within.
+            memory_id: the memory.
+            seen: returns whether a memory lies within the scope.
+            is_bounded: whether there is a scope; a damaged memory may lie outside it.
         """
         with self.sync.writing() as transaction:
             try:
@@ -211,21 +211,21 @@ class Remember:
         self.sync.store.checkpoint()
 
     def _known(self, transaction: Transaction, memory_id: str, seen: Seen) -> StoredMemory:
-        held = held_in(transaction, memory_id)
-        if not seen(held):
+        memory = held_in(transaction, memory_id)
+        if not seen(memory):
             raise UnknownMemory(unknown(memory_id))
-        return held
+        return memory
 
     def _live(self, transaction: Transaction, memory_id: str, seen: Seen) -> StoredMemory:
-        held = self._known(transaction, memory_id, seen)
-        if held.deleted_at is not None:
+        memory = self._known(transaction, memory_id, seen)
+        if memory.deleted_at is not None:
             raise UnknownMemory(unknown(memory_id))
-        return held
+        return memory
 
 
-def _text_to_embed(held: StoredMemory, changes: Mapping[str, object]) -> str | None:
+def _text_to_embed(memory: StoredMemory, changes: Mapping[str, object]) -> str | None:
     """Return the text to embed for a change; None: the vector stays, or is given."""
-    if "embedding" in changes or not is_rewritten(held, changes):
+    if "embedding" in changes or not is_rewritten(memory, changes):
         return None
-    title, text = (changes.get(name, getattr(held, name)) for name in ("title", "text"))
+    title, text = (changes.get(name, getattr(memory, name)) for name in ("title", "text"))
     return titled(str(title), str(text))

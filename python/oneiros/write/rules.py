@@ -1,4 +1,4 @@
-"""What a write may touch, what it says of what it refuses, and what must stay true of a record."""
+"""The scope of a write, the messages of refused writes, and the invariants of a record."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ _CONSOLIDATED: Final = ENUMS["status"].index("consolidated")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a write may touch."""
+    """The scope of a write."""
 
     fields: Mapping[str, str]
     """Field to value; empty for all memories."""
     inside: Callable[[object], object]
-    """Gives a record these fields, or refuses it."""
+    """Adds these fields to a record, or refuses it."""
     seen: Seen
-    """Whether a memory lies within."""
+    """Returns whether a memory lies within the scope."""
 
 
 def held_in(transaction: Transaction, id: str) -> StoredMemory:
-    """Return the memory of an id, which the index of ids leads to as well.
+    """Return the memory of an id, and check that the index of ids leads to it.
 
     Raises:
-        UnknownMemory: there is none.
-        StoreCorrupt: the index leads to another.
+        UnknownMemory: no memory has the id.
+        StoreCorrupt: the index leads to another memory.
     """
     transaction.require_indexed([id])
     held = transaction.load_stored([id])[0]
@@ -57,38 +57,38 @@ def held_in(transaction: Transaction, id: str) -> StoredMemory:
 
 
 def unknown(memory_id: str) -> str:
-    """The words of an UnknownMemory, the same whether it is absent, deleted or out of scope."""
+    """Return the message of UnknownMemory, equal for absent, deleted and out-of-scope memories."""
     return f"id: no memory {memory_id!r}"
 
 
-def exists(held: StoredMemory, *, is_seen: bool) -> str:
-    """The words of a DuplicateId."""
-    if not is_seen:  # of what lies outside a scope, nothing is told
-        return f"id: {held.id!r} is taken"
-    state = "exists, soft-deleted" if held.deleted_at is not None else "exists"
-    return f"id: {held.id!r} {state}; pass on_conflict='update' to change it"
+def exists(memory: StoredMemory, *, is_seen: bool) -> str:
+    """Return the message of DuplicateId."""
+    if not is_seen:  # reveals nothing about memories outside the scope
+        return f"id: {memory.id!r} is taken"
+    state = "exists, soft-deleted" if memory.deleted_at is not None else "exists"
+    return f"id: {memory.id!r} {state}; pass on_conflict='update' to change it"
 
 
-def is_rewritten(held: StoredMemory, changes: Mapping[str, object]) -> bool:
-    """Whether what is embedded changes."""
+def is_rewritten(memory: StoredMemory, changes: Mapping[str, object]) -> bool:
+    """Return whether the embedded text changes."""
     return any(
-        name in changes and changes[name] != getattr(held, name) for name in ("text", "title")
+        name in changes and changes[name] != getattr(memory, name) for name in ("text", "title")
     )
 
 
-def drops_own_vector(held: StoredMemory, recorded_name: str | None) -> bool:
-    """Whether a memory has a vector of which no embedder is known.
+def drops_own_vector(memory: StoredMemory, recorded_name: str | None) -> bool:
+    """Return whether a memory has a vector without a recorded embedder.
 
-    Where one is recorded, an engine without it warned when it was opened.
+    If one is recorded, an engine without it has warned when it was opened.
     """
-    return held.embedding is not None and recorded_name is None
+    return memory.embedding is not None and recorded_name is None
 
 
-def keep_spread(held: StoredMemory, changes: dict[str, object]) -> None:
-    """Keep ``session_spread`` at the number of sessions or above."""
-    sessions = changes.get("sessions", held.sessions)
+def keep_spread(memory: StoredMemory, changes: dict[str, object]) -> None:
+    """Keep ``session_spread`` at least at the number of sessions."""
+    sessions = changes.get("sessions", memory.sessions)
     least = len(sessions) if isinstance(sessions, frozenset) else 0
-    spread = changes.get("session_spread", held.session_spread)
+    spread = changes.get("session_spread", memory.session_spread)
     if isinstance(spread, int) and spread < least:
         if "session_spread" in changes:
             msg = f"session_spread: must be at least the number of sessions, {least}, got {spread}"
@@ -96,21 +96,21 @@ def keep_spread(held: StoredMemory, changes: dict[str, object]) -> None:
         changes["session_spread"] = least
 
 
-def restage(held: StoredMemory, changes: dict[str, object]) -> None:
-    """Have a recalled memory consolidated anew once its text is another.
+def restage(memory: StoredMemory, changes: dict[str, object]) -> None:
+    """Schedule a recalled memory for another consolidation if its text changes.
 
     Source: docs/systems/reverie.md R14.
     """
-    is_revised = "text" in changes and changes["text"] != held.text
-    if is_revised and held.access_count > 0 and held.status == _CONSOLIDATED:
+    is_revised = "text" in changes and changes["text"] != memory.text
+    if is_revised and memory.access_count > 0 and memory.status == _CONSOLIDATED:
         changes.setdefault("status", "staged")
 
 
 def is_superseded_by(reading: Reading, memory: StoredMemory, memory_id: str) -> bool:
-    """Whether a memory is superseded by the one of the id, be it through others.
+    """Return whether a memory is superseded by the one of the id, directly or through others.
 
-    Deleted ones and those outside a scope are followed too: a circle would hide all that is on it,
-    whoever sees which part. One that ``add`` or ``update`` was given ends the search.
+    Deleted memories and those outside a scope are followed too: a cycle would hide all of its members
+    in every scope. A cycle made by ``add`` or ``update`` ends the search.
     """
     passed: set[str] = set()
     by = memory.superseded_by

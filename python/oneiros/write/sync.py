@@ -1,4 +1,4 @@
-"""The read model kept in step with the store, whoever wrote to it."""
+"""Keeps the read model in step with the store, including commits of other processes."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ _Counts: TypeAlias = "dict[tuple[tuple[str, str], ...], Verdicts]"
 
 
 class VerdictCounts:
-    """Counts the store's verdicts, and again when some were given or forgotten since.
+    """Counts of the store's verdicts, cached until a verdict is given or forgotten.
 
-    Safe to use from many threads: a count that two of them make at once is made twice.
+    Thread-safe; two threads may make the same count twice.
 
     Args:
         store: the open store.
@@ -57,8 +57,8 @@ class VerdictCounts:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        # The revision it is known to hold at, the state of the verdicts, and what was counted: one
-        # object, so that no thread sees half of it changed.
+        # The revision at which the counts are known to hold, the state of the verdicts, and the
+        # counts: one tuple, so that no thread sees a half-updated state.
         self._counted: tuple[int, tuple[int, int], _Counts] = (-1, (-1, -1), {})
 
     def within(self, bounds: Mapping[str, str], revision: int) -> Verdicts:
@@ -66,23 +66,23 @@ class VerdictCounts:
 
         Args:
             bounds: field to value; empty for all memories.
-            revision: of the store, as the caller knows it: what was counted at it is not asked again.
+            revision: of the store, as the caller knows it; counts made at it are reused.
 
-        Good are the helpful, bad the unhelpful and outdated. Source: docs/systems/omega.md O15.
+        Helpful verdicts are good, unhelpful and outdated ones bad. Source: docs/systems/omega.md O15.
         """
         key = tuple(sorted(bounds.items()))
-        known, then, held = self._counted
-        if known == revision and (at_once := held.get(key)) is not None:
-            return at_once
+        known, then, counts = self._counted
+        if known == revision and (cached := counts.get(key)) is not None:
+            return cached
         with self._store.read() as reading:
             now = reading.verdict_state()
-            if now != then or len(held) >= _MOST_BOUNDS:
-                held = {}
-            found = held.get(key)
+            if now != then or len(counts) >= _MOST_BOUNDS:
+                counts = {}
+            found = counts.get(key)
             if found is None:
                 found = _by_kind(reading.verdict_counts(bounds))
-                held = {**held, key: found}
-            self._counted = (revision, now, held)
+                counts = {**counts, key: found}
+            self._counted = (revision, now, counts)
         return found
 
 
@@ -95,48 +95,48 @@ def _by_kind(counts: list[tuple[str, str, int]]) -> Verdicts:
 
 
 _APPLY_SECONDS: Final = 0.002
-"""How long a new memory may wait for others that come into the projections together with it."""
+"""The longest wait of a new memory, so that several enter the projections together."""
 _MOST_UNAPPLIED: Final = 1_000
 
 
 class Sync:
-    """Keeps the read model at what the store holds, whoever writes to that.
+    """Keeps the read model in step with the store, including commits of other processes.
 
     Args:
         store: the open store.
-        projections: what searches read; this object alone writes to them.
-        embedder: for texts that come without an embedding; or None.
+        projections: the read model; only this object writes to it.
+        embedder: embeds texts that come without a vector; or None.
     """
 
     def __init__(self, store: Store, projections: Projections, embedder: Embedder | None) -> None:
         self.store = store
-        self._asks = None if store.path == MEMORY else store.watcher.revision
+        self._read_revision = None if store.path == MEMORY else store.watcher.revision
         self.projections = projections
         self.lifecycle = projections.lifecycle
         self.reinforcing = reinforcing = Reinforcing(
             projections.lifecycle, projections.associations, self.write_events_now
         )
         self.vectors: TextVectors = TextVectors(embedder, store.settings())
-        """The engine's embedder; follows which one the store names."""
+        """The engine's embedder; follows the embedder that the store's settings name."""
         self.successor: TextVectors | None = None
         """Replaces :attr:`vectors` once the store's vectors are those of its embedder."""
-        # Everything that changes the store or the projections runs on it, one thing at a time.
+        # All changes of the store and the projections run on this thread, one at a time.
         self.writer: WriterThread = WriterThread(self._begin_job, reinforcing.end_job, self._idle)
-        # Memories that are stored and not in the projections yet, in the order of their commits.
+        # Memories that are stored but not in the projections yet, in commit order.
         self._unapplied: list[Cells] = []
         self._apply_at: float | None = None
         self._revision = 0
         self._content_revision = 0
         self._damaged_links = -1  # the revision at which links could not be read
-        self._is_behind = True  # a commit of our own may wait for its projection
+        self._is_behind = True  # a commit of this engine may not be projected yet
         self.snapshot = SnapshotFile(store.path)
         self.damaged: dict[int, Damaged] = {}
-        """By their numbers in the store, the memories that were found damaged."""
+        """The memories found to be damaged, by sequence number."""
         self.has_dropped_vectors = False
-        """Whether texts of the user's own vectors changed, and no embedder made other vectors."""
-        self.has_warned = False  # of that
-        self._unhidden: list[int] = []  # those of them that searches may still find
-        writer = weakref.ref(self.writer)  # the store's connection is not searched for cycles
+        """Whether texts with vectors given by the user changed without an embedder to replace them."""
+        self.has_warned = False  # of dropped vectors
+        self._unhidden: list[int] = []  # damaged memories that searches may still find
+        writer = weakref.ref(self.writer)  # a strong one would make a cycle through the connection
 
         def is_unwanted() -> bool:
             running = writer()
@@ -146,14 +146,14 @@ class Sync:
         self._is_closed = False
         self._process = os.getpid()
         self.open_in: int | None = self._process
-        """The process that opened it; None once it closes."""
+        """Id of the process that opened it; None once it closes."""
         self.verdicts = VerdictCounts(store)
         self._read_all()
         _OPEN.add(self)
 
     @property
     def is_open_here(self) -> bool:
-        """Whether it is open, and in the process that opened it."""
+        """Whether it is open, and this is the process that opened it."""
         return os.getpid() == self.open_in
 
     @property
@@ -163,11 +163,11 @@ class Sync:
 
     @property
     def content_revision(self) -> int:
-        """Goes up with every commit that the projections take up, but for our own reinforcement."""
+        """Goes up with every commit that the projections apply, except this engine's reinforcement."""
         return self._content_revision
 
     def follow(self) -> None:
-        """Apply every commit since the last, whoever made it."""
+        """Apply every commit since the last one applied, of any process."""
         self.writer.run(self._catch_up)
 
     def _catch_up(self) -> None:
@@ -175,20 +175,20 @@ class Sync:
             self._follow(reading)
 
     def _read_all(self) -> None:
-        """Bring new projections to the store's state, from its snapshot where that holds."""
+        """Fill new projections from the store, using its snapshot where that is valid."""
         with Uncollected(), self.store.read() as reading:
             # The snapshot may be newer than the settings that were read before.
             self.vectors.follow(reading.settings())
             self._revision = self.snapshot.load(
                 reading, self.store, self.projections, on_damage=self.note_damage
             )
-            # The snapshot brought columns of its own.
+            # Loading the snapshot replaced the columns.
             links = self.projections.associations
             self.reinforcing.take_over(self.reinforcing.move_to(self.lifecycle, links))
             self._follow(reading)
 
     def numbers_of(self, ids: Sequence[str]) -> list[int | None]:
-        """Return the store's numbers of memories, as the read model knows them; None: it does not."""
+        """Return the sequence numbers of memories; None for ids that the read model does not know."""
         row_of, columns = self.lifecycle.row_of, self.lifecycle.columns
         rows = [row_of.get(id) for id in ids]
         known = [row for row in rows if row is not None]
@@ -196,14 +196,14 @@ class Sync:
         return [None if row is None else int(next(numbers)) for row in rows]
 
     def note_damage(self, damaged: Damaged) -> None:
-        """Take note of a memory that cannot be read: it is hidden from the next search or write on.
+        """Record a memory that cannot be read; the next search or write hides it.
 
-        Not of one that a damaged index keeps from being found: its row is whole.
+        A damaged index (``sequence`` 0) hides nothing: the row itself is whole.
         """
         if not damaged.sequence:
             return
         if damaged.sequence not in self.damaged:
-            import logging  # noqa: PLC0415 - as a rule nothing is damaged
+            import logging  # noqa: PLC0415 - damage is rare, and importing logging is slow
 
             logging.getLogger(__name__).warning(
                 "%s: %s; it is left out", self.store.path, damaged.error()
@@ -213,7 +213,7 @@ class Sync:
 
     @contextmanager
     def noting_damage(self) -> Iterator[None]:
-        """Take note of a damaged memory that an error out of the block names."""
+        """Record the damaged memory that an error raised in the block names."""
         try:
             yield
         except StoreCorrupt as error:
@@ -221,12 +221,12 @@ class Sync:
             raise
 
     def note_damage_of(self, error: StoreCorrupt) -> None:
-        """Take note of the damaged memory that an error names, if it names one."""
+        """Record the damaged memory that an error names, if any."""
         if error.memory_id is not None:
             self.note_damage(Damaged(error.sequence, error.memory_id, error.reason))
 
     def _hide_damaged(self) -> None:
-        """Drop what cannot be read from the projections; the store keeps it."""
+        """Remove damaged memories from the projections; the store keeps them."""
         while self._unhidden:
             sequence = self._unhidden[-1]
             (row,) = self.lifecycle.rows_of_sequences(np.array([sequence], np.int64)).tolist()
@@ -260,7 +260,7 @@ class Sync:
                 self.vectors, self.successor = successor, None
         self.vectors.follow(settings)
         self._revision = last
-        self._content_revision += 1  # the last: an answer of before must not be given after
+        self._content_revision += 1  # last, so that no result cached before is returned afterwards
         self._is_behind = False
 
     def _follow_states(self, reading: Reading, revision: int) -> None:
@@ -271,19 +271,19 @@ class Sync:
                 for name in ("status", "tier"):
                     column = self.lifecycle.column(name)
                     self.projections.apply_states(ColumnWrite(name, rows, column[rows]))
-        except StoreCorrupt:  # read whole, the damaged are told from the others
+        except StoreCorrupt:  # read whole rows, which separates damaged memories from sound ones
             for batch in reading.changes(revision, on_damage=self.note_damage):
                 self._apply(batch)
 
     def _follow_cycles(self, reading: Reading) -> int:
-        """Take up the dream cycles that are the next commits; returns the last commit held then.
+        """Apply the dream cycles that are the next commits; return the last revision applied then.
 
-        A cycle changes most memories, in a few columns: what it noted of them for an undo is read in
-        a tenth of the time that the memories take.
+        A cycle changes a few columns of most memories. Reading the changes it recorded for undo
+        takes a tenth of the time of reading the memories.
         """
         revision = self._revision
         if not revision:
-            return 0  # all memories are to be read
+            return 0  # all memories must be read
         while (cycle := reading.cycles.cycle_of_commit(revision + 1)) is not None:
             from oneiros.write.cycle_columns import changed_by  # noqa: PLC0415 - few processes dream
 
@@ -296,7 +296,7 @@ class Sync:
         return revision
 
     def _take_columns(self, own: OwnWrites) -> None:
-        """Take up the columns of a write, and what they say of being deleted, or in which state."""
+        """Apply the column writes of a cycle, deletions and states included."""
         for write in own.columns:
             self.reinforcing.apply_values(write)
             self.projections.apply_states(write if write.field != "deleted_at" else _gone(write))
@@ -304,28 +304,31 @@ class Sync:
         self.projections.changed_count += most
 
     def _take_memories(self, own: OwnWrites, reading: Reading) -> None:
-        """Take up the rest, which is read: what came back, of which the columns are there, and more."""
-        held = self.lifecycle.column("sequence")
+        """Read and apply the memories that a write changed in more than its columns.
+
+        Restored memories have their columns already and need only be indexed.
+        """
+        numbers = self.lifecycle.column("sequence")
         for write in own.columns:
             if write.field == "deleted_at":
-                back = held[write.rows[np.isnan(write.values)]].astype(np.int64)
+                back = numbers[write.rows[np.isnan(write.values)]].astype(np.int64)
                 for batch in reading.of_sequences(back.tolist(), on_damage=self.note_damage):
                     self.projections.apply_indexes(batch)
         for batch in reading.of_sequences(own.sequences, on_damage=self.note_damage):
             self._apply(batch)
 
     def _follow_erased(self, reading: Reading) -> None:
-        """Drop what was erased.
+        """Remove erased memories.
 
-        An id may have been given again since, and an interrupt may have come when that was taken up
-        already: it keeps its row.
+        An id that was given to a new memory since keeps its row: an interrupted call may have
+        applied that memory already.
         """
         ids = reading.erased(self._revision)
-        if not ids:  # as a rule
+        if not ids:  # the common case
             return
         known = [number or 0 for number in self.numbers_of(ids)]
-        for memory_id, held_id in zip(ids, reading.cycles.ids(known), strict=True):
-            if memory_id != held_id:
+        for memory_id, stored_id in zip(ids, reading.cycles.ids(known), strict=True):
+            if memory_id != stored_id:
                 self.reinforcing.forget(memory_id)
                 self.projections.erase(memory_id)
         if self.damaged:
@@ -341,7 +344,7 @@ class Sync:
         try:
             for links in reading.links(self._revision):
                 self.reinforcing.apply_links(links)
-        except StoreCorrupt:  # whoever asks for links is told; all else goes on
+        except StoreCorrupt:  # reading the links later raises this; everything else goes on
             self.reinforcing.drop_links()
 
     def associations(self) -> Associations:
@@ -361,31 +364,31 @@ class Sync:
         return associations
 
     def links_to_follow(self) -> Associations | None:
-        """Return the links for a search to follow; None where there are none, or damaged ones."""
+        """Return the links for a search to follow; None if there are none or they are damaged."""
         associations = self.projections.associations
         if associations.graph is None:
             if self._damaged_links == self._revision:
                 return None
             try:
                 self.writer.run(self._read_links_now)
-            except StoreCorrupt:  # reported by whatever lists links; searches go on without
+            except StoreCorrupt:  # reported by the calls that list links; searches do without
                 self._damaged_links = self._revision
                 return None
-        return associations if associations.graph else None  # None: dropped meanwhile
+        return associations if associations.graph else None  # the graph may have been dropped
 
     def _read_links_now(self) -> None:
         with Uncollected(), self.store.read() as reading:
             self._read_links(reading)
 
     def _read_links(self, reading: Reading) -> None:
-        """Read the links; of memories not known yet, they come again with these."""
+        """Read all links. Links of memories not known yet come again with those memories."""
         if not self.projections.associations.are_read:
             self.reinforcing.read_links(reading.links(0))
 
     def texts(self) -> MemoryTexts:
         """Return the texts of the memories; the first call reads them.
 
-        Those of memories not known yet come again with these.
+        Texts of memories not known yet come again with those memories.
         """
         texts = self.projections.texts
         if not texts.are_read:
@@ -404,30 +407,30 @@ class Sync:
         self.projections.apply_indexes(memories)
 
     def reinforce(self, event: ReinforcementEvent) -> None:
-        """Strengthen what a search returned: before the next read of this engine."""
+        """Reinforce the memories that a search returned, before this engine's next read."""
         if self.reinforcing.take(event):
             self.writer.nudge()
 
     def settle(self) -> None:
-        """Have what earlier searches returned strengthened in the columns.
+        """Apply the reinforcement of earlier searches to the columns.
 
-        It returns at once while a write runs, which strengthens them after its end.
+        Returns at once while a write runs; the writer applies it when the write ends.
         """
         if self.reinforcing.returned and not self.writer.is_writing:
-            self.writer.run(_nothing)  # what was returned is applied before any job
+            self.writer.run(_nothing)  # every job applies returned events first
 
     def follow_others(self, *, is_asked: bool) -> None:
-        """Apply what was committed since; returns at once when nothing was, or while a write runs.
+        """Apply commits made since; return at once if there are none or a write is running.
 
         Args:
-            is_asked: look for commits of other processes, too; else only for our own.
+            is_asked: look for commits of other processes too, not only of this engine.
         """
         if self.reinforcing.returned:
             self.settle()
         self.apply_own()
         is_behind = self._is_behind or bool(self._unhidden)
-        asks = self._asks if is_asked else None
-        if not is_behind and (asks is None or asks() == self._revision):
+        read_revision = self._read_revision if is_asked else None
+        if not is_behind and (read_revision is None or read_revision() == self._revision):
             return
         if not self.writer.is_writing:
             self.follow()
@@ -435,16 +438,16 @@ class Sync:
     # -- one new memory ----------------------------------------------------------------------------
 
     def insert_one(self, cells: Cells, last_revision: int) -> bool:
-        """Store a new memory at once, on whichever thread, if nothing else is to be written.
+        """Store a new memory on the calling thread, if nothing else is to be written.
 
-        It comes into the projections a little later, before the next read or write of this engine.
+        It enters the projections shortly after, before this engine's next read or write.
 
         Args:
             cells: see ``Store.insert_one``.
-            last_revision: :attr:`revision` when it was checked what they need.
+            last_revision: :attr:`revision` when the requirements of ``cells`` were checked.
 
         Returns:
-            Whether it was stored; if not, nothing was, and a transaction has to.
+            Whether it was stored; if not, nothing was written and a transaction is needed.
         """
         if self.writer.is_writing or len(self._unapplied) >= _MOST_UNAPPLIED:
             return False
@@ -461,9 +464,9 @@ class Sync:
         return True
 
     def apply_own(self) -> None:
-        """Have what :meth:`insert_one` stored in the projections."""
+        """Apply memories stored by :meth:`insert_one` to the projections."""
         if self._unapplied:
-            self.writer.run(_nothing)  # it is applied before any job
+            self.writer.run(_nothing)  # every job applies inserted memories first
 
     def _begin_job(self) -> None:
         self.reinforcing.begin_job()
@@ -484,11 +487,11 @@ class Sync:
         count = len(self._unapplied)
         if not count:
             return
-        from oneiros.store.rows import joined_cells  # noqa: PLC0415 - many processes only search
+        from oneiros.store.rows import joined_cells  # noqa: PLC0415 - not needed to search
         from oneiros.store.single_insert import INSERTED_CELLS  # noqa: PLC0415 - as above
 
-        # Those that were read from the store meanwhile are applied already.
-        fresh = [one for one in self._unapplied[:count] if one["revision"] > self._revision]
+        # Memories read from the store in the meantime are applied already.
+        fresh = [cells for cells in self._unapplied[:count] if cells["revision"] > self._revision]
         try:
             if fresh and fresh[0]["revision"] == self._revision + 1:
                 self._apply(StoredColumns(len(fresh), joined_cells(fresh), {}, INSERTED_CELLS))
@@ -496,7 +499,7 @@ class Sync:
                 self._content_revision += 1
             elif fresh:
                 self._is_behind = True
-        except Exception:  # noqa: BLE001 - whoever follows the store meets it again
+        except Exception:  # noqa: BLE001 - the next catch-up raises it again
             self._is_behind = True
         finally:
             del self._unapplied[:count]
@@ -505,12 +508,12 @@ class Sync:
 
     @contextmanager
     def writing(self, *, after_events_of: Sequence[str] = ()) -> Iterator[Transaction]:
-        """Write, then follow. REQUIRES: the thread that writes.
+        """Yield a transaction, commit it, then apply it. REQUIRES: the writer thread.
 
         Args:
-            after_events_of: memories about to be given new values. What searches left on them came
-                before, and is written before, so that a history gives the same state whenever the
-                queue is emptied.
+            after_events_of: ids of memories about to get new values. Reinforcement that waits for
+                them is written first, so that the state does not depend on when the queue is
+                flushed.
         """
         if self.reinforcing.is_owing() and self.reinforcing.owes_any(after_events_of):
             self.write_events_now()
@@ -523,7 +526,7 @@ class Sync:
         if fresh is None:
             self._catch_up()
             return
-        for memories in fresh:  # nobody else wrote in between, and how they read is known
+        for memories in fresh:  # no other commit came between, so nothing needs to be read
             self._apply(memories)
         if settings is not None:
             self.vectors.follow(settings)
@@ -533,10 +536,10 @@ class Sync:
 
     @contextmanager
     def _committing(self) -> Iterator[Transaction]:
-        """Write one transaction, which is rolled back where the caller was interrupted."""
+        """Yield one transaction, rolled back if the caller was interrupted."""
         try:
             with self.store.write() as transaction:
-                # What is checked inside is checked against what is there.
+                # Checks made inside the block must see the store's current state.
                 if transaction.revision != self._revision + 1:
                     self._follow(transaction)
                 transaction.known = self.numbers_of
@@ -550,10 +553,10 @@ class Sync:
 
     @contextmanager
     def writing_columns(self) -> Iterator[tuple[Transaction, OwnWrites]]:
-        """Write columns of many memories, then take up what is told of it, without reading it back.
+        """Write columns of many memories, then apply them without reading them back.
 
-        REQUIRES: the thread that writes. Yields the transaction, and what is to be told: every column write, and the numbers of all
-        memories that were added or changed otherwise, too.
+        REQUIRES: the writer thread. Yields the transaction and an object to fill in: every column
+        write, and the sequence numbers of all memories added or otherwise changed.
         """
         from oneiros.write.cycle_columns import OwnWrites  # noqa: PLC0415 - few processes dream
 
@@ -566,7 +569,7 @@ class Sync:
         self._take_columns(own)
         with Uncollected(), self.store.read() as reading:
             if reading.last_revision() != revision:
-                self._follow(reading)  # somebody wrote since, perhaps of these very ids
+                self._follow(reading)  # another commit came since, perhaps to the same ids
                 return
             self._follow_erased(reading)
             self._take_memories(own, reading)
@@ -576,9 +579,9 @@ class Sync:
         self._is_behind = False
 
     def rebuild(self) -> Projections:
-        """Make the projections again from the store alone, and return them.
+        """Rebuild the projections from the store alone, and return them.
 
-        REQUIRES: the thread that writes. Searches that run meanwhile end on the old ones.
+        REQUIRES: the writer thread. Running searches finish on the old projections.
         """
         before, revision = self.projections, self._revision
         fresh = before.emptied()
@@ -595,12 +598,12 @@ class Sync:
         return fresh
 
     def differences(self) -> list[str]:
-        """Return in what the projections differ from the store. REQUIRES: the thread that writes.
+        """Return how the projections differ from the store. REQUIRES: the writer thread.
 
-        What searches strengthened is written first. Where that fails, the columns that hold it are not
+        Waiting reinforcement is written first. If that fails, the columns it changes are not
         compared.
         """
-        from oneiros.index.comparison import StoreComparison  # noqa: PLC0415 - few compare
+        from oneiros.index.comparison import StoreComparison  # noqa: PLC0415 - rarely used
 
         with contextlib.suppress(OneirosError):
             self.write_events_now()
@@ -614,13 +617,13 @@ class Sync:
             return comparison.problems()
 
     def mend_indexes(self) -> list[str]:
-        """Rebuild the store's indexes that differ from their tables; return what was wrong.
+        """Rebuild the store's indexes that differ from their tables; return the problems found.
 
-        REQUIRES: the thread that writes, and a file whose pages are sound.
+        REQUIRES: the writer thread, and a file whose pages are sound.
         """
         with self.store.read() as reading:
             found = index_damage(reading)
-            is_possible = all(is_rebuildable(reading, one) for one in found)
+            is_possible = all(is_rebuildable(reading, damage) for damage in found)
         if not found:
             return []
         outcome = "not rebuilt, since rows of its table are damaged or lost; salvage the store"
@@ -641,15 +644,15 @@ class Sync:
 
     # -- reinforcement -----------------------------------------------------------------------------
 
-    def write_events(self, *, is_told: bool = True) -> None:
-        """Write the reinforcement that the store is owed.
+    def write_events(self, *, raises: bool = True) -> None:
+        """Write the waiting reinforcement to the store.
 
         Args:
-            is_told: raise what the last write in the background failed with, if it did and nothing
-                was written since.
+            raises: raise the error of the last background write, if it failed and nothing was
+                written since.
         """
         self.writer.run(self._flush, is_write=True)
-        if is_told:
+        if raises:
             self.reinforcing.raise_failure()
 
     def _flush(self) -> None:
@@ -657,7 +660,7 @@ class Sync:
         self.writer.note_commit()
 
     def write_events_now(self) -> None:
-        """Write the reinforcement that the store is owed. REQUIRES: the thread that writes."""
+        """Write the waiting reinforcement to the store. REQUIRES: the writer thread."""
         if not self.reinforcing.is_owing():
             return
         owed: OwedWrites | None = None
@@ -668,7 +671,7 @@ class Sync:
                     self._follow(transaction)
                     transaction.known = self.numbers_of
                     if self.reinforcing.owes_links():
-                        # Of damaged links none is written; whatever lists links reports them.
+                        # Damaged links are not written; the calls that list links report them.
                         with contextlib.suppress(StoreCorrupt):
                             self._read_links(transaction)
                     owed = self.reinforcing.owed()
@@ -678,23 +681,22 @@ class Sync:
                 transaction.set_numbered_links(owed.links)
                 revision = transaction.revision if owed.states or owed.links else 0
         except BaseException:
-            # The commit may have been made all the same: what the store holds must not be written
-            # to it a second time.
+            # The commit may have succeeded even so; its events must not be written a second time.
             if owed and revision and self.store.revision() == revision:
                 self.reinforcing.note_written(owed.event_count)
             raise
         self.reinforcing.note_written(owed.event_count)
         if revision:
-            self._revision = revision  # the columns hold it already
+            self._revision = revision  # the columns hold these values already
             self.projections.changed_count += owed.memory_count
 
     # -- life --------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Write what waits and stop. What cannot be written is raised, after all is closed.
+        """Write what waits and stop. Errors are raised once everything is closed.
 
-        A call that is interrupted goes on behind; another waits for its end. In a child of a fork,
-        nothing: file, locks and threads are the parent's.
+        An interrupted call finishes in the background; a second call waits for it. In a forked
+        child this does nothing: file, locks and threads belong to the parent.
         """
         if os.getpid() != self._process or self._is_closed:
             return
@@ -709,7 +711,7 @@ class Sync:
             return
         try:
             self.write_events_now()
-            # Of a snapshot without the damaged memories nothing would tell that they are.
+            # A snapshot without the damaged memories would not record that they are damaged.
             if not (self._is_behind or self.damaged or self.reinforcing.is_owing()):
                 self.snapshot.save(self.store, self.projections, self._revision)
         finally:
@@ -724,15 +726,15 @@ def _nothing() -> None:
 
 
 def _gone(write: ColumnWrite) -> ColumnWrite:
-    """What is deleted, of a write of ``deleted_at``."""
+    """Return the rows of a ``deleted_at`` write that it deletes."""
     is_gone = ~np.isnan(write.values)
     return ColumnWrite(write.field, write.rows[is_gone], write.values[is_gone])
 
 
 class Uncollected:
-    """A block in which no cyclic garbage is looked for: a million objects may be made that all stay.
+    """A context manager that pauses garbage collection while many lasting objects are made.
 
-    It would be looked for among all of them, half a second in which no search goes on.
+    Otherwise the collector would traverse all of them, which stalls searches for half a second.
     """
 
     __slots__ = ("_was_enabled",)
@@ -751,7 +753,7 @@ _OPEN: weakref.WeakSet[Sync] = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """Lose nothing at a clean exit, even where an engine was let go without being closed."""
-    for one in list(_OPEN):
+    """Close engines left open at a clean exit, so that nothing is lost."""
+    for sync in list(_OPEN):
         with contextlib.suppress(OneirosError):
-            one.close()
+            sync.close()

@@ -1,4 +1,4 @@
-"""Texts to vectors: the embedder, its name and width in the store, and vectors made ahead."""
+"""The embedder, its name and width recorded in the store, and vectors made before a write."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ _TEXTS_A_CALL = 256
 
 
 def embedded_text(memory: StoredMemory | Memory) -> str:
-    """Return what of a memory is embedded, and given to a reranker."""
+    """Return the text of a memory that is embedded, and passed to a reranker."""
     return titled(memory.title, memory.text)
 
 
 def titled(title: str, text: str) -> str:
-    """Return the text that is embedded for a title and a text."""
+    """Return the text to embed for a title and a text."""
     return f"{title} {text}" if title else text
 
 
 class TextVectors:
-    """The embedder of one engine, if it has one, held to what the store was written with.
+    """An engine's embedder, if any, checked against the one recorded in the store.
 
     Args:
-        embedder: any callable ``list[str] -> array (n, dim)``, best with a ``name``; or None.
-        settings: the store's; name and width of the embedder whose vectors it holds.
+        embedder: a callable ``list[str] -> array (n, dim)``, ideally with a ``name``; or None.
+        settings: the store's, with the name and width of its vectors' embedder.
 
     Raises:
-        EmbedderMismatch: the store's vectors come from an embedder of another name.
+        EmbedderMismatch: the store's vectors were made by an embedder of another name.
     """
 
     def __init__(self, embedder: Embedder | None, settings: Mapping[str, str]) -> None:
@@ -66,10 +66,10 @@ class TextVectors:
         self.require_match(self.recorded_name)
 
     def of(self, texts: Sequence[str]) -> Iterator[Vector | None]:
-        """Yield one unit vector a text; None for a zero vector.
+        """Yield one unit vector per text; None for a zero vector.
 
         Raises:
-            ValueError, TypeError: the embedder returned something that is no such array.
+            ValueError, TypeError: the embedder returned something else than such an array.
         """
         assert self._embedder is not None
         self.require_match(self.recorded_name)  # another process may have replaced all vectors
@@ -86,10 +86,10 @@ class TextVectors:
         return self._embedder
 
     def accept(self, vector: Any) -> Vector | None:
-        """Return the vector if it is as wide as the store's others.
+        """Return the vector if its width is that of the store's vectors.
 
         Raises:
-            ValueError: it is not.
+            ValueError: the width differs.
         """
         if vector is not None:
             self.require_width(len(vector))
@@ -97,7 +97,7 @@ class TextVectors:
         return accepted
 
     def require_width(self, width: int) -> None:
-        """Raise ValueError unless vectors of this width fit the store's."""
+        """Raise ValueError unless vectors of this width fit the store's vectors."""
         if self.dimension not in (None, width):
             msg = (
                 f"embedding: expected {self.dimension} values, as the store's vectors have, "
@@ -106,7 +106,7 @@ class TextVectors:
             raise ValueError(msg)
 
     def require_match(self, recorded_name: str | None) -> None:
-        """Raise EmbedderMismatch where vectors of this embedder and of that one would mix."""
+        """Raise EmbedderMismatch if this embedder's vectors would be mixed with the named one's."""
         if self.name and recorded_name and self.name != recorded_name:
             msg = (
                 f"embedder: the store's vectors were made by {recorded_name!r}, this engine has "
@@ -120,10 +120,10 @@ class TextVectors:
             raise EmbedderMismatch(msg)
 
     def are_recorded_by(self, made: MadeVectors | None, width: int) -> bool:
-        """Return whether the store records a width, and the embedder that made vectors.
+        """Return whether the store records a width, and the embedder of new vectors.
 
         Args:
-            made: by whom; None: by nobody here.
+            made: the made vectors; None: not made by this engine.
             width: of the vectors.
         """
         if made is not None and not (made.is_of(self) and self.name in (None, self.recorded_name)):
@@ -131,29 +131,29 @@ class TextVectors:
         return self.dimension == width
 
     def record(self, transaction: Transaction, dimension: int, *, is_made_here: bool) -> None:
-        """Write width, and name if the vectors are the embedder's, when the store lacks them."""
+        """Record the width, and the name if the embedder made the vectors, where missing."""
         if self.dimension is None:
             transaction.set_setting(DIMENSION_SETTING, str(dimension))
         if is_made_here and self.name and self.recorded_name is None:
             transaction.set_setting(EMBEDDER_SETTING, self.name)
 
-    def record_anew(self, transaction: Transaction) -> None:
-        """Write this embedder's name and width in place of what the store records."""
+    def record_replacement(self, transaction: Transaction) -> None:
+        """Record this embedder's name and width in place of the former ones."""
         transaction.set_setting(EMBEDDER_SETTING, self.name or "")
         transaction.set_setting(DIMENSION_SETTING, str(self.dimension or 0))
         transaction.set_setting(REEMBEDDING_SETTING, "")
         transaction.set_setting(REEMBEDDED_SETTING, str(transaction.revision))
 
     def is_recorded_in(self, settings: Mapping[str, str]) -> bool:
-        """Whether the store's vectors are this embedder's."""
+        """Return whether the store's vectors are this embedder's."""
         return self.name is not None and settings.get(EMBEDDER_SETTING) == self.name
 
     def are_replaced(self, settings: Mapping[str, str]) -> bool:
-        """Whether all vectors of the store were replaced since :meth:`follow`."""
+        """Return whether all vectors of the store were replaced since :meth:`follow`."""
         return settings.get(REEMBEDDED_SETTING, "") != self._reembedded
 
     def follow(self, settings: Mapping[str, str]) -> None:
-        """Take over what the store records now."""
+        """Update this object from the store's current settings."""
         self.recorded_name = settings.get(EMBEDDER_SETTING) or None
         width = settings.get(DIMENSION_SETTING) or "0"
         if not width.isdecimal():
@@ -165,7 +165,7 @@ class TextVectors:
 
 
 class TextsChanged(Exception):
-    """The vectors of some texts were not made yet; nothing was written.
+    """Some texts had no vectors yet; nothing was written.
 
     Args:
         texts: to embed before the next attempt.
@@ -179,10 +179,10 @@ class TextsChanged(Exception):
 class MadeVectors:
     """Vectors of texts, made and encoded before a write begins.
 
-    An embedder may take seconds, and is the caller's own code: no lock is held while it runs.
+    An embedder may take seconds and is user code, so no lock is held while it runs.
 
     Args:
-        vectors: embeds.
+        vectors: embeds the texts.
     """
 
     def __init__(self, vectors: TextVectors) -> None:
@@ -190,18 +190,18 @@ class MadeVectors:
         self._made: dict[str, tuple[bytes | None, int]] = {}
 
     def make(self, texts: Iterable[str]) -> None:
-        """Embed the texts that were not embedded yet. A blank text has no vector.
+        """Embed the texts that have no vector yet. A blank text gets none.
 
         Raises:
-            ValueError, TypeError: the embedder returned something that is no such array.
-            EmbedderMismatch: the store's vectors are another embedder's by now.
+            ValueError, TypeError: the embedder returned something else than such an array.
+            EmbedderMismatch: another embedder's vectors are in the store by now.
         """
         lacking = [text for text in dict.fromkeys(texts) if text not in self._made]
         if not lacking:
             return
-        spoken = [text for text in lacking if text.strip()]
+        wanted = [text for text in lacking if text.strip()]
         self._made.update((text, (None, 0)) for text in lacking)
-        for text, vector in zip(spoken, self._vectors.of(spoken) if spoken else (), strict=True):
+        for text, vector in zip(wanted, self._vectors.of(wanted) if wanted else (), strict=True):
             if vector is not None:
                 self._made[text] = (encoded(vector), len(vector))
 
@@ -210,15 +210,15 @@ class MadeVectors:
         return self._made.get(text, (None, 0))
 
     def require(self, texts: Iterable[str], current: TextVectors) -> None:
-        """Raise unless the vectors of these texts were made by the store's embedder.
+        """Raise unless the store's embedder made the vectors of these texts.
 
         Args:
-            texts: whose vectors are needed.
-            current: the engine's embedder now, which follows the transaction.
+            texts: the texts whose vectors are needed.
+            current: the engine's embedder now, as of the transaction.
 
         Raises:
-            TextsChanged: some were not made; embed them and try again.
-            EmbedderMismatch: the store's vectors are another embedder's by now.
+            TextsChanged: some have no vector; embed them and try again.
+            EmbedderMismatch: another embedder's vectors are in the store by now.
         """
         needed = list(texts)
         if not needed:
@@ -231,7 +231,7 @@ class MadeVectors:
             raise TextsChanged(lacking)
 
     def is_of(self, vectors: TextVectors) -> bool:
-        """Return whether this embedder makes them."""
+        """Return whether this embedder made the vectors."""
         return vectors is self._vectors
 
     def current(self, vectors: TextVectors) -> MadeVectors:
