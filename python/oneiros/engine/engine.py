@@ -72,7 +72,7 @@ class Engine(Memories):
             :class:`oneiros.search.query.expansion.Rephrased` to count tokens, that rephrases
             conceptual questions. The rephrasings are searched, too, where the profile reads
             questions and fuses ranks (OMEGA). Default: none.
-        analyzer: a name of :data:`oneiros.lexical.analyzers.NAMES` ("english", "german", "simple",
+        analyzer: a name of :data:`oneiros.analyzers.NAMES` ("english", "german", "simple",
             "code", "cjk", ...). None, for this and the next five arguments, keeps the setting with
             which the store was last opened. A new store uses "english".
         variant: the BM25 variant: "lucene" (in a new store), "robertson", "atire", "bm25plus" or

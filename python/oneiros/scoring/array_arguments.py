@@ -1,4 +1,4 @@
-"""Arguments and results of the kernels in ``oneiros.scoring.kernels``.
+"""Arguments and results of the kernels in ``oneiros.kernels``.
 
 Source: the conventions of docs/systems/README.md.
 """

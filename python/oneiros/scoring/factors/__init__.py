@@ -2,7 +2,7 @@
 
 A factor is a frozen dataclass of parameters around a kernel of the core. Its ``values`` is strict:
 it takes contiguous float32 or float64 arrays of shape (n,) and converts nothing.
-``oneiros.scoring.kernels`` has the same formulas with conversion and broadcasting.
+``oneiros.kernels`` has the same formulas with conversion and broadcasting.
 """
 
 from __future__ import annotations
