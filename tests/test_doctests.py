@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 import oneiros
+from oneiros import profiles
 
 ROOT = Path(oneiros.__file__).parent
 MODULES = sorted(
@@ -26,6 +27,8 @@ def test_examples_do_what_they_show(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    profiles.names()  # reads them all, so that only those an example registers go again
+    monkeypatch.setattr(profiles, "_profiles", dict(profiles._profiles))
     module = importlib.import_module(name)
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     outcome = doctest.testmod(module, optionflags=flags)

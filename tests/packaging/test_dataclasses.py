@@ -258,6 +258,7 @@ def test_one_that_holds_itself_is_shown() -> None:
     assert repr(made) == repr(standard) == "Single(only=[...])"
 
 
+@pytest.mark.filterwarnings("ignore:oneiros.ranking is now:DeprecationWarning")
 def test_every_class_of_the_package_is_one_to_the_standard_library() -> None:
     found = set()
     for module in pkgutil.walk_packages(oneiros.__path__, "oneiros."):

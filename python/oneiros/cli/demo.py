@@ -11,9 +11,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
-from rich.padding import Padding
-from rich.table import Table
 
 from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError
@@ -30,6 +27,7 @@ from oneiros.scoring import profiles
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from oneiros.demo import DemoData, Question
     from oneiros.engine import Engine
@@ -246,6 +244,8 @@ def _show_memories(console: Console, data: DemoData) -> None:
 
 def _show_answer(console: Console, one: DemoAnswer) -> None:
 
+    from rich.padding import Padding  # noqa: PLC0415 - --json needs no rich
+
     kind = one.question.type.replace("_", " ")
     asked = kind if one.project is None else f"{kind}, asked of the project {one.project}"
     console.print(text(one.question.text, style="bold cyan"), text(f"({asked})", style="dim"))
@@ -268,6 +268,8 @@ def _show_answer(console: Console, one: DemoAnswer) -> None:
 
 def _memory_lines() -> Table:
     """Return a table of one line a memory: a mark, its day, a word or a figure, its text cut."""
+    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
+
     table = Table.grid(padding=(0, 1, 0, 0), expand=True)
     table.add_column(width=1)
     table.add_column(no_wrap=True, style="dim")
@@ -278,6 +280,9 @@ def _memory_lines() -> Table:
 
 def _measured(reports: dict[str, Report]) -> Table:
     """Return nDCG@10 and recall@5 of each profile, over all and by type of question."""
+    from rich import box  # noqa: PLC0415 - --json needs no rich
+    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
     first = next(iter(reports.values()))
     table.add_column(f"{first.overall.count} questions", no_wrap=True)

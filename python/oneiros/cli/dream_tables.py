@@ -6,8 +6,6 @@ from math import isnan
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich import box
-from rich.table import Table
 
 from oneiros.cli import terminal
 from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, existing, opened
@@ -18,6 +16,8 @@ from oneiros.dream.report import RULE_WORDS, held_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from rich.table import Table
 
     from oneiros.dream.drift import CycleDrift, Drift
     from oneiros.dream.report import DreamReport, FieldChange
@@ -192,6 +192,9 @@ def _value(field: str, value: object) -> str:
 
 def _table(*groups: Iterable[str]) -> Table:
     """Return a table without rows; every other group of columns holds numbers, on the right."""
+    from rich import box  # noqa: PLC0415 - --json needs no rich
+    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for place, names in enumerate(groups):
         for name in names:
@@ -236,6 +239,9 @@ def drift(
 
 
 def _show(found: Drift) -> None:
+
+    from rich import box  # noqa: PLC0415 - --json needs no rich
+    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in ("cycle", "when"):  # whole: people take ids over into "dream --undo"

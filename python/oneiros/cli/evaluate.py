@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
-from rich.table import Table
 
 from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError
@@ -27,6 +25,8 @@ from oneiros.runtime.files import new_file
 from oneiros.scoring import profiles
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from oneiros.evaluation.ablation import Ablation
     from oneiros.evaluation.metrics import Gain
     from oneiros.evaluation.run import Report, Scores
@@ -197,6 +197,9 @@ def _bounds(figure: str, gain: Gain | None) -> Row:
 
 
 def _table(head: str, title: str) -> Table:
+
+    from rich import box  # noqa: PLC0415 - --json needs no rich
+    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
 
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title=title, title_justify="left"
@@ -376,6 +379,9 @@ def _parameter(written: str) -> Parameter:
 
 
 def _changes_table(found: Tuning) -> Table:
+
+    from rich import box  # noqa: PLC0415 - --json needs no rich
+    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("number")

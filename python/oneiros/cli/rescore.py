@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
-from rich import box
-from rich.table import Table
 
 from oneiros.cli import terminal
 from oneiros.cli.failures import FAILED, INTERRUPTED, CommandError
@@ -42,6 +40,7 @@ from oneiros.runtime.threads import checked_threads
 from oneiros.scoring.promotion import Promotion
 
 if TYPE_CHECKING:
+    from rich.table import Table
     from rich.text import Text
 
     from oneiros.rescoring.comparison import Comparison, ScoreDistribution
@@ -62,6 +61,9 @@ def comparison_tables(found: Comparison) -> Iterator[Table | Text]:
 
 
 def _table(*columns: str) -> Table:
+    from rich import box  # noqa: PLC0415 - --json needs no rich
+    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for place, column in enumerate(columns):
         table.add_column(text(column), justify="right" if place else "left", no_wrap=True)

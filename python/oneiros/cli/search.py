@@ -8,11 +8,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
-from rich import box
-from rich.table import Table
-from rich.table import Table as RichTable
-from rich.text import Text
-from rich.tree import Tree
 
 from oneiros import filters
 from oneiros.cli import terminal
@@ -34,6 +29,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import JustifyMethod, RenderableType
+    from rich.table import Table as RichTable
+    from rich.text import Text
+    from rich.tree import Tree
 
     from oneiros.display.tables import Branch, DisplayTable
     from oneiros.explain.why_not import WhyNot
@@ -75,6 +73,9 @@ def results_table(
             they stand below each text instead.
         right: ids known to answer the question, marked as such.
     """
+    from rich import box  # noqa: PLC0415 - --json needs no rich
+    from rich.table import Table as RichTable  # noqa: PLC0415 - --json needs no rich
+
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("#", no_wrap=True)
     table.add_column("memory", ratio=1, overflow="fold")
@@ -98,6 +99,8 @@ def results_table(
 
 def described(result: SearchResult) -> Text:
     """Return the beginning of a result's text, then id, kind and day. Reads the memory."""
+    from rich.text import Text  # noqa: PLC0415 - --json needs no rich
+
     memory = result.memory
     occurred = memory.created_at if memory.event_at is None else memory.event_at
     title = f"{snippet(memory.title, SNIPPET)}: " if memory.title else ""
@@ -211,6 +214,8 @@ def why_not_document(reasons: WhyNot) -> dict[str, object]:
 
 def _result_trees(response: SearchResponse) -> Iterator[Tree]:
     """Yield each result's text over the tree of its score; memories are read here."""
+    from rich.text import Text  # noqa: PLC0415 - --json needs no rich
+
     for rank, result in enumerate(response.results, start=1):
         if result.explanation is not None:
             label = Text(f"{rank}  ").append_text(described(result))
@@ -226,6 +231,8 @@ def rich_tree(root: Branch, label: RenderableType | None = None, *, first: str =
         label: stands in place of the root's own.
         first: one more branch, before the others.
     """
+    from rich.tree import Tree  # noqa: PLC0415 - --json needs no rich
+
     tree = Tree(text(root.label) if label is None else label, guide_style="dim")
     if first:
         tree.add(text(first, style="bold"))
@@ -236,6 +243,9 @@ def rich_tree(root: Branch, label: RenderableType | None = None, *, first: str =
 
 def _rich_table(table: DisplayTable, columns: Iterable[int] | None = None) -> RichTable:
     """Return a table of literal texts, of these columns; None: of all."""
+    from rich import box  # noqa: PLC0415 - --json needs no rich
+    from rich.table import Table as RichTable  # noqa: PLC0415 - --json needs no rich
+
     rows = table.shown()
     shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     chosen = list(range(len(table.columns)) if columns is None else columns)
@@ -455,6 +465,8 @@ def get(
 
 
 def _show(memory: Memory, document: dict[str, object]) -> None:
+
+    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
 
     table = Table.grid(padding=(0, 2))
     for name, value in document.items():

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich import box
-from rich.table import Table
 
 from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError
@@ -24,6 +22,8 @@ from oneiros.simulation.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from rich.table import Table
 
     from oneiros.scoring.profile import Profile
     from oneiros.simulation.figures import Course, Lives, Told
@@ -210,6 +210,9 @@ def _write(path: Path, made: bytes) -> None:
 
 
 def _table(tables: Told) -> Table:
+
+    from rich import box  # noqa: PLC0415 - --json needs no rich
+    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
 
     table = Table(
         title=text(tables.title),

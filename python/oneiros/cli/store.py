@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import apsw
 import numpy as np
 import typer
-from rich import box
-from rich.table import Table
 
 from oneiros import __version__, _core
 from oneiros.cli import terminal
@@ -151,6 +149,8 @@ def _tell_vectors(figures: Mapping[str, Any]) -> None:
 
 def _show(figures: Mapping[str, object]) -> None:
 
+    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
+
     table = Table.grid(padding=(0, 2))
     for name, value in _flat(figures):
         table.add_row(text(name.replace("_", " "), style="dim"), text(str(terminal.plain(value))))
@@ -232,6 +232,9 @@ def purge(
 
 
 def _show_purged(first: Sequence[Memory | None], count: int, days: float) -> None:
+
+    from rich import box  # noqa: PLC0415 - --json needs no rich
+    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
 
     console = output()
     if not count:

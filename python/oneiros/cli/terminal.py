@@ -13,10 +13,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
-from rich import progress
-from rich.console import Console
-from rich.text import Text
-
 from oneiros.cli.failures import FAILED, CommandError
 from oneiros.display.escaping import visible
 from oneiros.model.validation import moment as check
@@ -25,7 +21,9 @@ from oneiros.runtime.files import require_replaceable
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 __all__ = [
     "confirm",
@@ -174,6 +172,8 @@ def confirm(question: str, refusal: str) -> None:
 
 def text(stored: str, style: str = "") -> Text:
     """Return rich text that holds ``stored`` literally: no markup, no escapes."""
+    from rich.text import Text  # noqa: PLC0415 - --json needs no rich
+
     return Text(visible(stored), style=style)
 
 
@@ -217,6 +217,8 @@ def progress_bar(label: str, total: int | None) -> Iterator[Advance]:
     Yields:
         Call it with the number of steps done; safe when nothing is shown.
     """
+    from rich import progress  # noqa: PLC0415 - --json needs no rich
+
     if not sys.stderr.isatty():
         yield _nothing
         return
@@ -237,6 +239,8 @@ def _nothing(_steps: int) -> None:
 
 
 def _console(stream: TextIO) -> Console:
+
+    from rich.console import Console  # noqa: PLC0415 - --json needs no rich
 
     width = None if stream.isatty() else PLAIN_WIDTH
     return Console(file=stream, highlight=False, markup=False, emoji=False, width=width)
