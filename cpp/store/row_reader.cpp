@@ -44,7 +44,7 @@ class Ending {
   ~Ending() {
     sqlite_.reset(row_);
     if (commit_ != nullptr) {
-      run(sqlite_, commit_);
+      static_cast<void>(run(sqlite_, commit_));  // a read has nothing to lose
     }
   }
   Ending(const Ending&) = delete;

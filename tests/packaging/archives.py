@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 WHEEL = (
-    r"oneiros\.py",
+    r"oneiros/__init__\.py",
     r"oneiros/py\.typed",
     r"oneiros/_core\.pyi",
     r"oneiros/_core\.[\w.-]+\.so",
