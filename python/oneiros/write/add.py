@@ -157,7 +157,7 @@ class Adding:
     ) -> str:
         """Add one record, and return its id.
 
-        A new memory that affects no other one is stored directly, without a transaction.
+        A new memory that affects no other one is stored by one call of the core, in its transaction.
 
         Args:
             record: its fields.
