@@ -104,36 +104,10 @@ std::vector<std::int64_t> checksums_of(const RowChecksum& check, const py::list&
 // The same for rows given by column, in the order of the check's columns.
 std::vector<std::int64_t> checksums_of_columns(const RowChecksum& check, const py::list& given,
                                                std::size_t count) {
-  const py::tuple columns = own_copy(given);
-  const std::span<const std::uint64_t> salts = check.salts();
-  if (columns.size() != salts.size()) {
-    throw py::value_error("columns: expected " + std::to_string(salts.size()) + ", got " +
-                          std::to_string(columns.size()));
-  }
-  std::uint64_t shared = 0;  // of the cells that all rows share
-  std::vector<std::uint64_t> found(count, 0);
-  for (std::size_t i = 0; i < salts.size(); ++i) {
-    const py::object column = columns[i];
-    if (!py::isinstance<py::list>(column)) {
-      shared ^= checksum_of(salts[i], column.ptr());
-      continue;
-    }
-    const py::tuple cells = own_copy(py::reinterpret_borrow<py::list>(column));
-    if (cells.size() != count) {
-      throw py::value_error("columns[" + std::to_string(i) + "]: expected " +
-                            std::to_string(count) + " cells, got " + std::to_string(cells.size()));
-    }
-    for (std::size_t row = 0; row < count; ++row) {
-      found[row] ^=
-          checksum_of(salts[i], PyTuple_GET_ITEM(cells.ptr(), static_cast<Py_ssize_t>(row)));
-    }
-  }
-  std::vector<std::int64_t> joined;
-  joined.reserve(count);
-  for (const std::uint64_t checksum : found) {
-    joined.push_back(std::bit_cast<std::int64_t>(checksum ^ shared));
-  }
-  return joined;
+  const OwnColumns columns = own_columns(given, check.salts().size(), count);
+  std::vector<std::uint64_t> checksums(count);
+  checksums_by_column(check, columns.cells, checksums);
+  return as_stored(checksums);
 }
 
 // The indices of the rows for which a check fails.

@@ -1,5 +1,5 @@
 // Conversion of the store's rows to Python objects, one object per row without calling its class;
-// and reading of rows by the core.
+// and reading and writing of rows by the core.
 //
 // MemoryReader runs SQLite on a connection that apsw opened, with the GIL released: rows are read,
 // verified (checksums, ranges) and copied, and only then converted. Objects are made by filling the
@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "bindings/gil.h"
@@ -23,6 +24,7 @@
 #include "bindings/stored_rows.h"
 #include "store/data_version.h"
 #include "store/memory_writer.h"
+#include "store/row_inserter.h"
 #include "store/row_reader.h"
 
 namespace oneiros {
@@ -56,6 +58,44 @@ Cell as_cell(PyObject* value) {
   }
   throw py::type_error("cell: expected int, float, str, bytes or None, got " +
                        std::string(Py_TYPE(value)->tp_name));
+}
+
+OwnColumns own_columns(const py::list& columns, std::size_t width, std::size_t count) {
+  OwnColumns made;
+  const py::tuple given = own_copy(columns);
+  if (given.size() != width) {
+    throw py::value_error("columns: expected " + std::to_string(width) + ", got " +
+                          std::to_string(given.size()));
+  }
+  for (std::size_t i = 0; i < width; ++i) {
+    py::object column = given[i];
+    CellColumn& cells = made.cells.emplace_back();
+    if (!py::isinstance<py::list>(column)) {
+      cells.push_back(as_cell(column.ptr()));
+      made.values.push_back(std::move(column));
+      continue;
+    }
+    py::tuple values = own_copy(py::reinterpret_borrow<py::list>(column));
+    if (values.size() != count) {
+      throw py::value_error("columns[" + std::to_string(i) + "]: expected " +
+                            std::to_string(count) + " cells, got " + std::to_string(values.size()));
+    }
+    cells.reserve(count);
+    for (const py::handle value : values) {
+      cells.push_back(as_cell(value.ptr()));
+    }
+    made.values.push_back(std::move(values));
+  }
+  return made;
+}
+
+std::vector<std::int64_t> as_stored(std::span<const std::uint64_t> checksums) {
+  std::vector<std::int64_t> numbers;
+  numbers.reserve(checksums.size());
+  for (const std::uint64_t checksum : checksums) {
+    numbers.push_back(std::bit_cast<std::int64_t>(checksum));
+  }
+  return numbers;
 }
 
 // Text must be valid UTF-8, which SQLite does not guarantee.
@@ -331,6 +371,39 @@ class BoundDataVersion {
   std::shared_ptr<DataVersion> version_;
 };
 
+// Inserts rows on a connection of apsw, which closes this object first.
+class BoundRowInserter {
+ public:
+  // Throws RuntimeError unless apsw's SQLite has loaded this library.
+  BoundRowInserter(std::uintptr_t connection, std::string sql, const RowChecksum& checksum)
+      : inserter_(
+            std::make_shared<RowInserter>(connection_at(connection), std::move(sql), checksum)) {}
+
+  // The checksums of the inserted rows, or SQLite's code and message.
+  std::variant<std::vector<std::int64_t>, std::pair<int, std::string>> insert(
+      const py::list& columns, std::size_t count) {
+    const std::shared_ptr<RowInserter> inserter = inserter_;  // close() may be called meanwhile
+    if (inserter == nullptr) {
+      throw std::runtime_error("the inserter is closed");
+    }
+    const OwnColumns own = own_columns(columns, inserter->width(), count);
+    std::vector<std::uint64_t> checksums(count);
+    if (count == 0) {
+      return std::vector<std::int64_t>();
+    }
+    const auto failure = without_gil([&] { return inserter->insert(own.cells, checksums); });
+    if (failure) {
+      return std::pair(failure->code, failure->message);
+    }
+    return as_stored(checksums);
+  }
+
+  void close() { inserter_.reset(); }
+
+ private:
+  std::shared_ptr<RowInserter> inserter_;
+};
+
 using SharedInsert = std::shared_ptr<MemoryInsert>;
 
 SharedInsert memory_insert(std::string memory, std::string lifecycle,
@@ -487,6 +560,14 @@ void register_stored_rows(py::module_& module) {
       .def("read", &BoundDataVersion::read,
            "A number that changes with every commit of others; None if it cannot be read.")
       .def("close", &BoundDataVersion::close, "Release the connection.");
+  py::class_<BoundRowInserter>(module, "RowInserter")
+      .def(py::init<std::uintptr_t, std::string, const RowChecksum&>(), py::kw_only(),
+           py::arg("connection"), py::arg("sql"), py::arg("checksum"))
+      .def(
+          "insert", &BoundRowInserter::insert, py::kw_only(), py::arg("columns"), py::arg("count"),
+          "Insert rows given by column, as RowChecksum.of_columns takes them. Their checksums; or, "
+          "where SQLite refused one, its code and message: the rows before it are inserted.")
+      .def("close", &BoundRowInserter::close, "Release the connection.");
   py::class_<MemoryInsert, std::shared_ptr<MemoryInsert>>(module, "MemoryInsert")
       .def(py::init(&memory_insert), py::kw_only(), py::arg("memory"), py::arg("lifecycle"),
            py::arg("memory_checksum"), py::arg("lifecycle_checksum"), py::arg("last_revision"),

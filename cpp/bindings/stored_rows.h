@@ -4,9 +4,13 @@
 #include <pybind11/pybind11.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "store/cell.h"
+#include "store/row_inserter.h"
 
 namespace oneiros {
 
@@ -27,6 +31,19 @@ inline PyObject* cell_of(py::handle row, std::size_t place) {
 // A Python value as a cell; valid as long as the value. Throws TypeError for unsupported types,
 // ValueError for text that is not UTF-8, OverflowError for integers beyond 64 bits.
 [[nodiscard]] Cell as_cell(PyObject* value);
+
+// Rows given by column, with references to the Python values that the cells view.
+struct OwnColumns {
+  std::vector<py::object> values;
+  std::vector<CellColumn> cells;
+};
+
+// Columns of `count` rows: a list with a cell per row, or any other value as the cell of all rows.
+// Throws as as_cell does, and ValueError unless there are `width` columns of `count` cells.
+[[nodiscard]] OwnColumns own_columns(const py::list& columns, std::size_t width, std::size_t count);
+
+// Checksums as SQLite stores them.
+[[nodiscard]] std::vector<std::int64_t> as_stored(std::span<const std::uint64_t> checksums);
 
 // A cell as a Python value. Throws ValueError for text that is not UTF-8.
 [[nodiscard]] py::object as_object(const Cell& cell);

@@ -70,26 +70,6 @@ bool MemoryWriter::runs(sqlite3_stmt* statement) const {
   return is_done;
 }
 
-bool MemoryWriter::bind(sqlite3_stmt* statement, int place, const Cell& cell) const {
-  struct Visitor {
-    const Sqlite& sqlite;
-    sqlite3_stmt* statement;
-    int place;
-    int operator()(std::monostate /*none*/) const { return sqlite.bind_null(statement, place); }
-    int operator()(std::int64_t value) const { return sqlite.bind_int64(statement, place, value); }
-    int operator()(double value) const { return sqlite.bind_double(statement, place, value); }
-    int operator()(std::string_view text) const {
-      return sqlite.bind_text(statement, place, text.data(), static_cast<int>(text.size()),
-                              nullptr);
-    }
-    int operator()(std::span<const std::byte> bytes) const {
-      return sqlite.bind_blob(statement, place, bytes.data(), static_cast<int>(bytes.size()),
-                              nullptr);
-    }
-  };
-  return std::visit(Visitor{sqlite_, statement, place}, cell) == Sqlite::kOk;
-}
-
 std::optional<std::int64_t> MemoryWriter::number(sqlite3_stmt* statement) const {
   std::optional<std::int64_t> found;
   if (sqlite_.step(statement) == Sqlite::kRow) {
@@ -119,7 +99,7 @@ std::optional<MemoryWriter::State> MemoryWriter::state() const {
 bool MemoryWriter::is_free(std::span<const Cell> memory) const {
   for (std::size_t i = 0; i < obstacles_.size(); ++i) {
     sqlite3_stmt* const statement = obstacles_[i].get();
-    const bool is_bound = bind(statement, 1, memory[insert_->obstacles[i].place]);
+    const bool is_bound = bind(sqlite_, statement, 1, memory[insert_->obstacles[i].place]);
     const bool is_clear = is_bound && sqlite_.step(statement) == Sqlite::kDone;
     finish(statement);
     sqlite_.clear_bindings(statement);
@@ -135,10 +115,10 @@ bool MemoryWriter::insert_row(sqlite3_stmt* statement, std::span<const Cell> cel
   int place = 0;
   bool is_done = true;
   for (const Cell& cell : cells) {
-    is_done = is_done && bind(statement, ++place, cell);
+    is_done = is_done && bind(sqlite_, statement, ++place, cell);
   }
-  is_done =
-      is_done && bind(statement, ++place, std::bit_cast<std::int64_t>(checksum)) && runs(statement);
+  is_done = is_done && bind(sqlite_, statement, ++place, std::bit_cast<std::int64_t>(checksum)) &&
+            runs(statement);
   sqlite_.clear_bindings(statement);  // the cells belong to the caller
   return is_done;
 }

@@ -80,7 +80,6 @@ class MemoryWriter {
 
   [[nodiscard]] bool prepare();
   [[nodiscard]] bool runs(sqlite3_stmt* statement) const;  // runs it to its end, without a row
-  [[nodiscard]] bool bind(sqlite3_stmt* statement, int place, const Cell& cell) const;
   [[nodiscard]] std::optional<std::int64_t> number(sqlite3_stmt* statement) const;
   [[nodiscard]] std::optional<State> state() const;
   [[nodiscard]] bool is_free(std::span<const Cell> memory) const;

@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <string>
+#include <variant>
 
+#include "store/cell.h"
 #include "store/sqlite.h"
 
 namespace oneiros {
@@ -36,6 +38,29 @@ class HeldMutex {
   const Sqlite& sqlite_;
   sqlite3_mutex* mutex_;
 };
+
+// Binds a cell to a parameter, the first being 1; whether it succeeded. The cell's source must stay
+// unchanged until another value is bound or the bindings are cleared.
+[[nodiscard]] inline bool bind(const Sqlite& sqlite, sqlite3_stmt* statement, int place,
+                               const Cell& cell) {
+  struct Visitor {
+    const Sqlite& sqlite;
+    sqlite3_stmt* statement;
+    int place;
+    int operator()(std::monostate /*none*/) const { return sqlite.bind_null(statement, place); }
+    int operator()(std::int64_t value) const { return sqlite.bind_int64(statement, place, value); }
+    int operator()(double value) const { return sqlite.bind_double(statement, place, value); }
+    int operator()(std::string_view text) const {
+      return sqlite.bind_text(statement, place, text.data(), static_cast<int>(text.size()),
+                              nullptr);
+    }
+    int operator()(std::span<const std::byte> bytes) const {
+      return sqlite.bind_blob(statement, place, bytes.data(), static_cast<int>(bytes.size()),
+                              nullptr);
+    }
+  };
+  return std::visit(Visitor{sqlite, statement, place}, cell) == Sqlite::kOk;
+}
 
 // Runs a statement that gives no rows; whether it succeeded.
 [[nodiscard]] inline bool run(const Sqlite& sqlite, sqlite3_stmt* statement) {

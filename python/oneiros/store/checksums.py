@@ -29,7 +29,6 @@ __all__ = [
     "checksum",
     "checksum_after",
     "checksums_of",
-    "checksums_of_columns",
     "insert_of",
     "is_sound",
     "parted",
@@ -124,17 +123,6 @@ def checksums_of(table: str, rows: Sequence[tuple[Any, ...]]) -> list[int]:
     for start in range(0, len(rows), _ROWS_AT_ONCE):
         found += check.of(rows=list(rows[start : start + _ROWS_AT_ONCE]))
     return found
-
-
-def checksums_of_columns(table: str, columns: list[Any], count: int) -> list[int]:
-    """Return the checksums of rows given by column.
-
-    Args:
-        table: a key of :data:`COVERED`.
-        columns: in the order there: a list with a cell per row, or one cell for all rows.
-        count: of the rows; all are processed in one step, while no other thread can run.
-    """
-    return _IN_ORDER[table].of_columns(columns=columns, count=count)
 
 
 class RawRow(NamedTuple):

@@ -7,7 +7,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, TypeVar
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import apsw
 
@@ -67,6 +68,7 @@ class StoreConnection(apsw.Connection):
         self._memory_readers: dict[_core.MemoryQuery, _core.MemoryReader] = {}
         self._data_version: _core.DataVersion | None = None
         self._memory_writer: _core.MemoryWriter | None = None
+        self._row_inserters: dict[str, _core.RowInserter] = {}
         super().__init__(path, flags=flags, vfs=vfs)
 
     def memory_reader(self, query: _core.MemoryQuery) -> _core.MemoryReader:
@@ -99,6 +101,36 @@ class StoreConnection(apsw.Connection):
             except apsw.ExtensionLoadingError:
                 return _no_version
         return self._data_version.read
+
+    def insert_rows(self, table: str, sql: str, columns: list[Any], count: int) -> list[int]:
+        """Insert rows into a table; return their checksums.
+
+        Args:
+            table: a key of :data:`oneiros.store.checksums.COVERED`.
+            sql: binds the columns of the table in the order there, then the checksum.
+            columns: these columns: a list with a cell per row, or one cell for all rows.
+            count: of the rows.
+
+        Raises:
+            apsw.Error: SQLite refused a row. Those before it are inserted.
+        """
+        inserter = self._row_inserters.get(table)
+        if inserter is None:
+            check = checksums.check_of(table)
+            try:
+                address = self._address()
+            except apsw.ExtensionLoadingError:
+                made = check.of_columns(columns=columns, count=count)
+                whole = (*columns, made)
+                lists = (cell if type(cell) is list else repeat(cell) for cell in whole)
+                self.executemany(sql, zip(*lists, strict=False))
+                return made
+            inserter = _core.RowInserter(connection=address, sql=sql, checksum=check)
+            self._row_inserters[table] = inserter
+        found = inserter.insert(columns=columns, count=count)
+        if isinstance(found, tuple):
+            raise _error_of(*found)
+        return found
 
     def insert_one(self, cells: Cells, last_revision: int, into: list[Cells], lock: Lock) -> bool:
         """Store a memory by one call of the core.
@@ -136,13 +168,7 @@ class StoreConnection(apsw.Connection):
     def failure(self) -> apsw.Error | None:
         """Return the error of :meth:`insert_one` after which the disk's state is unknown."""
         found = None if self._memory_writer is None else self._memory_writer.failure
-        if found is None:
-            return None
-        code, words = found
-        error = apsw.exception_for(code)
-        assert isinstance(error, apsw.Error)
-        error.args = (words,)
-        return error
+        return None if found is None else _error_of(*found)
 
     def _address(self) -> int:
         """Return the connection's address, after giving the core SQLite's functions."""
@@ -165,7 +191,17 @@ class StoreConnection(apsw.Connection):
         if self._data_version is not None:
             self._data_version.close()
             self._data_version = None
+        while self._row_inserters:
+            self._row_inserters.popitem()[1].close()
         self.stop_inserting()
+
+
+def _error_of(code: int, words: str) -> apsw.Error:
+    """Return apsw's exception for a code and a message of SQLite."""
+    error = apsw.exception_for(code)
+    assert isinstance(error, apsw.Error)
+    error.args = (words,)
+    return error
 
 
 def _no_version() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import count, groupby, repeat
+from itertools import count, groupby
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
@@ -14,7 +14,7 @@ from oneiros.errors import DuplicateId, OneirosError, StoreIOError, UnknownMemor
 from oneiros.model.fields import FIELDS, INT16_MAX, U32_MAX
 from oneiros.model.memory import Memory
 from oneiros.model.validation import wrong
-from oneiros.store.checksums import COVERED, checksum_after, checksums_of_columns
+from oneiros.store.checksums import COVERED, checksum_after
 from oneiros.store.columns import INSERTED_AT_ONCE, StoredColumns
 from oneiros.store.connections import StoreConnection
 from oneiros.store.lifecycle_rows import parted
@@ -276,14 +276,14 @@ class RowWriting(Reading):
         count = len(part)
         cells = part.cells()
         own, states = list(_own_cells(cells)), list(_state_cells(cells))
-        own.append(checksums_of_columns("memory", own, count))
-        states.append(checksums_of_columns("lifecycle", states, count))
-        self._connection.executemany(INSERT, _rows_of(own, count))
+        own_checksums = self._connection.insert_rows("memory", INSERT, own, count)
         try:
-            self._connection.executemany(INSERT_LIFECYCLE, _rows_of(states, count))
+            state_checksums = self._connection.insert_rows(
+                "lifecycle", INSERT_LIFECYCLE, states, count
+            )
         except apsw.ConstraintError as error:  # not a duplicate id
             raise self._failed(error) from error
-        return part.sealed(own[-1], states[-1])
+        return part.sealed(own_checksums, state_checksums)
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
         self._require_whole()
@@ -542,14 +542,6 @@ class RowWriting(Reading):
         values = (text, text_digest(text), self.revision, self._number(id))
         changes = [("text", "?"), ("text_digest", "?"), ("new_embedding", "NULL")]
         self._assign(changes, [values])
-
-
-def _rows_of(columns: Sequence[Any], count: int) -> Iterable[Sequence[Any]]:
-    """Transpose columns into rows; a column that is not a list is repeated in every row."""
-    if count == 1:
-        return ([column[0] if type(column) is list else column for column in columns],)
-    lists = (column if type(column) is list else repeat(column) for column in columns)
-    return zip(*lists, strict=False)
 
 
 def _duplicate(id: str) -> str:
