@@ -11,6 +11,22 @@
 
 namespace oneiros {
 
+// What is subtracted from vectors before they are encoded: about their mean. Any center gives right
+// bounds; one near the vectors gives narrow ones.
+class CodeCenter {
+ public:
+  // The mean of those of the sample that have about unit length; zero if none has. The vectors have
+  // `width` components.
+  CodeCenter(std::span<const float* const> sample, std::size_t width);
+
+  [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
+  [[nodiscard]] double length() const noexcept { return length_; }
+
+ private:
+  std::vector<float> values_;
+  double length_;
+};
+
 // The codes of `rows` vectors padded to `width`. A code must be written before it is read.
 // Thread-safe for different rows.
 class VectorCodes {
@@ -26,9 +42,10 @@ class VectorCodes {
   };
   static constexpr std::size_t bytes_of_code(std::size_t width) { return width + sizeof(Scale); }
 
-  // Encodes a vector. If its length is outside [2^-40, 2^40] or NaN, the code has an infinite
-  // error.
-  void encode(std::size_t row, const float* vector) noexcept;
+  // Encodes a vector. If its distance from the center is above 2^40 or NaN, the code has an
+  // infinite error. All codes that are compared with one query have one center. Throws
+  // std::bad_alloc.
+  void encode(std::size_t row, const float* vector, const CodeCenter& center);
   // Overwrites the code of a row.
   void wipe(std::size_t row) noexcept;
 
@@ -44,8 +61,8 @@ class VectorCodes {
 // A query in 16 bits per component.
 class EncodedQuery {
  public:
-  // REQUIRES: the query is padded with zeros.
-  explicit EncodedQuery(std::span<const float> query);
+  // REQUIRES: the query is padded with zeros, and as wide as the center.
+  EncodedQuery(std::span<const float> query, const CodeCenter& center);
 
   // False if products with the query cannot be bounded: its length is outside [2^-40, 2^40] or NaN,
   // or it has more than 2^16 components.
@@ -63,7 +80,8 @@ class EncodedQuery {
   std::vector<std::int16_t> components_;  // components times scale_
   std::vector<std::int8_t> unknown_code_;
   float scale_ = 0;
-  float length_ = 0;  // of the query, rounded up
+  float length_ = 0;     // of the query, rounded up
+  float of_center_ = 0;  // product with the center
 };
 
 }  // namespace oneiros

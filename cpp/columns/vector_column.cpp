@@ -18,7 +18,7 @@
 // codes, one reader at a time per block, while others score the vectors. Writers drop the code of a
 // row they replace or remove, and create none. A block is encoded once scans have spent as much
 // time on rows without a code as encoding would take, so a process that runs one query creates no
-// codes.
+// codes. All codes of a column have one center, which never changes.
 //
 // Cost: a pass over the codes of the chosen rows, and the vectors of 2 k to 6 k rows. A code of 384
 // components takes 5 ns in the first-level cache, 12 in the last-level cache and 26 from memory; a
@@ -49,6 +49,7 @@ constexpr std::size_t kGroup = 64;  // rows looked up before they are scored
 // The least number of rows in a batch, and in the first batch per result, for which codes pay off.
 constexpr std::size_t kFewestCoded = 256;
 constexpr std::size_t kFewestOfResult = 6;
+constexpr std::size_t kRowsOfCenter = kFewestCoded;
 constexpr std::size_t kMissesOfCode = 2;  // vectors scored in the time of encoding one
 constexpr std::size_t kMostEncoded = 4;   // blocks between two releases of the lock
 
@@ -119,6 +120,7 @@ VectorColumn::~VectorColumn() {
   for (std::size_t number = 0; number < block_end_; ++number) {
     delete places()[number].load(std::memory_order_relaxed);
   }
+  delete center_.load(std::memory_order_relaxed);
 }
 
 VectorColumn::Block* VectorColumn::block_of(std::size_t number) const noexcept {
@@ -159,9 +161,25 @@ void VectorColumn::open(std::span<const std::uint32_t> rows) {
   }
 }
 
+// The center of all codes: made once, of some of the first rows that are searched by codes.
+const CodeCenter& VectorColumn::center_of_codes(std::span<const float* const> rows) const {
+  const CodeCenter* center = center_.load(std::memory_order_acquire);
+  if (center == nullptr) {
+    std::vector<const float*> sample;
+    for (std::size_t i = 0; i < kRowsOfCenter; ++i) {
+      sample.push_back(rows[i * rows.size() / kRowsOfCenter]);
+    }
+    auto made = std::make_unique<CodeCenter>(sample, width_);
+    if (center_.compare_exchange_strong(center, made.get(), std::memory_order_acq_rel)) {
+      center = made.release();
+    }
+  }
+  return *center;
+}
+
 // Encodes the rows of a block without a code, once scoring them, including `missed` now, has taken
 // as long as encoding. Returns true if it encoded any. REQUIRES: the caller holds readers_ shared.
-bool VectorColumn::encode_if_due(Block& block, std::size_t missed) const {
+bool VectorColumn::encode_if_due(Block& block, std::size_t missed, const CodeCenter& center) const {
   missed += block.missed_codes.fetch_add(missed, std::memory_order_relaxed);
   const auto without_code = [&](std::size_t word) {
     return block.has_vector[word].load(std::memory_order_acquire) &
@@ -187,7 +205,7 @@ bool VectorColumn::encode_if_due(Block& block, std::size_t missed) const {
     const std::uint64_t rows = without_code(word);
     for (std::uint64_t bits = rows; bits != 0; bits &= bits - 1) {
       const std::size_t place = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      block.codes->encode(place, block.values() + place * width_);
+      block.codes->encode(place, block.values() + place * width_, center);
     }
     block.has_code[word].fetch_or(rows, std::memory_order_release);
     resident_bytes_.fetch_add(
@@ -489,7 +507,8 @@ class VectorColumn::Scan {
       return;
     }
     if (!query_) {
-      query_.emplace(std::span(queries_.front(), column_.width_));
+      center_ = &column_.center_of_codes(std::span(vectors_.data(), count_));
+      query_.emplace(std::span(queries_.front(), column_.width_), *center_);
     }
     if (!query_->has_bounds() || !list_codes()) {
       return;
@@ -531,7 +550,8 @@ class VectorColumn::Scan {
           ++missed;
         }
       }
-      if (missed != 0 && encoded_blocks < kMostEncoded && column_.encode_if_due(block, missed)) {
+      if (missed != 0 && encoded_blocks < kMostEncoded &&
+          column_.encode_if_due(block, missed, *center_)) {
         ++encoded_blocks;
       }
     }
@@ -565,6 +585,7 @@ class VectorColumn::Scan {
   const std::span<const float* const> queries_;
   const std::span<lexical::TopK> best_;
   const VectorLoops& loops_ = vector_loops();
+  const CodeCenter* center_ = nullptr;
   std::optional<EncodedQuery> query_;
   std::size_t count_ = 0;
   std::array<std::uint32_t, kMostListed> rows_;

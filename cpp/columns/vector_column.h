@@ -164,7 +164,8 @@ class VectorColumn {
                                         const VectorRows& chosen) const noexcept;
   void score(const float* query, std::span<const std::uint32_t> rows,
              std::span<double> cosines) const;
-  bool encode_if_due(Block& block, std::size_t missed) const;
+  [[nodiscard]] const CodeCenter& center_of_codes(std::span<const float* const> rows) const;
+  bool encode_if_due(Block& block, std::size_t missed, const CodeCenter& center) const;
   void drop_code(Block& block, std::size_t place) noexcept;
   // Allocates the blocks of the rows. May throw; existing vectors are unaffected.
   void open(std::span<const std::uint32_t> rows);
@@ -189,6 +190,7 @@ class VectorColumn {
   std::atomic<std::size_t> block_end_{0};
   std::atomic<std::size_t> count_{0};
   mutable std::atomic<std::size_t> resident_bytes_{0};
+  mutable std::atomic<const CodeCenter*> center_{nullptr};  // owned; null: there are no codes
 };
 
 // The vectors as snapshot sections.

@@ -24,7 +24,9 @@ extern const VectorLoops kVectorLoops;
 namespace {
 
 constexpr std::size_t kVectors = 4;  // vectors per step
-constexpr std::size_t kAhead = 24;   // a code is prefetched this many vectors ahead
+// Vectors and codes are prefetched this many ahead.
+template <typename Vector>
+constexpr std::size_t kAhead = sizeof(Vector) == 1 ? 24 : 8;
 
 #if defined(__SSE2__)
 
@@ -218,14 +220,14 @@ ONEIROS_ALWAYS_INLINE void four_products(const std::int16_t* query, const std::i
 
 #endif
 
-ONEIROS_ALWAYS_INLINE void prefetch(const float* const* /*vectors*/, std::size_t /*width*/) {}
-
-// Codes are too short for the hardware prefetcher to recognise the forward read in time.
-ONEIROS_ALWAYS_INLINE void prefetch(const std::int8_t* const* codes, std::size_t width) {
-  constexpr std::size_t kLine = 64;
+// Codes are too short for the hardware prefetcher to recognise the forward read in time; and the
+// vectors that codes leave over lie far apart.
+template <typename Vector>
+ONEIROS_ALWAYS_INLINE void prefetch(const Vector* const* vectors, std::size_t width) {
+  constexpr std::size_t kLine = 64 / sizeof(Vector);
   for (std::size_t v = 0; v < kVectors; ++v) {
     for (std::size_t at = 0; at < width; at += kLine) {
-      __builtin_prefetch(codes[v] + at);
+      __builtin_prefetch(vectors[v] + at);
     }
   }
 }
@@ -237,8 +239,8 @@ ONEIROS_ALWAYS_INLINE void products_by_fours(const Query* query, const Vector* c
                                              Product* products) {
   std::size_t i = 0;
   for (; i + kVectors <= count; i += kVectors) {
-    if (i + kAhead + kVectors <= count) {
-      prefetch(vectors + i + kAhead, width);
+    if (i + kAhead<Vector> + kVectors <= count) {
+      prefetch(vectors + i + kAhead<Vector>, width);
     }
     four_products(query, vectors + i, width, products + i);
   }

@@ -94,17 +94,43 @@ struct Bounds {
   float most;
 };
 
+CodeCenter no_center(std::size_t width) { return {{}, width}; }
+
+// The mean of one vector is that vector, if it has about unit length.
+CodeCenter center_at(const Floats& vector) {
+  const float* const sample = vector.data();
+  return {std::span(&sample, 1), vector.size()};
+}
+
 // Of a product on the path in use; both vectors padded. Unbounded where the query has no bounds.
-Bounds bounds_of(const Floats& query, const Floats& vector) {
+Bounds bounds_of(const Floats& query, const Floats& vector, const CodeCenter& center) {
   Bounds bounds{-kInfinity, product_of(query, vector), kInfinity};
-  const EncodedQuery encoded(query);
+  const EncodedQuery encoded(query, center);
   if (encoded.has_bounds()) {
     VectorCodes codes(3, vector.size());
-    codes.encode(1, vector.data());
+    codes.encode(1, vector.data(), center);
     const std::int8_t* const code = codes.at(1);
     encoded.bound(std::span(&code, 1), std::span(&bounds.least, 1), std::span(&bounds.most, 1));
   }
   return bounds;
+}
+
+Bounds bounds_of(const Floats& query, const Floats& vector) {
+  return bounds_of(query, vector, no_center(vector.size()));
+}
+
+Floats of_unit_length(Floats vector) {
+  const float length = std::sqrt(product_of(vector, vector));
+  std::ranges::for_each(vector, [length](float& x) { x /= length; });
+  return vector;
+}
+
+// Unit vectors in a cone around an axis: x = axis + spread y, brought to length 1.
+Floats in_cone(const Floats& axis, float spread, std::uint32_t seed) {
+  Floats vector = of_unit_length(random_floats(axis.size(), seed));
+  std::ranges::transform(vector, axis, vector.begin(),
+                         [spread](float y, float x) { return x + spread * y; });
+  return of_unit_length(vector);
 }
 
 // nearest() before and after its rows have codes, and again after all of that.
@@ -137,15 +163,18 @@ TEST_CASE("vector codes: a product lies within its bounds, whatever is multiplie
         const auto seed = static_cast<std::uint32_t>(width + 16 * query_kind + kind);
         const Floats query = padded(some_vector(width, query_kind, seed));
         const Floats vector = padded(some_vector(width, kind, seed + 9'999));
-        on_each_path([&] {
-          const auto [least, product, most] = bounds_of(query, vector);
-          if (std::isnan(product)) {
-            REQUIRE(most == kInfinity);
-          } else {
-            REQUIRE(least <= product);
-            REQUIRE(product <= most);
-          }
-        });
+        const Floats other = padded(of_unit_length(random_floats(width, seed + 7)));
+        for (const CodeCenter& center : {no_center(other.size()), center_at(other)}) {
+          on_each_path([&] {
+            const auto [least, product, most] = bounds_of(query, vector, center);
+            if (std::isnan(product)) {
+              REQUIRE(most == kInfinity);
+            } else {
+              REQUIRE(least <= product);
+              REQUIRE(product <= most);
+            }
+          });
+        }
       }
     }
   }
@@ -155,7 +184,7 @@ TEST_CASE("vector codes: bounds hold where the codes miss as much as they can") 
   for (const std::size_t width : {32U, 384U, 4'096U, 65'536U}) {
     const Floats vector = padded(some_vector(width, 3, 5));
     VectorCodes codes(1, width);
-    codes.encode(0, vector.data());
+    codes.encode(0, vector.data(), no_center(width));
     VectorCodes::Scale scale;
     std::memcpy(&scale, codes.at(0) + width, sizeof(scale));
     Floats query(width);  // along what they miss
@@ -184,7 +213,7 @@ TEST_CASE("vector codes: the widest products fit into 32 bits") {
     CHECK(product <= most);
     CHECK(most < 1.02F * kWidest);
   });
-  CHECK(!EncodedQuery(Floats(kWidest + 32, 1.0F)).has_bounds());
+  CHECK(!EncodedQuery(Floats(kWidest + 32, 1.0F), no_center(kWidest + 32)).has_bounds());
 }
 
 TEST_CASE("vector codes: bounds are narrow, and the same on every path") {
@@ -201,15 +230,79 @@ TEST_CASE("vector codes: bounds are narrow, and the same on every path") {
   });
 }
 
+TEST_CASE("vector codes: a center amid the vectors makes their bounds narrow") {
+  constexpr std::size_t kWidth = 384;
+  const Floats axis = of_unit_length(random_floats(kWidth, 1));
+  const Floats query = in_cone(axis, 0.2F, 2);
+  const CodeCenter center = center_at(axis);
+  CHECK(center.length() == doctest::Approx(1));
+  for (std::uint32_t seed = 3; seed < 200; ++seed) {
+    const Floats vector = in_cone(axis, 0.2F, seed);
+    const Bounds with = bounds_of(query, vector, center);
+    const Bounds without = bounds_of(query, vector);
+    CHECK(with.least <= with.product);
+    CHECK(with.product <= with.most);
+    CHECK(with.most - with.least < 0.4F * (without.most - without.least));
+  }
+}
+
+TEST_CASE("vector codes: the center itself, and what is next to it, have bounds") {
+  for (const std::size_t width : {32U, 384U, 4'096U}) {
+    const Floats axis = of_unit_length(random_floats(width, 1));
+    const CodeCenter center = center_at(axis);
+    for (const float step : {0.0F, kTiny, 0x1p-45F, 0x1p-30F, 0x1p-20F}) {
+      Floats vector(center.values().begin(), center.values().end());
+      vector[width / 2] += step;
+      on_each_path([&] {
+        const auto [least, product, most] = bounds_of(axis, vector, center);
+        CHECK(least <= product);
+        CHECK(product <= most);
+        CHECK(most - least < 1e-3F);
+      });
+    }
+  }
+}
+
+TEST_CASE("vector codes: the center is the mean of what has about unit length") {
+  const std::vector<Floats> vectors{padded({1, 0}), padded({0, 1}), padded({1e30F, 1}),
+                                    padded({0, 0}), padded({kNan, 1})};
+  std::vector<const float*> sample;
+  for (const Floats& vector : vectors) {
+    sample.push_back(vector.data());
+  }
+  const CodeCenter center(sample, vectors[0].size());
+  CHECK(center.values()[0] == 0.5F);
+  CHECK(center.values()[1] == 0.5F);
+  CHECK(center.length() == doctest::Approx(std::sqrt(0.5)));
+  CHECK(no_center(32).length() == 0);
+}
+
+TEST_CASE("vector column: nearest of vectors in a narrow cone, and of the same vector many times") {
+  constexpr std::size_t kWidth = 100;
+  constexpr std::uint32_t kRows = 3'000;
+  const Floats axis = of_unit_length(random_floats(kWidth, 1));
+  VectorColumn column(kWidth);
+  Floats vectors;
+  for (std::uint32_t row = 0; row < kRows; ++row) {
+    const Floats vector = in_cone(axis, row % 5 == 0 ? 0.0F : 0.2F, row);
+    vectors.insert(vectors.end(), vector.begin(), vector.end());
+  }
+  column.write(rows_below(kRows), vectors);
+  const std::vector<Floats> queries{in_cone(axis, 0.2F, 9'001), axis, random_floats(kWidth, 5)};
+  on_each_path([&] { check_nearest(column, queries); });
+  CHECK(column.resident_bytes() == vector_bytes(kRows, kWidth) + code_bytes(kRows, kWidth));
+}
+
 TEST_CASE("vector codes: what has no usual length has no bounds") {
   for (const float x : {0.0F, kTiny, 1e-13F, 1e13F, kHuge, kInfinity, kNan}) {
     const Floats odd = padded({x, 0.0F});
-    CHECK(!EncodedQuery(odd).has_bounds());
+    CHECK(!EncodedQuery(odd, no_center(odd.size())).has_bounds());
     const Bounds bounds = bounds_of(padded({1.0F, 1.0F}), odd);
     CHECK(bounds.least == -kInfinity);
     CHECK(bounds.most == kInfinity);
   }
-  const EncodedQuery query(padded({1.0F, 1.0F}));
+  const Floats ones = padded({1.0F, 1.0F});
+  const EncodedQuery query(ones, no_center(ones.size()));
   const std::int8_t* const code = query.unknown_code();
   Bounds bounds{};
   query.bound(std::span(&code, 1), std::span(&bounds.least, 1), std::span(&bounds.most, 1));
