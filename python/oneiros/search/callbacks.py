@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from oneiros._lazy import np
 from oneiros.index.texts import normalised, stemmed, words_of
 from oneiros.models.rerankers import judge, order_by, shares_of
+from oneiros.scoring import factors
 from oneiros.scoring.stages import WeakBest
 from oneiros.search.response import readable
 from oneiros.store.rows import tags_of
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.index import Projections
+    from oneiros.search.call import SearchRequest
     from oneiros.search.plan import SearchPlan
-    from oneiros.search.request import SearchRequest
     from oneiros.search.response import LoadMemories
 
 
@@ -149,10 +150,8 @@ class Callbacks:
 
     def _factor_of(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
         """Return the factor "rerank" for a reranker's scores; None without that factor."""
-        from oneiros.scoring.factors import Rerank  # noqa: PLC0415 - few profiles have it
-
         profile = self._plan.profile
-        is_rerank = [isinstance(factor, Rerank) for factor in profile.factors]
+        is_rerank = [isinstance(factor, factors.Rerank) for factor in profile.factors]
         if not any(is_rerank):
             return None
         compiled = self._plan.compiled

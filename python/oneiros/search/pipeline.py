@@ -6,18 +6,20 @@ GIL. The walk of an HNSW graph by FAISS comes before that call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiros import _core
+from oneiros import _core, explain
 from oneiros._lazy import np
+from oneiros.filters import allowed_bits
 from oneiros.graph.link import LinkEvidence
 from oneiros.index.stored_rows import StoredIdsByRow
 from oneiros.runtime.dataclasses import NamedTuple, replace
+from oneiros.scoring import factors as published
 from oneiros.scoring.stages import Surfacing
 from oneiros.search.callbacks import Callbacks
-from oneiros.search.notes import REASONS, note_words, reason_words
 from oneiros.search.plan import SearchPlan, surfacing_numbers
 from oneiros.search.query.parsed import PLAIN
 from oneiros.search.response import (
@@ -26,12 +28,12 @@ from oneiros.search.response import (
     SearchResponse,
     SearchResult,
 )
-from oneiros.search.trace import SearchTrace, StageTrace
+from oneiros.search.trace import REASONS, SearchTrace, StageTrace, note_words, reason_words
 
 if TYPE_CHECKING:
     from oneiros.explain.explanation import Explanation
     from oneiros.index import Projections, Visible
-    from oneiros.search.request import SearchRequest
+    from oneiros.search.call import SearchRequest
     from oneiros.search.response import LoadMemories
 
 __all__ = ["FoundRows", "Search", "abstention_of", "answer", "answer_many", "ids_of", "walk_graph"]
@@ -146,8 +148,7 @@ class Search:
         if request.verdicts:
             from oneiros.scoring.factors.thompson import verdict_tables  # noqa: PLC0415
 
-            kinds = self.projections.lifecycle.kinds
-            factors = request.profile.factors
+            factors, kinds = request.profile.factors, self.projections.lifecycle.kinds
             read["by_kind"] = verdict_tables(factors, request.verdicts, kinds, request.now)
         if request.variant_fusion is not None:
             read |= self._variants()
@@ -167,11 +168,10 @@ class Search:
         situation = understood.situation
         if understood.surroundings is not None:
             count = len(self.projections.lifecycle.ids)
-            read["surroundings"] = understood.surroundings.for_rows(count)
-            from oneiros.scoring.factors import ContextMatch  # noqa: PLC0415 - few have a context
-
-            factors = (factor for factor in profile.factors if isinstance(factor, ContextMatch))
-            factor = next(factors, None)
+            words, rows = understood.surroundings
+            read["surroundings"] = words, allowed_bits(rows, count) if rows else None
+            matches = (one for one in profile.factors if isinstance(one, published.ContextMatch))
+            factor = next(matches, None)
             if situation is not None and factor is not None:
                 constants.append(("context_weight", factor.weight * situation.context))
         if situation is not None and isinstance(profile.abstention, Surfacing):
@@ -279,10 +279,10 @@ class FoundRows:
         if self._places is not None:
             rows = [rows[place] for place in self._places]
             raw = None if raw is None else [raw[place] for place in self._places]
-        explanations = self._explanations([row for row, *_ in rows]) if self._search else None
+        explained = self._explained()
         results = tuple(
-            SearchResult(memories, id, row[1:], explanations, place)
-            for place, (id, row) in enumerate(zip(self.ids, rows, strict=True))
+            SearchResult(memories, id, row[1:], explained and partial(explained, row[0]))
+            for id, row in zip(self.ids, rows, strict=True)
         )
         if raw is not None:
             for result, score in zip(results, raw, strict=True):
@@ -311,12 +311,12 @@ class FoundRows:
                     tuple(ids_of(self._id_of, path)), weight, tuple(ids_of(self._id_of, bridge))
                 )
 
-    def _explanations(self, rows: Sequence[int]) -> Sequence[Explanation]:
-        """Return the explanation of each row, made on first access."""
-        from oneiros.explain.explanation import ExplanationsOfSearch  # noqa: PLC0415 - rare
-
-        assert self._search is not None
-        return ExplanationsOfSearch(self._search, self.outcome, self.ranking).of(rows)
+    def _explained(self) -> Callable[[int], Explanation] | None:
+        """Return the function that explains a row; None unless explanations were asked for."""
+        if self._search is None:
+            return None
+        made = explain.explanation.ExplanationsOfSearch(self._search, self.outcome, self.ranking)
+        return made.explanation
 
     def nearest_misses(self, load: LoadMemories) -> tuple[SearchResult, ...]:
         """Return the nearest candidates as new results, if the search abstained."""

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.engine.scope import Scope
+    from oneiros.search.call import SearchRequest
     from oneiros.search.options import BatchKeywords, SearchKeywords
-    from oneiros.search.request import SearchRequest
     from oneiros.search.response import SearchResponse
 
 __all__ = ["search", "search_many"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple
 
-from oneiros import _core
+from oneiros import _core, explain
 from oneiros.runtime.dataclasses import replace
 from oneiros.search.response import BuiltParts, ResultMemories, SearchResponse, SearchResult
 from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from oneiros.explain.explanation import Explanation
     from oneiros.index import Projections
     from oneiros.scoring.understanding import Understanding
-    from oneiros.search.request import SearchRequest
+    from oneiros.search.call import SearchRequest
     from oneiros.search.response import LoadMemories
 
 __all__ = ["merged_answer", "parts_of"]
@@ -136,16 +136,14 @@ def merged_answer(
     scores = [memory.score / best if is_share else memory.score for memory in found]
     ids = [memory.best.id for memory in found]
     memories = ResultMemories(ids, load)
-    explanations = _MergedExplanations(found, share_of) if requests[0].is_explained else None
     results = tuple(
         SearchResult(
             memories,
             memory.best.id,
             (memory.best.relevance_score, memory.best.retention_score, score),
-            explanations,
-            place,
+            partial(_explanation, memory, share_of) if requests[0].is_explained else None,
         )
-        for place, (memory, score) in enumerate(zip(found, scores, strict=True))
+        for memory, score in zip(found, scores, strict=True)
     )
     for result, memory in zip(results, found, strict=True):
         result.found_by_links = memory.best.found_by_links
@@ -273,35 +271,13 @@ def _misses(responses: Sequence[SearchResponse]) -> tuple[SearchResult, ...]:
     return tuple(nearest.values())[: max(len(response.nearest_misses) for response in responses)]
 
 
-class _MergedExplanations(Sequence["Explanation | None"]):
-    """Explanations of merged results, each made on access."""
-
-    def __init__(self, found: Sequence[_Merged], share_of: float | None) -> None:
-        self._found = found
-        self._share_of = share_of
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    @overload
-    def __getitem__(self, index: int) -> Explanation | None: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Explanation | None]: ...
-    def __getitem__(self, index: int | slice) -> Explanation | list[Explanation | None] | None:
-        if isinstance(index, slice):
-            return [_explanation(memory, self._share_of) for memory in self._found[index]]
-        return _explanation(self._found[index], self._share_of)
-
-
 def _explanation(memory: _Merged, share_of: float | None) -> Explanation | None:
-    from oneiros.explain.explanation import FactorValue  # noqa: PLC0415 - only for explanations
-
     explanation = memory.best.explanation
     if explanation is None:
         return None
     explanation = replace(explanation, score=memory.best.raw_score, divided_by=None)
     if len(memory.parts) > 1:
-        explanation = explanation.with_factor(FactorValue("parts", memory.gain))
+        explanation = explanation.with_factor(explain.explanation.FactorValue("parts", memory.gain))
     return explanation if share_of is None else explanation.as_share_of(share_of)
 
 
