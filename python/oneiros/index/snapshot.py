@@ -12,8 +12,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from oneiros import _core
-from oneiros._lazy import np
+from oneiros import _core, index
+from oneiros._lazy import logging, np, pathlib
 from oneiros.errors import OneirosError, SnapshotDamaged
 from oneiros.filters.row_bitmaps import allowed_bits, rows_of_bits, sets_of_arrays, values_and_rows
 from oneiros.index.snapshot_parts import PartReader, PartWriter, require_sense
@@ -22,13 +22,11 @@ from oneiros.store.connections import MEMORY
 from oneiros.store.reading import SNAPSHOT_SETTING
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Callable, Sequence
 
     from pyroaring import BitMap
     from typing_extensions import Buffer
 
-    from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph
     from oneiros.channels.vector_index.index import VectorIndex
     from oneiros.filters.row_bitmaps import RowsByValue
     from oneiros.index.read_model import Projections
@@ -45,12 +43,6 @@ _SHARE_CHANGED: Final = 500  # the file is rewritten when one row in this many h
 _STATE_NAMES: Final = ("live", "archived", "superseded", "cold", "perishable", "known")
 _INVALID: Final = (SnapshotDamaged, ValueError, TypeError, KeyError, RecursionError)
 _HEAD, _STATES, _RECORDS, _WORDS, _FIRST_PLACE = range(5)  # the parts
-
-
-def _log() -> logging.Logger:
-    import logging  # noqa: PLC0415 - rarely needed
-
-    return logging.getLogger(__name__)
 
 
 class SnapshotFile:
@@ -95,7 +87,7 @@ class SnapshotFile:
         except FileNotFoundError:
             return 0
         except (*_INVALID, OSError) as error:
-            _log().info("%s: not used, all is rebuilt: %s", self.path, error)
+            logging.getLogger(__name__).info("%s: not used, all is rebuilt: %s", self.path, error)
             return 0
         rows.hand_over()
         projections.indexes.take_over(lexical)
@@ -114,18 +106,17 @@ class SnapshotFile:
         on_damage: OnDamage,
     ) -> VectorIndex | None:
         """Return the vectors of the file, or those of the store if the file's are damaged."""
-        from oneiros.index.stored_vectors import (  # noqa: PLC0415 - loads NumPy
-            kept_vectors,
-            stored_vectors,
-        )
-
         lifecycle, kind = projections.lifecycle, projections.indexes.vector_index
         try:
-            return kept_vectors(snapshot, kind, len(snapshot.ids()), has_graph=has_graph)
+            return index.stored_vectors.kept_vectors(
+                snapshot, kind, len(snapshot.ids()), has_graph=has_graph
+            )
         except SnapshotDamaged as error:
-            _log().info("%s: its vectors are read from the store: %s", self.path, error)
+            logging.getLogger(__name__).info(
+                "%s: its vectors are read from the store: %s", self.path, error
+            )
         with store.read() as reading:
-            return stored_vectors(reading, lifecycle, kind, on_damage)
+            return index.stored_vectors.stored_vectors(reading, lifecycle, kind, on_damage)
 
     def save(self, store: Store, projections: Projections, revision: int) -> None:
         """Write the file if it would hold enough that the last one does not.
@@ -148,8 +139,6 @@ class SnapshotFile:
             or (is_recent and os.path.isfile(self.path))  # noqa: PTH113 - pathlib is slow to load
         ):
             return
-        from pathlib import Path  # noqa: PLC0415 - slow to load
-
         vectors = indexes.vectors
         graph = None if vectors is None else vectors.kept()
         token = os.urandom(16).hex()
@@ -161,38 +150,34 @@ class SnapshotFile:
                 ids=list(projections.lifecycle.ids),
                 parts=_parts(projections, has_graph=graph is not None),
                 vectors=None if vectors is None else vectors.column,
-                vector_graph=b"" if graph is None else _graph_part(graph),
+                vector_graph=b"" if graph is None else index.stored_vectors.graph_part(graph),
                 path=unfinished,
                 identity=_identity(projections, token),
                 revision=revision,
             )
             with store.write() as transaction:  # keeps others from installing their file
                 if not transaction.erased(revision):
-                    Path(unfinished).replace(self.path)
+                    pathlib.Path(unfinished).replace(self.path)
                     stamp = _core.file_stamp(path=self.path)
                     transaction.set_setting(SNAPSHOT_SETTING, f"{token} {stamp}")
         except (OneirosError, OSError) as error:
-            _log().warning("%s: not written: %s", self.path, error)
+            logging.getLogger(__name__).warning("%s: not written: %s", self.path, error)
         finally:
             self._remove_unfinished()
 
     def remove(self) -> None:
         """Remove the file."""
         if self.path is not None:
-            from pathlib import Path  # noqa: PLC0415 - slow to load
-
-            Path(self.path).unlink(missing_ok=True)
+            pathlib.Path(self.path).unlink(missing_ok=True)
             self._remove_unfinished()
 
     def _remove_unfinished(self) -> None:
         """Remove files left by killed writers. A writer still at work fails without harm."""
         assert self.path is not None
-        from glob import escape  # noqa: PLC0415 - slow to load
-        from pathlib import Path  # noqa: PLC0415 - slow to load
-
-        path = Path(self.path)
-        for unfinished in path.parent.glob(f"{escape(path.name)}.*"):
-            unfinished.unlink(missing_ok=True)
+        path = pathlib.Path(self.path)
+        for other in path.parent.glob("*"):
+            if other.name.startswith(f"{path.name}."):
+                other.unlink(missing_ok=True)
 
 
 def _identity(projections: Projections, token: str) -> str:
@@ -273,12 +258,6 @@ def _parts(projections: Projections, *, has_graph: bool) -> list[bytes]:
     )
     sets = [_part_of_sets(rows_by_value) for rows_by_value in places.values()]
     return [head.bytes(), bits.bytes(), records, words.bytes(), *sets]
-
-
-def _graph_part(graph: KeptGraph) -> bytes:
-    from oneiros.index.stored_vectors import graph_part  # noqa: PLC0415 - loads NumPy
-
-    return graph_part(graph)
 
 
 def _part_of_sets(sets: RowsByValue) -> bytes:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from oneiros.engine.scope import Scope
     from oneiros.index import Visible
-    from oneiros.index.visibility import BackAgain
+    from oneiros.index.row_sets import BackAgain
     from oneiros.models.rerankers import Reranker
     from oneiros.scoring.factor import Factor
     from oneiros.scoring.factors.thompson import Verdicts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar
 from oneiros._lazy import np
 from oneiros.errors import DuplicateId
 from oneiros.filters import allowed_bits
-from oneiros.index.analysis_ahead import AnalysisAhead
+from oneiros.index.indexes import AnalysisAhead
 from oneiros.model.fields import COLUMN_DEFAULTS
 from oneiros.model.memory import Memory, checked_values, validate_changes
 from oneiros.runtime.dataclasses import NamedTuple

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
-from oneiros.channels import Bits
+from oneiros.channels import Bits, vector_index
 from oneiros.channels.vector_index.graph_links import Links
 from oneiros.channels.vector_index.sealed import (
     NO_ROW,
@@ -152,8 +152,6 @@ def restored(
     Raises:
         ValueError: the vectors are not those of the graph.
     """
-    from oneiros.channels.vector_index.hnsw import Graph  # noqa: PLC0415 - loads FAISS's module
-
     node_count = len(kept.hashes)
     row_of = kept.rows_of_nodes()
     dead_before: Nodes = np.cumsum(row_of == NO_ROW) - (row_of == NO_ROW)
@@ -184,7 +182,7 @@ def restored(
 
     if not is_trusted:
         _require_twins(kept, row_of, of_rows)
-    graph = Graph.restored(kept.links, kept.dimension, parts())
+    graph = vector_index.hnsw.Graph.restored(kept.links, kept.dimension, parts())
     if graph is None:
         return None
     return Sealed(graph, kept.rows, kept.heads, kept.hashes)
