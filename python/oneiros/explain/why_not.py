@@ -30,7 +30,7 @@ from oneiros.search.trace import NO_TIME, shortfall_words
 
 if TYPE_CHECKING:
     from oneiros.engine.scope import Scope
-    from oneiros.index import Limits, Projections, Visible
+    from oneiros.index import Limits, ReadModel, Visible
     from oneiros.index.row_sets import RowSets
     from oneiros.model.memory import Memory
     from oneiros.scoring.channels import ChannelDeclaration
@@ -322,19 +322,19 @@ def why_not(
     k, embedding = keywords.pop("k", 10), keywords.pop("embedding", None)
     call = SearchCall(scope, SearchOptions.checked(keywords, method), k, is_explained=True)
     request, visible, load = call.request(query, embedding), call.visible(), scope.loader
-    projections = call.services.projections
-    search = WhyNotSearch(request, projections, visible, load)
+    read_model = call.services.projections
+    search = WhyNotSearch(request, read_model, visible, load)
     report = search.report(id)
     memory = load([id])[0]
-    row = projections.lifecycle.row_of.get(id)
+    row = read_model.lifecycle.row_of.get(id)
     if memory is None or row is None:
         return report
-    hidden = exclusions(memory, row, projections.row_sets, call.limits)
+    hidden = exclusions(memory, row, read_model.row_sets, call.limits)
     report = replace(report, exists=True, hidden=hidden)
-    if row not in projections.row_sets.live:
+    if row not in read_model.row_sets.live:
         return report
     if hidden:
-        search = WhyNotSearch(request, projections, visible.letting_in(row), load)
+        search = WhyNotSearch(request, read_model, visible.letting_in(row), load)
     return search.complete(report, row)
 
 
@@ -343,7 +343,7 @@ class WhyNotSearch:
 
     Args:
         request: the checked request, with explanations.
-        projections: the read model.
+        read_model: the read model.
         visible: the rows that may be returned.
         load: the store's loader.
     """
@@ -351,13 +351,13 @@ class WhyNotSearch:
     def __init__(
         self,
         request: SearchRequest,
-        projections: Projections,
+        read_model: ReadModel,
         visible: Visible,
         load: LoadMemories,
     ) -> None:
-        self._projections, self._request = projections, request
-        walk = walk_graph(request, projections, visible)
-        search = Search(request, projections, visible, load, walk, is_whole=True)
+        self._read_model, self._request = read_model, request
+        walk = walk_graph(request, read_model, visible)
+        search = Search(request, read_model, visible, load, walk, is_whole=True)
         self._run = search.run
         self._outcome = outcome = search.run.run()
         self._found = FoundRows(search, outcome)
@@ -385,14 +385,14 @@ class WhyNotSearch:
             profile_hash=request.profile_hash,
             exists=False,
             candidate_count=len(self._standing),
-            kth_id=self._projections.lifecycle.ids[rows[-1]] if is_full else None,
+            kth_id=self._read_model.lifecycle.ids[rows[-1]] if is_full else None,
             kth=self._explained.explanation(rows[-1]) if is_full else None,
             linked_place=self._linked_place(id),
         )
 
     def _linked_place(self, id: str) -> int | None:
         """Return the memory's place among the results, from 1, if links found it."""
-        row = self._projections.lifecycle.row_of.get(id)
+        row = self._read_model.lifecycle.row_of.get(id)
         if row is None or row not in self._explained.linked or row not in self._rows:
             return None
         return self._rows.index(row) + 1
@@ -432,7 +432,7 @@ class WhyNotSearch:
             return self._standing.index(row) + 1, ()
         for duplicate, better in self._outcome.duplicates:
             if duplicate == row:
-                id = self._projections.lifecycle.ids[better]
+                id = self._read_model.lifecycle.ids[better]
                 return None, (Exclusion("duplicate", f"it is like {id!r}, which stands better"),)
         shortfall = self._run.far().get(row)
         rule = abstention_of(self._request, is_relaxed=self._outcome.is_relaxed)
@@ -448,7 +448,7 @@ class WhyNotSearch:
             return
         profile = self._ranking.profile
         for rule in profile.keep:
-            alone = self._projections.compiled(profile.replace(keep=(rule,)), self._request.added)
+            alone = self._read_model.compiled(profile.replace(keep=(rule,)), self._request.added)
             found = self._run.place_of(row=row, plan=alone.plan)
             if found is not None and found[1] is None:
                 yield Exclusion("rule", f"left out by the profile's rule {rule.name!r}")

@@ -9,7 +9,7 @@ from oneiros._lazy import door
 if TYPE_CHECKING:
     from oneiros.index import stored_vectors as stored_vectors
     from oneiros.index.indexes import LexicalOptions as LexicalOptions
-    from oneiros.index.read_model import Projections as Projections
+    from oneiros.index.read_model import ReadModel as ReadModel
     from oneiros.index.row_sets import Limits as Limits
     from oneiros.index.row_sets import Visible as Visible
 else:
@@ -19,9 +19,9 @@ else:
         {
             "LexicalOptions": "indexes",
             "Limits": "row_sets",
-            "Projections": "read_model",
+            "ReadModel": "read_model",
             "Visible": "row_sets",
         },
     )
 
-__all__ = ["LexicalOptions", "Limits", "Projections", "Visible"]
+__all__ = ["LexicalOptions", "Limits", "ReadModel", "Visible"]

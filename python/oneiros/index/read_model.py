@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from oneiros.store import Store
     from oneiros.store.columns import StoredBatch
 
-__all__ = ["Projections", "SessionNeighbours", "checked_options", "recorded_options"]
+__all__ = ["ReadModel", "SessionNeighbours", "checked_options", "recorded_options"]
 
 
 class SessionNeighbours:
@@ -80,7 +80,7 @@ _MOST_COMPILED: Final = 256
 _DELETED_AT_ONCE: Final = 1_000
 
 
-class Projections:
+class ReadModel:
     """Columns, row sets and indexes. One writer at a time (the engine's thread); many readers.
 
     Args:
@@ -102,9 +102,9 @@ class Projections:
         self.changed_count = 0
         """The number of changes of memories that no snapshot has."""
 
-    def emptied(self) -> Projections:
-        """Return empty projections with the same options."""
-        return Projections(self._options, vector_index=self._vector_index)
+    def emptied(self) -> ReadModel:
+        """Return an empty read model with the same options."""
+        return ReadModel(self._options, vector_index=self._vector_index)
 
     @property
     def live_count(self) -> int:
@@ -152,7 +152,7 @@ class Projections:
         return self.lifecycle.count_by_kind(rows)
 
     def problems(self, live_count: int, sums: Mapping[str, int]) -> list[str]:
-        """Return the disagreements among the projections, or with the store's counts.
+        """Return the disagreements within the read model, or with the store's counts.
 
         Args:
             live_count: the store's number of live memories.
@@ -268,7 +268,7 @@ def recorded_options(store: Store, given: dict[str, Any], profile: Profile) -> L
                 raise StoreCorrupt(msg) from error
     options = LexicalOptions(**values)
     if changed:
-        Projections(options).close()  # raises what the core refuses, before it is recorded
+        ReadModel(options).close()  # raises what the core refuses, before it is recorded
         with store.write() as transaction:
             for name, text in changed.items():
                 transaction.set_setting(name, text)

@@ -154,7 +154,7 @@ def stemmed(words: Iterable[str], suffixes: Sequence[str]) -> list[str]:
 
 
 class MemoryTexts:
-    """A projection of the store's texts and tags, read on first use.
+    """The store's texts and tags by row, read on first use.
 
     One writer at a time (the engine's lock); many readers.
 

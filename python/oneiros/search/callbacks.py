@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from oneiros.index import Projections
+    from oneiros.index import ReadModel
     from oneiros.search.call import SearchRequest
     from oneiros.search.plan import SearchPlan
     from oneiros.search.response import LoadMemories
@@ -39,29 +39,29 @@ class Callbacks:
     Args:
         request: the checked request.
         plan: plan of the request's profile.
-        projections: the read model.
+        read_model: the read model.
         load: the store's loader.
     """
 
-    __slots__ = ("_load", "_plan", "_projections", "_request")
+    __slots__ = ("_load", "_plan", "_read_model", "_request")
 
     def __init__(
         self,
         request: SearchRequest,
         plan: SearchPlan,
-        projections: Projections,
+        read_model: ReadModel,
         load: LoadMemories,
     ) -> None:
         self._request = request
         self._plan = plan
-        self._projections = projections
+        self._read_model = read_model
         self._load = load
 
     def factor_values(self, rows: npt.NDArray[np.uint32]) -> dict[str, npt.NDArray[np.float64]]:
         """Return the values of the profile's callable factors, by signal, one per row."""
         from oneiros.scoring.callable_factor import signals_of  # noqa: PLC0415 - few have one
 
-        lifecycle = self._projections.lifecycle
+        lifecycle = self._read_model.lifecycle
         return signals_of(
             self._plan.profile.factors,
             lambda name: lifecycle.column(name)[rows],
@@ -129,7 +129,7 @@ class Callbacks:
             rows: rows of the texts.
             characters: length of the start.
         """
-        uneven = self._projections.texts.uneven
+        uneven = self._read_model.texts.uneven
         places = [place for place, row in enumerate(rows) if row in uneven]
         own_rows = self._loaded(self._load.own_rows, [rows[place] for place in places])
         return [
@@ -143,7 +143,7 @@ class Callbacks:
         """Load the memories of rows; None for a forgotten or damaged memory."""
         if not rows:
             return []
-        id_of = self._projections.lifecycle.ids
+        id_of = self._read_model.lifecycle.ids
         ids = [id_of[row] for row in rows]  # "": forgotten since
         loaded = iter(readable(load, [id for id in ids if id]))
         return [next(loaded) if id else None for id in ids]

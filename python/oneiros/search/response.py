@@ -332,6 +332,7 @@ class SearchResponse:
         "_memories",
         "_reinforcement_ms",
         "_scores",
+        "_trace",
         "confidence",
         "now",
         "parts",
@@ -375,6 +376,7 @@ class SearchResponse:
         self._memories = memories
         self._answer = answer
         self._reinforcement_ms: float | None = None
+        self._trace = answer.trace
         self._made: dict[str, Any] = {}
 
     def _cached(self, name: str, make: Callable[[], Made]) -> Made:
@@ -399,7 +401,7 @@ class SearchResponse:
         return self._cached("trace", self._make_trace)
 
     def _make_trace(self) -> SearchTrace:
-        trace, duration_ms = self._answer.trace(), self._reinforcement_ms
+        trace, duration_ms = self._trace(), self._reinforcement_ms
         if duration_ms is None:
             return trace
         stage = StageTrace("reinforcement", len(self), len(self), duration_ms)
@@ -441,16 +443,20 @@ class SearchResponse:
         return self
 
     def again(
-        self, load: LoadMemories, *, now: float | None = None, answer: ResponseParts | None = None
+        self,
+        load: LoadMemories,
+        *,
+        now: float | None = None,
+        trace: Callable[[], SearchTrace] | None = None,
     ) -> SearchResponse:
         """Return a copy with new results, whose memories are read on first access.
 
         Args:
             load: the store's loader.
             now: time of the search, seconds UTC; None: unchanged.
-            answer: parts with another trace; None: unchanged.
+            trace: makes another trace; None: unchanged.
         """
-        return SearchResponse(
+        copied = SearchResponse(
             query=self.query,
             now=self.now if now is None else now,
             profile=self.profile,
@@ -458,11 +464,13 @@ class SearchResponse:
             ids=self._ids,
             scores=self._scores,
             memories=ResultMemories(self._ids, load),
-            answer=self._answer if answer is None else answer,
+            answer=self._answer,
             reason=self.reason,
             confidence=self.confidence,
             parts=self.parts,
         )
+        copied._trace = self._trace if trace is None else trace
+        return copied
 
     def load(self) -> None:
         """Read the memories of results and nearest misses now instead of on first access."""

@@ -87,8 +87,8 @@ def _run(
     """
     requests, counts = call.requests([query], [embedding])
     visible, load = call.visible(), scope.loader
-    projections = call.services.projections
-    responses = [answer(request, projections, visible, load) for request in requests]
+    read_model = call.services.projections
+    responses = [answer(request, read_model, visible, load) for request in requests]
     is_incomplete = any(map(_is_incomplete, requests, responses))
     return call.merge_parts([query], counts, requests, responses)[0], is_incomplete
 

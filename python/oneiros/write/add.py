@@ -31,7 +31,7 @@ from oneiros.write.sync import Uncollected
 from oneiros.write.vectors import MadeVectors, titled
 
 if TYPE_CHECKING:
-    from oneiros.index import Projections
+    from oneiros.index import ReadModel
     from oneiros.scoring.ingest import IngestAssociation, InitialStability
     from oneiros.store import StoredMemory, Transaction
     from oneiros.write.batch import AddReport, Batch, Entry, RecordColumns
@@ -80,7 +80,7 @@ def _links_among(entries: Sequence[Added], rule: IngestAssociation, now: float) 
 
 def raise_alike(
     transaction: Transaction,
-    projections: Projections,
+    projections: ReadModel,
     blobs: Sequence[bytes | None],
     rule: IngestAssociation,
     within: Mapping[str, str],

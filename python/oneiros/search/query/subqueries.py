@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from oneiros.explain.explanation import Explanation
-    from oneiros.index import Projections
+    from oneiros.index import ReadModel
     from oneiros.scoring.understanding import Understanding
     from oneiros.search.call import SearchRequest
     from oneiros.search.response import LoadMemories
@@ -110,7 +110,7 @@ def merged_answer(
     query: str,
     requests: Sequence[SearchRequest],
     responses: Sequence[SearchResponse],
-    projections: Projections,
+    read_model: ReadModel,
     load: LoadMemories,
 ) -> SearchResponse:
     """Merge the responses of the parts of a compound query.
@@ -122,13 +122,13 @@ def merged_answer(
         query: the whole query.
         requests: two or more, one per part, in order.
         responses: one per part, each with the best ``k``.
-        projections: the read model.
+        read_model: the read model.
         load: the store's loader, for the memories of the results.
     """
     started = perf_counter()
     first, parts = responses[0], [request.query for request in requests]
-    merged = _merged(requests, responses, projections)
-    found, duplicates = _without_duplicates(merged, requests[0], projections)
+    merged = _merged(requests, responses, read_model)
+    found, duplicates = _without_duplicates(merged, requests[0], read_model)
     reasons = dict.fromkeys(response.reason for response in responses if response.reason)
     best = max((memory.score for memory in found), default=0.0)
     is_share = requests[0].profile.normalisation is not None and best > 0  # O29
@@ -174,10 +174,10 @@ def merged_answer(
 def _merged(
     requests: Sequence[SearchRequest],
     responses: Sequence[SearchResponse],
-    projections: Projections,
+    read_model: ReadModel,
 ) -> list[_Merged]:
     """Return all memories that the parts found, without repetitions, best first."""
-    row_of, reader = projections.lifecycle.row_of, requests[0].profile.understanding
+    row_of, reader = read_model.lifecycle.row_of, requests[0].profile.understanding
     assert reader is not None
     results_by_id: dict[str, list[tuple[str, SearchResult]]] = {}
     for request, response in zip(requests, responses, strict=True):
@@ -197,15 +197,15 @@ def _merged(
 
 
 def _without_duplicates(
-    found: list[_Merged], request: SearchRequest, projections: Projections
+    found: list[_Merged], request: SearchRequest, read_model: ReadModel
 ) -> tuple[list[_Merged], tuple[Duplicate, ...]]:
     """Return the best ``k``, and the duplicates of better results that are left out. O26."""
     k, rule = request.k, request.profile.duplicates
     if rule is None or not found:
         return found[:k], ()
-    vectors = projections.indexes.vectors
+    vectors = read_model.indexes.vectors
     kept, left = _core.first_of_each(
-        texts=projections.texts.column,
+        texts=read_model.texts.column,
         vectors=vectors.column if vectors else None,
         rows=[memory.row for memory in found],
         most=k,
