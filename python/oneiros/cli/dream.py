@@ -88,11 +88,7 @@ _BY_SIGNAL: Final = 128  # and its number: how shells tell it
 
 
 def schedule_of(every: str | None, after_new: int | None) -> DreamSchedule:
-    """Return the schedule that was asked for.
-
-    Args:
-        every: a duration, or "never"; None: as by default.
-        after_new: new memories, 0 for never; None: as by default.
+    """Return the schedule of two options: a duration or "never", and new memories or 0 for never.
 
     Raises:
         ValueError: that is no duration.

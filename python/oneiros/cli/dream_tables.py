@@ -36,9 +36,7 @@ _LEAST_OF_IDS: Final = 92  # that cuts no id, which people take over into --undo
 def show_report(report: DreamReport, texts: Mapping[str, str] | None = None) -> None:
     """Write what a cycle removed, did by phase, left as it is, and changed otherwise.
 
-    Args:
-        report: of a plan or of a cycle.
-        texts: of removed memories, as :func:`show_removals` takes them; None: those were shown.
+    ``texts`` are those of the removed memories; None: they were shown before.
     """
     console = output()
     console.print(text(_headline(report)))
@@ -75,9 +73,7 @@ def show_report(report: DreamReport, texts: Mapping[str, str] | None = None) -> 
 def show_removals(report: DreamReport, texts: Mapping[str, str]) -> None:
     """Write which memories a cycle removes, with the first words and the reason of each.
 
-    Args:
-        report: of a plan or of a cycle.
-        texts: by id, of the first :data:`MOST_NAMED`.
+    ``texts`` are by id, of the first :data:`MOST_NAMED`.
     """
     removals = [change for change in report.named if change.removal]
     if not removals:

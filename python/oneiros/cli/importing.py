@@ -189,11 +189,7 @@ def _rehearsed(
 
 
 class _FirstBatchOnce:
-    """An embedder that keeps the vectors of the first batch, which is rehearsed before it is stored.
-
-    Args:
-        embedder: makes the vectors.
-    """
+    """An embedder that keeps the vectors of the first batch, which is rehearsed, then stored."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.name = name_of(embedder)

@@ -174,12 +174,7 @@ _KEYS = 2  # columns that every table begins with: rank and id
 
 
 def parts(response: SearchResponse, width: int) -> Iterator[Tree | RichTable]:
-    """Yield a tree a result, then the table over all of them; nothing without results.
-
-    Args:
-        response: the answer, explained.
-        width: columns of the terminal.
-    """
+    """Yield a tree for each explained result, then the table over all; nothing without results."""
     yield from _result_trees(response)
     if response.results:
         yield from _tables(response.table(), width)
@@ -211,10 +206,7 @@ def _result_trees(response: SearchResponse) -> Iterator[Tree]:
 def rich_tree(root: Branch, label: RenderableType | None = None, *, first: str = "") -> Tree:
     """Return a tree of texts that are shown literally.
 
-    Args:
-        root: what to show.
-        label: stands in place of the root's own.
-        first: one more branch, before the others.
+    ``label`` stands in place of the root's own; ``first`` is one more branch, before the others.
     """
     from rich.tree import Tree  # noqa: PLC0415 - --json needs no rich
 

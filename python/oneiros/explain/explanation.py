@@ -172,11 +172,7 @@ class Explanation:
         return Branch(f"score {figure(self.score)}", branches)
 
     def sources(self, channels: Iterable[_Channel]) -> list[Branch]:
-        """Return a branch for each channel and each other part of the relevance.
-
-        Args:
-            channels: the channels, each shown by ``str()``.
-        """
+        """Return a branch for each channel and each other part of the relevance."""
         gives = {part.name: f"gives {figure(part.value)}" for part in self.parts}
         branches = []
         for channel in channels:
@@ -286,13 +282,7 @@ class Explanations:
 
 
 class ExplanationsOfSearch:
-    """The explanations of one search.
-
-    Args:
-        search: a search that has run with explanations.
-        outcome: the outcome of that run.
-        ranking: the plan that ranked.
-    """
+    """The explanations of one search that has run with explanations."""
 
     def __init__(self, search: Search, outcome: _core.SearchOutcome, ranking: SearchPlan) -> None:
         self._search = search

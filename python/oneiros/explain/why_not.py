@@ -279,11 +279,7 @@ def _figures(
 ) -> list[tuple[str, object]]:
     """Return every figure with its part, in the order of a table's rows.
 
-    Args:
-        channels: rank and score of the memory in each channel.
-        explanation: explanation of the memory's score; None if it has none.
-        factors: the memory's factors.
-        template: if ``explanation`` is None, its parts are listed without values.
+    Without an explanation, the parts of ``template`` are listed without values.
     """
     figures: list[tuple[str, object]] = []
     for channel in channels:
@@ -339,14 +335,7 @@ def why_not(
 
 
 class WhyNotSearch:
-    """One search, run to its end for all candidates.
-
-    Args:
-        request: the checked request, with explanations.
-        read_model: the read model.
-        visible: the rows that may be returned.
-        load: the store's loader.
-    """
+    """One search with explanations, run to its end for all candidates."""
 
     def __init__(
         self,
@@ -505,14 +494,7 @@ class WhyNotSearch:
 def exclusions(
     memory: Memory, row: int, row_sets: RowSets, limits: Limits
 ) -> tuple[Exclusion, ...]:
-    """Return everything that hides a memory; empty if the search may return it.
-
-    Args:
-        memory: the memory from the store.
-        row: its row.
-        row_sets: the row sets of the search.
-        limits: the limits of the search.
-    """
+    """Return everything that hides a memory; empty if the search may return it."""
     if row not in row_sets.live:
         when = "" if memory.deleted_at is None else f" at {moment(memory.deleted_at)}"
         return (Exclusion("deleted", f"deleted{when}"),)

@@ -30,12 +30,7 @@ SUMMED: Final = (
 
 
 class StoreComparison:
-    """Collects the differences between a read model and its store.
-
-    Args:
-        read_model: the read model of the memories; it does not change meanwhile.
-        without: fields that are not compared.
-    """
+    """Collects the differences of a read model, which does not change meanwhile, and its store."""
 
     def __init__(self, read_model: ReadModel, *, without: Collection[str] = ()) -> None:
         self._read_model = read_model

@@ -63,15 +63,10 @@ def _lexical_fields(
 
 
 class AnalysisAhead:
-    """Analyzes the texts of new memories, batch after batch.
+    """Analyzes the texts of new memories on another thread, in batches of ``size``.
 
     An analyzed text is not searchable before it is added. A write that is rolled back leaves only
     words in the vocabulary.
-
-    Args:
-        lexical: the index to which the texts are added later.
-        memories: the memories to be inserted.
-        size: the size of the batches in which they are added.
     """
 
     def __init__(self, lexical: _core.LexicalIndex, memories: StoredColumns, size: int) -> None:
@@ -125,12 +120,7 @@ def _are_same(part: StoredColumns, memories: StoredColumns) -> bool:
 
 
 class Indexes:
-    """Texts by their words and by their vectors.
-
-    Args:
-        options: options of the lexical index.
-        vector_index: "auto", "flat" or "hnsw".
-    """
+    """Texts by their words and by their vectors."""
 
     def __init__(self, options: LexicalOptions, vector_index: Kind) -> None:
         self.made_with = MadeWith(

@@ -38,9 +38,6 @@ class SessionNeighbours:
     """The order of memories in their sessions, made on first use.
 
     One writer at a time (the engine's lock); many readers.
-
-    Args:
-        lifecycle: the columns that place memories in sessions.
     """
 
     def __init__(self, lifecycle: Lifecycle) -> None:
@@ -81,12 +78,7 @@ _DELETED_AT_ONCE: Final = 1_000
 
 
 class ReadModel:
-    """Columns, row sets and indexes. One writer at a time (the engine's thread); many readers.
-
-    Args:
-        options: options of the lexical index.
-        vector_index: "auto", "flat" or "hnsw".
-    """
+    """Columns, row sets and indexes. One writer at a time (the engine's thread); many readers."""
 
     def __init__(self, options: LexicalOptions, *, vector_index: Kind = "auto") -> None:
         self._options = options
@@ -112,12 +104,7 @@ class ReadModel:
         return len(self.row_sets.live)
 
     def compiled(self, profile: Profile, added: tuple[Factor, ...] = ()) -> CompiledProfile:
-        """Return the profile as the core runs it over these columns.
-
-        Args:
-            profile: the ranking.
-            added: factors that the search applies after those of the profile.
-        """
+        """Return the profile, followed by added factors, as the core runs it over these columns."""
         key = (profile, added)
         compiled = self._compiled.get(key)
         kinds = self.lifecycle.kinds
@@ -128,12 +115,7 @@ class ReadModel:
         return compiled
 
     def search_plan(self, profile: Profile, added: tuple[Factor, ...] = ()) -> SearchPlan:
-        """Return the profile as the core's searches run it over these columns.
-
-        Args:
-            profile: the ranking.
-            added: factors that the search applies after those of the profile.
-        """
+        """Return the profile, followed by added factors, as the core's searches run it."""
         key: tuple[str | Profile, tuple[Factor, ...]] = (profile.hash, added)
         plan, kinds = self._plans.get(key), self.lifecycle.kinds
         if plan is not None and plan.profile is not profile:
@@ -152,12 +134,7 @@ class ReadModel:
         return self.lifecycle.count_by_kind(rows)
 
     def problems(self, live_count: int, sums: Mapping[str, int]) -> list[str]:
-        """Return the disagreements within the read model, or with the store's counts.
-
-        Args:
-            live_count: the store's number of live memories.
-            sums: by column, the sum over the live memories.
-        """
+        """Return the disagreements within the read model, or with the store's counts and sums."""
         counts = {
             "columns": (len(self.lifecycle.columns), len(self.lifecycle.ids)),
             "attributes": (len(self.row_sets), live_count),

@@ -159,11 +159,7 @@ class _ColumnsRead:
 
 
 class RowSets:
-    """Sets of rows by state and by attribute, kept in step with the store.
-
-    Args:
-        lifecycle: the columns that filters on times and numbers read.
-    """
+    """Sets of rows by state and by attribute, kept in step with the store."""
 
     def __init__(self, lifecycle: Lifecycle) -> None:
         self._lifecycle = lifecycle
@@ -186,12 +182,9 @@ class RowSets:
         sets: Mapping[tuple[str, ...], Callable[[], RowsByValue]],
         records: StoredRecords,
     ) -> None:
-        """Take over the rows of a snapshot. REQUIRES: the sets are empty.
+        """Take over a snapshot's rows, named as in :meth:`states`. REQUIRES: the sets are empty.
 
-        Args:
-            states: the rows of each state of :meth:`states`.
-            sets: by place, a function that reads the sets of the place.
-            records: the attributes of the rows.
+        ``sets`` has by place a function that reads the sets of the place.
         """
         self._archived = states["archived"]
         self._superseded = states["superseded"]
@@ -225,12 +218,7 @@ class RowSets:
         return self.attributes.index.rows_of_values("project", matches) & self.live
 
     def visible(self, limits: Limits, bounds: Where | None) -> Visible:
-        """Return the rows that a search may return.
-
-        Args:
-            limits: the limits of the search.
-            bounds: the scope of the caller; None: all.
-        """
+        """Return the rows that a search may return in a scope."""
         kept = self._kept  # a change of rows replaces this dict, so stale entries are not read
         selection = limits.selection
         key = (
@@ -266,14 +254,9 @@ class RowSets:
     def reach(
         self, limits: Limits, bounds: Where | None, visible: Visible, associations: Associations
     ) -> Reach:
-        """Return the rows to which links may lead a search.
+        """Return the rows to which links may lead a search that may return ``visible``.
 
-        Args:
-            limits: the limits of the search. If they do not hide cold memories, links reach those,
-                even where ``visible`` lacks them.
-            bounds: the scope of the caller.
-            visible: the rows that the search itself may return.
-            associations: the links.
+        If the limits do not hide cold memories, links reach those that ``visible`` lacks, too.
         """
         bits = visible.bits
         if not limits.selection.hide_cold and not self._cold.isdisjoint(self.live):

@@ -58,7 +58,7 @@ class SnapshotFile:
     def load(
         self, reading: Reading, store: Store, read_model: ReadModel, *, on_damage: OnDamage
     ) -> int:
-        """Fill a new read model from the file, if it belongs to this state of the store.
+        """Fill an empty read model from the file, if it belongs to this state of the store.
 
         Args:
             reading: one state of the store.
@@ -121,13 +121,8 @@ class SnapshotFile:
     def save(self, store: Store, read_model: ReadModel, revision: int) -> None:
         """Write the file if it would hold enough that the last one does not.
 
-        Failures are logged: the store holds everything, and a file that does not belong to it is
-        never read.
-
-        Args:
-            store: records the file it trusts.
-            read_model: the content, which does not change meanwhile.
-            revision: the revision of the read model.
+        The read model does not change meanwhile. Failures are logged: the store holds everything,
+        and a file that does not belong to it is never read.
         """
         count, indexes = len(read_model.lifecycle.ids), read_model.indexes
         is_recent = read_model.changed_count * _SHARE_CHANGED < count and not indexes.has_new_graph

@@ -48,11 +48,7 @@ def graph_part(graph: KeptGraph) -> bytes:
 
 
 def graph_of(part: Buffer, row_end: int) -> KeptGraph:
-    """Return the graph of a part, as views of its bytes.
-
-    Args:
-        part: untrusted bytes.
-        row_end: the number of rows in the snapshot.
+    """Return the graph of a part, which is not trusted, as views of its bytes.
 
     Raises:
         SnapshotDamaged, ValueError: the part is invalid.
@@ -89,12 +85,6 @@ def kept_vectors(
 ) -> VectorIndex:
     """Return an index over the mapped vectors of a snapshot. Its graph is read later.
 
-    Args:
-        snapshot: the snapshot.
-        kind: the kind of index.
-        row_end: the number of rows in the snapshot.
-        has_graph: whether the snapshot has a graph.
-
     Raises:
         SnapshotDamaged: the vectors are damaged.
     """
@@ -123,11 +113,7 @@ def stored_vectors(
 ) -> VectorIndex | None:
     """Return an index of the vectors in the store; None: it has none.
 
-    Args:
-        reading: one state of the store.
-        lifecycle: the rows.
-        kind: the kind of index.
-        on_damage: receives each memory whose vector cannot be read.
+    ``on_damage`` receives each memory whose vector cannot be read.
     """
     index: VectorIndex | None = None
 

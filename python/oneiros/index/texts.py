@@ -157,9 +157,6 @@ class MemoryTexts:
     """The store's texts and tags by row, read on first use.
 
     One writer at a time (the engine's lock); many readers.
-
-    Args:
-        lifecycle: rows and ids of the memories.
     """
 
     def __init__(self, lifecycle: Lifecycle) -> None:

@@ -123,12 +123,6 @@ def _traits_of(profile: Profile) -> _Traits:
 class SearchCall:
     """The options of one call, resolved against its engine.
 
-    Args:
-        scope: scope of the engine, or a part of it.
-        options: checked options.
-        k: most results per query.
-        is_explained: whether results are explained; None: as in the options.
-
     Raises:
         TypeError, ValueError: ``k`` is no count, or the profile does not read an option.
         EngineClosed: the engine is closed.
@@ -242,12 +236,7 @@ class SearchCall:
         return parts_of(query, reader)
 
     def request(self, query: str, embedding: npt.ArrayLike | None) -> SearchRequest:
-        """Return the request of one query.
-
-        Args:
-            query: the text.
-            embedding: its vector; None: the embedder makes it.
-        """
+        """Return the request of one query. Without an embedding, the embedder makes its vector."""
         options, services = self.options, self.services
         if type(query) is not str:
             require_text("query", query)
@@ -422,14 +411,7 @@ class SearchCall:
         requests: Sequence[SearchRequest],
         responses: list[SearchResponse],
     ) -> list[SearchResponse]:
-        """Merge the responses of the parts of each compound query.
-
-        Args:
-            queries: the queries.
-            counts: number of parts of each query.
-            requests: one per part.
-            responses: one per part.
-        """
+        """Merge the responses of the parts of each compound query."""
         if len(queries) == len(responses):
             return responses
         merged: list[SearchResponse] = []
@@ -479,13 +461,7 @@ class SearchCall:
 def query_vector(
     scope: Scope, query: str, embedding: npt.ArrayLike | None
 ) -> tuple[npt.NDArray[np.float32] | None, str]:
-    """Return the unit vector of a query and "", or None and the reason.
-
-    Args:
-        scope: scope of the engine, or a part of it.
-        query: its plain text.
-        embedding: its vector; None: the embedder makes it.
-    """
+    """Return the unit vector of a query and "", or None and the reason."""
     vectors = scope.services.sync.vectors
     if embedding is not None:
         vector = vectors.accept(FIELDS["embedding"].check(embedding))

@@ -34,14 +34,7 @@ _Judgement = tuple[str, list[float], list[int], int, int]
 
 
 class Callbacks:
-    """The callbacks of one search. The core holds no lock while it calls them.
-
-    Args:
-        request: the checked request.
-        plan: plan of the request's profile.
-        read_model: the read model.
-        load: the store's loader.
-    """
+    """The callbacks of one search. The core holds no lock while it calls them."""
 
     __slots__ = ("_load", "_plan", "_read_model", "_request")
 
@@ -71,13 +64,10 @@ class Callbacks:
         )
 
     def judge(self, rows: Sequence[int]) -> _Judgement:
-        """Rerank the first results. Source: docs/systems/cognitive.md C8, omega.md O25.
+        """Rerank the first results, best first. Source: docs/systems/cognitive.md C8, omega.md O25.
 
         With the factor "rerank" in the profile, results are rescored (O25). Without it, they are
         reordered (C8). If the reranker fails, they are unchanged.
-
-        Args:
-            rows: rows of the first results, best first.
         """
         request, rule = self._request, self._request.profile.rerank
         assert request.reranker is not None
@@ -123,12 +113,7 @@ class Callbacks:
         return "\n".join(lines)
 
     def uneven_starts(self, rows: Sequence[int], characters: int) -> list[tuple[int, str]]:
-        """Return place and normalised start of each text that must be cut before it is normalised.
-
-        Args:
-            rows: rows of the texts.
-            characters: length of the start.
-        """
+        """Return place and normalised start of the texts that must be cut before normalisation."""
         uneven = self._read_model.texts.uneven
         places = [place for place, row in enumerate(rows) if row in uneven]
         own_rows = self._loaded(self._load.own_rows, [rows[place] for place in places])

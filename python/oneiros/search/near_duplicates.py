@@ -64,13 +64,7 @@ class NearDuplicate:
 
 
 class DuplicateFinder:
-    """Finds the rows that resemble given texts and vectors.
-
-    Args:
-        rule: the rule that makes two memories duplicates.
-        read_model: the read model. REQUIRES: the texts were read.
-        rows: the rows to search.
-    """
+    """Finds the rows that resemble given texts and vectors. REQUIRES: the texts were read."""
 
     def __init__(self, rule: Duplicates, read_model: ReadModel, rows: BitMap) -> None:
         self._rule = rule

@@ -45,14 +45,7 @@ Result = tuple[int, float, float, float]
 def answer(
     request: SearchRequest, read_model: ReadModel, visible: Visible, load: LoadMemories
 ) -> SearchResponse:
-    """Run one search.
-
-    Args:
-        request: the checked request.
-        read_model: the read model.
-        visible: the rows that may be returned.
-        load: the store's loader, for the memories of the results.
-    """
+    """Run one search."""
     walk = walk_graph(request, read_model, visible)
     search = Search(request, read_model, visible, load, walk)
     return search.response(search.run.run())
@@ -228,12 +221,7 @@ class Search:
 
 
 class FoundRows:
-    """The outcome of a search with ids in place of rows; each part is built on demand.
-
-    Args:
-        search: a search that has run.
-        outcome: the outcome of that run.
-    """
+    """The outcome of a search with ids in place of rows; each part is built on demand."""
 
     __slots__ = (
         "_callbacks",
@@ -341,8 +329,7 @@ class FoundRows:
     def reason(self, *, is_relaxed: bool | None = None) -> str:
         """Return why an attempt abstained although there were candidates; else "".
 
-        Args:
-            is_relaxed: True for the retry, False for the first attempt; None: the returned one.
+        The attempt is the retry, the first one, or by default the returned one.
         """
         outcome = self.outcome
         is_retry = outcome.is_relaxed if is_relaxed is None else is_relaxed

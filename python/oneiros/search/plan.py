@@ -152,14 +152,7 @@ def search_plan(
     added: tuple[Factor, ...],
     retry: AdaptiveRetry | None = None,
 ) -> SearchPlan:
-    """Compile the plan of a profile.
-
-    Args:
-        profile: the profile.
-        compile: compiles a profile with additional factors for the core.
-        added: factors applied after those of the profile.
-        retry: the retry rule; None: that of the profile.
-    """
+    """Compile the plan of a profile. ``added`` are factors applied after those of the profile."""
     rule = profile.retry if retry is None else retry
     compiled = compile(profile, added)
 

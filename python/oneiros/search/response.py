@@ -57,12 +57,7 @@ class LoadMemories(Protocol):
 def load_each(
     load: Callable[[Sequence[str]], list[Read | None]], ids: Sequence[str]
 ) -> list[Read | StoreCorrupt | None]:
-    """Load memories, with the error in place of each damaged memory.
-
-    Args:
-        load: raises ``StoreCorrupt`` if one of the memories is damaged.
-        ids: ids of the memories.
-    """
+    """Load memories, with the error in place of each damaged memory."""
     try:
         return list(load(ids))
     except StoreCorrupt as error:

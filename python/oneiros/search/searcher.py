@@ -31,15 +31,7 @@ def search(
     keywords: SearchKeywords,
     method: Callable[..., object],
 ) -> SearchResponse:
-    """Search for one query; see :meth:`oneiros.Engine.search`.
-
-    Args:
-        scope: scope of the engine, or a part of it.
-        query: the query.
-        k: most results.
-        keywords: the keywords that the method received.
-        method: the called method, for messages.
-    """
+    """Search for one query; see :meth:`oneiros.Engine.search`. Messages name ``method``."""
     watch = scope.shared.watch
     if watch is None:
         return _search(scope, query, k, keywords, method)
@@ -151,12 +143,7 @@ def _checked_embeddings(embeddings: Any, count: int) -> list[npt.ArrayLike | Non
 
 
 def _is_incomplete(request: SearchRequest, response: SearchResponse) -> bool:
-    """Return whether a reranker or expander failed or was too slow, so that it may do better later.
-
-    Args:
-        request: request of a query, or of a part of a compound query.
-        response: its response.
-    """
+    """Return whether a reranker or expander failed or was too slow: it may do better later."""
     if request.expanded is not None and request.expanded.has_failed:
         return True
     return request.reranker is not None and any(

@@ -22,13 +22,7 @@ __all__ = ["TextMatcher"]
 
 
 class TextMatcher:
-    """The words of one query, and the texts to match them with.
-
-    Args:
-        texts: texts of all memories. REQUIRES: they were read.
-        query: the query's text without the signs of its syntax.
-        rule: the profile's rule for the words that count.
-    """
+    """The words of one query, and the texts to match them with. REQUIRES: the texts were read."""
 
     def __init__(self, texts: MemoryTexts, query: str, rule: QueryWords | None = None) -> None:
         self.texts = texts

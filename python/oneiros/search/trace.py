@@ -154,14 +154,7 @@ REASONS: Final = frozenset((Note.SURFACING, Note.LOW, Note.WEAK))
 
 
 def note_words(note: int, first: float, second: float, request: SearchRequest) -> str:
-    """Return a stage's note in words; "" for none.
-
-    Args:
-        note: number of the note.
-        first: first figure of the note.
-        second: second figure of the note.
-        request: the request.
-    """
+    """Return a stage's note, with its two figures, in words; "" for none."""
     match note:
         case Note.VECTOR_ABSENT:
             return request.absent

@@ -73,11 +73,7 @@ class KeptGraph:
         )
 
     def require_sense(self, row_end: int) -> None:
-        """Raise ValueError unless all parts are consistent.
-
-        Args:
-            row_end: upper bound of the rows, exclusive.
-        """
+        """Raise ValueError unless all parts are consistent and all rows below ``row_end``."""
         self.links.require_sense()
         node_count, count = len(self.links.levels), len(self.rows)
         _require(len(self.hashes) == node_count, "as many hashes as vectors")

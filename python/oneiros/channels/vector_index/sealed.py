@@ -50,11 +50,7 @@ class Sealed:
         return self.graph.nbytes + self.rows.nbytes + self.heads.nbytes + self.hashes.nbytes
 
     def rows_of_nodes(self, live: Bits | None) -> npt.NDArray[np.int64]:
-        """Return for each node a row in use with its vector, shape (n,); NO_ROW if there is none.
-
-        Args:
-            live: packed bits of the positions in use; None: all are.
-        """
+        """Return for each node a row in use with its vector, shape (n,); NO_ROW for none."""
         return rows_of_nodes(self.rows, self.heads, len(self.graph), live)
 
 

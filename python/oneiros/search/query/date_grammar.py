@@ -449,9 +449,7 @@ class _Reader(NamedTuple):
     def _span(self, place: int, *, is_bare: bool = False) -> _Span | None:
         """Read a date, month, year, relative time, or a part of one.
 
-        Args:
-            place: index of the first word.
-            is_bare: whether no word before it marks a time.
+        ``is_bare``: no word before it marks a time.
         """
         place += self._word(place) == "the"
         found = self._simple(place, is_bare=is_bare)

@@ -153,10 +153,6 @@ def range_in(query: str, now: float) -> TimeRange | None:
 def given_range(value: object, is_soft: bool) -> TimeRange | None:
     """Check a pair of times from the caller; None in it is an open end. None for None.
 
-    Args:
-        value: the caller's ``date_range``.
-        is_soft: the caller's ``soft_range``.
-
     Raises:
         TypeError: no pair, or ``is_soft`` is no bool.
         ValueError: no time, two open ends, an end before the start, or soft without a range.

@@ -89,13 +89,7 @@ def understand(
 ) -> Understood:
     """Read a query by the tables and lists of a profile.
 
-    Args:
-        query: its text without the signs of a syntax.
-        profile: the profile.
-        hint: row of the profile's hints that sets the weights; None: the row of the one kind that
-            ``where`` lets through.
-        where: the filter of the search.
-        time: the time that the query names.
+    Without a hint, the kind that ``where`` lets through alone sets the weights.
     """
     reader = profile.understanding
     if reader is None:
@@ -173,11 +167,9 @@ def spaced(text: str) -> str:
 
 
 def holds_any(words: str, phrases: tuple[str, ...]) -> bool:
-    """Return whether one of the phrases occurs in the words.
+    """Return whether one of the phrases occurs in the words from :func:`spaced`.
 
-    Args:
-        words: words from :func:`spaced`.
-        phrases: in lower case, with single spaces between words.
+    Phrases are in lower case, with single spaces between words.
     """
     single, several = _sorted(phrases)
     if not single.isdisjoint(words.split(" ")):
@@ -210,9 +202,7 @@ _OPENING: Final = "\"'([{<\u201c\u2018"
 def is_keyword_like(query: str, signs: Iterable[str]) -> bool:
     """Return whether a query names a thing instead of being a question about it.
 
-    Args:
-        query: the query.
-        signs: signs to look for, by name (``oneiros.scoring.understanding.KEYWORD_SIGNS``).
+    ``signs`` are names in ``oneiros.scoring.understanding.KEYWORD_SIGNS``.
     """
     for sign in signs:  # noqa: SIM110 - a generator would take longer than most signs
         if _HAS_SIGN[sign](query):
@@ -298,12 +288,8 @@ _HAS_SIGN: Final[dict[str, Callable[[str], bool]]] = {
 def intent_of(query: str, understanding: Understanding, words: str | None = None) -> str | None:
     """Return the intent of a query: "navigational", "factual", "conceptual" or None.
 
-    The first that fits, in this order. Phrases match whole words.
-
-    Args:
-        query: the query.
-        understanding: the profile's lists of signs and phrases.
-        words: its words from :func:`spaced`; None: computed here.
+    The first that fits, in this order. Phrases match whole words. ``words`` are those from
+    :func:`spaced`, computed if None.
     """
     if is_keyword_like(query, understanding.keyword_signs):
         return "navigational"

@@ -113,17 +113,10 @@ def merged_answer(
     read_model: ReadModel,
     load: LoadMemories,
 ) -> SearchResponse:
-    """Merge the responses of the parts of a compound query.
+    """Merge the responses of the parts of a compound query, two or more.
 
     A memory's score is the best of its scores, times ``part_gain`` for each further part that found
     it.
-
-    Args:
-        query: the whole query.
-        requests: two or more, one per part, in order.
-        responses: one per part, each with the best ``k``.
-        read_model: the read model.
-        load: the store's loader, for the memories of the results.
     """
     started = perf_counter()
     first, parts = responses[0], [request.query for request in requests]
