@@ -205,20 +205,15 @@ def table(
             no_wrap=name not in folds,
             overflow="fold" if name in folds else "ellipsis",
         )
-    return _filled(made, rows)
+    for row in rows:
+        made.add_row(*(text(cell) if isinstance(cell, str) else cell for cell in row))
+    return made
 
 
 def grid(rows: Iterable[Iterable[str | Text]] = (), **style: Any) -> Table:
     """Return a table of literal texts without heads and lines."""
-    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
-
-    return _filled(Table.grid(**({"padding": (0, 2)} | style)), rows)
-
-
-def _filled(made: Table, rows: Iterable[Iterable[str | Text]]) -> Table:
-    for row in rows:
-        made.add_row(*(text(cell) if isinstance(cell, str) else cell for cell in row))
-    return made
+    plain_style = {"box": None, "show_header": False, "padding": (0, 2), "collapse_padding": True}
+    return table(rows=rows, **plain_style | style)
 
 
 def output() -> Console:

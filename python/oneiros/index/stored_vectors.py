@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from oneiros.channels.vector_index.graph_links import Links
-from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph
+from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph, Links
 from oneiros.channels.vector_index.index import VectorIndex
 from oneiros.errors import SnapshotDamaged, StoreCorrupt
 from oneiros.index.snapshot_parts import PartReader, PartWriter, require_sense
