@@ -1,4 +1,4 @@
-"""Lazy imports: submodules of a package, NumPy, optional packages."""
+"""Lazy imports: submodules of a package, NumPy and slow standard modules, optional packages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["door", "import_whole", "needed", "np"]
+__all__ = ["door", "import_whole", "logging", "needed", "np", "pathlib"]
 
 
 def import_whole(name: str) -> ModuleType:
@@ -60,19 +60,25 @@ def door(
     return find
 
 
-class _NumpyOnUse:
-    """A stand-in for NumPy that imports it on first use and keeps each name once read."""
+class _OnUse:
+    """A stand-in for a module that imports it on first use and keeps each name once read."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
 
     def __getattr__(self, name: str) -> object:
-        value: object = getattr(import_whole("numpy"), name)
+        value: object = getattr(import_whole(self._module), name)
         setattr(self, name, value)
         return value
 
 
 if TYPE_CHECKING:
+    import logging
+    import pathlib
+
     import numpy as np
 else:
-    np = _NumpyOnUse()
+    np, logging, pathlib = map(_OnUse, ("numpy", "logging", "pathlib"))
 
 
 def needed(module: str, extra: str) -> Any:

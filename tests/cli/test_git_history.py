@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from oneiros.cli.failures import CommandError
-from oneiros.cli.sources.git_history import TAG_LIMIT, rows
+from oneiros.cli.git_history import TAG_LIMIT, rows
 
 
 class Repository:

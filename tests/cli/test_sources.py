@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from oneiros.cli import sources
 from oneiros.cli.failures import CommandError
-from oneiros.cli.sources import Row, csv_table, json_lines, open_file
+from oneiros.cli.sources import Row, open_file
 
 
 def read(path: Path, *, extra_to_metadata: bool = False) -> list[Row]:
@@ -58,7 +59,7 @@ def test_a_bad_line_hides_no_other(tmp_path: Path, line: bytes, problem: str) ->
 def test_a_line_over_the_limit_is_refused_and_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_lines, "LINE_LIMIT", 20)
+    monkeypatch.setattr(sources, "LINE_LIMIT", 20)
     content = '{"text": "a"}\n{"text": "' + "x" * 100 + '"}\n{"text": "b"}\n' + "y" * 70
     rows = read(written(tmp_path, "m.jsonl", content))
     assert [row.record for row in rows] == [{"text": "a"}, None, {"text": "b"}, None]
@@ -134,7 +135,7 @@ def test_a_bad_csv_line_hides_no_other(
 def test_a_csv_cell_over_the_limit_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(csv_table, "CELL_LIMIT", 50)
+    monkeypatch.setattr(sources, "CELL_LIMIT", 50)
     rows = read(written(tmp_path, "m.csv", "text\n" + "x" * 51 + "\nb\n"))
     assert "field larger than field limit" in rows[0].problem
     assert rows[1].record == {"text": "b"}

@@ -17,8 +17,8 @@ from oneiros.explain.explanation import (
     Explanation,
     FactorValue,
     combined,
+    explanations_table,
 )
-from oneiros.explain.render import explanations_table
 from tests.engine.world import QUESTIONS, Fields, queries, records
 
 NOW = 1_750_000_000.0

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import oneiros
-from oneiros.index import Projections
+from oneiros.index import ReadModel
 from oneiros.store import StoredMemory
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_stores import PROFILES, called, filled_mind, links, memories
@@ -63,9 +63,9 @@ def test_no_garbage_is_looked_for_while_many_come_back(
 ) -> None:
     """Among the objects of a million memories that takes half a second, in which nobody searches."""
     looked: list[bool] = []
-    apply = Projections.apply_indexes
+    apply = ReadModel.apply_indexes
 
-    def watched(self: Projections, batch: Sequence[StoredMemory]) -> None:
+    def watched(self: ReadModel, batch: Sequence[StoredMemory]) -> None:
         looked.append(gc.isenabled())
         apply(self, batch)
 
@@ -73,7 +73,7 @@ def test_no_garbage_is_looked_for_while_many_come_back(
         report = mind.dream(LATER)
         assert any(change.field == "deleted_at" for change in report.named)
         other.refresh()
-        monkeypatch.setattr(Projections, "apply_indexes", watched)
+        monkeypatch.setattr(ReadModel, "apply_indexes", watched)
         mind.undo_dream(report.id, now=LATER)
         other.refresh()
     assert set(looked) == {False}

@@ -29,7 +29,7 @@ NOT_FOR_WORDS = (
         for name in ("cli", "evaluation", "scoring.kernels", "demo", "display.tables")
     ),
     *(f"oneiros.rescoring.{name}" for name in ("rescore", "scorer", "store")),
-    *("oneiros.engine.maintenance", "oneiros.explain.absence", "oneiros.dream.cycles"),
+    *("oneiros.engine.maintenance", "oneiros.dream.cycles"),
     *(f"oneiros.{name}" for name in ("explain.explanation", "explain.why_not", "runtime.files")),
     *("oneiros.channels.vector_index.index", "oneiros.store.salvage", "oneiros.store.files"),
     "oneiros.filters.conditions",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oneiros import profiles
 from oneiros.scoring.profiles.omega import UNDERSTANDING
 from oneiros.scoring.understanding import KEYWORD_SIGNS, Understanding
-from oneiros.search.query.intent import holds_any, intent_of, is_keyword_like, spaced
+from oneiros.search.query.parsed import holds_any, intent_of, is_keyword_like, spaced
 from tests.oracles import omega_tables
 from tests.oracles import questions as oracle
 from tests.oracles.omega_tables import CONCEPTUAL, FACTUAL, INTENTS, PROFILES

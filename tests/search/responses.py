@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from oneiros.explain.explanation import Explanation
 from oneiros.model.memory import Memory
@@ -55,7 +56,9 @@ def response(
     ids = [memory.id for memory, _ in found]
     memories = ResultMemories(ids, Memories({memory.id: memory for memory, _ in found}))
     results = tuple(
-        SearchResult(memories, memory.id, scores, explanations, place)
+        SearchResult(
+            memories, memory.id, scores, explanations and partial(explanations.__getitem__, place)
+        )
         for place, (memory, scores) in enumerate(found)
     )
     return SearchResponse(

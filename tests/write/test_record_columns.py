@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import _core
-from oneiros.index.analysis_ahead import AnalysisAhead
+from oneiros.index.indexes import AnalysisAhead
 from oneiros.model import validation
 from oneiros.model.fields import ENUMS, FIELDS
 from oneiros.store import row_writing

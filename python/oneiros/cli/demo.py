@@ -8,21 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError
+from oneiros.cli.options import PROFILE_HELP, JsonOption, named_profile, opened
 from oneiros.cli.search import response_document
-from oneiros.cli.stores import PROFILE_HELP, JsonOption, named_profile, opened
-from oneiros.cli.terminal import output, progress_bar, seconds_of, text
+from oneiros.cli.terminal import grid, output, progress_bar, seconds_of, text
 from oneiros.demo import ASKED_IN, load
 from oneiros.display.escaping import snippet
 from oneiros.display.tables import day
 from oneiros.evaluation.tasks import BASELINES, demo_task, measure
 from oneiros.filters import Where
-from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring import profiles
 
 if TYPE_CHECKING:
@@ -31,9 +30,12 @@ if TYPE_CHECKING:
 
     from oneiros.demo import DemoData, Question
     from oneiros.engine import Engine
+    from oneiros.engine.memories import Memories
     from oneiros.evaluation.run import Report
     from oneiros.scoring.profile import Profile
     from oneiros.search.response import SearchResponse
+
+    Answers = list[tuple[Question, SearchResponse]]
 
 __all__ = ["demo"]
 
@@ -82,7 +84,7 @@ def demo(
     with _place(keep) as path, opened(path) as engine:
         _fill(engine, data)
         loaded = time.perf_counter()
-        answers = [_answer(engine, data, question) for question in data.shown()]
+        answers = [(question, _answer(engine, data, question)) for question in data.shown()]
         abstained = _abstained(engine, data)
         asked = time.perf_counter()
         reports = _reports(measured)
@@ -116,41 +118,29 @@ def _fill(engine: Engine, data: DemoData) -> None:
             advance(len(batch))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemoAnswer:
-    """One question of those shown, and what was found."""
-
-    question: Question
-    project: str | None
-    """The scope it was asked in; None: all memories."""
-    response: SearchResponse
-
-
-def _answer(engine: Engine, data: DemoData, question: Question) -> DemoAnswer:
-
+def _answer(engine: Engine, data: DemoData, question: Question) -> SearchResponse:
+    """Ask a question, of its project if it has one."""
     project = ASKED_IN.get(question.id)
-    memories = engine if project is None else engine.scope(project=project)
-    response = memories.search(question.text, SHOWN, **_options(data, question))
-    return DemoAnswer(question=question, project=project, response=response)
+    return _found(engine if project is None else engine.scope(project=project), data, question)
+
+
+def _found(memories: Memories, data: DemoData, question: Question) -> SearchResponse:
+    """Ask a question; the search leaves no trace in the memories."""
+    return memories.search(
+        question.text,
+        SHOWN,
+        where=None if question.where is None else Where.from_json(question.where),
+        now=seconds_of("now", question.now),
+        embedding=data.vector_of(question),
+        reinforce=False,
+    )
 
 
 def _abstained(engine: Engine, data: DemoData) -> tuple[int, int]:
     """Return on how many unanswerable questions the default abstains, and how many there are."""
     unanswerable = [question for question in data.questions if not question.answers]
-    responses = [
-        engine.search(question.text, SHOWN, **_options(data, question)) for question in unanswerable
-    ]
-    return sum(response.abstained for response in responses), len(responses)
-
-
-def _options(data: DemoData, question: Question) -> dict[str, Any]:
-    """Return how a question is asked; no search leaves a trace in the memories."""
-    return {
-        "where": None if question.where is None else Where.from_json(question.where),
-        "now": seconds_of("now", question.now),
-        "embedding": data.vector_of(question),
-        "reinforce": False,
-    }
+    abstained = [_found(engine, data, question).abstained for question in unanswerable]
+    return sum(abstained), len(abstained)
 
 
 def _measured_profiles(written: list[str]) -> list[Profile]:
@@ -162,7 +152,6 @@ def _measured_profiles(written: list[str]) -> list[Profile]:
 
 
 def _reports(chosen: list[Profile]) -> dict[str, Report]:
-
     task = demo_task()
     count = sum(1 for question in task.questions if question.answers)
     with progress_bar("measuring", len(chosen) * count) as advance:
@@ -171,26 +160,25 @@ def _reports(chosen: list[Profile]) -> dict[str, Report]:
 
 def _document(
     data: DemoData,
-    answers: list[DemoAnswer],
+    answers: Answers,
     abstained: tuple[int, int],
     reports: dict[str, Report],
     seconds: dict[str, float],
 ) -> dict[str, object]:
-
     return {
         "memory_count": len(data.memories),
         "question_count": len(data.questions),
         "questions": [
             {
-                "id": one.question.id,
-                "type": one.question.type,
-                "answers": one.question.answers,
-                "project": one.project,
-                "abstained": one.response.abstained,
-                "reason": one.response.reason,
-                "response": response_document(one.response),
+                "id": question.id,
+                "type": question.type,
+                "answers": question.answers,
+                "project": ASKED_IN.get(question.id),
+                "abstained": response.abstained,
+                "reason": response.reason,
+                "response": response_document(response),
             }
-            for one in answers
+            for question, response in answers
         ],
         "unanswerable": {"count": abstained[1], "abstained": abstained[0]},
         "measured": {name: report.to_document() for name, report in reports.items()},
@@ -200,19 +188,18 @@ def _document(
 
 def _show(
     data: DemoData,
-    answers: list[DemoAnswer],
+    answers: Answers,
     abstained: tuple[int, int],
     reports: dict[str, Report],
     seconds: dict[str, float],
     keep: Path | None,
 ) -> None:
-
     console = output()
     console.width = min(console.width, WIDTH)
     _show_memories(console, data)
-    for one in answers:
+    for question, response in answers:
         console.print()
-        _show_answer(console, one)
+        _show_answer(console, question, response)
     console.print(text("\n✓: judged an answer", style="dim"))
     console.print()
     console.print(_measured(reports))
@@ -230,7 +217,6 @@ def _show(
 
 
 def _show_memories(console: Console, data: DemoData) -> None:
-
     kinds = Counter(record["kind"] for record in data.memories).most_common(COMMON)
     named = ", ".join(f"{kind} {count}" for kind, count in kinds)
     head = f"Stored: {len(data.memories)} memories of a software team"
@@ -242,35 +228,30 @@ def _show_memories(console: Console, data: DemoData) -> None:
     console.print(table)
 
 
-def _show_answer(console: Console, one: DemoAnswer) -> None:
-
-    from rich.padding import Padding  # noqa: PLC0415 - --json needs no rich
-
-    kind = one.question.type.replace("_", " ")
-    asked = kind if one.project is None else f"{kind}, asked of the project {one.project}"
-    console.print(text(one.question.text, style="bold cyan"), text(f"({asked})", style="dim"))
-    if one.response.abstained:
+def _show_answer(console: Console, question: Question, response: SearchResponse) -> None:
+    kind, project = question.type.replace("_", " "), ASKED_IN.get(question.id)
+    asked = kind if project is None else f"{kind}, asked of the project {project}"
+    console.print(text(question.text, style="bold cyan"), text(f"({asked})", style="dim"))
+    if response.abstained:
         console.print(text("  nothing is returned:"))
-        console.print(Padding(text(one.response.reason), (0, 0, 0, 2), expand=False))
+        console.print(grid([("  ", response.reason)], padding=0))
         return
     table = _memory_lines()
-    for result in one.response.results:
+    for result in response.results:
         memory = result.memory
-        mark = "✓" if result.id in one.question.answers else ""
+        mark = "✓" if result.id in question.answers else ""
         occurred = memory.created_at if memory.event_at is None else memory.event_at
         shown = f"{memory.title}: {memory.text}" if memory.title else memory.text
         score, line = f"{result.score:.3f}", text(snippet(shown, WIDTH))
         table.add_row(mark, day(occurred), score, line)
     console.print(table)
-    for note in one.response.trace.notes:
-        console.print(Padding(text(note, style="dim"), (0, 0, 0, 2), expand=False))
+    for note in response.trace.notes:
+        console.print(grid([("  ", text(note, style="dim"))], padding=0))
 
 
 def _memory_lines() -> Table:
     """Return a table of one line a memory: a mark, its day, a word or a figure, its text cut."""
-    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
-
-    table = Table.grid(padding=(0, 1, 0, 0), expand=True)
+    table = grid(padding=(0, 1, 0, 0), expand=True)
     table.add_column(width=1)
     table.add_column(no_wrap=True, style="dim")
     table.add_column(no_wrap=True)
@@ -280,14 +261,9 @@ def _memory_lines() -> Table:
 
 def _measured(reports: dict[str, Report]) -> Table:
     """Return nDCG@10 and recall@5 of each profile, over all and by type of question."""
-    from rich import box  # noqa: PLC0415 - --json needs no rich
-    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
     first = next(iter(reports.values()))
-    table.add_column(f"{first.overall.count} questions", no_wrap=True)
-    for head in ("nDCG\n@10", "R@5\nall", *(HEADS[type] for type in first.by_type)):
-        table.add_column(head, justify="right", no_wrap=True)
+    heads = (">nDCG\n@10", ">R@5\nall", *(f">{HEADS[type]}" for type in first.by_type))
+    table = terminal.table(f"{first.overall.count} questions", *heads, padding=0)
     for name, report in reports.items():
         recalls = (report.overall.recall, *(one.recall for one in report.by_type.values()))
         figures = (f"{value:.3f}" for value in (report.overall.ndcg, *recalls))

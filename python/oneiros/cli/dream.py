@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from oneiros.cli import terminal
+from oneiros.cli import sources, terminal
 from oneiros.cli.dream_tables import MOST_NAMED, show_removals, show_report, show_reports
-from oneiros.cli.failures import CommandError, interrupt_held, say
-from oneiros.cli.stores import (
+from oneiros.cli.failures import CommandError, blamed_on, interrupt_held, say
+from oneiros.cli.options import (
     DEFAULT_STORE,
     PROFILE_HELP,
     JsonOption,
+    NowOption,
     StoreOption,
     existing,
     named_profile,
@@ -42,58 +43,37 @@ if TYPE_CHECKING:
     from oneiros.engine import Engine
     from oneiros.scoring.profile import Profile
 
-__all__ = ["dream", "page_file", "removed_texts", "schedule_of", "watch_dreams", "write_page"]
+__all__ = ["dream", "schedule_of"]
 
 
-def page_file(path: Path, store: Path, read: Path | None) -> Path:
+def _page_file(path: Path, store: Path, read: Path | None) -> Path:
     """Return the file of a page; that it cannot be written is to be known before anything is done.
-
-    Args:
-        path: of the page.
-        store: the store's file.
-        read: that of the questions; None: none are asked.
 
     Raises:
         CommandError: matplotlib is not installed, or the file cannot be written.
         ValueError: it is a folder, a symbolic link, a device or one of the store's own files.
     """
-    try:
+    with blamed_on("--html", (ImportError,)):
         require_plots()
-    except ImportError as error:
-        msg = f"--html: {error}"
-        raise CommandError(msg) from error
     require_writable("--html", path, {"--impact": read})
     return foreign_file("--html", str(path), str(store))
 
 
-def write_page(
+def _write_page(
     path: Path, engine: Engine, done: DreamPlan | DreamReport, impact: Impact | None
 ) -> None:
-    """Write the page, whole or not at all.
-
-    Args:
-        path: replaced.
-        engine: holds the texts, and the cycles before it.
-        done: a plan, or what was done.
-        impact: of the plan.
-    """
+    """Write the page of a plan or of what was done, whole or not at all."""
     earlier = engine.dreams()
     if isinstance(done, DreamReport):
-        made = done.html(texts=removed_texts(engine, done), earlier=earlier)
+        made = done.html(texts=_removed_texts(engine, done), earlier=earlier)
     else:
         made = done.html(impact=impact, earlier=earlier)
     with new_file(path) as file:
         file.write(made.encode())
 
 
-def removed_texts(engine: Engine, report: DreamReport, most: int | None = None) -> dict[str, str]:
-    """Return the texts of the memories that a report names as removed, by id.
-
-    Args:
-        engine: holds them.
-        report: of a plan or of a cycle.
-        most: of the first so many; None: of all that are named.
-    """
+def _removed_texts(engine: Engine, report: DreamReport, most: int | None = None) -> dict[str, str]:
+    """Return by id the texts of the first ``most`` memories that a report names as removed."""
     ids = list(islice((change.id for change in report.named if change.removal), most))
     found = (*engine.get_deleted(ids), *engine.get_many(ids))
     return {memory.id: memory.text for memory in found if memory is not None}
@@ -108,11 +88,7 @@ _BY_SIGNAL: Final = 128  # and its number: how shells tell it
 
 
 def schedule_of(every: str | None, after_new: int | None) -> DreamSchedule:
-    """Return the schedule that was asked for.
-
-    Args:
-        every: a duration, or "never"; None: as by default.
-        after_new: new memories, 0 for never; None: as by default.
+    """Return the schedule of two options: a duration or "never", and new memories or 0 for never.
 
     Raises:
         ValueError: that is no duration.
@@ -131,7 +107,7 @@ def schedule_of(every: str | None, after_new: int | None) -> DreamSchedule:
     return DreamSchedule(every=wanted, after_new=new, min_gap=gap)
 
 
-def watch_dreams(
+def _watch_dreams(
     engine: Engine,
     schedule: DreamSchedule,
     profile: Profile | None,
@@ -142,14 +118,7 @@ def watch_dreams(
     """Run the cycles that are due, a line each, until Ctrl-C or SIGTERM; a second one kills.
 
     A running cycle is let end, and reported. A cycle of another process is waited for. No cycle
-    asks: the one question is at the start.
-
-    Args:
-        engine: opened for this.
-        schedule: when.
-        profile: whose phases; None: the engine's.
-        json: a JSON document a line instead of text.
-        is_confirmed: whether the cycles may remove memories without a question at the start.
+    asks: the one question is at the start, unless ``is_confirmed``.
 
     Raises:
         CommandError: the question was not answered with yes; no cycle ran.
@@ -166,8 +135,9 @@ def watch_dreams(
         typer.echo("watching; Ctrl-C ends it", err=True)
         while not isinstance(event := events.get(), signal.Signals):
             _tell(event, as_json=json)
-    for late in _left(events):
-        _tell(late, as_json=json)
+    with suppress(Empty):
+        while True:
+            _tell(events.get_nowait(), as_json=json)
     if event == signal.SIGINT:
         raise KeyboardInterrupt
     raise typer.Exit(_BY_SIGNAL + event)
@@ -194,16 +164,7 @@ def _signals_to(events: SimpleQueue[Event]) -> Iterator[None]:
             signal.signal(end, handler)
 
 
-def _left(events: SimpleQueue[Event]) -> Iterator[Event]:
-    while True:
-        try:
-            yield events.get_nowait()
-        except Empty:
-            return
-
-
 def _tell(event: Event, *, as_json: bool) -> None:
-
     if isinstance(event, signal.Signals):
         return
     if isinstance(event, DreamBusy):
@@ -234,9 +195,7 @@ def dream(
     profile: Annotated[
         str | None, typer.Option(help=f"Whose phases run; default: oneiros. {PROFILE_HELP}")
     ] = None,
-    now: Annotated[
-        str | None, typer.Option(help="The clock: ISO 8601 with an offset, or seconds.")
-    ] = None,
+    now: NowOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what a cycle would do.")
     ] = False,
@@ -287,14 +246,14 @@ def dream(
     options = {"--impact": impact, "--every": every, "--after-new": after_new}
     options |= {"--profile": profile, "--html": html, "--now": now, "--yes": yes}
     _require_sense(_given(modes), _given(options))
-    page = None if html is None else page_file(html, existing(store), impact)
+    page = None if html is None else _page_file(html, existing(store), impact)
     chosen = None if profile is None else named_profile("--profile", profile)
     clock = seconds_of("--now", now)
     questions = None if impact is None else _questions(impact)
     schedule = schedule_of(every, after_new)
     with opened(existing(store)) as engine:
         if watch:
-            watch_dreams(engine, schedule, chosen, json=json, is_confirmed=yes)
+            _watch_dreams(engine, schedule, chosen, json=json, is_confirmed=yes)
         elif listed:
             _list(engine.dreams(), json=json)
         elif dry_run:
@@ -302,7 +261,7 @@ def dream(
             found = None if questions is None else plan.impact(questions)
             _show(engine, plan.report, found, json=json)
             if page is not None:
-                write_page(page, engine, plan, found)
+                _write_page(page, engine, plan, found)
         else:
             run: Callable[[], DreamReport] = partial(engine.dream, clock, profile=chosen)
             if undo is not None:
@@ -313,7 +272,7 @@ def dream(
                 report = run()
                 _show(engine, report, None, json=json, is_confirmed=not yes)
                 if page is not None:
-                    write_page(page, engine, report, None)
+                    _write_page(page, engine, report, None)
 
 
 def _confirmed(
@@ -328,7 +287,7 @@ def _confirmed(
     count = sum(plan.report.removed.values())
     if count:
         if not json:
-            show_removals(plan.report, removed_texts(engine, plan.report, MOST_NAMED))
+            show_removals(plan.report, _removed_texts(engine, plan.report, MOST_NAMED))
             typer.echo()
         memories = "1 memory" if count == 1 else f"{count} memories"
         question = f"run this cycle, which removes {memories} ({plan.report.removals()})?"
@@ -356,13 +315,11 @@ def _require_sense(modes: list[str], options: Collection[str]) -> None:
 
 
 def _questions(path: Path) -> list[str]:
-    from oneiros.cli.sources import json_lines  # noqa: PLC0415  (few ask)
-
     if not path.is_file():
         msg = f"{path}: no such file"
         raise CommandError(msg)
     questions = []
-    for row in json_lines.rows(path, extra_to_metadata=True):
+    for row in sources.json_lines(path, extra_to_metadata=True):
         text = None if row.record is None else row.record.get("text")
         if not isinstance(text, str):
             msg = f"{path}, {row.place}: {row.problem or 'a question needs a text'}"
@@ -387,8 +344,7 @@ def _show(
         more = {} if impact is None else {"impact": impact.record()}
         terminal.write(report.record() | more)
         return
-
-    texts = None if is_confirmed else removed_texts(engine, report, MOST_NAMED)
+    texts = None if is_confirmed else _removed_texts(engine, report, MOST_NAMED)
     show_report(report, texts)
     if impact is not None:
         output().print()
@@ -399,6 +355,5 @@ def _show(
 def _list(reports: list[DreamReport], *, json: bool) -> None:
     if json:
         terminal.write({"dreams": [report.record() for report in reports]})
-        return
-
-    show_reports(reports)
+    else:
+        show_reports(reports)

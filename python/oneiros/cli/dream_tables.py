@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from oneiros.cli import terminal
-from oneiros.cli.stores import DEFAULT_STORE, JsonOption, StoreOption, existing, opened
-from oneiros.cli.terminal import moment, output, show_table, text
+from oneiros.cli.options import DEFAULT_STORE, JsonOption, StoreOption, existing, opened
+from oneiros.cli.terminal import moment, output, show_table, table, text
 from oneiros.display.escaping import snippet
 from oneiros.display.tables import moment as to_the_second
 from oneiros.dream.report import RULE_WORDS, held_words
@@ -36,9 +36,7 @@ _LEAST_OF_IDS: Final = 92  # that cuts no id, which people take over into --undo
 def show_report(report: DreamReport, texts: Mapping[str, str] | None = None) -> None:
     """Write what a cycle removed, did by phase, left as it is, and changed otherwise.
 
-    Args:
-        report: of a plan or of a cycle.
-        texts: of removed memories, as :func:`show_removals` takes them; None: those were shown.
+    ``texts`` are those of the removed memories; None: they were shown before.
     """
     console = output()
     console.print(text(_headline(report)))
@@ -53,12 +51,12 @@ def show_report(report: DreamReport, texts: Mapping[str, str] | None = None) -> 
         ("other changes", _changes(others)),
         ("not restored, because changed again", _changes(report.not_restored)),
     )
-    for title, table in tables:
-        if table.row_count:
+    for title, shown in tables:
+        if shown.row_count:
             console.print()
             if title:
                 console.print(text(title, style="bold"))
-            show_table(table, _LEAST)
+            show_table(shown, _LEAST)
     hidden = report.change_count - min(len(others), MOST_NAMED) - sum(report.removed.values())
     if report.named and hidden > 0:
         console.print(text(f"... and {hidden} more changes", style="dim"))
@@ -75,9 +73,7 @@ def show_report(report: DreamReport, texts: Mapping[str, str] | None = None) -> 
 def show_removals(report: DreamReport, texts: Mapping[str, str]) -> None:
     """Write which memories a cycle removes, with the first words and the reason of each.
 
-    Args:
-        report: of a plan or of a cycle.
-        texts: by id, of the first :data:`MOST_NAMED`.
+    ``texts`` are by id, of the first :data:`MOST_NAMED`.
     """
     removals = [change for change in report.named if change.removal]
     if not removals:
@@ -86,15 +82,16 @@ def show_removals(report: DreamReport, texts: Mapping[str, str]) -> None:
     verb = "would be removed" if report.is_dry_run else "removed"
     console.print()
     console.print(text(f"{verb}: {report.removals()}", style="bold"))
-    table = _table(("memory", "text", "how", "because"))
-    for change in removals[:MOST_NAMED]:
-        table.add_row(
-            text(snippet(change.id, _VALUE)),
-            text(snippet(texts.get(change.id, ""), _VALUE)),
-            text(change.removal or ""),
-            text(snippet(_because(change), 4 * _VALUE)),
+    rows = (
+        (
+            snippet(change.id, _VALUE),
+            snippet(texts.get(change.id, ""), _VALUE),
+            change.removal or "",
+            snippet(_because(change), 4 * _VALUE),
         )
-    show_table(table, _LEAST)
+        for change in removals[:MOST_NAMED]
+    )
+    show_table(_folded("memory", "text", "how", "because", rows=rows), _LEAST)
     if (hidden := sum(report.removed.values()) - MOST_NAMED) > 0:
         console.print(text(f"... and {hidden} more", style="dim"))
 
@@ -109,15 +106,17 @@ def show_reports(reports: Sequence[DreamReport]) -> None:
     if not reports:
         output().print(text("no dream cycle ran on this store"))
         return
-    table = _table(("cycle", "when", "by"), ("changes", "before", "after"))
-    for report in reports:
-        table.add_row(
-            text(report.id),
-            text("" if isnan(report.now) else moment(float(round(report.now)))),
-            text(_made_by(report)),
+    rows = (
+        (
+            report.id,
+            "" if isnan(report.now) else moment(float(round(report.now))),
+            _made_by(report),
             *_counts(report),
         )
-    show_table(table, _LEAST_OF_IDS)
+        for report in reports
+    )
+    shown = _folded("cycle", "when", "by", ">changes", ">before", ">after", rows=rows)
+    show_table(shown, _LEAST_OF_IDS)
 
 
 def _made_by(report: DreamReport) -> str:
@@ -146,42 +145,36 @@ def _headline(report: DreamReport) -> str:
 
 
 def _phases(report: DreamReport) -> Table:
-    table = _table(("phase", "what it does"), ("memories",), ("fields",), ("seconds",))
+    rows = []
     for phase in report.phases:
-        seconds = f"{phase.seconds:.3f}"
-        if not phase.changes:
-            table.add_row(text(phase.name), "", "0", "", seconds)
         memories = phase.memory_counts()
-        for place, (rule, fields) in enumerate(phase.changes.items()):
+        name, seconds = phase.name, f"{phase.seconds:.3f}"
+        if not phase.changes:
+            rows.append((name, "", "0", "", seconds))
+        for rule, fields in phase.changes.items():
             counts = ", ".join(f"{field} {count}" for field, count in fields.items())
-            table.add_row(
-                text("" if place else phase.name),
-                text(RULE_WORDS.get(rule, rule)),
-                str(memories[rule]),
-                text(counts),
-                "" if place else seconds,
-            )
-    return table
+            rows.append((name, RULE_WORDS.get(rule, rule), str(memories[rule]), counts, seconds))
+            name = seconds = ""
+    return _folded("phase", "what it does", ">memories", "fields", ">seconds", rows=rows)
 
 
 def _left_alone(report: DreamReport) -> Table:
-    table = _table(("phase", "because"), ("memories",))
-    for held in report.left_alone:
-        table.add_row(text(held.phase), text(held_words(held.reason)), str(held.memories))
-    return table
+    rows = ((each.phase, held_words(each.reason), str(each.memories)) for each in report.left_alone)
+    return _folded("phase", "because", ">memories", rows=rows)
 
 
-def _changes(changes: Iterable[FieldChange]) -> Table:
-    table = _table(("memory", "field", "before", "after", "phase"))
-    for change in list(changes)[:MOST_NAMED]:
-        table.add_row(
-            text(change.id),
-            text(change.field),
+def _changes(changes: Sequence[FieldChange]) -> Table:
+    rows = (
+        (
+            change.id,
+            change.field,
             _value(change.field, change.before),
             _value(change.field, change.after),
-            text(change.phase),
+            change.phase,
         )
-    return table
+        for change in changes[:MOST_NAMED]
+    )
+    return _folded("memory", "field", "before", "after", "phase", rows=rows)
 
 
 def _value(field: str, value: object) -> str:
@@ -190,16 +183,8 @@ def _value(field: str, value: object) -> str:
     return "-" if value is None else snippet(str(value), _VALUE)
 
 
-def _table(*groups: Iterable[str]) -> Table:
-    """Return a table without rows; every other group of columns holds numbers, on the right."""
-    from rich import box  # noqa: PLC0415 - --json needs no rich
-    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for place, names in enumerate(groups):
-        for name in names:
-            table.add_column(name, justify="right" if place % 2 else "left", overflow="fold")
-    return table
+def _folded(*heads: str, rows: Iterable[Iterable[str]]) -> Table:
+    return table(*heads, rows=rows, folds=[head.removeprefix(">") for head in heads])
 
 
 _KINDS: Final = 4  # half-lives on a terminal; --json has all
@@ -239,33 +224,26 @@ def drift(
 
 
 def _show(found: Drift) -> None:
-
-    from rich import box  # noqa: PLC0415 - --json needs no rich
-    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in ("cycle", "when"):  # whole: people take ids over into "dream --undo"
-        table.add_column(name, no_wrap=True)
-    table.add_column("by", overflow="fold")
-    for name in ("live", "stale", "Gini", "churn"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("half-life, days", overflow="fold")
-    for cycle in found.cycles:
-        table.add_row(
-            text(cycle.id),
-            text(to_the_second(cycle.now)),
-            text(cycle.profile + (", undone" if cycle.is_undone else "")),
+    rows = (
+        (
+            cycle.id,
+            to_the_second(cycle.now),
+            cycle.profile + (", undone" if cycle.is_undone else ""),
             str(cycle.live),
             f"{cycle.stale_share:.1%}",
             f"{cycle.access_gini:.3f}",
             "-" if cycle.churn is None else f"{cycle.churn:.1%}",
-            text(_lives(cycle)),
+            _lives(cycle),
         )
-    show_table(table, _LEAST_DRIFT_WIDTH)
+        for cycle in found.cycles
+    )
+    heads = ("cycle", "when", "by", ">live", ">stale", ">Gini", ">churn", "half-life, days")
+    # The others are whole: people take ids over into "dream --undo".
+    shown = table(*heads, rows=rows, folds=("by", "half-life, days"))
+    show_table(shown, _LEAST_DRIFT_WIDTH)
 
 
 def _lives(cycle: CycleDrift) -> str:
-
     known = [(kind, days) for kind, days in cycle.half_life_days.items() if days is not None]
     half_lives = ", ".join(f"{snippet(kind, _KIND)} {days:.4g}" for kind, days in known[:_KINDS])
     return half_lives + (", ..." if len(known) > _KINDS else "") or "-"

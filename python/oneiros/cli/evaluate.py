@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oneiros.cli import terminal
-from oneiros.cli.failures import CommandError
-from oneiros.cli.stores import PROFILE_HELP, JsonOption, named_profile
+from oneiros.cli.failures import CommandError, require_each_once, require_only_one
+from oneiros.cli.options import PROFILE_HELP, JsonOption, named_profile
 from oneiros.cli.terminal import output, progress_bar, text
 from oneiros.display.escaping import one_line
 from oneiros.evaluation import collection, tuning
@@ -35,17 +35,8 @@ if TYPE_CHECKING:
     from oneiros.scoring.profile import Profile
 
 __all__ = [
-    "Ablations",
-    "Measured",
-    "ablation_document",
-    "ablation_rows",
-    "ablation_tables",
-    "document",
     "evaluate",
-    "rows",
-    "tables",
     "tune",
-    "write_csv",
 ]
 
 
@@ -61,22 +52,20 @@ ALL = "all"
 """Names the row over all questions."""
 
 
-def tables(tasks: list[Task], found: Measured, *, by_category: bool) -> Iterator[Table]:
+def _tables(tasks: list[Task], found: Measured, *, by_category: bool) -> Iterator[Table]:
     """Yield one table of all collections, or one a collection with a row a category."""
     if by_category:
         for task in tasks:
             yield _by_category(task, {name: held[task.name] for name, held in found.items()})
         return
-    table = _table("profile", "")
-    for task in tasks:
-        table.add_column(f"{one_line(task.name)}\nnDCG@10  R@5", justify="right", no_wrap=True)
+    table = _table("profile", *(f">{one_line(task.name)}\nnDCG@10  R@5" for task in tasks))
     for profile, reports in found.items():
         scores = [reports[task.name].overall for task in tasks]
         table.add_row(profile, *(f"{one.ndcg:.3f}  {one.recall:.3f}" for one in scores))
     yield table
 
 
-def rows(found: Measured) -> Iterator[Row]:
+def _rows(found: Measured) -> Iterator[Row]:
     """Yield one row a collection, profile and category."""
     for profile, reports in found.items():
         for task, report in reports.items():
@@ -85,8 +74,7 @@ def rows(found: Measured) -> Iterator[Row]:
                 yield named | {"count": scores.count} | _figures(report, scores)
 
 
-def document(tasks: list[Task], found: Measured) -> dict[str, object]:
-    """Return all of it as JSON values."""
+def _document(tasks: list[Task], found: Measured) -> dict[str, object]:
     return {
         "tasks": {
             task.name: {"memories": len(task.records), "questions": len(task.questions)}
@@ -99,13 +87,12 @@ def document(tasks: list[Task], found: Measured) -> dict[str, object]:
     }
 
 
-def ablation_tables(found: Ablations) -> Iterator[Table]:
+def _ablation_tables(found: Ablations) -> Iterator[Table]:
     """Yield one table a collection and profile: what leaving each part out changes."""
     for (task, profile), ablation in found.items():
-        table = _table("without", f"{one_line(task)}, {profile}")
-        deepest = ablation.whole.recall_depths[-1]
-        for head in ("nDCG@10", "change, 95 %", f"R@{deepest}", "change, 95 %", ""):
-            table.add_column(head, justify="right" if head else "left", no_wrap=True)
+        recall, change = f">R@{ablation.whole.recall_depths[-1]}", ">change, 95 %"
+        heads = ("without", ">nDCG@10", change, recall, change, "")
+        table = _table(*heads, title=f"{one_line(task)}, {profile}")
         whole = ablation.whole.overall
         table.add_row("(nothing)", f"{whole.ndcg:.3f}", "", f"{whole.recalls[-1]:.3f}", "", "")
         for one in ablation.without:
@@ -121,7 +108,7 @@ def ablation_tables(found: Ablations) -> Iterator[Table]:
         yield table
 
 
-def ablation_rows(found: Ablations) -> Iterator[Row]:
+def _ablation_rows(found: Ablations) -> Iterator[Row]:
     """Yield one row a part that was left out, and one for the whole, whose part is empty."""
     for (task, profile), ablation in found.items():
         named = {"collection": task, "profile": profile}
@@ -134,12 +121,7 @@ def ablation_rows(found: Ablations) -> Iterator[Row]:
             yield named | {"without": one.part} | figures | bounds
 
 
-def ablation_document(found: Ablations) -> dict[str, object]:
-    """Return what leaving each part out changes as JSON values."""
-    return {"without": list(ablation_rows(found))}
-
-
-def write_csv(lines: Iterator[Row]) -> None:
+def _write_csv(lines: Iterator[Row]) -> None:
     """Write rows to stdout, the names of their columns first; names from files as visible text."""
     writer: csv.DictWriter[str] | None = None
     for line in lines:
@@ -155,12 +137,9 @@ def write_csv(lines: Iterator[Row]) -> None:
 
 
 def _by_category(task: Task, reports: dict[str, Report]) -> Table:
-    table = _table("profile", one_line(task.name))
-    table.add_column("category")
-    table.add_column("count", justify="right")
     first = next(iter(reports.values()))
-    for head in ("nDCG@10", *(f"R@{depth}" for depth in first.recall_depths), "MRR"):
-        table.add_column(head, justify="right", no_wrap=True)
+    heads = (">count", ">nDCG@10", *(f">R@{depth}" for depth in first.recall_depths), ">MRR")
+    table = _table("profile", "category", *heads, title=one_line(task.name))
     for profile, report in reports.items():
         for category, scores in _groups(report):
             figures = (scores.ndcg, *scores.recalls, scores.mrr)
@@ -196,16 +175,8 @@ def _bounds(figure: str, gain: Gain | None) -> Row:
     }
 
 
-def _table(head: str, title: str) -> Table:
-
-    from rich import box  # noqa: PLC0415 - --json needs no rich
-    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
-
-    table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title=title, title_justify="left"
-    )
-    table.add_column(head)
-    return table
+def _table(*heads: str, title: str = "") -> Table:
+    return terminal.table(*heads, folds=heads[:1], title=title, title_justify="left")
 
 
 def evaluate(
@@ -233,12 +204,8 @@ def evaluate(
     Every question is asked for 20 results; none strengthens a memory. --without measures oneiros
     where no profile is named.
     """
-    if csv and json:
-        msg = "--csv, --json: only one of them"
-        raise CommandError(msg)
-    if categories and without:
-        msg = "--categories, --without: only one of them"
-        raise CommandError(msg)
+    require_only_one({"--csv": csv, "--json": json})
+    require_only_one({"--categories": categories, "--without": without})
     chosen = _chosen(profile, without)
     tasks = [demo_task(), *(task_of(collection.read(folder)) for folder in collections or ())]
     names = [task.name for task in tasks]
@@ -247,37 +214,30 @@ def evaluate(
         raise CommandError(msg)
     if without:
         ablations = _ablated(tasks, chosen)
-        if json:
-            terminal.write(ablation_document(ablations))
-        elif csv:
-            write_csv(ablation_rows(ablations))
-        else:
-            for table in ablation_tables(ablations):
-                output().print(table)
-        return
-    found = _measured(tasks, chosen)
-    if json:
-        terminal.write(document(tasks, found))
-    elif csv:
-        write_csv(rows(found))
+        rows, tables = _ablation_rows(ablations), _ablation_tables(ablations)
+        document: dict[str, object] = {"without": list(rows)} if json else {}
     else:
-        for table in tables(tasks, found, by_category=categories):
+        found = _measured(tasks, chosen)
+        rows, tables = _rows(found), _tables(tasks, found, by_category=categories)
+        document = _document(tasks, found) if json else {}
+    if json:
+        terminal.write(document)
+    elif csv:
+        _write_csv(rows)
+    else:
+        for table in tables:
             output().print(table)
 
 
 def _chosen(names: list[str] | None, is_ablated: bool) -> list[Profile]:
-
     if not names:
         names = ["oneiros"] if is_ablated else [*BASELINES, *profiles.names()]
     found = [BASELINES.get(name) or named_profile("--profile", name) for name in names]
-    if len({one.name for one in found}) < len(found):
-        msg = f"--profile: each once, got {', '.join(one.name for one in found)}"
-        raise CommandError(msg)
+    require_each_once("--profile", [one.name for one in found])
     return found
 
 
 def _measured(tasks: list[Task], chosen: list[Profile]) -> Measured:
-
     found: Measured = {one.name: {} for one in chosen}
     for task in tasks:
         with progress_bar(task.name, len(chosen) * len(task.questions)) as advance:
@@ -287,7 +247,6 @@ def _measured(tasks: list[Task], chosen: list[Profile]) -> Measured:
 
 
 def _ablated(tasks: list[Task], chosen: list[Profile]) -> Ablations:
-
     found: Ablations = {}
     for task in tasks:
         for one in chosen:
@@ -350,7 +309,7 @@ def tune(
         with new_file(write) as file:
             file.write(found.tuned.to_toml().encode())
     if json:
-        terminal.write(_document(found))
+        terminal.write(_tuning_document(found))
         return
     console = output()
     console.print(_changes_table(found))
@@ -369,7 +328,6 @@ def _require_file(option: str, path: Path) -> None:
 
 
 def _parameter(written: str) -> Parameter:
-
     path, _, values = written.partition("=")
     try:
         return Parameter(path.strip(), tuple(float(value) for value in values.split(",")))
@@ -379,15 +337,8 @@ def _parameter(written: str) -> Parameter:
 
 
 def _changes_table(found: Tuning) -> Table:
-
-    from rich import box  # noqa: PLC0415 - --json needs no rich
-    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("number")
-    heads = ("now", *(f"fold {n}" for n in range(1, len(found.folds) + 1)), "all")
-    for head in heads:
-        table.add_column(head, justify="right")
+    folds = (f">fold {n}" for n in range(1, len(found.folds) + 1))
+    table = terminal.table("number", ">now", *folds, ">all", folds=("number",))
     profiles = (found.profile, *(fold.profile for fold in found.folds), found.found)
     for one in found.parameters:
         values = (value_at(profile, one.path) for profile in profiles)
@@ -416,7 +367,7 @@ def _difference(found: Tuning) -> list[str]:
     return list(difflib.unified_diff(before, after, name, f"{name}, tuned", lineterm="", n=2))
 
 
-def _document(found: Tuning) -> dict[str, object]:
+def _tuning_document(found: Tuning) -> dict[str, object]:
     gain = found.gain
     return {
         "profile": found.profile.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -22,7 +22,10 @@ __all__ = [
     "WRONG_INPUT",
     "CommandError",
     "CommandGroup",
+    "blamed_on",
     "interrupt_held",
+    "require_each_once",
+    "require_only_one",
     "say",
 ]
 
@@ -43,6 +46,32 @@ class CommandError(Exception):
     def __init__(self, message: str, exit_code: int = WRONG_INPUT) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+@contextmanager
+def blamed_on(
+    option: str, kinds: tuple[type[Exception], ...] = (TypeError, ValueError), sign: str = ": "
+) -> Iterator[None]:
+    """Report errors of some kinds as those of an option."""
+    try:
+        yield
+    except kinds as error:
+        msg = f"{option}{sign}{error}"
+        raise CommandError(msg) from error
+
+
+def require_each_once(option: str, values: Sequence[object]) -> None:
+    """Refuse an option that gives a value twice."""
+    if len(set(values)) < len(values):
+        msg = f"{option}: each once, got {', '.join(map(str, values))}"
+        raise CommandError(msg)
+
+
+def require_only_one(given: Mapping[str, object], remark: str = "") -> None:
+    """Refuse options of which all have a value other than None and False."""
+    if all(value is not None and value is not False for value in given.values()):
+        msg = f"{', '.join(given)}: only one of them{remark}"
+        raise CommandError(msg)
 
 
 class CommandGroup(TyperGroup):

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneiros._lazy import np
-from oneiros.cli import sources, terminal
+from oneiros.cli import git_history, sources, terminal
 from oneiros.cli.failures import FAILED, INTERRUPTED, CommandError, interrupt_held
-from oneiros.cli.stores import (
+from oneiros.cli.options import (
     DEFAULT_STORE,
     EmbedderOption,
     JsonOption,
@@ -166,11 +166,8 @@ def _rows(file: Path | None, git: Path | None, *, extra_to_metadata: bool) -> It
         msg = "import: give either a file or --git PATH"
         raise CommandError(msg)
     if git is not None:
-        from oneiros.cli.sources import git_history  # noqa: PLC0415
-
         return git_history.rows(git)
     assert file is not None
-
     return sources.open_file(file, extra_to_metadata=extra_to_metadata)
 
 
@@ -192,11 +189,7 @@ def _rehearsed(
 
 
 class _FirstBatchOnce:
-    """An embedder that keeps the vectors of the first batch, which is rehearsed before it is stored.
-
-    Args:
-        embedder: makes the vectors.
-    """
+    """An embedder that keeps the vectors of the first batch, which is rehearsed, then stored."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.name = name_of(embedder)

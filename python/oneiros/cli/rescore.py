@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 import typer
 
 from oneiros.cli import terminal
-from oneiros.cli.failures import FAILED, INTERRUPTED, CommandError
-from oneiros.cli.stores import (
+from oneiros.cli.failures import FAILED, INTERRUPTED, CommandError, blamed_on
+from oneiros.cli.options import (
     DEFAULT_STORE,
     PROFILE_HELP,
     JsonOption,
+    NowOption,
     StoreOption,
     existing,
     named_profile,
     opened,
 )
-from oneiros.cli.terminal import moment, output, progress_bar, seconds_of, text
+from oneiros.cli.terminal import moment, output, progress_bar, seconds_of, table, text
 from oneiros.clock import system_clock
 from oneiros.display.escaping import one_line
 from oneiros.rescoring.files import (
@@ -46,43 +47,26 @@ if TYPE_CHECKING:
     from oneiros.rescoring.comparison import Comparison, ScoreDistribution
     from oneiros.scoring.profile import Profile
 
-__all__ = ["comparison_tables", "promote", "rescore"]
+__all__ = ["promote", "rescore"]
 
 
 BAR = 30  # columns of the longest bar
-
-
-def comparison_tables(found: Comparison) -> Iterator[Table | Text]:
-    """Yield what changes: decisions, order, and how the scores lie."""
-    yield text(f"{found.compared} of {found.rows} rows have both scores", style="dim")
-    yield _decisions(found)
-    yield _order(found)
-    yield _distributions(found)
-
-
-def _table(*columns: str) -> Table:
-    from rich import box  # noqa: PLC0415 - --json needs no rich
-    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for place, column in enumerate(columns):
-        table.add_column(text(column), justify="right" if place else "left", no_wrap=True)
-    return table
 
 
 def _decisions(found: Comparison) -> Table | Text:
     decisions, left, right = found.decisions, found.left, found.right
     if decisions is None:
         return text("no promotion: no threshold (--threshold gives one)", style="dim")
-    table = _table("promoted", "rows")
-    table.add_row("by both", str(decisions.both))
-    table.add_row(text(f"only by {_rule(left)}"), str(decisions.only_left))
-    table.add_row(text(f"only by {_rule(right)}"), str(decisions.only_right))
-    table.add_row("by neither", str(decisions.neither))
+    rows: list[tuple[str | Text, str]] = [
+        ("by both", str(decisions.both)),
+        (f"only by {_rule(left)}", str(decisions.only_left)),
+        (f"only by {_rule(right)}", str(decisions.only_right)),
+        ("by neither", str(decisions.neither)),
+    ]
     if decisions.changed_rows:
-        rows = ", ".join(map(str, decisions.changed_rows))
-        table.add_row(text(f"changed, first rows: {rows}", style="dim"), "")
-    return table
+        changed = ", ".join(map(str, decisions.changed_rows))
+        rows.append((text(f"changed, first rows: {changed}", style="dim"), ""))
+    return table("promoted", ">rows", rows=rows)
 
 
 def _rule(side: ScoreDistribution) -> str:
@@ -90,33 +74,26 @@ def _rule(side: ScoreDistribution) -> str:
 
 
 def _order(found: Comparison) -> Table:
-    table = _table("order", "")
-    tau = found.kendall_tau
-    table.add_row("Kendall's tau-b", "-" if tau is None else f"{tau:.4f}")
-    for k, share in found.top_overlap.items():
-        table.add_row(f"top {k} in common", f"{share:.1%}")
-    return table
+    shares = ((f"top {k} in common", f"{share:.1%}") for k, share in found.top_overlap.items())
+    return table("order", ">", rows=[("Kendall's tau-b", _number(found.kendall_tau)), *shares])
 
 
 def _distributions(found: Comparison) -> Table:
     sides = (found.left, found.right)
-    table = _table("scores", *(side.name for side in sides))
-    table.add_row("rows", *(str(side.scored) for side in sides))
-    table.add_row("without (NaN)", *(str(side.unscored) for side in sides))
-    table.add_row("mean", *(_number(side.mean) for side in sides))
+    rows = [
+        ("rows", *(str(side.scored) for side in sides)),
+        ("without (NaN)", *(str(side.unscored) for side in sides)),
+        ("mean", *(_number(side.mean) for side in sides)),
+    ]
     for share in sorted({*found.left.quantiles, *found.right.quantiles}, key=float):
         label = {"0": "least", "0.5": "median", "1": "greatest"}.get(share, f"{float(share):.0%}")
-        table.add_row(label, *(_number(side.quantiles.get(share)) for side in sides))
+        rows.append((label, *(_number(side.quantiles.get(share)) for side in sides)))
     counts = [(side.below_zero, *side.tenths, side.above_one) for side in sides]
     most = max(1, *(max(each) for each in counts))
     labels = ["below 0", *(f"{tenth / 10:.1f} to {(tenth + 1) / 10:.1f}" for tenth in range(10))]
     for label, *pair in zip([*labels, "above 1"], *counts, strict=True):
-        table.add_row(label, *(_bar(count, most) for count in pair))
-    return table
-
-
-def _bar(count: int, most: int) -> str:
-    return f"{'▇' * round(BAR * count / most)} {count}"
+        rows.append((label, *(f"{'▇' * round(BAR * count / most)} {count}" for count in pair)))
+    return table("scores", *(f">{side.name}" for side in sides), rows=rows)
 
 
 def _number(value: float | None) -> str:
@@ -129,9 +106,7 @@ def promote(
     threshold: Annotated[
         float | None, typer.Option(help="The least score, above 0 and up to 1; default: its own.")
     ] = None,
-    now: Annotated[
-        str | None, typer.Option(help="The clock: ISO 8601 with an offset, or seconds.")
-    ] = None,
+    now: NowOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell.")] = False,
     json: JsonOption = False,
 ) -> None:
@@ -143,7 +118,6 @@ def promote(
     if json:
         terminal.write(asdict(report))
         return
-
     console = output()
     for line in str(report).splitlines():
         console.print(text(line))
@@ -185,9 +159,7 @@ def rescore(
     profile: Annotated[
         list[str] | None, typer.Option(help=f"Score by this. {PROFILE_HELP} May be given again.")
     ] = None,
-    now: Annotated[
-        str | None, typer.Option(help="The clock: ISO 8601 with an offset, or seconds.")
-    ] = None,
+    now: NowOption = None,
     threads: Annotated[int | None, typer.Option(help="1 to 256; default: one a core.")] = None,
     invalid: Annotated[
         Invalid,
@@ -228,13 +200,16 @@ def rescore(
             msg = f"{option}: needs --compare"
             raise CommandError(msg)
     clock = seconds_of("--now", now)
-    least, thread_count = _least(threshold), _thread_count(threads)
+    with blamed_on("--", (ValueError,), sign=""):  # these messages begin with the option's name
+        least = None if threshold is None else Promotion(threshold=threshold).threshold
+        thread_count = checked_threads(threads)
     _require_files(source, target)
     rules: _Rules = {"invalid": invalid.value, "missing": missing.value}
     document: dict[str, object] = {}
     with _told(source):
         if target is not None:
-            chosen = _profiles(profile or ["ciar"])
+            named = [named_profile("--profile", one) for one in profile or ["ciar"]]
+            chosen = chosen_profiles(named)
             document |= _write(
                 source, target, chosen, clock, thread_count, rules, is_shown=not json
             )
@@ -259,7 +234,6 @@ def _write(
     *,
     is_shown: bool,
 ) -> dict[str, object]:
-
     report = FileReport()
     started = time.perf_counter()
     with open_source(source) as opened:
@@ -278,15 +252,11 @@ def _write(
             )
     except KeyboardInterrupt:
         raise CommandError(_stopped("interrupted", report), INTERRUPTED) from None
-    except BlockingIOError:
-        raise
     except OSError as error:
-        if not report.parts:
+        if isinstance(error, BlockingIOError) or not report.parts:
             raise
-        reason = error.strerror or str(error)
-        raise CommandError(
-            _stopped(f"{error.filename or target}: {reason}", report), FAILED
-        ) from error
+        reason = f"{error.filename or target}: {error.strerror or error}"
+        raise CommandError(_stopped(reason, report), FAILED) from error
     seconds = time.perf_counter() - started
     if is_shown:
         _report(report, target, seconds)
@@ -306,7 +276,6 @@ def _compare(
     threshold: float | None,
     top: list[int] | None,
 ) -> Comparison:
-
     with open_source(source) as opened:
         total = opened.row_count
     with progress_bar("comparing", total) as advance:
@@ -320,24 +289,6 @@ def _compare(
             top=tuple(top or (10, 100)),
             advance=advance,
         )
-
-
-def _least(threshold: float | None) -> float | None:
-
-    try:
-        return None if threshold is None else Promotion(threshold=threshold).threshold
-    except ValueError as error:
-        msg = f"--{error}"
-        raise CommandError(msg) from error
-
-
-def _thread_count(threads: int | None) -> int:
-
-    try:
-        return checked_threads(threads)
-    except ValueError as error:
-        msg = f"--{error}"
-        raise CommandError(msg) from error
 
 
 def _require_files(source: Path, target: Path | None) -> None:
@@ -355,13 +306,7 @@ def _require_files(source: Path, target: Path | None) -> None:
         raise CommandError(str(error)) from error
 
 
-def _profiles(written: list[str]) -> list[Profile]:
-
-    return chosen_profiles([named_profile("--profile", one) for one in written])
-
-
 def _side(written: str) -> Profile | ScoreColumn:
-
     if written.startswith(COLUMN):
         return ScoreColumn(written.removeprefix(COLUMN))
     return named_profile("--compare", written)
@@ -408,8 +353,9 @@ def _report(report: FileReport, target: Path, seconds: float) -> None:
 
 
 def _show(found: Comparison) -> None:
-
+    """Print what changes: decisions, order, and how the scores lie."""
     console = output()
-    for table in comparison_tables(found):
-        console.print(table)
+    count = text(f"{found.compared} of {found.rows} rows have both scores", style="dim")
+    for shown in (count, _decisions(found), _order(found), _distributions(found)):
+        console.print(shown)
         console.print()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from oneiros import filters
 from oneiros.cli import terminal
-from oneiros.cli.failures import CommandError
-from oneiros.cli.stores import (
+from oneiros.cli.failures import CommandError, blamed_on
+from oneiros.cli.options import (
     DEFAULT_STORE,
     PROFILE_HELP,
     JsonOption,
@@ -21,14 +21,14 @@ from oneiros.cli.stores import (
     named_profile,
     opened,
 )
-from oneiros.cli.terminal import output, range_of, seconds_of, text
+from oneiros.cli.terminal import grid, output, range_of, seconds_of, table, text
 from oneiros.display.escaping import snippet
 from oneiros.display.tables import columns_of, day
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rich.console import JustifyMethod, RenderableType
+    from rich.console import RenderableType
     from rich.table import Table as RichTable
     from rich.text import Text
     from rich.tree import Tree
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from oneiros.search.response import SearchResponse, SearchResult
 
 __all__ = [
-    "SearchCommand",
-    "asks",
-    "described",
     "get",
     "memory_document",
     "parts",
@@ -73,43 +70,33 @@ def results_table(
             they stand below each text instead.
         right: ids known to answer the question, marked as such.
     """
-    from rich import box  # noqa: PLC0415 - --json needs no rich
-    from rich.table import Table as RichTable  # noqa: PLC0415 - --json needs no rich
-
-    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("#", no_wrap=True)
-    table.add_column("memory", ratio=1, overflow="fold")
-    table.add_column("score", justify="right", no_wrap=True)
     channels, factors = _explained(response)
     is_wide = width >= TEXT_ROOM + FIGURE_ROOM * len((*channels, *factors))
-    for name in (*channels, *factors) if is_wide else ():
-        # One word a line, so that the column stays as narrow as its numbers.
-        table.add_column(text(name.replace("_", "\n")), justify="right", no_wrap=True)
+    figure_heads = (f">{_heading(name)}" for name in (*channels, *factors) if is_wide)
+    shown_table = table("#", "memory", ">score", *figure_heads, folds=("memory",))
+    shown_table.columns[1].ratio = 1
     for rank, result in enumerate(response.results, start=1):
         figures = (*_ranks(result, channels), *_values(result, factors))
-        shown = described(result)
+        shown = _described(result)
         if figures and not is_wide:
             pairs = zip((*channels, *factors), figures, strict=True)
             named = ", ".join(f"{name} {figure}" for name, figure in pairs)
             shown.append_text(text(f"\n{named}", style="dim"))
         mark = " ✓" if result.id in right else ""
-        table.add_row(f"{rank}{mark}", shown, f"{result.score:.5f}", *(figures if is_wide else ()))
-    return table
+        score, others = f"{result.score:.5f}", figures if is_wide else ()
+        shown_table.add_row(f"{rank}{mark}", shown, score, *others)
+    return shown_table
 
 
-def described(result: SearchResult) -> Text:
+def _described(result: SearchResult) -> Text:
     """Return the beginning of a result's text, then id, kind and day. Reads the memory."""
-    from rich.text import Text  # noqa: PLC0415 - --json needs no rich
-
     memory = result.memory
     occurred = memory.created_at if memory.event_at is None else memory.event_at
     title = f"{snippet(memory.title, SNIPPET)}: " if memory.title else ""
     kind, id = snippet(memory.kind, SNIPPET), snippet(result.id, SNIPPET)
-    return Text.assemble(
-        text(title, style="bold"),
-        text(snippet(memory.text, SNIPPET)),
-        text(f"\n{id}  {kind}  {day(occurred)}", style="dim"),
-    )
+    shown = text("").append_text(text(title, style="bold"))
+    shown.append_text(text(snippet(memory.text, SNIPPET)))
+    return shown.append_text(text(f"\n{id}  {kind}  {day(occurred)}", style="dim"))
 
 
 def summary(response: SearchResponse) -> str:
@@ -187,12 +174,7 @@ _KEYS = 2  # columns that every table begins with: rank and id
 
 
 def parts(response: SearchResponse, width: int) -> Iterator[Tree | RichTable]:
-    """Yield a tree a result, then the table over all of them; nothing without results.
-
-    Args:
-        response: the answer, explained.
-        width: columns of the terminal.
-    """
+    """Yield a tree for each explained result, then the table over all; nothing without results."""
     yield from _result_trees(response)
     if response.results:
         yield from _tables(response.table(), width)
@@ -214,11 +196,9 @@ def why_not_document(reasons: WhyNot) -> dict[str, object]:
 
 def _result_trees(response: SearchResponse) -> Iterator[Tree]:
     """Yield each result's text over the tree of its score; memories are read here."""
-    from rich.text import Text  # noqa: PLC0415 - --json needs no rich
-
     for rank, result in enumerate(response.results, start=1):
         if result.explanation is not None:
-            label = Text(f"{rank}  ").append_text(described(result))
+            label = text(f"{rank}  ").append_text(_described(result))
             tree = result.explanation.tree()
             yield rich_tree(tree._replace(label=""), label, first=tree.label)
 
@@ -226,10 +206,7 @@ def _result_trees(response: SearchResponse) -> Iterator[Tree]:
 def rich_tree(root: Branch, label: RenderableType | None = None, *, first: str = "") -> Tree:
     """Return a tree of texts that are shown literally.
 
-    Args:
-        root: what to show.
-        label: stands in place of the root's own.
-        first: one more branch, before the others.
+    ``label`` stands in place of the root's own; ``first`` is one more branch, before the others.
     """
     from rich.tree import Tree  # noqa: PLC0415 - --json needs no rich
 
@@ -241,37 +218,25 @@ def rich_tree(root: Branch, label: RenderableType | None = None, *, first: str =
     return tree
 
 
-def _rich_table(table: DisplayTable, columns: Iterable[int] | None = None) -> RichTable:
-    """Return a table of literal texts, of these columns; None: of all."""
-    from rich import box  # noqa: PLC0415 - --json needs no rich
-    from rich.table import Table as RichTable  # noqa: PLC0415 - --json needs no rich
-
-    rows = table.shown()
-    shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    chosen = list(range(len(table.columns)) if columns is None else columns)
-    for column in chosen:
-        justify: JustifyMethod = "right" if table.is_figures(column) else "left"
-        heading = text(_heading(table.columns[column]))
-        shown.add_column(heading, justify=justify, no_wrap=True)
-    for row in rows:
-        shown.add_row(*(text(row[column]) for column in chosen))
-    return shown
+def _rich_table(shown: DisplayTable, columns: Sequence[int] = ()) -> RichTable:
+    """Return a table of literal texts, of these columns; by default of all."""
+    chosen = columns or range(len(shown.columns))
+    heads = (
+        f"{'>' if shown.is_figures(column) else ''}{_heading(shown.columns[column])}"
+        for column in chosen
+    )
+    return table(*heads, rows=([row[column] for column in chosen] for row in shown.shown()))
 
 
-def _tables(table: DisplayTable, width: int) -> Iterator[RichTable]:
-    """Yield the table whole where it fits; else in parts, each with rank and id.
-
-    Args:
-        table: its first two columns are rank and id.
-        width: columns of the terminal.
-    """
-    headings = map(_heading, table.columns)
+def _tables(whole: DisplayTable, width: int) -> Iterator[RichTable]:
+    """Yield a table whole where it fits; else in parts, each with its first two: rank and id."""
+    headings = map(_heading, whole.columns)
     widths = [
         max(columns_of(line) for cell in (heading, *cells) for line in cell.split("\n"))
-        for heading, *cells in zip(headings, *table.shown(), strict=True)
+        for heading, *cells in zip(headings, *whole.shown(), strict=True)
     ]
     for group in _fitting(widths, width):
-        yield _rich_table(table, group)
+        yield _rich_table(whole, group)
 
 
 def _heading(name: str) -> str:
@@ -295,7 +260,7 @@ def _fitting(widths: Sequence[int], width: int) -> Iterator[list[int]]:
 NamesOption = Annotated[list[str] | None, typer.Option(help="Only this; may be given again.")]
 
 
-class SearchCommand(NamedTuple):
+class _SearchCommand(NamedTuple):
     """One search, as the command line has it."""
 
     query: str
@@ -344,7 +309,7 @@ def _asked(
         str,
         typer.Option(help='plain: taken literally. query: +must -not "a phrase" pre* title:word.'),
     ] = "plain",
-) -> SearchCommand:
+) -> _SearchCommand:
     if soft_range and date_range is None:
         msg = "--soft-range: needs --date-range"
         raise CommandError(msg)
@@ -360,10 +325,10 @@ def _asked(
         "profile": None if profile is None else named_profile("--profile", profile),
         "syntax": syntax,
     }
-    return SearchCommand(query, store, options)
+    return _SearchCommand(query, store, options)
 
 
-def asks(command: Callable[..., None]) -> Callable[..., None]:
+def _asks(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the query and the options of a search, in place of its argument ``asked``.
 
     Arguments of the command's own come after the query, its options after those of the search.
@@ -392,18 +357,14 @@ def _condition(where: str | None, **named: list[str] | None) -> Where | None:
     given = {name: values for name, values in named.items() if values}
     if where is None and not given:
         return None
-
-    try:
+    with blamed_on("--where"):
         condition = filters.where(**given)
         return condition if where is None else condition & filters.Where.from_json(where)
-    except (TypeError, ValueError) as error:
-        msg = f"--where: {error}"
-        raise CommandError(msg) from error
 
 
-@asks
+@_asks
 def search(
-    asked: SearchCommand,
+    asked: _SearchCommand,
     explain: Annotated[bool, typer.Option("--explain", help="Show how scores came about.")] = False,
     json: JsonOption = False,
     no_reinforce: Annotated[
@@ -416,7 +377,6 @@ def search(
             asked.query, **asked.options, explain=explain, reinforce=False if no_reinforce else None
         )
         # Inside the block: the memories of results are read from the store when first touched.
-
         if json:
             terminal.write(response_document(response))
             return
@@ -430,16 +390,15 @@ def search(
         console.print(text(summary(response), style="dim"))
 
 
-@asks
+@_asks
 def why_not(
-    asked: SearchCommand,
+    asked: _SearchCommand,
     id: Annotated[str, typer.Argument(help="Id of the memory that is missed.")],
     json: JsonOption = False,
 ) -> None:
     """Tell why a search does not return a memory; the memory is left as it is."""
     with opened(existing(asked.store)) as engine:
         reasons = engine.why_not(asked.query, id, **asked.options)
-
     if json:
         terminal.write(why_not_document(reasons))
         return
@@ -456,7 +415,6 @@ def get(
     """Show one memory with all its fields."""
     with opened(existing(store)) as engine:
         memory = engine.get(id)
-
     document = memory_document(memory)
     if json:
         terminal.write(document)
@@ -465,15 +423,12 @@ def get(
 
 
 def _show(memory: Memory, document: dict[str, object]) -> None:
-
-    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
-
-    table = Table.grid(padding=(0, 2))
-    for name, value in document.items():
-        if name != "text" and value not in (None, "", [], {}):
-            shown = value if isinstance(value, str) else str(terminal.plain(value))
-            table.add_row(text(name, style="dim"), text(shown))
     console = output()
-    console.print(table)
+    rows = (
+        (text(name, style="dim"), value if isinstance(value, str) else str(terminal.plain(value)))
+        for name, value in document.items()
+        if name != "text" and value not in (None, "", [], {})
+    )
+    console.print(grid(rows))
     console.print()
     console.print(text(memory.text))

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from oneiros.cli import terminal
-from oneiros.cli.failures import CommandError
-from oneiros.cli.stores import PROFILE_HELP, JsonOption, named_profile
-from oneiros.cli.terminal import output, progress_bar, require_writable, show_table, text
+from oneiros.cli.failures import CommandError, blamed_on, require_each_once, require_only_one
+from oneiros.cli.options import PROFILE_HELP, JsonOption, named_profile
+from oneiros.cli.terminal import (
+    output,
+    progress_bar,
+    require_writable,
+    show_table,
+    table,
+    text,
+)
 from oneiros.model.validation import require_number
 from oneiros.runtime.dataclasses import replace
 from oneiros.runtime.files import new_file
@@ -84,15 +91,14 @@ def simulate(
     --json has every month. The default profile is oneiros.
     """
     chosen = _chosen(profile)
-    if data is not None and memories is not None:
-        msg = "--memories, --data: only one of them; the data are as many as they are"
-        raise CommandError(msg)
-    if no_dream and dream_every is not None:
-        msg = "--no-dream, --dream-every: only one of them"
-        raise CommandError(msg)
+    remark = "; the data are as many as they are"
+    require_only_one({"--memories": memories, "--data": data}, remark)
+    require_only_one({"--no-dream": no_dream, "--dream-every": dream_every})
     _check_pictures(plot, html, data)
     worlds = _worlds(days, memories, seed or [0], None if data is None else _script(data))
-    every = None if no_dream else _interval(dream_every)
+    every = None if no_dream else 1.0
+    if dream_every is not None:
+        every = require_number("--dream-every", dream_every, low=SHORTEST_DAYS)
     courses = list(_lived(worlds, chosen, every))
     tables = list(_tables(worlds, grouped(courses)))
     if json:
@@ -108,19 +114,8 @@ def simulate(
 def _chosen(names: list[str] | None) -> list[Profile]:
     written = [one for name in names or ["oneiros"] for one in (_ALL if name == "all" else [name])]
     found = [named_profile("--profile", name) for name in written]
-    if len({one.name for one in found}) < len(found):
-        msg = f"--profile: each once, got {', '.join(one.name for one in found)}"
-        raise CommandError(msg)
+    require_each_once("--profile", [one.name for one in found])
     return found
-
-
-def _interval(days: float | None) -> float:
-    """Return the days between two cycles.
-
-    Raises:
-        ValueError: they break their rule.
-    """
-    return 1.0 if days is None else require_number("--dream-every", days, low=SHORTEST_DAYS)
 
 
 def _check_pictures(plot: Path | None, html: Path | None, data: Path | None) -> None:
@@ -130,13 +125,8 @@ def _check_pictures(plot: Path | None, html: Path | None, data: Path | None) -> 
         raise CommandError(msg)
     if plot is None and html is None:
         return
-
-    option = "--plot" if plot is not None else "--html"
-    try:
+    with blamed_on("--html" if plot is None else "--plot", (ImportError,)):
         require_matplotlib()
-    except ImportError as error:
-        msg = f"{option}: {error}"
-        raise CommandError(msg) from error
     read = None if data is None or str(data) == _DEMO else data
     if plot is not None:
         require_writable("--plot", plot, {"--data": read})
@@ -145,23 +135,16 @@ def _check_pictures(plot: Path | None, html: Path | None, data: Path | None) -> 
 
 
 def _script(data: Path) -> Script:
-
     if str(data) == _DEMO:
         return script.demo_script()
-    try:
+    with blamed_on("--data"):
         return script.read_script(data)
-    except (TypeError, ValueError) as error:
-        msg = f"--data: {error}"
-        raise CommandError(msg) from error
 
 
 def _worlds(
     days: float, memories: int | None, seeds: list[int], script: Script | None
 ) -> list[World]:
-
-    if len(set(seeds)) < len(seeds):
-        msg = f"--seed: each once, got {', '.join(map(str, seeds))}"
-        raise CommandError(msg)
+    require_each_once("--seed", seeds)
     workload = Workload(days=days)
     if memories is not None:
         workload = replace(workload, memories=memories)
@@ -186,7 +169,6 @@ def _lived(worlds: list[World], chosen: list[Profile], every: float | None) -> I
 
 
 def _tables(worlds: list[World], lives: Sequence[Lives]) -> Iterator[Told]:
-
     first = worlds[0]
     seeds = ", ".join(str(world.seed) for world in worlds)
     title = f"{first.memory_count} memories in {first.days:g} days, "
@@ -209,24 +191,10 @@ def _write(path: Path, made: bytes) -> None:
         file.write(made)
 
 
-def _table(tables: Told) -> Table:
-
-    from rich import box  # noqa: PLC0415 - --json needs no rich
-    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
-
-    table = Table(
-        title=text(tables.title),
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
-    )
-    for place, head in enumerate(tables.heads):
-        table.add_column(
-            text(head), justify="left" if place < tables.names else "right", no_wrap=True
-        )
-    for row in tables.rows:
-        table.add_row(*map(text, row))
-    return table
+def _table(figures: Told) -> Table:
+    figure_heads = (f">{head}" for head in figures.heads[figures.names :])
+    heads = (*figures.heads[: figures.names], *figure_heads)
+    return table(*heads, rows=figures.rows, title=text(figures.title))
 
 
 def _document(

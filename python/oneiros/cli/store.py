@@ -16,17 +16,18 @@ import typer
 from oneiros import __version__, _core
 from oneiros.cli import terminal
 from oneiros.cli.failures import FAILED, CommandError, interrupt_held
-from oneiros.cli.stores import (
+from oneiros.cli.options import (
     DEFAULT_STORE,
     EmbedderOption,
     JsonOption,
+    NowOption,
     StoreOption,
     embedder_of,
     existing,
     opened,
     without_vector,
 )
-from oneiros.cli.terminal import confirm, moment, output, seconds_of, show_table, text
+from oneiros.cli.terminal import confirm, grid, moment, output, seconds_of, show_table, table, text
 from oneiros.clock import system_clock
 from oneiros.display.escaping import one_line, snippet
 from oneiros.model.validation import require_number
@@ -125,7 +126,6 @@ def _looked_at(path: Path, needle: str | None, *, deep: bool) -> tuple[list[str]
 
 
 def _tell(store: Path | None, problems: list[str]) -> None:
-
     console = output()
     for problem in problems:
         console.print(text(f"problem: {problem}", style="red"))
@@ -148,13 +148,11 @@ def _tell_vectors(figures: Mapping[str, Any]) -> None:
 
 
 def _show(figures: Mapping[str, object]) -> None:
-
-    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
-
-    table = Table.grid(padding=(0, 2))
-    for name, value in _flat(figures):
-        table.add_row(text(name.replace("_", " "), style="dim"), text(str(terminal.plain(value))))
-    output().print(table)
+    rows = (
+        (text(name.replace("_", " "), style="dim"), str(terminal.plain(value)))
+        for name, value in _flat(figures)
+    )
+    output().print(grid(rows))
 
 
 def _flat(figures: Mapping[str, object], group: str = "") -> Iterator[tuple[str, object]]:
@@ -169,9 +167,7 @@ def _flat(figures: Mapping[str, object], group: str = "") -> Iterator[tuple[str,
 def restore(
     id: Annotated[str, typer.Argument(help="Id of the memory.")],
     store: StoreOption = DEFAULT_STORE,
-    now: Annotated[
-        str | None, typer.Option(help="The clock: ISO 8601 with an offset, or seconds.")
-    ] = None,
+    now: NowOption = None,
     json: JsonOption = False,
 ) -> None:
     """Bring back a memory that was deleted or archived, by a dream cycle or otherwise.
@@ -183,9 +179,8 @@ def restore(
         was_away = engine.restore(id, now=clock)
     if json:
         terminal.write({"id": id, "restored": was_away})
-        return
-
-    output().print(text(f"{id}: restored" if was_away else f"{id}: it was not away"))
+    else:
+        output().print(text(f"{id}: restored" if was_away else f"{id}: it was not away"))
 
 
 _MOST_SHOWN = 50  # rows for a terminal; --json names all
@@ -198,9 +193,7 @@ def purge(
     older_than: Annotated[
         float, typer.Option("--older-than", help="Days since the deletion, at least 0.")
     ] = 30.0,
-    now: Annotated[
-        str | None, typer.Option(help="The clock: ISO 8601 with an offset, or seconds.")
-    ] = None,
+    now: NowOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be erased.")
     ] = False,
@@ -213,9 +206,8 @@ def purge(
     """
     require_number("--older-than", older_than, low=0.0)
     given = seconds_of("--now", now)
-    clock = (
-        system_clock() if given is None else given
-    )  # one moment for what is shown and what is done
+    # One moment for what is shown and what is done.
+    clock = system_clock() if given is None else given
     with opened(existing(store)) as engine:
         ids = engine.purgeable(older_than, now=clock)
         if not json:
@@ -232,24 +224,19 @@ def purge(
 
 
 def _show_purged(first: Sequence[Memory | None], count: int, days: float) -> None:
-
-    from rich import box  # noqa: PLC0415 - --json needs no rich
-    from rich.table import Table  # noqa: PLC0415 - --json needs no rich
-
     console = output()
     if not count:
         console.print(text(f"nothing was deleted more than {days:g} days ago"))
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in ("memory", "kind", "deleted", "text"):
-        table.add_column(name, overflow="fold")
+    rows = []
     for memory in first:
         if memory is None or memory.deleted_at is None:
             continue  # brought back or erased meanwhile
         deleted = moment(float(round(memory.deleted_at)))
         cells = (memory.id, memory.kind, deleted, memory.title or memory.text)
-        table.add_row(*(text(snippet(cell, _TEXT)) for cell in cells))
-    show_table(table, _LEAST)
+        rows.append([snippet(cell, _TEXT) for cell in cells])
+    heads = ("memory", "kind", "deleted", "text")
+    show_table(table(*heads, rows=rows, folds=heads), _LEAST)
     if count > _MOST_SHOWN:
         console.print(text(f"... and {count - _MOST_SHOWN} more", style="dim"))
     console.print(text(f"{_memories(count)}, deleted more than {days:g} days ago"))

@@ -6,12 +6,12 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from oneiros.cli.failures import FAILED, CommandError
 from oneiros.display.escaping import visible
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "confirm",
+    "grid",
     "moment",
     "output",
     "plain",
@@ -35,6 +36,7 @@ __all__ = [
     "require_writable",
     "seconds_of",
     "show_table",
+    "table",
     "text",
     "write",
 ]
@@ -177,6 +179,43 @@ def text(stored: str, style: str = "") -> Text:
     return Text(visible(stored), style=style)
 
 
+def table(
+    *heads: str,
+    rows: Iterable[Iterable[str | Text]] = (),
+    folds: Container[str] = (),
+    **style: Any,
+) -> Table:
+    """Return a table of literal texts.
+
+    Args:
+        heads: of the columns; one that begins with ">" stands over figures, on the right.
+        rows: their cells.
+        folds: heads of the columns whose cells are folded where they have no room.
+        style: arguments of rich's table.
+    """
+    from rich import box  # noqa: PLC0415 - --json needs no rich
+    from rich.table import Table  # noqa: PLC0415
+
+    made = Table(**{"box": box.SIMPLE_HEAD, "pad_edge": False, "show_edge": False, **style})
+    for head in heads:
+        name = head.removeprefix(">")
+        made.add_column(
+            text(name),
+            justify="left" if name == head else "right",
+            no_wrap=name not in folds,
+            overflow="fold" if name in folds else "ellipsis",
+        )
+    for row in rows:
+        made.add_row(*(text(cell) if isinstance(cell, str) else cell for cell in row))
+    return made
+
+
+def grid(rows: Iterable[Iterable[str | Text]] = (), **style: Any) -> Table:
+    """Return a table of literal texts without heads and lines."""
+    plain_style = {"box": None, "show_header": False, "padding": (0, 2), "collapse_padding": True}
+    return table(rows=rows, **plain_style | style)
+
+
 def output() -> Console:
     """Return a console on stdout: colours on a terminal only, a fixed width elsewhere."""
     return _console(sys.stdout)
@@ -239,7 +278,6 @@ def _nothing(_steps: int) -> None:
 
 
 def _console(stream: TextIO) -> Console:
-
     from rich.console import Console  # noqa: PLC0415 - --json needs no rich
 
     width = None if stream.isatty() else PLAIN_WIDTH

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from oneiros.dream.changes import Rows
     from oneiros.graph import Associations
-    from oneiros.index import Projections
+    from oneiros.index import ReadModel
     from oneiros.index.texts import MemoryTexts
     from oneiros.store import Store, StoredMemory
 
@@ -122,7 +122,7 @@ class StoredSource:
     def __init__(
         self,
         store: Store,
-        projections: Projections,
+        projections: ReadModel,
         associations: Associations | None,
         texts: Callable[[], MemoryTexts],
     ) -> None:

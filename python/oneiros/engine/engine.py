@@ -11,7 +11,7 @@ from oneiros.clock import Clock, system_clock
 from oneiros.engine.memories import Memories
 from oneiros.engine.scope import EngineServices, Scope, Watch, require_watch
 from oneiros.errors import MissingEmbedderWarning
-from oneiros.index import Projections
+from oneiros.index import ReadModel
 from oneiros.index.read_model import checked_options, recorded_options
 from oneiros.model.calls import named_calls
 from oneiros.model.validation import (
@@ -160,7 +160,7 @@ class Engine(Memories):
         )
         try:
             options = recorded_options(store, given_options, chosen)
-            projections = Projections(options, vector_index=vector_index)
+            projections = ReadModel(options, vector_index=vector_index)
             remember = Remember(store, projections, embedder)
         except BaseException:
             store.close()

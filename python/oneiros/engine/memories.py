@@ -552,7 +552,7 @@ class Memories:
             >>> engine.why_not("coffee", "coffee").verdict
             'hidden: archived'
         """
-        return explain.absence.why_not(self._scope, query, id, options, self.why_not)
+        return explain.why_not.why_not(self._scope, query, id, options, self.why_not)
 
     def similar(
         self,

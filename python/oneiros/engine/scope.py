@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from oneiros.clock import Clock, Time
     from oneiros.dream.impact import StoreCopies
     from oneiros.filters import Where
-    from oneiros.index import Projections
+    from oneiros.index import ReadModel
     from oneiros.model.memory import Memory
     from oneiros.models.rerankers import Reranker
     from oneiros.scoring.factors.thompson import Verdicts
@@ -92,7 +92,7 @@ class EngineServices:
     """The parts of an engine, shared by its scopes."""
 
     store: Store
-    projections: Projections
+    projections: ReadModel
     remember: Remember
     sync: Sync
     clock: Clock

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from oneiros._lazy import door
 
 if TYPE_CHECKING:
-    from oneiros.explain import absence as absence
+    from oneiros.explain import explanation as explanation
+    from oneiros.explain import why_not as why_not
 else:
-    __getattr__ = door(__name__, ("absence",))
+    __getattr__ = door(__name__, ("explanation", "why_not"))

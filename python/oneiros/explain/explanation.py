@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol, overload
+from typing import TYPE_CHECKING, Protocol
 
 from oneiros.display.tables import Branch, DisplayTable, figure, tree_text
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.scoring.link_expansion import GraphExpansion
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from oneiros import _core
     from oneiros.scoring.compiled import CompiledProfile
     from oneiros.scoring.factor import Operation
@@ -29,6 +26,7 @@ __all__ = [
     "FactorValue",
     "RelevancePart",
     "combined",
+    "explanations_table",
 ]
 
 
@@ -174,11 +172,7 @@ class Explanation:
         return Branch(f"score {figure(self.score)}", branches)
 
     def sources(self, channels: Iterable[_Channel]) -> list[Branch]:
-        """Return a branch for each channel and each other part of the relevance.
-
-        Args:
-            channels: the channels, each shown by ``str()``.
-        """
+        """Return a branch for each channel and each other part of the relevance."""
         gives = {part.name: f"gives {figure(part.value)}" for part in self.parts}
         branches = []
         for channel in channels:
@@ -218,120 +212,89 @@ class Explanation:
         return self.table()._repr_html_()
 
 
-class _Arrays(NamedTuple):
-    """The core's figures of all results. Two-dimensional arrays have one column per result."""
+def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) -> DisplayTable:
+    """Return a table with one row per result, best first.
 
-    relevance: npt.NDArray[np.float64]
-    scores: npt.NDArray[np.float64]
-    factors: npt.NDArray[np.float64]
-    parts: npt.NDArray[np.float64]
-    ranks: npt.NDArray[np.uint32]
-    channel_scores: npt.NDArray[np.float64]
+    Columns: rank, id, each channel's rank and score, the parts of the relevance, relevance, each
+    factor, the divisor of scores if there is one, score. Names of added factors begin with "+".
+    """
+    channels = list(dict.fromkeys(c.name for each in explanations for c in each.channels))
+    parts = list(dict.fromkeys(p.heading for each in explanations for p in each.parts))
+    factors = list(dict.fromkeys(f.heading for each in explanations for f in each.factors))
+    has_divisor = any(each.divided_by is not None for each in explanations)
+    rows = []
+    for rank, (id, explanation) in enumerate(zip(ids, explanations, strict=True), start=1):
+        found = {channel.name: (channel.rank, channel.score) for channel in explanation.channels}
+        part_of = {part.heading: part.value for part in explanation.parts}
+        factor_of = {factor.heading: factor.value for factor in explanation.factors}
+        row: list[object] = [rank, id]
+        row += [value for name in channels for value in found.get(name, (None, None))]
+        row += [*map(part_of.get, parts), explanation.relevance, *map(factor_of.get, factors)]
+        row += [explanation.divided_by, explanation.score] if has_divisor else [explanation.score]
+        rows.append(tuple(row))
+    pairs = (f"{name} {figure}" for name in channels for figure in ("rank", "score"))
+    ends = (*factors, "÷ the best", "score") if has_divisor else (*factors, "score")
+    return DisplayTable(("rank", "id", *pairs, *parts, "relevance", *ends), tuple(rows))
 
 
-class Explanations(Sequence[Explanation]):
-    """The explanations of one response, each made on first access.
+class Explanations:
+    """The explanations of one ranking of the core, made one by one.
 
     Args:
         compiled: the profile that ranked.
         ranked: the core's ranking, made with explanations.
-        places: places in ``ranked`` of the results, in order.
     """
 
-    __slots__ = ("_arrays", "_compiled", "_made", "_places", "_ranked")
-
-    def __init__(
-        self,
-        compiled: CompiledProfile,
-        ranked: _core.Ranked,
-        places: Sequence[int],
-    ) -> None:
+    def __init__(self, compiled: CompiledProfile, ranked: _core.Ranked) -> None:
+        assert ranked.factors is not None  # ranked with explanations
+        assert ranked.parts is not None
+        assert ranked.ranks is not None
+        assert ranked.channel_scores is not None
         self._compiled = compiled
-        self._ranked = ranked
-        self._places = places
-        self._arrays: _Arrays | None = None
-        self._made: dict[int, Explanation] = {}
+        # Each is a copy of the core's figures; those with two dimensions have a column per memory.
+        self._relevance, self._scores = ranked.relevance, ranked.scores
+        self._factors, self._parts = ranked.factors, ranked.parts
+        self._ranks, self._channel_scores = ranked.ranks, ranked.channel_scores
 
-    def __len__(self) -> int:
-        return len(self._places)
-
-    @overload
-    def __getitem__(self, index: int) -> Explanation: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Explanation]: ...
-    def __getitem__(self, index: int | slice) -> Explanation | list[Explanation]:
-        if isinstance(index, slice):
-            return [self[n] for n in range(*index.indices(len(self)))]
-        place = self._places[index]
-        made = self._made.get(place)
-        if made is None:
-            made = self._made.setdefault(place, self._explanation(place))
-        return made
-
-    def _explanation(self, place: int) -> Explanation:
-        arrays, compiled = self._figures(), self._compiled
-        values = arrays.factors[:, place].tolist()
-        factors = zip(compiled.names, values, compiled.operations, strict=True)
-        parts = zip(compiled.parts, arrays.parts[:, place].tolist(), strict=True)
+    def at(self, place: int) -> Explanation:
+        """Return the explanation of the memory at a place of the ranking."""
+        compiled = self._compiled
+        factors = zip(
+            compiled.names, self._factors[:, place].tolist(), compiled.operations, strict=True
+        )
+        parts = zip(compiled.parts, self._parts[:, place].tolist(), strict=True)
+        channels = zip(
+            compiled.profile.channels,
+            self._ranks[:, place].tolist(),
+            self._channel_scores[:, place].tolist(),
+            strict=True,
+        )
         return Explanation(
-            tuple(self._channels(place)),
-            float(arrays.relevance[place]),
+            tuple(
+                ChannelScore(channel.name, rank or None, None if math.isnan(score) else score)
+                for channel, rank, score in channels
+            ),
+            float(self._relevance[place]),
             tuple(FactorValue(*factor) for factor in factors),
-            float(arrays.scores[place]),
+            float(self._scores[place]),
             tuple(RelevancePart(*part) for part in parts),
         )
 
-    def _figures(self) -> _Arrays:
-        """Return the core's figures of all results, made with the first explanation."""
-        if self._arrays is None:
-            ranked = self._ranked
-            assert ranked.factors is not None  # ranked with explanations
-            assert ranked.parts is not None
-            assert ranked.ranks is not None
-            assert ranked.channel_scores is not None
-            self._arrays = _Arrays(
-                ranked.relevance,
-                ranked.scores,
-                ranked.factors,
-                ranked.parts,
-                ranked.ranks,
-                ranked.channel_scores,
-            )
-        return self._arrays
-
-    def _channels(self, place: int) -> Iterable[ChannelScore]:
-        arrays = self._figures()
-        ranks = arrays.ranks[:, place].tolist()
-        scores = arrays.channel_scores[:, place].tolist()
-        channels = self._compiled.profile.channels
-        for channel, rank, score in zip(channels, ranks, scores, strict=True):
-            yield ChannelScore(channel.name, rank or None, None if math.isnan(score) else score)
-
 
 class ExplanationsOfSearch:
-    """The explanations of one search.
-
-    Args:
-        search: a search that has run with explanations.
-        outcome: the outcome of that run.
-        ranking: the plan that ranked.
-    """
+    """The explanations of one search that has run with explanations."""
 
     def __init__(self, search: Search, outcome: _core.SearchOutcome, ranking: SearchPlan) -> None:
         self._search = search
         self._outcome = outcome
         self._ranking = ranking
 
-    def of(self, rows: Sequence[int]) -> Sequence[Explanation]:
-        """Return the explanations of these rows of the results, each made on access."""
-        return _RowExplanations(self, rows)
-
     def explanation(self, row: int) -> Explanation:
         """Return the explanation of a row of the results."""
         linked = self.linked.get(row)
         if linked is not None:
             return self.finished(row, linked(), is_linked=True)
-        explanation = self._ranked_explanations[self._place_of[row]]
+        explanation = self._ranked_explanations.at(self._place_of[row])
         return self.finished(row, explanation, is_linked=False)
 
     def finished(self, row: int, explanation: Explanation, *, is_linked: bool) -> Explanation:
@@ -365,7 +328,7 @@ class ExplanationsOfSearch:
             return self._in_graph(rule, path, seed, score)
         assert ranking.linked is not None
         ranked = self._search.run.ranked(linked=True)
-        explanation = Explanations(ranking.linked, ranked, [place])[0]
+        explanation = Explanations(ranking.linked, ranked).at(place)
         # No channel ranked it.
         channels = tuple(replace(channel, rank=None) for channel in explanation.channels)
         return replace(explanation, channels=channels)
@@ -389,28 +352,8 @@ class ExplanationsOfSearch:
 
     @cached_property
     def _ranked_explanations(self) -> Explanations:
-        return Explanations(self._ranking.compiled, self._ranked, range(len(self._ranked)))
+        return Explanations(self._ranking.compiled, self._ranked)
 
     @cached_property
     def _place_of(self) -> dict[int, int]:
         return {row: place for place, row in enumerate(self._ranked.rows.tolist())}
-
-
-class _RowExplanations(Sequence[Explanation]):
-    """The explanations of some rows, each made on access."""
-
-    def __init__(self, explained: ExplanationsOfSearch, rows: Sequence[int]) -> None:
-        self._explained = explained
-        self._rows = rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, index: int) -> Explanation: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Explanation]: ...
-    def __getitem__(self, index: int | slice) -> Explanation | list[Explanation]:
-        if isinstance(index, slice):
-            return [self._explained.explanation(row) for row in self._rows[index]]
-        return self._explained.explanation(self._rows[index])

@@ -1,15 +1,44 @@
-"""The report of ``why_not``: why a search returns a memory or not, in numbers and in words."""
+"""``why_not``: why a search returns a memory or not, in numbers and in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
 
 from oneiros.display.escaping import shortened
-from oneiros.display.tables import Branch, DisplayTable, figure, html_text, tree_text
-from oneiros.explain.explanation import ChannelScore, Explanation, FactorValue, combined
-from oneiros.runtime.dataclasses import dataclass
+from oneiros.display.tables import Branch, DisplayTable, figure, html_text, moment, tree_text
+from oneiros.explain.explanation import (
+    ChannelScore,
+    Explanation,
+    Explanations,
+    ExplanationsOfSearch,
+    FactorValue,
+    combined,
+)
+from oneiros.filters.conditions import AllTags, And, AnyOf, Measured, MetadataIs, Where, Within
+from oneiros.index.row_sets import of_status
+from oneiros.model.validation import require_utf8
+from oneiros.runtime.dataclasses import dataclass, replace
+from oneiros.scoring.stages import Surfacing
+from oneiros.search.call import SearchCall
+from oneiros.search.options import SearchOptions
+from oneiros.search.pipeline import FoundRows, Search, abstention_of, walk_graph
+from oneiros.search.trace import NO_TIME, shortfall_words
 
-__all__ = ["ChannelStanding", "Exclusion", "WhyNot"]
+if TYPE_CHECKING:
+    from oneiros.engine.scope import Scope
+    from oneiros.index import Limits, ReadModel, Visible
+    from oneiros.index.row_sets import RowSets
+    from oneiros.model.memory import Memory
+    from oneiros.scoring.channels import ChannelDeclaration
+    from oneiros.search.call import SearchRequest
+    from oneiros.search.options import WhyNotKeywords
+    from oneiros.search.response import LoadMemories
+
+__all__ = ["ChannelStanding", "Exclusion", "WhyNot", "exclusions", "why_not"]
 
 _QUERY = 80  # characters of a query in headlines
 
@@ -250,11 +279,7 @@ def _figures(
 ) -> list[tuple[str, object]]:
     """Return every figure with its part, in the order of a table's rows.
 
-    Args:
-        channels: rank and score of the memory in each channel.
-        explanation: explanation of the memory's score; None if it has none.
-        factors: the memory's factors.
-        template: if ``explanation`` is None, its parts are listed without values.
+    Without an explanation, the parts of ``template`` are listed without values.
     """
     figures: list[tuple[str, object]] = []
     for channel in channels:
@@ -267,3 +292,272 @@ def _figures(
     figures += ((factor.heading, factor.value) for factor in factors)
     figures.append(("score", None if explanation is None else explanation.score))
     return figures
+
+
+# -- the search ------------------------------------------------------------------------------------
+
+_WORDS: Final = 200  # characters of a condition that are shown
+
+
+_DECIDED: Final = {
+    1: "not looked at: the fast path answered",
+    2: "not looked at: what the words found decides alone",
+}
+"""By short circuit: why other channels were not used."""
+
+
+def why_not(
+    scope: Scope,
+    query: str,
+    id: str,
+    keywords: WhyNotKeywords,
+    method: Callable[..., object],
+) -> WhyNot:
+    """Explain why a search does not return a memory; see :meth:`oneiros.Engine.why_not`."""
+    require_utf8("id", id)
+    k, embedding = keywords.pop("k", 10), keywords.pop("embedding", None)
+    call = SearchCall(scope, SearchOptions.checked(keywords, method), k, is_explained=True)
+    request, visible, load = call.request(query, embedding), call.visible(), scope.loader
+    read_model = call.services.projections
+    search = WhyNotSearch(request, read_model, visible, load)
+    report = search.report(id)
+    memory = load([id])[0]
+    row = read_model.lifecycle.row_of.get(id)
+    if memory is None or row is None:
+        return report
+    hidden = exclusions(memory, row, read_model.row_sets, call.limits)
+    report = replace(report, exists=True, hidden=hidden)
+    if row not in read_model.row_sets.live:
+        return report
+    if hidden:
+        search = WhyNotSearch(request, read_model, visible.letting_in(row), load)
+    return search.complete(report, row)
+
+
+class WhyNotSearch:
+    """One search with explanations, run to its end for all candidates."""
+
+    def __init__(
+        self,
+        request: SearchRequest,
+        read_model: ReadModel,
+        visible: Visible,
+        load: LoadMemories,
+    ) -> None:
+        self._read_model, self._request = read_model, request
+        walk = walk_graph(request, read_model, visible)
+        search = Search(request, read_model, visible, load, walk, is_whole=True)
+        self._run = search.run
+        self._outcome = outcome = search.run.run()
+        self._found = FoundRows(search, outcome)
+        self._ranking = self._found.ranking
+        self._explained = ExplanationsOfSearch(search, outcome, self._ranking)
+        self._rows = outcome.rows()
+        uncut = search.run.uncut()
+        ranked = set(search.run.ranked(linked=False).rows.tolist())
+        self._standing = [row for row, *_ in uncut if row in ranked]
+        """Rows that channels found and no stage left out, best first."""
+        self._is_reordered = any(
+            (-better[3], better[0]) > (-other[3], other[0]) for better, other in pairwise(uncut)
+        )
+
+    def report(self, id: str) -> WhyNot:
+        """Return the report on an id that does not exist: only the search itself."""
+        request, rows = self._request, self._rows
+        is_full = 0 < request.k == len(rows)
+        return WhyNot(
+            query=request.query,
+            id=id,
+            k=request.k,
+            now=request.now,
+            profile=request.profile.name,
+            profile_hash=request.profile_hash,
+            exists=False,
+            candidate_count=len(self._standing),
+            kth_id=self._read_model.lifecycle.ids[rows[-1]] if is_full else None,
+            kth=self._explained.explanation(rows[-1]) if is_full else None,
+            linked_place=self._linked_place(id),
+        )
+
+    def _linked_place(self, id: str) -> int | None:
+        """Return the memory's place among the results, from 1, if links found it."""
+        row = self._read_model.lifecycle.row_of.get(id)
+        if row is None or row not in self._explained.linked or row not in self._rows:
+            return None
+        return self._rows.index(row) + 1
+
+    def complete(self, report: WhyNot, row: int) -> WhyNot:
+        """Return the report with everything the search computes for a row."""
+        hidden = report.hidden
+        found = self._run.place_of(row=row, plan=None)
+        explanation = place = None
+        if found is not None:
+            ranked, place = found
+            explanation = Explanations(self._ranking.compiled, ranked).at(0)
+            explanation = self._explained.finished(row, explanation, is_linked=False)
+            if place is None:
+                hidden = (*hidden, *self._failed_rules(row, explanation))
+            else:
+                place, left_out = self._place_of_ranked(row)
+                hidden = (*hidden, *left_out)
+        return replace(
+            report,
+            hidden=hidden,
+            place=place,
+            is_displaced=not hidden
+            and place is not None
+            and place <= self._request.k
+            and row not in self._rows,
+            is_reordered=self._is_reordered,
+            candidate_count=len(self._standing),
+            explanation=explanation,
+            channels=tuple(self._standings(row, explanation)),
+            factors=self._factors(row) if explanation is None else explanation.factors,
+        )
+
+    def _place_of_ranked(self, row: int) -> tuple[int | None, tuple[Exclusion, ...]]:
+        """Return the place of a ranked row, from 1, or None and the reason."""
+        if row in self._standing:
+            return self._standing.index(row) + 1, ()
+        for duplicate, better in self._outcome.duplicates:
+            if duplicate == row:
+                id = self._read_model.lifecycle.ids[better]
+                return None, (Exclusion("duplicate", f"it is like {id!r}, which stands better"),)
+        shortfall = self._run.far().get(row)
+        rule = abstention_of(self._request, is_relaxed=self._outcome.is_relaxed)
+        reason = self._found.reason()
+        if shortfall is not None and isinstance(rule, Surfacing):
+            reason = f"not near enough: {shortfall_words(shortfall, rule)}"
+        return None, (Exclusion("abstention", reason),)
+
+    def _failed_rules(self, row: int, explanation: Explanation) -> Iterator[Exclusion]:
+        """Yield why a candidate has no place: its score, or each rule that alone leaves it out."""
+        if math.isnan(explanation.score):
+            yield Exclusion("rule", "its score is no number")
+            return
+        profile = self._ranking.profile
+        for rule in profile.keep:
+            alone = self._read_model.compiled(profile.replace(keep=(rule,)), self._request.added)
+            found = self._run.place_of(row=row, plan=alone.plan)
+            if found is not None and found[1] is None:
+                yield Exclusion("rule", f"left out by the profile's rule {rule.name!r}")
+
+    def _standings(self, row: int, explanation: Explanation | None) -> Iterator[ChannelStanding]:
+        for number, channel in enumerate(self._request.profile.channels):
+            rank = None if explanation is None else explanation.channels[number].rank
+            score = None if explanation is None else explanation.channels[number].score
+            if rank is None and score is None:
+                raw = self._run.score_of(channel=number, row=row)
+                score = None if math.isnan(raw) else raw
+            if rank is None and score == 0.0 and channel.needs == "words":
+                score = None  # no word matches
+            detail = "" if rank is not None else self._no_rank_reason(channel, score)
+            depth = channel.depth_for(self._request.k)
+            yield ChannelStanding(channel.name, rank, score, depth, detail)
+
+    def _no_rank_reason(self, channel: ChannelDeclaration, score: float | None) -> str:
+        """Return why a channel gives a memory no rank."""
+        request = self._request
+        if self._outcome.short_cut:
+            return _DECIDED[self._outcome.short_cut]
+        beyond = f"not within the first {channel.depth_for(request.k)}"
+        if channel.needs == "vector":
+            if request.vector is None:
+                return request.absent
+            if score is None:
+                return "it has no embedding"
+            minimum = self._minimum()
+            is_far = minimum is not None and score < minimum
+            return f"farther than the least cosine {minimum:g}" if is_far else beyond
+        if channel.needs == "time":
+            if request.understood.time is None or self._outcome.is_relaxed:
+                return NO_TIME
+            return beyond if score else "further from the named time than that is long, in days"
+        if score is not None:
+            return beyond
+        is_plain = request.syntax == "plain"
+        return "no word of the query is in it" if is_plain else "it does not match the query"
+
+    def _minimum(self) -> float | None:
+        """Return the least cosine of the vector channel in the plan that ranked."""
+        channels = self._ranking.profile.channels
+        return next((channel.least for channel in channels if channel.least is not None), None)
+
+    def _factors(self, row: int) -> tuple[FactorValue, ...]:
+        """Return the factors of a memory that is no candidate, as if it were the only one."""
+        found = self._run.alone(row=row)
+        if found is None:
+            return ()
+        return Explanations(self._ranking.compiled, found[0]).at(0).factors
+
+
+def exclusions(
+    memory: Memory, row: int, row_sets: RowSets, limits: Limits
+) -> tuple[Exclusion, ...]:
+    """Return everything that hides a memory; empty if the search may return it."""
+    if row not in row_sets.live:
+        when = "" if memory.deleted_at is None else f" at {moment(memory.deleted_at)}"
+        return (Exclusion("deleted", f"deleted{when}"),)
+    words = {
+        "superseded": f"superseded by {memory.superseded_by!r}",
+        "cold": "it is not of the hot tier",
+        "kind": f"its kind is {memory.kind!r}, hidden unless the filter asks for kinds",
+        "archived": 'its status is archived; status="archived" asks for such',
+        "expired": _expiry(memory, limits),
+        "not_yet_valid": f"valid from {moment(memory.valid_from)}, {_clock(limits)}",
+    }
+    sets = row_sets.hidden(limits)
+    found = [Exclusion(reason, words[reason]) for reason, rows in sets.items() if row in rows]
+    if limits.status is not None and row not in row_sets.matching(of_status(limits.status)):
+        wanted = " or ".join(limits.status) or "none"
+        found.append(Exclusion("status", f"its status is {memory.status}, asked is {wanted}"))
+    if limits.where is not None:
+        found += (
+            Exclusion("filter", _unmet(part, memory))
+            for part in _failing(limits.where, row, row_sets)
+        )
+    return tuple(found)
+
+
+def _failing(condition: Where, row: int, row_sets: RowSets) -> Iterator[Where]:
+    """Yield the conditions that fail for the row; of those joined by "and", each on its own."""
+    if row in row_sets.matching(condition):
+        return
+    if isinstance(condition, And):
+        for part in condition.parts:
+            yield from _failing(part, row, row_sets)
+    else:
+        yield condition
+
+
+def _unmet(condition: Where, memory: Memory) -> str:
+    wanted = _json(condition.to_json())
+    match condition:
+        case AnyOf(name=name) | Measured(name=name) | Within(name=name):
+            if name == "occurred_at":
+                name = "created_at" if memory.event_at is None else "event_at"
+            value = getattr(memory, name)
+        case AllTags():
+            name, value = "tags", memory.tags
+        case MetadataIs(key=key):
+            name, value = f"metadata {_json(key)}", memory.metadata.get(key)
+        case _:
+            return f"outside the filter {wanted}"
+    return f"outside the filter {wanted}: its {name} is {_json(value)}"
+
+
+def _json(value: object) -> str:
+    return shortened(json.dumps(value, ensure_ascii=False), _WORDS)
+
+
+def _expiry(memory: Memory, limits: Limits) -> str:
+    if memory.valid_until is not None and limits.moment > memory.valid_until:
+        return f"valid until {moment(memory.valid_until)}, {_clock(limits)}"
+    if memory.ttl is None:
+        return "expired"  # another process has just changed it
+    ended = moment(memory.created_at + memory.ttl)
+    return f"its {memory.ttl:g} seconds ended at {ended}, {_clock(limits)}"
+
+
+def _clock(limits: Limits) -> str:
+    return f"{'now' if limits.valid_at is None else 'valid_at'} is {moment(limits.moment)}"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oneiros._lazy import door
 from oneiros.filters.attributes import AttributeIndex
 from oneiros.filters.fields import Attributed
 from oneiros.filters.row_bitmaps import Bits, Rows, allowed_bits, rows_where, set_of
 from oneiros.model.validation import require_instance
 
 if TYPE_CHECKING:
+    from oneiros.filters import conditions as conditions
     from oneiros.filters.conditions import Where, where
+else:  # loaded with the first filter
+    __getattr__ = door(__name__, ("conditions",), dict.fromkeys(("Where", "where"), "conditions"))
 
 __all__ = [
     "AttributeIndex",
@@ -32,14 +36,3 @@ def require_where(condition: object) -> None:
         from oneiros.filters.conditions import Where  # noqa: PLC0415 - loaded with the first filter
 
         require_instance("where", condition, (Where, type(None)), "oneiros.where(...)")
-
-
-def __getattr__(name: str) -> object:
-    if name not in ("Where", "where"):
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    from oneiros.filters import conditions  # noqa: PLC0415 - loaded with the first filter
-
-    value: object = getattr(conditions, name)
-    globals()[name] = value
-    return value

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING
 from oneiros._lazy import door
 
 if TYPE_CHECKING:
+    from oneiros.index import stored_vectors as stored_vectors
     from oneiros.index.indexes import LexicalOptions as LexicalOptions
-    from oneiros.index.read_model import Projections as Projections
-    from oneiros.index.visibility import Limits as Limits
-    from oneiros.index.visibility import Visible as Visible
+    from oneiros.index.read_model import ReadModel as ReadModel
+    from oneiros.index.row_sets import Limits as Limits
+    from oneiros.index.row_sets import Visible as Visible
 else:
     __getattr__ = door(
         __name__,
-        (),
+        ("stored_vectors",),
         {
             "LexicalOptions": "indexes",
-            "Limits": "visibility",
-            "Projections": "read_model",
-            "Visible": "visibility",
+            "Limits": "row_sets",
+            "ReadModel": "read_model",
+            "Visible": "row_sets",
         },
     )
 
-__all__ = ["LexicalOptions", "Limits", "Projections", "Visible"]
+__all__ = ["LexicalOptions", "Limits", "ReadModel", "Visible"]

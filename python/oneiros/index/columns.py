@@ -54,12 +54,7 @@ class ColumnWrite(NamedTuple):
 
 
 class WordCodes:
-    """Numbers for words, in order of appearance; 0 means "none".
-
-    Args:
-        field: named by the error about too many words.
-        limit: the most words.
-    """
+    """Numbers for at most ``limit`` words of a field, in order of appearance; 0 means "none"."""
 
     def __init__(self, field: str, limit: int) -> None:
         self._code_of: dict[str | None, int] = {None: 0}
@@ -195,12 +190,7 @@ class Lifecycle:
     ) -> None:
         """Take over the rows of a snapshot. REQUIRES: there are no rows yet.
 
-        Args:
-            columns: the core's columns.
-            ids: ids by row and rows by id.
-            records: the fields without a column.
-            words: by field (kind, topic, project, session), a function that reads the words of its
-                codes.
+        ``words`` has by field (kind, topic, project, session) a function that reads its words.
         """
         self.columns, self._stored = columns, records
         self.ids, self.row_of = StoredIdsByRow(ids), StoredRowsById(ids)

@@ -14,7 +14,7 @@ from oneiros.model.fields import ENUMS
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from oneiros.index.read_model import Projections
+    from oneiros.index.read_model import ReadModel
     from oneiros.store import StoredMemory
 
 __all__ = ["SUMMED", "StoreComparison"]
@@ -30,24 +30,19 @@ SUMMED: Final = (
 
 
 class StoreComparison:
-    """Collects the differences between a read model and its store.
+    """Collects the differences of a read model, which does not change meanwhile, and its store."""
 
-    Args:
-        projections: the read model of the memories; it does not change meanwhile.
-        without: fields that are not compared.
-    """
-
-    def __init__(self, projections: Projections, *, without: Collection[str] = ()) -> None:
-        self._projections = projections
+    def __init__(self, read_model: ReadModel, *, without: Collection[str] = ()) -> None:
+        self._read_model = read_model
         self._without = frozenset(without)
         self._seen = 0
         self._differing: dict[str, list[str]] = {}  # ids by the name of the part
-        lifecycle = projections.lifecycle
+        lifecycle = read_model.lifecycle
         self._words = {name: ("", *words) for name, words in lifecycle.words().items()}
 
     def add(self, batch: Sequence[StoredMemory]) -> None:
         """Compare memories as stored."""
-        row_of = self._projections.lifecycle.row_of
+        row_of = self._read_model.lifecycle.row_of
         pairs = [(row_of.get(memory.id), memory) for memory in batch]
         self._note("memories", (memory for row, memory in pairs if row is None))
         known = [(row, memory) for row, memory in pairs if row is not None]
@@ -62,7 +57,7 @@ class StoreComparison:
             f"{name}: {len(ids)} memories differ from the store, such as {ids[0]!r}"
             for name, ids in self._differing.items()
         ]
-        count = len(self._projections.lifecycle.row_of)
+        count = len(self._read_model.lifecycle.row_of)
         if count != self._seen:
             found.append(f"read model: {count} memories, expected {self._seen}")
         return found
@@ -73,7 +68,7 @@ class StoreComparison:
             self._differing.setdefault(name, []).extend(ids)
 
     def _compare(self, rows: list[int], memories: list[StoredMemory]) -> None:
-        lifecycle = self._projections.lifecycle
+        lifecycle = self._read_model.lifecycle
         for name in ("sequence", *PLAIN_COLUMNS):
             self._column(name, rows, memories, attrgetter(name))
         self._column("superseded", rows, memories, lambda memory: memory.is_superseded)
@@ -91,7 +86,7 @@ class StoreComparison:
             sessions = list(map(lifecycle.sessions_of, rows))
             self._each("sessions", memories, sessions, [memory.sessions for memory in memories])
         self._states(rows, memories)
-        indexes = self._projections.indexes
+        indexes = self._read_model.indexes
         is_live = [memory.deleted_at is None for memory in memories]
         self._each("lexical index", memories, indexes.hold_texts(rows, memories), is_live)
         has_vector = [
@@ -109,7 +104,7 @@ class StoreComparison:
     ) -> None:
         if name in self._without:
             return
-        found = self._projections.lifecycle.column(name)[rows]
+        found = self._read_model.lifecycle.column(name)[rows]
         cells = [value(memory) for memory in memories]
         stored = np.array([np.nan if cell is None else cell for cell in cells], np.float64)
         expected = stored.astype(found.dtype)
@@ -123,7 +118,7 @@ class StoreComparison:
         self._note(name, (memory for memory, value, other in triples if value != other))
 
     def _states(self, rows: list[int], memories: list[StoredMemory]) -> None:
-        row_sets = self._projections.row_sets
+        row_sets = self._read_model.row_sets
         sets = row_sets.states()
         states: dict[str, Callable[[StoredMemory], bool]] = {
             "live": lambda memory: memory.deleted_at is None,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from array import array
 from typing import TYPE_CHECKING, Final
 
 from oneiros import _core
 from oneiros._lazy import np
-from oneiros.index.analysis_ahead import AnalysisAhead, lexical_fields
+from oneiros.channels import vector_index
 from oneiros.index.columns import is_given, is_missing
 from oneiros.lexical.options import FIELD_WEIGHTS, PUBLISHED_DELTA, MadeWith
 from oneiros.runtime.dataclasses import dataclass
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from oneiros.store import StoredMemory
     from oneiros.store.columns import StoredBatch
 
-__all__ = ["Indexes", "LexicalOptions"]
+__all__ = ["AnalysisAhead", "Indexes", "LexicalOptions"]
+
+_MOST_CHARACTERS: Final = 2**26
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +51,76 @@ def _text_digest(memory: StoredMemory) -> int:
 _TEXT_FIELDS: Final = ("text", "title", "tags_json")
 
 
-class Indexes:
-    """Texts by their words and by their vectors.
+def _lexical_fields(
+    memories: StoredColumns,
+) -> tuple[list[str], list[str] | None, list[str] | None]:
+    """Return texts, titles and tags for the lexical index; None: no memory has a title, or tags."""
+    titles = None if memories.is_all("title", "") else list(memories["title"])
+    tags = None
+    if not memories.is_all("tags_json", None):
+        tags = ["\n".join(many or ()) for many in memories.parsed("tags")]
+    return list(memories["text"]), titles, tags
 
-    Args:
-        options: options of the lexical index.
-        vector_index: "auto", "flat" or "hnsw".
+
+class AnalysisAhead:
+    """Analyzes the texts of new memories on another thread, in batches of ``size``.
+
+    An analyzed text is not searchable before it is added. A write that is rolled back leaves only
+    words in the vocabulary.
     """
+
+    def __init__(self, lexical: _core.LexicalIndex, memories: StoredColumns, size: int) -> None:
+        self._lexical = lexical
+        self._waiting: dict[str, StoredColumns] = {}  # by the first id of a batch
+        self._analyzed: dict[str, tuple[StoredColumns, _core.AnalyzedTexts]] = {}
+        self._analyzing = threading.Lock()  # held while a batch is analyzed
+        characters = 0
+        for part in memories.parts(size):
+            characters += sum(map(len, part["text"]))
+            if characters > _MOST_CHARACTERS:
+                break  # to bound memory; the rest is analyzed when it is added
+            self._waiting[part["id"][0]] = part
+        self._thread = threading.Thread(target=self._run, name="oneiros-analysis", daemon=True)
+        self._thread.start()
+
+    def take(self, memories: StoredColumns) -> _core.AnalyzedTexts | None:
+        """Return the analyzed texts of a batch; None: analyze them now."""
+        first = memories["id"][0]
+        with self._analyzing:
+            self._waiting.pop(first, None)
+            part, analyzed = self._analyzed.pop(first, (None, None))
+        return analyzed if part is not None and _are_same(part, memories) else None
+
+    def end(self) -> None:
+        """Stop after the batch that is being analyzed."""
+        with self._analyzing:
+            self._waiting.clear()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._analyzing:
+                if not self._waiting:
+                    return
+                first = next(iter(self._waiting))
+                part = self._waiting.pop(first)
+                try:
+                    texts, titles, tags = _lexical_fields(part)
+                    analyzed = self._lexical.analyze_many(texts=texts, titles=titles, tags=tags)
+                except Exception:  # noqa: BLE001 - raised again when they are added
+                    return
+                self._analyzed[first] = part, analyzed
+
+
+def _are_same(part: StoredColumns, memories: StoredColumns) -> bool:
+    """Return whether the stored memories are the analyzed ones; a write may have changed them."""
+    return len(part) == len(memories) and all(
+        list(part[name]) == list(memories[name]) for name in ("id", "text", "title", "tags_json")
+    )
+
+
+class Indexes:
+    """Texts by their words and by their vectors."""
 
     def __init__(self, options: LexicalOptions, vector_index: Kind) -> None:
         self.made_with = MadeWith(
@@ -229,7 +295,7 @@ class Indexes:
         if analyzed is not None:
             self.lexical.add_analyzed(rows=new_rows, texts=analyzed)
         else:
-            texts, titles, tags = lexical_fields(picked)
+            texts, titles, tags = _lexical_fields(picked)
             self.lexical.add_many(rows=new_rows, texts=texts, titles=titles, tags=tags)
         for row, place in zip(new_rows, changed, strict=True):
             known[row] = digests[place]
@@ -285,11 +351,7 @@ class Indexes:
             if index is not None:  # another embedder's vectors replaced all
                 index.close()
                 self._vector_digests = array("q", [0]) * len(self._vector_digests)
-            from oneiros.channels.vector_index.index import (  # noqa: PLC0415 - for vectors only
-                VectorIndex,
-            )
-
-            index = VectorIndex(dimension, kind=self.vector_index)
+            index = vector_index.index.VectorIndex(dimension, kind=self.vector_index)
             if self._is_replacing:
                 self._new_vectors = index
             else:

@@ -31,16 +31,13 @@ if TYPE_CHECKING:
     from oneiros.store import Store
     from oneiros.store.columns import StoredBatch
 
-__all__ = ["Projections", "SessionNeighbours", "checked_options", "recorded_options"]
+__all__ = ["ReadModel", "SessionNeighbours", "checked_options", "recorded_options"]
 
 
 class SessionNeighbours:
     """The order of memories in their sessions, made on first use.
 
     One writer at a time (the engine's lock); many readers.
-
-    Args:
-        lifecycle: the columns that place memories in sessions.
     """
 
     def __init__(self, lifecycle: Lifecycle) -> None:
@@ -80,13 +77,8 @@ _MOST_COMPILED: Final = 256
 _DELETED_AT_ONCE: Final = 1_000
 
 
-class Projections:
-    """Columns, row sets and indexes. One writer at a time (the engine's thread); many readers.
-
-    Args:
-        options: options of the lexical index.
-        vector_index: "auto", "flat" or "hnsw".
-    """
+class ReadModel:
+    """Columns, row sets and indexes. One writer at a time (the engine's thread); many readers."""
 
     def __init__(self, options: LexicalOptions, *, vector_index: Kind = "auto") -> None:
         self._options = options
@@ -102,9 +94,9 @@ class Projections:
         self.changed_count = 0
         """The number of changes of memories that no snapshot has."""
 
-    def emptied(self) -> Projections:
-        """Return empty projections with the same options."""
-        return Projections(self._options, vector_index=self._vector_index)
+    def emptied(self) -> ReadModel:
+        """Return an empty read model with the same options."""
+        return ReadModel(self._options, vector_index=self._vector_index)
 
     @property
     def live_count(self) -> int:
@@ -112,12 +104,7 @@ class Projections:
         return len(self.row_sets.live)
 
     def compiled(self, profile: Profile, added: tuple[Factor, ...] = ()) -> CompiledProfile:
-        """Return the profile as the core runs it over these columns.
-
-        Args:
-            profile: the ranking.
-            added: factors that the search applies after those of the profile.
-        """
+        """Return the profile, followed by added factors, as the core runs it over these columns."""
         key = (profile, added)
         compiled = self._compiled.get(key)
         kinds = self.lifecycle.kinds
@@ -128,12 +115,7 @@ class Projections:
         return compiled
 
     def search_plan(self, profile: Profile, added: tuple[Factor, ...] = ()) -> SearchPlan:
-        """Return the profile as the core's searches run it over these columns.
-
-        Args:
-            profile: the ranking.
-            added: factors that the search applies after those of the profile.
-        """
+        """Return the profile, followed by added factors, as the core's searches run it."""
         key: tuple[str | Profile, tuple[Factor, ...]] = (profile.hash, added)
         plan, kinds = self._plans.get(key), self.lifecycle.kinds
         if plan is not None and plan.profile is not profile:
@@ -152,12 +134,7 @@ class Projections:
         return self.lifecycle.count_by_kind(rows)
 
     def problems(self, live_count: int, sums: Mapping[str, int]) -> list[str]:
-        """Return the disagreements among the projections, or with the store's counts.
-
-        Args:
-            live_count: the store's number of live memories.
-            sums: by column, the sum over the live memories.
-        """
+        """Return the disagreements within the read model, or with the store's counts and sums."""
         counts = {
             "columns": (len(self.lifecycle.columns), len(self.lifecycle.ids)),
             "attributes": (len(self.row_sets), live_count),
@@ -268,7 +245,7 @@ def recorded_options(store: Store, given: dict[str, Any], profile: Profile) -> L
                 raise StoreCorrupt(msg) from error
     options = LexicalOptions(**values)
     if changed:
-        Projections(options).close()  # raises what the core refuses, before it is recorded
+        ReadModel(options).close()  # raises what the core refuses, before it is recorded
         with store.write() as transaction:
             for name, text in changed.items():
                 transaction.set_setting(name, text)

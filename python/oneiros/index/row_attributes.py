@@ -44,11 +44,7 @@ class _Attributes(NamedTuple):
 
 
 class RowAttributes:
-    """The attributes of rows, by row and as sets of rows.
-
-    Args:
-        lifecycle: ids by row, and rows by id.
-    """
+    """The attributes of rows, by row and as sets of rows."""
 
     def __init__(self, lifecycle: Lifecycle) -> None:
         self._lifecycle = lifecycle
@@ -75,10 +71,7 @@ class RowAttributes:
     ) -> None:
         """Take over the rows of a snapshot. REQUIRES: there are none yet.
 
-        Args:
-            known: the rows with attributes.
-            sets: by place, a function that reads the sets of the place.
-            records: the attributes of the rows.
+        ``sets`` has by place a function that reads the sets of the place.
         """
         self.stored = records
         self.index.take_over(known, sets)

@@ -13,9 +13,8 @@ from oneiros._lazy import np
 from oneiros.filters import allowed_bits, set_of
 from oneiros.index.columns import is_given, is_missing
 from oneiros.index.row_attributes import RowAttributes
-from oneiros.index.visibility import BackAgain, Reach, Visible
 from oneiros.model.fields import ENUMS, kinds_of
-from oneiros.runtime.dataclasses import NamedTuple
+from oneiros.runtime.dataclasses import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,19 +24,104 @@ if TYPE_CHECKING:
     from oneiros.graph import Associations
     from oneiros.index.columns import ColumnWrite, Lifecycle
     from oneiros.index.stored_rows import StoredRecords
-    from oneiros.index.visibility import Limits
     from oneiros.scoring.selection import Selection
     from oneiros.store.columns import StoredColumns
 
     Column = npt.NDArray[Any]
 
-__all__ = ["RowSets", "of_status"]
+__all__ = ["BackAgain", "Limits", "Reach", "RowSets", "Visible", "of_status"]
 
 Params = ParamSpec("Params")
 
 _ARCHIVED: Final = ENUMS["status"].index("archived")
 _HOT: Final = ENUMS["tier"].index("hot")
 _MOST_KEPT: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of a search, from its arguments and its profile.
+
+    Source: docs/systems/fields.md, "Hidden from recall"; docs/systems/cognitive.md C7.
+    """
+
+    selection: Selection
+    """The profile's rules for hidden memories."""
+    where: Where | None
+    """A further condition."""
+    status: Sequence[str] | None
+    """Only memories with these statuses, archived ones if named; None hides archived ones."""
+    now: float
+    """Seconds."""
+    valid_at: float | None = None
+    """Only memories valid then, whatever the profile hides; None: now, if the profile asks."""
+    includes_expired: bool = False
+    """Whether expired memories stay."""
+    is_deep: bool = False
+    """Whether superseded memories return, of any tier. Source: docs/systems/cognitive.md C4, C6."""
+    includes_lapsed: bool = False
+    """Whether deep recall also returns expired memories."""
+
+    @property
+    def penalises_lapsed(self) -> bool:
+        """Whether expired memories return with a penalty."""
+        is_hidden = self.judges_validity and not self.includes_expired
+        return self.is_deep and self.includes_lapsed and is_hidden
+
+    @property
+    def judges_validity(self) -> bool:
+        """Whether validity hides any memory."""
+        return self.selection.hide_expired or self.valid_at is not None
+
+    @property
+    def moment(self) -> float:
+        """The time at which memories must be valid, seconds."""
+        return self.now if self.valid_at is None else self.valid_at
+
+
+class Reach(NamedTuple):
+    """The rows to which links may lead a search."""
+
+    associations: Associations
+    bits: npt.NDArray[np.uint8] | None
+    """Packed bits of the rows; None: every row."""
+
+
+class BackAgain(NamedTuple):
+    """The rows that deep recall brings back."""
+
+    superseded: BitMap
+    lapsed: BitMap
+    """Rows past their validity."""
+
+    @property
+    def lapsed_rows(self) -> npt.NDArray[np.uint32]:
+        """The rows past their validity, ascending."""
+        return np.array(self.lapsed.to_array(), np.uint32)
+
+    def hold(self, row: int) -> bool:
+        """Return whether deep recall brought a row back."""
+        return row in self.superseded or row in self.lapsed
+
+
+class Visible(NamedTuple):
+    """The rows that one search may return."""
+
+    bits: npt.NDArray[np.uint8] | None
+    """Packed bits; None: every row in the indexes."""
+    row_count: int
+    bounds_count: int
+    """Live rows in the scope of the caller."""
+    reach: Reach | None = None
+    """The rows to which links may lead; None: no links are followed."""
+
+    def letting_in(self, row: int) -> Visible:
+        """Return these rows and one more row of the indexes."""
+        if self.bits is None or row // 8 >= len(self.bits):
+            return self
+        bits = self.bits.copy()
+        bits[row // 8] |= 1 << row % 8
+        return self._replace(bits=bits)
 
 
 def _changing(
@@ -75,11 +159,7 @@ class _ColumnsRead:
 
 
 class RowSets:
-    """Sets of rows by state and by attribute, kept in step with the store.
-
-    Args:
-        lifecycle: the columns that filters on times and numbers read.
-    """
+    """Sets of rows by state and by attribute, kept in step with the store."""
 
     def __init__(self, lifecycle: Lifecycle) -> None:
         self._lifecycle = lifecycle
@@ -102,12 +182,9 @@ class RowSets:
         sets: Mapping[tuple[str, ...], Callable[[], RowsByValue]],
         records: StoredRecords,
     ) -> None:
-        """Take over the rows of a snapshot. REQUIRES: the sets are empty.
+        """Take over a snapshot's rows, named as in :meth:`states`. REQUIRES: the sets are empty.
 
-        Args:
-            states: the rows of each state of :meth:`states`.
-            sets: by place, a function that reads the sets of the place.
-            records: the attributes of the rows.
+        ``sets`` has by place a function that reads the sets of the place.
         """
         self._archived = states["archived"]
         self._superseded = states["superseded"]
@@ -141,12 +218,7 @@ class RowSets:
         return self.attributes.index.rows_of_values("project", matches) & self.live
 
     def visible(self, limits: Limits, bounds: Where | None) -> Visible:
-        """Return the rows that a search may return.
-
-        Args:
-            limits: the limits of the search.
-            bounds: the scope of the caller; None: all.
-        """
+        """Return the rows that a search may return in a scope."""
         kept = self._kept  # a change of rows replaces this dict, so stale entries are not read
         selection = limits.selection
         key = (
@@ -182,14 +254,9 @@ class RowSets:
     def reach(
         self, limits: Limits, bounds: Where | None, visible: Visible, associations: Associations
     ) -> Reach:
-        """Return the rows to which links may lead a search.
+        """Return the rows to which links may lead a search that may return ``visible``.
 
-        Args:
-            limits: the limits of the search. If they do not hide cold memories, links reach those,
-                even where ``visible`` lacks them.
-            bounds: the scope of the caller.
-            visible: the rows that the search itself may return.
-            associations: the links.
+        If the limits do not hide cold memories, links reach those that ``visible`` lacks, too.
         """
         bits = visible.bits
         if not limits.selection.hide_cold and not self._cold.isdisjoint(self.live):

@@ -1,4 +1,4 @@
-"""The snapshot file next to the store: a cache of all projections that can be rebuilt at any time.
+"""The snapshot file next to the store: a cache of the read model, which can always be rebuilt.
 
 A setting of the store names the one file that belongs to it and its stamp on the disk, and the file
 records its revision of the store. So the file of a copy, of an older store put back or of another
@@ -12,8 +12,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from oneiros import _core
-from oneiros._lazy import np
+from oneiros import _core, index
+from oneiros._lazy import logging, np, pathlib
 from oneiros.errors import OneirosError, SnapshotDamaged
 from oneiros.filters.row_bitmaps import allowed_bits, rows_of_bits, sets_of_arrays, values_and_rows
 from oneiros.index.snapshot_parts import PartReader, PartWriter, require_sense
@@ -22,35 +22,27 @@ from oneiros.store.connections import MEMORY
 from oneiros.store.reading import SNAPSHOT_SETTING
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Callable, Sequence
 
     from pyroaring import BitMap
     from typing_extensions import Buffer
 
-    from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph
     from oneiros.channels.vector_index.index import VectorIndex
     from oneiros.filters.row_bitmaps import RowsByValue
-    from oneiros.index.read_model import Projections
+    from oneiros.index.read_model import ReadModel
     from oneiros.store import Reading, Store
     from oneiros.store.checksums import OnDamage
 
 __all__ = ["FEWEST_ROWS", "SnapshotFile"]
 
 FEWEST_ROWS: Final = 2_000
-"""Stores with fewer rows are projected as fast without a file."""
+"""Stores with fewer rows are read as fast without a file."""
 
 _FORMAT: Final = 5  # changes with the content of any part
 _SHARE_CHANGED: Final = 500  # the file is rewritten when one row in this many has changed
 _STATE_NAMES: Final = ("live", "archived", "superseded", "cold", "perishable", "known")
 _INVALID: Final = (SnapshotDamaged, ValueError, TypeError, KeyError, RecursionError)
 _HEAD, _STATES, _RECORDS, _WORDS, _FIRST_PLACE = range(5)  # the parts
-
-
-def _log() -> logging.Logger:
-    import logging  # noqa: PLC0415 - rarely needed
-
-    return logging.getLogger(__name__)
 
 
 class SnapshotFile:
@@ -64,44 +56,44 @@ class SnapshotFile:
         self.path: Final = None if store_path == MEMORY else f"{store_path}-snapshot"
 
     def load(
-        self, reading: Reading, store: Store, projections: Projections, *, on_damage: OnDamage
+        self, reading: Reading, store: Store, read_model: ReadModel, *, on_damage: OnDamage
     ) -> int:
-        """Fill new projections from the file, if it belongs to this state of the store.
+        """Fill an empty read model from the file, if it belongs to this state of the store.
 
         Args:
             reading: one state of the store.
             store: is read if the vectors of the file, which are loaded later, are damaged.
-            projections: empty projections.
+            read_model: an empty read model.
             on_damage: receives each memory whose vector cannot be read.
 
         Returns:
-            The revision of the projections; 0: they are still empty.
+            The revision of the read model; 0: it is still empty.
         """
         token, _, stamp = reading.settings().get(SNAPSHOT_SETTING, "").partition(" ")
         if self.path is None or not token:
             return 0
-        made_with = projections.indexes.made_with
+        made_with = read_model.indexes.made_with
         try:
             snapshot = _core.StoreSnapshot(
-                path=self.path, identity=_identity(projections, token), own_stamp=stamp
+                path=self.path, identity=_identity(read_model, token), own_stamp=stamp
             )
             if snapshot.revision > reading.last_revision():
                 return 0
             if reading.erased(snapshot.revision):
                 self.remove()
                 return 0
-            rows = _Rows(snapshot, projections)
+            rows = _Rows(snapshot, read_model)
             lexical = made_with.saved(snapshot)
         except FileNotFoundError:
             return 0
         except (*_INVALID, OSError) as error:
-            _log().info("%s: not used, all is rebuilt: %s", self.path, error)
+            logging.getLogger(__name__).info("%s: not used, all is rebuilt: %s", self.path, error)
             return 0
         rows.hand_over()
-        projections.indexes.take_over(lexical)
+        read_model.indexes.take_over(lexical)
         if rows.has_vectors:
-            projections.indexes.load_vectors_by(
-                lambda: self._vectors(snapshot, store, projections, rows.has_graph, on_damage)
+            read_model.indexes.load_vectors_by(
+                lambda: self._vectors(snapshot, store, read_model, rows.has_graph, on_damage)
             )
         return snapshot.revision
 
@@ -109,47 +101,39 @@ class SnapshotFile:
         self,
         snapshot: _core.StoreSnapshot,
         store: Store,
-        projections: Projections,
+        read_model: ReadModel,
         has_graph: bool,
         on_damage: OnDamage,
     ) -> VectorIndex | None:
         """Return the vectors of the file, or those of the store if the file's are damaged."""
-        from oneiros.index.stored_vectors import (  # noqa: PLC0415 - loads NumPy
-            kept_vectors,
-            stored_vectors,
-        )
-
-        lifecycle, kind = projections.lifecycle, projections.indexes.vector_index
+        lifecycle, kind = read_model.lifecycle, read_model.indexes.vector_index
         try:
-            return kept_vectors(snapshot, kind, len(snapshot.ids()), has_graph=has_graph)
+            return index.stored_vectors.kept_vectors(
+                snapshot, kind, len(snapshot.ids()), has_graph=has_graph
+            )
         except SnapshotDamaged as error:
-            _log().info("%s: its vectors are read from the store: %s", self.path, error)
+            logging.getLogger(__name__).info(
+                "%s: its vectors are read from the store: %s", self.path, error
+            )
         with store.read() as reading:
-            return stored_vectors(reading, lifecycle, kind, on_damage)
+            return index.stored_vectors.stored_vectors(reading, lifecycle, kind, on_damage)
 
-    def save(self, store: Store, projections: Projections, revision: int) -> None:
+    def save(self, store: Store, read_model: ReadModel, revision: int) -> None:
         """Write the file if it would hold enough that the last one does not.
 
-        Failures are logged: the store holds everything, and a file that does not belong to it is
-        never read.
-
-        Args:
-            store: records the file it trusts.
-            projections: the content, which does not change meanwhile.
-            revision: the revision of the projections.
+        The read model does not change meanwhile. Failures are logged: the store holds everything,
+        and a file that does not belong to it is never read.
         """
-        count, indexes = len(projections.lifecycle.ids), projections.indexes
-        is_recent = projections.changed_count * _SHARE_CHANGED < count and not indexes.has_new_graph
+        count, indexes = len(read_model.lifecycle.ids), read_model.indexes
+        is_recent = read_model.changed_count * _SHARE_CHANGED < count and not indexes.has_new_graph
         if (
             self.path is None
             or count < FEWEST_ROWS
             or indexes.has_erased
-            or not projections.row_sets.attributes.is_sure
+            or not read_model.row_sets.attributes.is_sure
             or (is_recent and os.path.isfile(self.path))  # noqa: PTH113 - pathlib is slow to load
         ):
             return
-        from pathlib import Path  # noqa: PLC0415 - slow to load
-
         vectors = indexes.vectors
         graph = None if vectors is None else vectors.kept()
         token = os.urandom(16).hex()
@@ -157,47 +141,43 @@ class SnapshotFile:
         try:
             _core.save_store_snapshot(
                 index=indexes.lexical,
-                columns=projections.lifecycle.columns,
-                ids=list(projections.lifecycle.ids),
-                parts=_parts(projections, has_graph=graph is not None),
+                columns=read_model.lifecycle.columns,
+                ids=list(read_model.lifecycle.ids),
+                parts=_parts(read_model, has_graph=graph is not None),
                 vectors=None if vectors is None else vectors.column,
-                vector_graph=b"" if graph is None else _graph_part(graph),
+                vector_graph=b"" if graph is None else index.stored_vectors.graph_part(graph),
                 path=unfinished,
-                identity=_identity(projections, token),
+                identity=_identity(read_model, token),
                 revision=revision,
             )
             with store.write() as transaction:  # keeps others from installing their file
                 if not transaction.erased(revision):
-                    Path(unfinished).replace(self.path)
+                    pathlib.Path(unfinished).replace(self.path)
                     stamp = _core.file_stamp(path=self.path)
                     transaction.set_setting(SNAPSHOT_SETTING, f"{token} {stamp}")
         except (OneirosError, OSError) as error:
-            _log().warning("%s: not written: %s", self.path, error)
+            logging.getLogger(__name__).warning("%s: not written: %s", self.path, error)
         finally:
             self._remove_unfinished()
 
     def remove(self) -> None:
         """Remove the file."""
         if self.path is not None:
-            from pathlib import Path  # noqa: PLC0415 - slow to load
-
-            Path(self.path).unlink(missing_ok=True)
+            pathlib.Path(self.path).unlink(missing_ok=True)
             self._remove_unfinished()
 
     def _remove_unfinished(self) -> None:
         """Remove files left by killed writers. A writer still at work fails without harm."""
         assert self.path is not None
-        from glob import escape  # noqa: PLC0415 - slow to load
-        from pathlib import Path  # noqa: PLC0415 - slow to load
-
-        path = Path(self.path)
-        for unfinished in path.parent.glob(f"{escape(path.name)}.*"):
-            unfinished.unlink(missing_ok=True)
+        path = pathlib.Path(self.path)
+        for other in path.parent.glob("*"):
+            if other.name.startswith(f"{path.name}."):
+                other.unlink(missing_ok=True)
 
 
-def _identity(projections: Projections, token: str) -> str:
+def _identity(read_model: ReadModel, token: str) -> str:
     columns = _core.Columns.schema()
-    return projections.indexes.made_with.identity(store=token, columns=columns, parts=_FORMAT)
+    return read_model.indexes.made_with.identity(store=token, columns=columns, parts=_FORMAT)
 
 
 class _Rows:
@@ -207,8 +187,8 @@ class _Rows:
         SnapshotDamaged, ValueError, TypeError, KeyError, RecursionError: the content is invalid.
     """
 
-    def __init__(self, snapshot: _core.StoreSnapshot, projections: Projections) -> None:
-        self._projections = projections
+    def __init__(self, snapshot: _core.StoreSnapshot, read_model: ReadModel) -> None:
+        self._read_model = read_model
         self.columns = snapshot.columns()
         self.ids = snapshot.ids()
         self._count = len(self.ids)
@@ -223,7 +203,7 @@ class _Rows:
         kinds = self._words["kind"]()  # every search needs them
         self._words["kind"] = lambda: kinds
         self.states = _states(snapshot.part(place=_STATES), self._count)
-        lifecycle = projections.lifecycle
+        lifecycle = read_model.lifecycle
         self.records = StoredRecords(
             snapshot.part(place=_RECORDS),
             lambda name: snapshot.column(name=name),
@@ -237,8 +217,8 @@ class _Rows:
             self._check(snapshot)
 
     def hand_over(self) -> None:
-        """Pass everything to the projections."""
-        lifecycle, row_sets = self._projections.lifecycle, self._projections.row_sets
+        """Pass everything to the read model."""
+        lifecycle, row_sets = self._read_model.lifecycle, self._read_model.row_sets
         lifecycle.take_over(self.columns, self.ids, self.records, self._words)
         row_sets.take_over(self.states, self._sets, self.records)
 
@@ -254,12 +234,12 @@ class _Rows:
             read()
 
 
-def _parts(projections: Projections, *, has_graph: bool) -> list[bytes]:
+def _parts(read_model: ReadModel, *, has_graph: bool) -> list[bytes]:
     """Return the parts of the file besides columns, ids, lexical index and vectors."""
-    lifecycle, row_sets = projections.lifecycle, projections.row_sets
+    lifecycle, row_sets = read_model.lifecycle, read_model.row_sets
     attributes = row_sets.attributes
     ids, states, places = list(lifecycle.ids), row_sets.states(), attributes.index.places()
-    vectors = projections.indexes.vectors
+    vectors = read_model.indexes.vectors
     head, bits, words = PartWriter(), PartWriter(), PartWriter()
     has = {"has_vectors": vectors is not None, "has_graph": has_graph}
     head.put_json({**has, "places": list(places)})
@@ -273,12 +253,6 @@ def _parts(projections: Projections, *, has_graph: bool) -> list[bytes]:
     )
     sets = [_part_of_sets(rows_by_value) for rows_by_value in places.values()]
     return [head.bytes(), bits.bytes(), records, words.bytes(), *sets]
-
-
-def _graph_part(graph: KeptGraph) -> bytes:
-    from oneiros.index.stored_vectors import graph_part  # noqa: PLC0415 - loads NumPy
-
-    return graph_part(graph)
 
 
 def _part_of_sets(sets: RowsByValue) -> bytes:

@@ -21,11 +21,7 @@ __all__ = ["CODE_COLUMNS", "StoredIdsByRow", "StoredRecords", "StoredRowsById", 
 
 
 class StoredIdsByRow:
-    """A list of ids by row: the snapshot's, followed by later ones.
-
-    Args:
-        stored: the ids in the snapshot.
-    """
+    """A list of ids by row: the snapshot's, followed by later ones."""
 
     def __init__(self, stored: _core.StoredIds) -> None:
         self._stored = stored
@@ -82,11 +78,7 @@ class StoredIdsByRow:
 
 
 class StoredRowsById:
-    """A dict of rows by id: the snapshot's and later ones.
-
-    Args:
-        stored: the ids in the snapshot.
-    """
+    """A dict of rows by id: the snapshot's and later ones."""
 
     def __init__(self, stored: _core.StoredIds) -> None:
         self._stored = stored

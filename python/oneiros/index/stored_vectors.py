@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from oneiros.channels.vector_index.graph_links import Links
-from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph
+from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph, Links
 from oneiros.channels.vector_index.index import VectorIndex
 from oneiros.errors import SnapshotDamaged, StoreCorrupt
 from oneiros.index.snapshot_parts import PartReader, PartWriter, require_sense
@@ -48,11 +47,7 @@ def graph_part(graph: KeptGraph) -> bytes:
 
 
 def graph_of(part: Buffer, row_end: int) -> KeptGraph:
-    """Return the graph of a part, as views of its bytes.
-
-    Args:
-        part: untrusted bytes.
-        row_end: the number of rows in the snapshot.
+    """Return the graph of a part, which is not trusted, as views of its bytes.
 
     Raises:
         SnapshotDamaged, ValueError: the part is invalid.
@@ -89,12 +84,6 @@ def kept_vectors(
 ) -> VectorIndex:
     """Return an index over the mapped vectors of a snapshot. Its graph is read later.
 
-    Args:
-        snapshot: the snapshot.
-        kind: the kind of index.
-        row_end: the number of rows in the snapshot.
-        has_graph: whether the snapshot has a graph.
-
     Raises:
         SnapshotDamaged: the vectors are damaged.
     """
@@ -123,11 +112,7 @@ def stored_vectors(
 ) -> VectorIndex | None:
     """Return an index of the vectors in the store; None: it has none.
 
-    Args:
-        reading: one state of the store.
-        lifecycle: the rows.
-        kind: the kind of index.
-        on_damage: receives each memory whose vector cannot be read.
+    ``on_damage`` receives each memory whose vector cannot be read.
     """
     index: VectorIndex | None = None
 

@@ -154,12 +154,9 @@ def stemmed(words: Iterable[str], suffixes: Sequence[str]) -> list[str]:
 
 
 class MemoryTexts:
-    """A projection of the store's texts and tags, read on first use.
+    """The store's texts and tags by row, read on first use.
 
     One writer at a time (the engine's lock); many readers.
-
-    Args:
-        lifecycle: rows and ids of the memories.
     """
 
     def __init__(self, lifecycle: Lifecycle) -> None:

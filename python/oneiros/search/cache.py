@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 from contextlib import suppress
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -37,29 +38,13 @@ class CachedResponse:
         note = f"answered {now - response.now:.3g} s ago, and kept for {self.seconds:g} s"
         duration_ms = (perf_counter() - started) * 1e3
         stage = StageTrace("response_cache", len(response), len(response), duration_ms, note=note)
-        return response.again(load, now=now, answer=_CachedParts(response.answer, stage))
+        return response.again(load, now=now, trace=partial(_cached_trace, response.answer, stage))
 
 
-class _CachedParts:
-    """Parts of a cached response: the original parts with another trace.
-
-    Args:
-        original: the parts of the first response.
-        stage: the cache's stage, which replaces all stages of the trace.
-    """
-
-    def __init__(self, original: ResponseParts, stage: StageTrace) -> None:
-        self._stage = stage
-        self.results = original.results
-        self.nearest_misses = original.nearest_misses
-        self.direct_ids = original.direct_ids
-        self.linked_ids = original.linked_ids
-        self._original_trace = original.trace
-
-    def trace(self) -> SearchTrace:
-        """Return a trace of the cache's stage with the notes of the original."""
-        original, stage = self._original_trace(), self._stage
-        return SearchTrace((stage,), stage.duration_ms, original.notes, original.duplicates)
+def _cached_trace(original: ResponseParts, stage: StageTrace) -> SearchTrace:
+    """Return a trace of the cache's stage with the notes of the original."""
+    trace = original.trace()
+    return SearchTrace((stage,), stage.duration_ms, trace.notes, trace.duplicates)
 
 
 class RecentAnswers:

@@ -11,18 +11,24 @@ from oneiros import _core
 from oneiros.index import Limits
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import count, require_text
-from oneiros.runtime.dataclasses import NamedTuple, replace
+from oneiros.runtime.dataclasses import NamedTuple, dataclass, replace
 from oneiros.scoring.fusion import ReciprocalRankFusion
 from oneiros.scoring.reweighting import fused_by_shares
 from oneiros.scoring.stages import with_place
 from oneiros.search.cache import SameObject
 from oneiros.search.plan import DeepRecall
-from oneiros.search.query.date_words import may_name_a_time
-from oneiros.search.query.dates import range_in
+from oneiros.search.query.dates import may_name_a_time, range_in
 from oneiros.search.query.expansion import Expanded, Variant, expanded_by
-from oneiros.search.query.parsed import PLAIN, Understood, asks_times, ranked_by, understand
+from oneiros.search.query.parsed import (
+    PLAIN,
+    Understood,
+    asks_times,
+    names_kinds,
+    ranked_by,
+    understand,
+)
 from oneiros.search.query.subqueries import merged_answer, parts_of
-from oneiros.search.request import SearchRequest
+from oneiros.search.text_match import TextMatcher
 from oneiros.write.reinforce import ReinforcementEvent
 
 if TYPE_CHECKING:
@@ -30,16 +36,58 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.engine.scope import Scope
-    from oneiros.filters import Where
     from oneiros.index import Visible
+    from oneiros.index.row_sets import BackAgain
+    from oneiros.models.rerankers import Reranker
+    from oneiros.scoring.factor import Factor
+    from oneiros.scoring.factors.thompson import Verdicts
     from oneiros.scoring.profile import Profile
     from oneiros.scoring.selection import Selection
     from oneiros.search.options import SearchOptions
     from oneiros.search.query.dates import TimeRange
     from oneiros.search.response import SearchResponse
-    from oneiros.search.text_match import TextMatcher
 
-__all__ = ["SearchCall", "query_vector"]
+__all__ = ["SearchCall", "SearchRequest", "query_vector"]
+
+
+@dataclass(slots=True, eq=False)
+class SearchRequest:
+    """One search, checked."""
+
+    query: str
+    plain_text: str
+    """The query's text without the signs of its syntax."""
+    syntax: str
+    """Syntax of the query: "plain" or "query"."""
+    vector: npt.NDArray[np.float32] | None
+    """Unit length, shape (dimension,); None leaves the vector channel out."""
+    absent: str
+    """Why the vector channel is left out; empty if it is not."""
+    k: int
+    """Most results; the depth of channels follows from it."""
+    now: float
+    """Seconds UTC."""
+    profile: Profile
+    """The profile with the weights of this query."""
+    profile_hash: str
+    """Hash of the profile before the query changed its weights."""
+    understood: Understood
+    is_explained: bool
+    verdicts: Verdicts
+    """Feedback on memories, by kind; empty if the profile does not read it."""
+    deep_recall_rows: BackAgain | None
+    """Rows that only deep recall returns; None: the search is not deep."""
+    text_matcher: TextMatcher | None
+    """The query's words and the texts to match them with; None if no stage reads texts."""
+    reranker: Reranker | None
+    until: float | None
+    """Deadline of the reranker on the monotonic clock; None: the profile's deadline."""
+    expanded: Expanded | None = None
+    """Result of the query expander; None without one."""
+    added: tuple[Factor, ...] = ()
+    """Factors applied after those of the profile."""
+    variant_fusion: ReciprocalRankFusion | None = None
+    """The profile's fusion if variants of the query are searched too; else None."""
 
 
 class _Traits(NamedTuple):
@@ -74,12 +122,6 @@ def _traits_of(profile: Profile) -> _Traits:
 
 class SearchCall:
     """The options of one call, resolved against its engine.
-
-    Args:
-        scope: scope of the engine, or a part of it.
-        options: checked options.
-        k: most results per query.
-        is_explained: whether results are explained; None: as in the options.
 
     Raises:
         TypeError, ValueError: ``k`` is no count, or the profile does not read an option.
@@ -125,7 +167,7 @@ class SearchCall:
 
     def _limits(self) -> Limits:
         options, selection = self.options, self.profile.selection
-        if selection.hidden_kinds and any(map(_names_kinds, (options.where, self.bounds))):
+        if selection.hidden_kinds and any(map(names_kinds, (options.where, self.bounds))):
             selection = _with_all_kinds(selection)
         return Limits(
             selection=selection,
@@ -194,12 +236,7 @@ class SearchCall:
         return parts_of(query, reader)
 
     def request(self, query: str, embedding: npt.ArrayLike | None) -> SearchRequest:
-        """Return the request of one query.
-
-        Args:
-            query: the text.
-            embedding: its vector; None: the embedder makes it.
-        """
+        """Return the request of one query. Without an embedding, the embedder makes its vector."""
         options, services = self.options, self.services
         if type(query) is not str:
             require_text("query", query)
@@ -316,8 +353,6 @@ class SearchCall:
         return expanded._replace(variants=variants), vectors[0]
 
     def _text_matcher(self, plain_text: str) -> TextMatcher:
-        from oneiros.search.text_match import TextMatcher  # noqa: PLC0415 - loads rare factors
-
         return TextMatcher(self.services.sync.texts(), plain_text, self.profile.query_words)
 
     def _embedded(
@@ -376,14 +411,7 @@ class SearchCall:
         requests: Sequence[SearchRequest],
         responses: list[SearchResponse],
     ) -> list[SearchResponse]:
-        """Merge the responses of the parts of each compound query.
-
-        Args:
-            queries: the queries.
-            counts: number of parts of each query.
-            requests: one per part.
-            responses: one per part.
-        """
+        """Merge the responses of the parts of each compound query."""
         if len(queries) == len(responses):
             return responses
         merged: list[SearchResponse] = []
@@ -433,13 +461,7 @@ class SearchCall:
 def query_vector(
     scope: Scope, query: str, embedding: npt.ArrayLike | None
 ) -> tuple[npt.NDArray[np.float32] | None, str]:
-    """Return the unit vector of a query and "", or None and the reason.
-
-    Args:
-        scope: scope of the engine, or a part of it.
-        query: its plain text.
-        embedding: its vector; None: the embedder makes it.
-    """
+    """Return the unit vector of a query and "", or None and the reason."""
     vectors = scope.services.sync.vectors
     if embedding is not None:
         vector = vectors.accept(FIELDS["embedding"].check(embedding))
@@ -450,17 +472,6 @@ def query_vector(
         return None, "absent: nothing to embed in an empty query"
     vector = next(vectors.of([query]))
     return vector, "" if vector is not None else "absent: the embedder gave a zero vector"
-
-
-def _names_kinds(condition: Where | None) -> bool:
-    """Return whether a filter names kinds, so that no kind is hidden. O23."""
-    if condition is None:
-        return False
-    from oneiros.filters.conditions import And, AnyOf, Or  # noqa: PLC0415 - only for filters
-
-    if isinstance(condition, (And, Or)):
-        return any(map(_names_kinds, condition.parts))
-    return isinstance(condition, AnyOf) and condition.name == "kind"
 
 
 @lru_cache(maxsize=64)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from oneiros._lazy import np
 from oneiros.index.texts import normalised, stemmed, words_of
 from oneiros.models.rerankers import judge, order_by, shares_of
+from oneiros.scoring import factors
 from oneiros.scoring.stages import WeakBest
 from oneiros.search.response import readable
 from oneiros.store.rows import tags_of
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from oneiros.index import Projections
+    from oneiros.index import ReadModel
+    from oneiros.search.call import SearchRequest
     from oneiros.search.plan import SearchPlan
-    from oneiros.search.request import SearchRequest
     from oneiros.search.response import LoadMemories
 
 
@@ -33,34 +34,27 @@ _Judgement = tuple[str, list[float], list[int], int, int]
 
 
 class Callbacks:
-    """The callbacks of one search. The core holds no lock while it calls them.
+    """The callbacks of one search. The core holds no lock while it calls them."""
 
-    Args:
-        request: the checked request.
-        plan: plan of the request's profile.
-        projections: the read model.
-        load: the store's loader.
-    """
-
-    __slots__ = ("_load", "_plan", "_projections", "_request")
+    __slots__ = ("_load", "_plan", "_read_model", "_request")
 
     def __init__(
         self,
         request: SearchRequest,
         plan: SearchPlan,
-        projections: Projections,
+        read_model: ReadModel,
         load: LoadMemories,
     ) -> None:
         self._request = request
         self._plan = plan
-        self._projections = projections
+        self._read_model = read_model
         self._load = load
 
     def factor_values(self, rows: npt.NDArray[np.uint32]) -> dict[str, npt.NDArray[np.float64]]:
         """Return the values of the profile's callable factors, by signal, one per row."""
         from oneiros.scoring.callable_factor import signals_of  # noqa: PLC0415 - few have one
 
-        lifecycle = self._projections.lifecycle
+        lifecycle = self._read_model.lifecycle
         return signals_of(
             self._plan.profile.factors,
             lambda name: lifecycle.column(name)[rows],
@@ -70,13 +64,10 @@ class Callbacks:
         )
 
     def judge(self, rows: Sequence[int]) -> _Judgement:
-        """Rerank the first results. Source: docs/systems/cognitive.md C8, omega.md O25.
+        """Rerank the first results, best first. Source: docs/systems/cognitive.md C8, omega.md O25.
 
         With the factor "rerank" in the profile, results are rescored (O25). Without it, they are
         reordered (C8). If the reranker fails, they are unchanged.
-
-        Args:
-            rows: rows of the first results, best first.
         """
         request, rule = self._request, self._request.profile.rerank
         assert request.reranker is not None
@@ -122,13 +113,8 @@ class Callbacks:
         return "\n".join(lines)
 
     def uneven_starts(self, rows: Sequence[int], characters: int) -> list[tuple[int, str]]:
-        """Return place and normalised start of each text that must be cut before it is normalised.
-
-        Args:
-            rows: rows of the texts.
-            characters: length of the start.
-        """
-        uneven = self._projections.texts.uneven
+        """Return place and normalised start of the texts that must be cut before normalisation."""
+        uneven = self._read_model.texts.uneven
         places = [place for place, row in enumerate(rows) if row in uneven]
         own_rows = self._loaded(self._load.own_rows, [rows[place] for place in places])
         return [
@@ -142,17 +128,15 @@ class Callbacks:
         """Load the memories of rows; None for a forgotten or damaged memory."""
         if not rows:
             return []
-        id_of = self._projections.lifecycle.ids
+        id_of = self._read_model.lifecycle.ids
         ids = [id_of[row] for row in rows]  # "": forgotten since
         loaded = iter(readable(load, [id for id in ids if id]))
         return [next(loaded) if id else None for id in ids]
 
     def _factor_of(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
         """Return the factor "rerank" for a reranker's scores; None without that factor."""
-        from oneiros.scoring.factors import Rerank  # noqa: PLC0415 - few profiles have it
-
         profile = self._plan.profile
-        is_rerank = [isinstance(factor, Rerank) for factor in profile.factors]
+        is_rerank = [isinstance(factor, factors.Rerank) for factor in profile.factors]
         if not any(is_rerank):
             return None
         compiled = self._plan.compiled

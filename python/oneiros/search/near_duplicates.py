@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from oneiros.engine.scope import Scope
     from oneiros.filters import Where
-    from oneiros.index import Projections
+    from oneiros.index import ReadModel
     from oneiros.scoring.profile import Profile
 
     Vector = npt.NDArray[np.float32]
@@ -64,21 +64,15 @@ class NearDuplicate:
 
 
 class DuplicateFinder:
-    """Finds the rows that resemble given texts and vectors.
+    """Finds the rows that resemble given texts and vectors. REQUIRES: the texts were read."""
 
-    Args:
-        rule: the rule that makes two memories duplicates.
-        projections: the read model. REQUIRES: the texts were read.
-        rows: the rows to search.
-    """
-
-    def __init__(self, rule: Duplicates, projections: Projections, rows: BitMap) -> None:
+    def __init__(self, rule: Duplicates, read_model: ReadModel, rows: BitMap) -> None:
         self._rule = rule
-        self._ids = projections.lifecycle.ids
-        self._column = projections.texts.column
-        self._vectors = projections.indexes.vectors
+        self._ids = read_model.lifecycle.ids
+        self._column = read_model.texts.column
+        self._vectors = read_model.indexes.vectors
         self._rows = rows
-        self._allowed = allowed_bits(rows, len(projections.lifecycle.ids))
+        self._allowed = allowed_bits(rows, len(read_model.lifecycle.ids))
 
     def by_starts(self, texts: Sequence[str]) -> list[list[int]]:
         """Return for each text the rows that begin alike, in order of insertion; in one pass."""

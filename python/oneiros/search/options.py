@@ -131,10 +131,6 @@ class SearchOptions:
     def checked(cls, given: Mapping[str, Any], method: Callable[..., Any]) -> SearchOptions:
         """Check the keywords of a call and start its deadline.
 
-        Args:
-            given: keywords of :class:`SharedKeywords` that the caller passed.
-            method: the called method.
-
         Raises:
             TypeError, ValueError: an argument breaks its rule; the message names both.
         """

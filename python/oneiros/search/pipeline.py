@@ -6,18 +6,20 @@ GIL. The walk of an HNSW graph by FAISS comes before that call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiros import _core
+from oneiros import _core, explain
 from oneiros._lazy import np
+from oneiros.filters import allowed_bits
 from oneiros.graph.link import LinkEvidence
 from oneiros.index.stored_rows import StoredIdsByRow
 from oneiros.runtime.dataclasses import NamedTuple, replace
+from oneiros.scoring import factors as published
 from oneiros.scoring.stages import Surfacing
 from oneiros.search.callbacks import Callbacks
-from oneiros.search.notes import REASONS, note_words, reason_words
 from oneiros.search.plan import SearchPlan, surfacing_numbers
 from oneiros.search.query.parsed import PLAIN
 from oneiros.search.response import (
@@ -26,12 +28,12 @@ from oneiros.search.response import (
     SearchResponse,
     SearchResult,
 )
-from oneiros.search.trace import SearchTrace, StageTrace
+from oneiros.search.trace import REASONS, SearchTrace, StageTrace, note_words, reason_words
 
 if TYPE_CHECKING:
     from oneiros.explain.explanation import Explanation
-    from oneiros.index import Projections, Visible
-    from oneiros.search.request import SearchRequest
+    from oneiros.index import ReadModel, Visible
+    from oneiros.search.call import SearchRequest
     from oneiros.search.response import LoadMemories
 
 __all__ = ["FoundRows", "Search", "abstention_of", "answer", "answer_many", "ids_of", "walk_graph"]
@@ -41,32 +43,25 @@ Result = tuple[int, float, float, float]
 
 
 def answer(
-    request: SearchRequest, projections: Projections, visible: Visible, load: LoadMemories
+    request: SearchRequest, read_model: ReadModel, visible: Visible, load: LoadMemories
 ) -> SearchResponse:
-    """Run one search.
-
-    Args:
-        request: the checked request.
-        projections: the read model.
-        visible: the rows that may be returned.
-        load: the store's loader, for the memories of the results.
-    """
-    walk = walk_graph(request, projections, visible)
-    search = Search(request, projections, visible, load, walk)
+    """Run one search."""
+    walk = walk_graph(request, read_model, visible)
+    search = Search(request, read_model, visible, load, walk)
     return search.response(search.run.run())
 
 
 def answer_many(
     requests: Sequence[SearchRequest],
-    projections: Projections,
+    read_model: ReadModel,
     visible: Visible,
     load: LoadMemories,
     threads: int,
 ) -> list[SearchResponse]:
     """Run a batch of searches on several threads; the responses equal those of :func:`answer`."""
-    walks = _walk_graph_many(requests, projections, visible, threads)
+    walks = _walk_graph_many(requests, read_model, visible, threads)
     searches = [
-        Search(request, projections, visible, load, walk)
+        Search(request, read_model, visible, load, walk)
         for request, walk in zip(requests, walks, strict=True)
     ]
     outcomes = _core.run_searches(runs=[search.run for search in searches], threads=threads)
@@ -78,19 +73,19 @@ class Search:
 
     Args:
         request: the checked request.
-        projections: the read model.
+        read_model: the read model.
         visible: the rows that may be returned.
         load: the store's loader.
         walk: result of the graph walk; without hits the core scans the vectors itself.
         is_whole: whether candidates beyond the last result run through the stages too.
     """
 
-    __slots__ = ("callbacks", "load", "plan", "projections", "reach", "request", "run", "started")
+    __slots__ = ("callbacks", "load", "plan", "reach", "read_model", "request", "run", "started")
 
     def __init__(
         self,
         request: SearchRequest,
-        projections: Projections,
+        read_model: ReadModel,
         visible: Visible,
         load: LoadMemories,
         walk: Walk,
@@ -99,14 +94,14 @@ class Search:
     ) -> None:
         self.started = perf_counter() - walk.ms / 1e3
         self.request = request
-        self.projections = projections
-        self.plan = plan = projections.search_plan(request.profile, request.added)
+        self.read_model = read_model
+        self.plan = plan = read_model.search_plan(request.profile, request.added)
         self.reach = reach = visible.reach
         self.load = load
-        self.callbacks = Callbacks(request, plan, projections, load)
+        self.callbacks = Callbacks(request, plan, read_model, load)
         self.run = _core.SearchRun(
             plan=plan.core,
-            view=_view(request, plan, projections, visible),
+            view=_view(request, plan, read_model, visible),
             host=self.callbacks,
             has_user_code=request.reranker is not None or plan.has_functions,
             query=request.query,
@@ -146,8 +141,7 @@ class Search:
         if request.verdicts:
             from oneiros.scoring.factors.thompson import verdict_tables  # noqa: PLC0415
 
-            kinds = self.projections.lifecycle.kinds
-            factors = request.profile.factors
+            factors, kinds = request.profile.factors, self.read_model.lifecycle.kinds
             read["by_kind"] = verdict_tables(factors, request.verdicts, kinds, request.now)
         if request.variant_fusion is not None:
             read |= self._variants()
@@ -166,12 +160,11 @@ class Search:
             constants.append(("preference", 1.0))
         situation = understood.situation
         if understood.surroundings is not None:
-            count = len(self.projections.lifecycle.ids)
-            read["surroundings"] = understood.surroundings.for_rows(count)
-            from oneiros.scoring.factors import ContextMatch  # noqa: PLC0415 - few have a context
-
-            factors = (factor for factor in profile.factors if isinstance(factor, ContextMatch))
-            factor = next(factors, None)
+            count = len(self.read_model.lifecycle.ids)
+            words, rows = understood.surroundings
+            read["surroundings"] = words, allowed_bits(rows, count) if rows else None
+            matches = (one for one in profile.factors if isinstance(one, published.ContextMatch))
+            factor = next(matches, None)
             if situation is not None and factor is not None:
                 constants.append(("context_weight", factor.weight * situation.context))
         if situation is not None and isinstance(profile.abstention, Surfacing):
@@ -228,12 +221,7 @@ class Search:
 
 
 class FoundRows:
-    """The outcome of a search with ids in place of rows; each part is built on demand.
-
-    Args:
-        search: a search that has run.
-        outcome: the outcome of that run.
-    """
+    """The outcome of a search with ids in place of rows; each part is built on demand."""
 
     __slots__ = (
         "_callbacks",
@@ -255,7 +243,7 @@ class FoundRows:
         self._callbacks = search.callbacks
         # A run holds all candidates; only explanations need them.
         self._search = search if search.request.is_explained else None
-        self._id_of = search.projections.lifecycle.ids
+        self._id_of = search.read_model.lifecycle.ids
         self.ids = ids_of(self._id_of, outcome.rows())
         self.scores = outcome.scores()
         self._places: Sequence[int] | None = None
@@ -279,10 +267,10 @@ class FoundRows:
         if self._places is not None:
             rows = [rows[place] for place in self._places]
             raw = None if raw is None else [raw[place] for place in self._places]
-        explanations = self._explanations([row for row, *_ in rows]) if self._search else None
+        explained = self._explained()
         results = tuple(
-            SearchResult(memories, id, row[1:], explanations, place)
-            for place, (id, row) in enumerate(zip(self.ids, rows, strict=True))
+            SearchResult(memories, id, row[1:], explained and partial(explained, row[0]))
+            for id, row in zip(self.ids, rows, strict=True)
         )
         if raw is not None:
             for result, score in zip(results, raw, strict=True):
@@ -311,12 +299,12 @@ class FoundRows:
                     tuple(ids_of(self._id_of, path)), weight, tuple(ids_of(self._id_of, bridge))
                 )
 
-    def _explanations(self, rows: Sequence[int]) -> Sequence[Explanation]:
-        """Return the explanation of each row, made on first access."""
-        from oneiros.explain.explanation import ExplanationsOfSearch  # noqa: PLC0415 - rare
-
-        assert self._search is not None
-        return ExplanationsOfSearch(self._search, self.outcome, self.ranking).of(rows)
+    def _explained(self) -> Callable[[int], Explanation] | None:
+        """Return the function that explains a row; None unless explanations were asked for."""
+        if self._search is None:
+            return None
+        made = explain.explanation.ExplanationsOfSearch(self._search, self.outcome, self.ranking)
+        return made.explanation
 
     def nearest_misses(self, load: LoadMemories) -> tuple[SearchResult, ...]:
         """Return the nearest candidates as new results, if the search abstained."""
@@ -341,8 +329,7 @@ class FoundRows:
     def reason(self, *, is_relaxed: bool | None = None) -> str:
         """Return why an attempt abstained although there were candidates; else "".
 
-        Args:
-            is_relaxed: True for the retry, False for the first attempt; None: the returned one.
+        The attempt is the retry, the first one, or by default the returned one.
         """
         outcome = self.outcome
         is_retry = outcome.is_relaxed if is_relaxed is None else is_relaxed
@@ -432,17 +419,17 @@ def ids_of(ids: Sequence[str] | StoredIdsByRow, rows: Sequence[int]) -> list[str
 
 
 def _view(
-    request: SearchRequest, plan: SearchPlan, projections: Projections, visible: Visible
+    request: SearchRequest, plan: SearchPlan, read_model: ReadModel, visible: Visible
 ) -> _core.ReadView:
     """Return the parts of the read model that the core reads for this search."""
     reach, matcher = visible.reach, request.text_matcher
     is_read = request.vector is not None or plan.reads_vectors
-    vectors = projections.indexes.vectors if is_read else None
+    vectors = read_model.indexes.vectors if is_read else None
     has_neighbours = request.profile.neighbours is not None
     return _core.ReadView(
-        lexical=projections.indexes.lexical,
-        columns=projections.lifecycle.columns,
-        sessions=(projections.sessions.whole or projections.sessions.order)
+        lexical=read_model.indexes.lexical,
+        columns=read_model.lifecycle.columns,
+        sessions=(read_model.sessions.whole or read_model.sessions.order)
         if has_neighbours
         else None,
         graph=None if reach is None else reach.associations.graph,
@@ -464,19 +451,19 @@ class Walk(NamedTuple):
 _NO_WALK: Final = Walk(None, 0.0)
 
 
-def walk_graph(request: SearchRequest, projections: Projections, visible: Visible) -> Walk:
+def walk_graph(request: SearchRequest, read_model: ReadModel, visible: Visible) -> Walk:
     """Walk the HNSW graph for a query if that is faster than a scan of all vectors."""
-    return _walk_graph_many([request], projections, visible, 1)[0]
+    return _walk_graph_many([request], read_model, visible, 1)[0]
 
 
 def _walk_graph_many(
-    requests: Sequence[SearchRequest], projections: Projections, visible: Visible, threads: int
+    requests: Sequence[SearchRequest], read_model: ReadModel, visible: Visible, threads: int
 ) -> list[Walk]:
     """Walk the graph for the requests of one call, which differ only in their queries."""
     walks = [_NO_WALK] * len(requests)
     if all(request.vector is None for request in requests):
         return walks  # queries of words only: do not even load the vectors
-    index, first = projections.indexes.vectors, requests[0]
+    index, first = read_model.indexes.vectors, requests[0]
     depth = next(
         (
             channel.depth_for(first.k)
@@ -500,7 +487,7 @@ def _walk_graph_many(
         found = []
         for place, vector in vector_of.items():
             request = requests[place]
-            permitted = projections.indexes.permitted(request.query, visible.bits, request.syntax)
+            permitted = read_model.indexes.permitted(request.query, visible.bits, request.syntax)
             found.append(index.walk(vector, depth, permitted))
     if vector_of:
         share_ms = (perf_counter() - started) * 1e3 / len(vector_of)

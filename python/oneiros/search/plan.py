@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from oneiros import _core
 from oneiros.runtime.dataclasses import dataclass
+from oneiros.scoring import factors
 from oneiros.scoring.candidate_filters import RelevanceGate
 from oneiros.scoring.channels import ChannelDeclaration
 from oneiros.scoring.factor import is_function
@@ -151,14 +152,7 @@ def search_plan(
     added: tuple[Factor, ...],
     retry: AdaptiveRetry | None = None,
 ) -> SearchPlan:
-    """Compile the plan of a profile.
-
-    Args:
-        profile: the profile.
-        compile: compiles a profile with additional factors for the core.
-        added: factors applied after those of the profile.
-        retry: the retry rule; None: that of the profile.
-    """
+    """Compile the plan of a profile. ``added`` are factors applied after those of the profile."""
     rule = profile.retry if retry is None else retry
     compiled = compile(profile, added)
 
@@ -226,22 +220,17 @@ def _scoring(compiled: CompiledProfile) -> tuple[_core.Plan, bool]:
 
 
 def _needs(profile: Profile, compiled: CompiledProfile) -> list[str]:
-    factors = {factor.name for factor in profile.factors}
+    names = {factor.name for factor in profile.factors}
     found = {
         "functions": any(map(is_function, profile.factors)),
-        "temporal": "temporal" in factors,
+        "temporal": "temporal" in names,
         "named_time": profile.named_time is not None,
-        "overlap": "overlap" in factors and _has_overlap(profile),
+        "overlap": "overlap" in names
+        and any(isinstance(factor, factors.Overlap) for factor in profile.factors),
         "lexical_share": any(isinstance(rule, RelevanceGate) for rule in profile.keep),
         "cluster": "cluster" in compiled.names,
     }
     return [name for name, is_needed in found.items() if is_needed]
-
-
-def _has_overlap(profile: Profile) -> bool:
-    from oneiros.scoring.factors import Overlap  # noqa: PLC0415 - few profiles have one
-
-    return any(isinstance(factor, Overlap) for factor in profile.factors)
 
 
 def _expansion(

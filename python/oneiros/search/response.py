@@ -6,6 +6,7 @@ import threading
 from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from oneiros import display, explain
 from oneiros.display.escaping import shortened, snippet
 from oneiros.errors import OneirosError, StoreCorrupt, UnknownMemory
 from oneiros.runtime.dataclasses import NamedTuple, replace
@@ -56,12 +57,7 @@ class LoadMemories(Protocol):
 def load_each(
     load: Callable[[Sequence[str]], list[Read | None]], ids: Sequence[str]
 ) -> list[Read | StoreCorrupt | None]:
-    """Load memories, with the error in place of each damaged memory.
-
-    Args:
-        load: raises ``StoreCorrupt`` if one of the memories is damaged.
-        ids: ids of the memories.
-    """
+    """Load memories, with the error in place of each damaged memory."""
     try:
         return list(load(ids))
     except StoreCorrupt as error:
@@ -150,9 +146,9 @@ class SearchResult:
     """
 
     __slots__ = (
-        "_explanations",
+        "_explain",
+        "_explanation",
         "_memories",
-        "_place",
         "combined_score",
         "found_by_links",
         "id",
@@ -169,15 +165,14 @@ class SearchResult:
         memories: ResultMemories,
         memory_id: str,
         scores: tuple[float, float, float],
-        explanations: Sequence[Explanation | None] | None = None,
-        place: int = 0,
+        explain: Callable[[], Explanation | None] | None = None,
     ) -> None:
         self._memories = memories
         self.id = memory_id
         self.relevance_score, self.retention_score, self.combined_score = scores
         self.raw_score = self.combined_score
-        self._explanations = explanations
-        self._place = place
+        self._explain = explain
+        self._explanation: Explanation | None = None
         self.found_by_links: LinkEvidence | None = None
         self.neighbour_of: str | None = None
         self.via_deep_recall = False
@@ -205,7 +200,9 @@ class SearchResult:
     @property
     def explanation(self) -> Explanation | None:
         """Explanation of the score; None unless the search was called with ``explain=True``."""
-        return None if self._explanations is None else self._explanations[self._place]
+        if self._explanation is None and self._explain is not None:
+            self._explanation = self._explain()
+        return self._explanation
 
     @property
     def is_associative(self) -> bool:
@@ -241,16 +238,17 @@ class SearchResult:
 
         Reads the memory from the store on first access. If that fails, the text is the reason.
         """
-        from oneiros.display.tables import CELL, day, fitted  # noqa: PLC0415 - only for display
-
+        tables = display.tables
         try:
             memory = self.memory
         except OneirosError as error:
-            return snippet(f"({error})", CELL), "", ""
+            return snippet(f"({error})", tables.CELL), "", ""
         occurred = memory.created_at if memory.event_at is None else memory.event_at
         text = f"{memory.title}: {memory.text}" if memory.title else memory.text
-        text, kind = (fitted(snippet(value, CELL), CELL) for value in (text, memory.kind))
-        return text, kind, day(occurred)
+        text, kind = (
+            tables.fitted(snippet(value, tables.CELL), tables.CELL) for value in (text, memory.kind)
+        )
+        return text, kind, tables.day(occurred)
 
     def __repr__(self) -> str:
         text, kind, date = self._cells()
@@ -329,6 +327,7 @@ class SearchResponse:
         "_memories",
         "_reinforcement_ms",
         "_scores",
+        "_trace",
         "confidence",
         "now",
         "parts",
@@ -372,6 +371,7 @@ class SearchResponse:
         self._memories = memories
         self._answer = answer
         self._reinforcement_ms: float | None = None
+        self._trace = answer.trace
         self._made: dict[str, Any] = {}
 
     def _cached(self, name: str, make: Callable[[], Made]) -> Made:
@@ -396,7 +396,7 @@ class SearchResponse:
         return self._cached("trace", self._make_trace)
 
     def _make_trace(self) -> SearchTrace:
-        trace, duration_ms = self._answer.trace(), self._reinforcement_ms
+        trace, duration_ms = self._trace(), self._reinforcement_ms
         if duration_ms is None:
             return trace
         stage = StageTrace("reinforcement", len(self), len(self), duration_ms)
@@ -438,16 +438,20 @@ class SearchResponse:
         return self
 
     def again(
-        self, load: LoadMemories, *, now: float | None = None, answer: ResponseParts | None = None
+        self,
+        load: LoadMemories,
+        *,
+        now: float | None = None,
+        trace: Callable[[], SearchTrace] | None = None,
     ) -> SearchResponse:
         """Return a copy with new results, whose memories are read on first access.
 
         Args:
             load: the store's loader.
             now: time of the search, seconds UTC; None: unchanged.
-            answer: parts with another trace; None: unchanged.
+            trace: makes another trace; None: unchanged.
         """
-        return SearchResponse(
+        copied = SearchResponse(
             query=self.query,
             now=self.now if now is None else now,
             profile=self.profile,
@@ -455,11 +459,13 @@ class SearchResponse:
             ids=self._ids,
             scores=self._scores,
             memories=ResultMemories(self._ids, load),
-            answer=self._answer if answer is None else answer,
+            answer=self._answer,
             reason=self.reason,
             confidence=self.confidence,
             parts=self.parts,
         )
+        copied._trace = self._trace if trace is None else trace
+        return copied
 
     def load(self) -> None:
         """Read the memories of results and nearest misses now instead of on first access."""
@@ -497,14 +503,11 @@ class SearchResponse:
         Columns: rank, id, relevance, retention, score. For an explained search: rank, id, each
         channel's rank and score, relevance, each factor, score.
         """
-        from oneiros.display.tables import DisplayTable  # noqa: PLC0415 - only for display
-        from oneiros.explain.render import explanations_table  # noqa: PLC0415
-
         found = (result.explanation for result in self.results)
         explanations = [explanation for explanation in found if explanation is not None]
         if explanations and len(explanations) == len(self.results):
-            return explanations_table(self.ids, explanations)
-        return DisplayTable(
+            return explain.explanation.explanations_table(self.ids, explanations)
+        return display.tables.DisplayTable(
             ("rank", "id", "relevance", "retention", "score"),
             tuple(
                 (rank, result.id, result.relevance_score, result.retention_score, result.score)
@@ -514,13 +517,12 @@ class SearchResponse:
 
     def _overview(self) -> DisplayTable:
         """Return a table of rank, text, kind, date, score and id."""
-        from oneiros.display.tables import DisplayTable  # noqa: PLC0415 - only for display
-
         rows = (
             (rank, *result._cells(), result.score, result.id)
             for rank, result in enumerate(self.results, start=1)
         )
-        return DisplayTable(("rank", "text", "kind", "date", "score", "id"), tuple(rows))
+        columns = ("rank", "text", "kind", "date", "score", "id")
+        return display.tables.DisplayTable(columns, tuple(rows))
 
     def _tables(self) -> list[DisplayTable]:
         """Return the overview, and :meth:`table` if every result is explained."""
@@ -542,10 +544,8 @@ class SearchResponse:
         return f"<SearchResponse: {self._headline()}{best}>"
 
     def _repr_html_(self) -> str:
-        from oneiros.display.tables import html_text  # noqa: PLC0415 - only for notebooks
-
         tables = "".join(table._repr_html_() for table in self._tables())
-        return f"<p>{html_text(self._headline())}</p>{tables}"
+        return f"<p>{display.tables.html_text(self._headline())}</p>{tables}"
 
 
 def _with_memories(

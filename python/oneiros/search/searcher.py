@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.engine.scope import Scope
+    from oneiros.search.call import SearchRequest
     from oneiros.search.options import BatchKeywords, SearchKeywords
-    from oneiros.search.request import SearchRequest
     from oneiros.search.response import SearchResponse
 
 __all__ = ["search", "search_many"]
@@ -31,15 +31,7 @@ def search(
     keywords: SearchKeywords,
     method: Callable[..., object],
 ) -> SearchResponse:
-    """Search for one query; see :meth:`oneiros.Engine.search`.
-
-    Args:
-        scope: scope of the engine, or a part of it.
-        query: the query.
-        k: most results.
-        keywords: the keywords that the method received.
-        method: the called method, for messages.
-    """
+    """Search for one query; see :meth:`oneiros.Engine.search`. Messages name ``method``."""
     watch = scope.shared.watch
     if watch is None:
         return _search(scope, query, k, keywords, method)
@@ -87,8 +79,8 @@ def _run(
     """
     requests, counts = call.requests([query], [embedding])
     visible, load = call.visible(), scope.loader
-    projections = call.services.projections
-    responses = [answer(request, projections, visible, load) for request in requests]
+    read_model = call.services.projections
+    responses = [answer(request, read_model, visible, load) for request in requests]
     is_incomplete = any(map(_is_incomplete, requests, responses))
     return call.merge_parts([query], counts, requests, responses)[0], is_incomplete
 
@@ -151,12 +143,7 @@ def _checked_embeddings(embeddings: Any, count: int) -> list[npt.ArrayLike | Non
 
 
 def _is_incomplete(request: SearchRequest, response: SearchResponse) -> bool:
-    """Return whether a reranker or expander failed or was too slow, so that it may do better later.
-
-    Args:
-        request: request of a query, or of a part of a compound query.
-        response: its response.
-    """
+    """Return whether a reranker or expander failed or was too slow: it may do better later."""
     if request.expanded is not None and request.expanded.has_failed:
         return True
     return request.reranker is not None and any(

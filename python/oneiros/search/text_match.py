@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from oneiros.index.texts import canonical, normalised, stem_of, words_of
-from oneiros.scoring.factors import Overlap
+from oneiros.scoring import factors as published
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,13 +22,7 @@ __all__ = ["TextMatcher"]
 
 
 class TextMatcher:
-    """The words of one query, and the texts to match them with.
-
-    Args:
-        texts: texts of all memories. REQUIRES: they were read.
-        query: the query's text without the signs of its syntax.
-        rule: the profile's rule for the words that count.
-    """
+    """The words of one query, and the texts to match them with. REQUIRES: the texts were read."""
 
     def __init__(self, texts: MemoryTexts, query: str, rule: QueryWords | None = None) -> None:
         self.texts = texts
@@ -50,8 +44,8 @@ class TextMatcher:
         """
         forms = map(canonical, self._words)
         words = list(forms if self._counts_each else dict.fromkeys(filter(None, forms)))
-        overlap = next((factor for factor in factors if isinstance(factor, Overlap)), None)
-        suffixes = (Overlap() if overlap is None else overlap).suffixes
+        overlaps = (factor for factor in factors if isinstance(factor, published.Overlap))
+        suffixes = next(overlaps, published.Overlap()).suffixes
         stems = ["" if (stem := stem_of(word, suffixes)) == word else stem for word in words]
         return words, stems, len(words)
 

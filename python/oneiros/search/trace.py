@@ -1,16 +1,33 @@
-"""Search traces: counts, times and notes per stage. ``print(response.trace)`` shows a table."""
+"""Search traces: counts, times and notes per stage, and the words of the core's notes.
+
+``print(response.trace)`` shows a table.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from oneiros import display
 from oneiros.display.escaping import one_line
 from oneiros.runtime.dataclasses import dataclass
+from oneiros.scoring.stages import Surfacing
 
 if TYPE_CHECKING:
     from oneiros.display.tables import DisplayTable
+    from oneiros.search.call import SearchRequest
 
-__all__ = ["Duplicate", "SearchTrace", "StageTrace"]
+__all__ = [
+    "NO_TIME",
+    "REASONS",
+    "Duplicate",
+    "Note",
+    "SearchTrace",
+    "Shortfall",
+    "StageTrace",
+    "note_words",
+    "reason_words",
+    "shortfall_words",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +73,6 @@ class SearchTrace:
 
     def table(self) -> DisplayTable:
         """Return a table with one row per stage in the order they ran, and a row of totals."""
-        from oneiros.display.tables import DisplayTable  # noqa: PLC0415 - only for display
-
         rows = [
             (
                 stage.name,
@@ -73,7 +88,7 @@ class SearchTrace:
         read = sum(stage.prompt_tokens for stage in self.stages)
         written = sum(stage.completion_tokens for stage in self.stages)
         total = ("total", None, None, self.total_ms, read, written, "")
-        return DisplayTable(
+        return display.tables.DisplayTable(
             ("stage", "in", "out", "ms", "prompt tokens", "completion tokens", "note"),
             (*rows, total),
         )
@@ -87,9 +102,7 @@ class SearchTrace:
         return "\n".join((str(self.table()), *self._below()))
 
     def _repr_html_(self) -> str:
-        from oneiros.display.tables import html_text  # noqa: PLC0415 - only for notebooks
-
-        below = "".join(f"<p>{html_text(line)}</p>" for line in self._below())
+        below = "".join(f"<p>{display.tables.html_text(line)}</p>" for line in self._below())
         return self.table()._repr_html_() + below
 
 
@@ -100,3 +113,115 @@ class Duplicate:
     id: str
     of: str
     """The id of the better result."""
+
+
+# -- notes -------------------------------------------------------------------------------------------
+
+NO_TIME: Final = "absent: the query names no time"
+
+Shortfall = tuple[bool, float, float | None, float]
+"""A result that was left out: whether its score is too low, score, cosine, share of words."""
+
+
+class Note:
+    """Numbers of the notes, as in the core (cpp/search/search_trace.h)."""
+
+    NONE = 0
+    VECTOR_ABSENT = 1
+    NO_TIME = 2
+    NOT_KEYWORD_LIKE = 3
+    TIME_OR_DEEP = 4
+    NOTHING_AS_LIKE = 5
+    HAS_VARIANTS = 6
+    TOO_FEW_HITS = 7
+    NOT_STRONG = 8
+    NEVER_RECALLED = 9
+    FILLED = 10
+    LEFT_BY_RULES = 11
+    ON_BRIDGES = 12
+    SURFACING = 13
+    LOW = 14
+    WEAK = 15
+    NO_RERANKER = 16
+    RERANKER = 17
+    RETRY_NOT_NEEDED = 18
+    RETRY_KEPT = 19
+    RETRY_NOT_KEPT = 20
+
+
+REASONS: Final = frozenset((Note.SURFACING, Note.LOW, Note.WEAK))
+"""Notes on why nothing is returned, put in words by :func:`reason_words`."""
+
+
+def note_words(note: int, first: float, second: float, request: SearchRequest) -> str:
+    """Return a stage's note, with its two figures, in words; "" for none."""
+    match note:
+        case Note.VECTOR_ABSENT:
+            return request.absent
+        case Note.NO_TIME:
+            return NO_TIME
+        case Note.NOT_KEYWORD_LIKE:
+            return "skipped: the query is not keyword-like"
+        case Note.TIME_OR_DEEP:
+            return "skipped: a time is named, or recall is deep"
+        case Note.NOTHING_AS_LIKE:
+            return f"nothing as like as {first:g}"
+        case Note.HAS_VARIANTS:
+            return "skipped: the question is asked in other words too"
+        case Note.TOO_FEW_HITS:
+            return f"not strong: {first:.0f} hits"
+        case Note.NOT_STRONG:
+            return f"not strong: {display.tables.figure(first)}, and {display.tables.figure(second)} ahead"
+        case Note.NEVER_RECALLED:
+            return "no memory was ever recalled"
+        case Note.FILLED:
+            return f"{first:.0f} raw scores beyond those found"
+        case Note.LEFT_BY_RULES:
+            return f"{first:.0f} left by the profile's rules"
+        case Note.ON_BRIDGES:
+            return f"{first:.0f} on bridges"
+        case Note.NO_RERANKER:
+            return "absent: no reranker"
+        case Note.RETRY_NOT_NEEDED:
+            return f"not needed: confidence {display.tables.figure(first)}"
+        case Note.RETRY_KEPT | Note.RETRY_NOT_KEPT:
+            kept = "kept" if note == Note.RETRY_KEPT else "not kept"
+            return f"confidence {display.tables.figure(first)}, asked again {display.tables.figure(second)}: {kept}"
+    return ""
+
+
+def shortfall_words(shortfall: Shortfall, rule: Surfacing) -> str:
+    """Return why a result is not close enough."""
+    is_low, score, cosine, overlap = shortfall
+    if is_low:
+        return f"score {display.tables.figure(score)} below {rule.least_score:g}"
+    lacks = f"overlap {display.tables.figure(overlap)} below {rule.least_overlap:g}"
+    if cosine is None:
+        return lacks
+    return f"cosine {display.tables.figure(cosine)} below {rule.least_cosine:g}, {lacks}"
+
+
+def reason_words(
+    reason: tuple[int, float, float, int, Shortfall],
+    rule: object,
+    word_count: int,
+) -> str:
+    """Return why nothing is returned.
+
+    Args:
+        reason: number of the note, two figures, count of results left out, the best of them.
+        rule: the abstention rule as this attempt applied it.
+        word_count: number of words in the query.
+    """
+    note, first, second, left_count, nearest = reason
+    if note == Note.WEAK:
+        least = getattr(rule, "cosine", 0.0)
+        return (
+            f"the best cosine is {display.tables.figure(first)}, below {least:g}, and "
+            f"{second:.0f} of the question's {word_count} words are found"
+        )
+    assert isinstance(rule, Surfacing)
+    best = shortfall_words(nearest, rule)
+    if note == Note.SURFACING:
+        return f"none of {left_count} candidates is near enough; the best: {best}"
+    return f"none of {left_count} results scores enough; the best: {best}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar
 from oneiros._lazy import np
 from oneiros.errors import DuplicateId
 from oneiros.filters import allowed_bits
-from oneiros.index.analysis_ahead import AnalysisAhead
+from oneiros.index.indexes import AnalysisAhead
 from oneiros.model.fields import COLUMN_DEFAULTS
 from oneiros.model.memory import Memory, checked_values, validate_changes
 from oneiros.runtime.dataclasses import NamedTuple
@@ -31,7 +31,7 @@ from oneiros.write.sync import Uncollected
 from oneiros.write.vectors import MadeVectors, titled
 
 if TYPE_CHECKING:
-    from oneiros.index import Projections
+    from oneiros.index import ReadModel
     from oneiros.scoring.ingest import IngestAssociation, InitialStability
     from oneiros.store import StoredMemory, Transaction
     from oneiros.write.batch import AddReport, Batch, Entry, RecordColumns
@@ -80,7 +80,7 @@ def _links_among(entries: Sequence[Added], rule: IngestAssociation, now: float) 
 
 def raise_alike(
     transaction: Transaction,
-    projections: Projections,
+    projections: ReadModel,
     blobs: Sequence[bytes | None],
     rule: IngestAssociation,
     within: Mapping[str, str],

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from oneiros.filters import Where
-    from oneiros.index import Projections
+    from oneiros.index import ReadModel
     from oneiros.model.memory import Memory
     from oneiros.models.embedders import Embedder
     from oneiros.store import Store, StoredLink, StoredMemory, Transaction
@@ -45,7 +45,7 @@ _ARCHIVED: Final = ENUMS["status"].index("archived")
 class Remember:
     """Writes to the store and keeps the projections in sync, one writer at a time."""
 
-    def __init__(self, store: Store, projections: Projections, embedder: Embedder | None) -> None:
+    def __init__(self, store: Store, projections: ReadModel, embedder: Embedder | None) -> None:
         self.sync = sync = Sync(store, projections, embedder)
         self.writer = sync.writer
         self.embedding = Embedding(sync)

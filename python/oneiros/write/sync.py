@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from oneiros.graph import Associations
-    from oneiros.index import Projections
+    from oneiros.index import ReadModel
     from oneiros.index.texts import MemoryTexts
     from oneiros.models.embedders import Embedder
     from oneiros.scoring.factors.thompson import Verdicts
@@ -108,7 +108,7 @@ class Sync:
         embedder: embeds texts that come without a vector; or None.
     """
 
-    def __init__(self, store: Store, projections: Projections, embedder: Embedder | None) -> None:
+    def __init__(self, store: Store, projections: ReadModel, embedder: Embedder | None) -> None:
         self.store = store
         self._read_revision = None if store.path == MEMORY else store.watcher.revision
         self.projections = projections
@@ -578,7 +578,7 @@ class Sync:
         self._content_revision += 1
         self._is_behind = False
 
-    def rebuild(self) -> Projections:
+    def rebuild(self) -> ReadModel:
         """Rebuild the projections from the store alone, and return them.
 
         REQUIRES: the writer thread. Running searches finish on the old projections.
@@ -637,7 +637,7 @@ class Sync:
                 outcome = f"not rebuilt ({error})"
         return [f"{damage.words}; {outcome}" for damage in found]
 
-    def _use(self, projections: Projections, revision: int) -> None:
+    def _use(self, projections: ReadModel, revision: int) -> None:
         self.projections, self.lifecycle = projections, projections.lifecycle
         self._revision = revision
         self._damaged_links = -1

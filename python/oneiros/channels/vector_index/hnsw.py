@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros._lazy import import_whole
-from oneiros.channels.vector_index.graph_links import LINKS, Links
+from oneiros.channels.vector_index.hnsw_snapshot import LINKS, Links
 
 __all__ = ["SLICE", "Graph", "Matrix", "Nodes", "library"]
 
@@ -115,12 +115,7 @@ class Graph:
     def restored(cls, links: Links, dimension: int, parts: Iterable[Matrix]) -> Graph | None:
         """Return the graph of these links and vectors; None if there are too few vectors.
 
-        REQUIRES: the links were checked.
-
-        Args:
-            links: links from :meth:`links`.
-            dimension: components of a vector.
-            parts: the vectors of that graph, in its order, some at a time.
+        REQUIRES: the links were checked, and the vectors are in the order of their graph.
         """
         faiss, index = library(), _empty(dimension)
         storage = faiss.downcast_index(index.storage)

@@ -1,5 +1,8 @@
 """The stored form of a graph, and its restoration.
 
+Links are copied out of FAISS as plain arrays, checked and put back. FAISS follows links without
+bounds checks, so they are checked before they are put back.
+
 The links are stored, but not the vectors, which are many times as large and are in the column
 anyway. The column lacks vectors that were replaced or removed, though, and walks still lead over
 them. These few are stored as well, rounded as in the graph, so that the restored graph equals the
@@ -9,14 +12,13 @@ stored one and returns the same bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
-from oneiros.channels import Bits
-from oneiros.channels.vector_index.graph_links import Links
+from oneiros.channels import Bits, vector_index
 from oneiros.channels.vector_index.sealed import (
     NO_ROW,
     Hashes,
@@ -32,7 +34,89 @@ from oneiros.runtime.dataclasses import dataclass
 if TYPE_CHECKING:
     from oneiros.channels.vector_index.hnsw import Matrix, Nodes
 
-__all__ = ["KeptGraph", "ReplacedVectors", "restored"]
+__all__ = ["LINKS", "KeptGraph", "Links", "ReplacedVectors", "restored"]
+
+
+LINKS: Final = 16  # HNSW's M: links per vector and level (twice that on the lowest)
+MOST_LEVELS: Final = 8  # FAISS's limit for this M: one more level is rarer than one in 10^9
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The links between vectors."""
+
+    levels: npt.NDArray[np.uint8]
+    """Number of levels of each vector, counted from the lowest, shape (n,)."""
+    neighbours: npt.NDArray[np.int32]
+    """Targets of the links of each vector, level by level; -1 for an unused link."""
+    entry: int
+    """The vector where every walk begins; it is on the highest level."""
+    laid_out_count: int
+    """Number of vectors when they were last ordered by their links; 0: never."""
+
+    @classmethod
+    def of(cls, faiss: Any, index: Any, laid_out_count: int) -> Links:
+        """Return the links of an index."""
+        hnsw = index.hnsw
+        neighbours = faiss.vector_to_array(hnsw.neighbors)
+        levels = faiss.vector_to_array(hnsw.levels).astype(np.uint8)
+        return cls(levels, neighbours, int(hnsw.entry_point), laid_out_count)
+
+    def require_sense(self) -> None:
+        """Raise ValueError unless walks along the links and new links stay within the graph."""
+        count = len(self.levels)
+        _require(count > 0, "no vector has links")
+        top = int(self.levels.max())
+        _require(int(self.levels.min()) >= 1 and top <= MOST_LEVELS, "no such level")
+        _require(0 <= self.entry < count, "walks begin outside")
+        _require(self.levels[self.entry] == top, "walks begin below the highest level")
+        starts = self._starts()
+        _require(len(self.neighbours) == starts[-1], "another number of links")
+        lowest, highest = int(self.neighbours.min()), int(self.neighbours.max())
+        _require(lowest >= -1 and highest < count, "a link leads outside")
+        self._require_levels(starts, top)
+        self._require_ends(starts)
+
+    def put_into(self, faiss: Any, index: Any) -> None:
+        """Set the links of an index. REQUIRES: the links were checked, and the index has none."""
+        hnsw = index.hnsw
+        faiss.copy_array_to_vector(self.levels.astype(np.int32), hnsw.levels)
+        faiss.copy_array_to_vector(self._starts().astype(np.uint64), hnsw.offsets)
+        faiss.copy_array_to_vector(self.neighbours, hnsw.neighbors)
+        hnsw.entry_point, hnsw.max_level = self.entry, int(self.levels.max()) - 1
+        # Its former state is unknown. With the first seed, each growth would draw the same levels.
+        hnsw.rng = faiss.RandomGenerator(len(self.levels))
+        index.ntotal = len(self.levels)
+
+    def lowest_of(self, nodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        """Return the links of vectors on the lowest level, shape (n, 2 LINKS)."""
+        at = self._starts()[nodes][:, None] + np.arange(2 * LINKS)
+        lowest: npt.NDArray[np.int32] = self.neighbours[at]
+        return lowest
+
+    def _starts(self) -> npt.NDArray[np.int64]:
+        """Return the start of each vector's links, and the end, shape (n + 1,)."""
+        starts = np.zeros(len(self.levels) + 1, np.int64)
+        np.cumsum((self.levels.astype(np.int64) + 1) * LINKS, out=starts[1:])
+        return starts
+
+    def _require_levels(self, starts: npt.NDArray[np.int64], top: int) -> None:
+        """Check that links above the lowest level lead to vectors that have that level."""
+        for level in range(1, top):
+            members = np.flatnonzero(self.levels > level)
+            first = starts[members] + (level + 1) * LINKS
+            linked = self.neighbours[first[:, None] + np.arange(LINKS)]
+            is_inside = self.levels[linked[linked >= 0]] > level
+            _require(is_inside.all(), "a link leads to a vector that is not on its level")
+
+    def _require_ends(self, starts: npt.NDArray[np.int64]) -> None:
+        """Check that no link follows a -1 in its level: FAISS only looks at the last one."""
+        is_link = self.neighbours >= 0
+        after_gap = np.flatnonzero(is_link[1:] & ~is_link[:-1]) + 1
+        vectors = np.searchsorted(starts, after_gap, side="right") - 1
+        within = after_gap - starts[vectors]
+        is_start = (within % LINKS == 0) & (within != LINKS)  # the lowest level has two widths
+        _require(is_start.all(), "a link follows where there are none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,26 +157,26 @@ class KeptGraph:
         )
 
     def require_sense(self, row_end: int) -> None:
-        """Raise ValueError unless all parts are consistent.
-
-        Args:
-            row_end: upper bound of the rows, exclusive.
-        """
+        """Raise ValueError unless all parts are consistent and all rows below ``row_end``."""
         self.links.require_sense()
         node_count, count = len(self.links.levels), len(self.rows)
-        _require(len(self.hashes) == node_count, "as many hashes as vectors")
-        _require(count == node_count + len(self.heads), "a row for each position")
-        _require(count % 8 == 0, "a multiple of eight positions")
-        _require(int(self.rows.max()) < row_end, "no row beyond the last")
+        _require(len(self.hashes) == node_count, "expected as many hashes as vectors")
+        _require(count == node_count + len(self.heads), "expected a row for each position")
+        _require(count % 8 == 0, "expected a multiple of eight positions")
+        _require(int(self.rows.max()) < row_end, "expected no row beyond the last")
         if len(self.heads):
-            _require((self.heads[1:] >= self.heads[:-1]).all(), "heads that ascend")
-            _require(int(self.heads[-1]) < node_count, "heads in the graph")
-        _require(self.live is None or len(self.live) * 8 == count, "a bit for each position")
+            _require((self.heads[1:] >= self.heads[:-1]).all(), "expected heads that ascend")
+            _require(int(self.heads[-1]) < node_count, "expected heads in the graph")
+        _require(
+            self.live is None or len(self.live) * 8 == count, "expected a bit for each position"
+        )
         rows = self.rows[self.are_live()]
-        _require(np.bincount(rows, minlength=1).max() <= 1, "one position for each row")
+        _require(np.bincount(rows, minlength=1).max() <= 1, "expected one position for each row")
         heads = self.heads.astype(np.int64)
         dead_count = node_count - np.count_nonzero(_are_needed(node_count, heads, self.live))
-        _require(self.dead_vectors.shape == (dead_count, self.dimension), "the dead vectors")
+        _require(
+            self.dead_vectors.shape == (dead_count, self.dimension), "expected the dead vectors"
+        )
         read_vectors("graph: its dead vectors", self.dead_vectors, self.dimension)
 
     def rows_of_nodes(self) -> npt.NDArray[np.int64]:
@@ -152,8 +236,6 @@ def restored(
     Raises:
         ValueError: the vectors are not those of the graph.
     """
-    from oneiros.channels.vector_index.hnsw import Graph  # noqa: PLC0415 - loads FAISS's module
-
     node_count = len(kept.hashes)
     row_of = kept.rows_of_nodes()
     dead_before: Nodes = np.cumsum(row_of == NO_ROW) - (row_of == NO_ROW)
@@ -177,14 +259,17 @@ def restored(
                 dead = dead_before[start : start + _BLOCK][~has_row]
                 vectors[~has_row] = kept.dead_vectors[dead]
             if not is_trusted:
-                _require(vectors[has_row].any(axis=1).all(), "a vector for each row")
+                _require(vectors[has_row].any(axis=1).all(), "expected a vector for each row")
                 hashes = kept.hashes[start : start + _BLOCK][has_row]
-                _require((hashes_of(vectors[has_row]) == hashes).all(), "the vectors of its rows")
+                _require(
+                    (hashes_of(vectors[has_row]) == hashes).all(),
+                    "expected the vectors of its rows",
+                )
             yield vectors
 
     if not is_trusted:
         _require_twins(kept, row_of, of_rows)
-    graph = Graph.restored(kept.links, kept.dimension, parts())
+    graph = vector_index.hnsw.Graph.restored(kept.links, kept.dimension, parts())
     if graph is None:
         return None
     return Sealed(graph, kept.rows, kept.heads, kept.hashes)
@@ -201,7 +286,7 @@ def _require_twins(
         part = twins[start : start + _BLOCK]
         vectors = of_rows(kept.rows[len(kept.hashes) + part].astype(np.int64)).view(np.uint32)
         heads = of_rows(row_of[kept.heads[part]]).view(np.uint32)
-        _require((vectors == heads).all(), "equal vectors of twins")
+        _require((vectors == heads).all(), "expected equal vectors of twins")
 
 
 _BLOCK: Final = 4_096  # vectors handed to the graph at a time
@@ -219,5 +304,5 @@ def _are_needed(
 
 def _require(holds: object, rule: str) -> None:
     if not holds:
-        msg = f"graph: expected {rule}"
+        msg = f"graph: {rule}"
         raise ValueError(msg)

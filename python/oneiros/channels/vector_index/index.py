@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
+from oneiros._lazy import logging
 from oneiros.channels import Bits, Kind, RankedList, Rows
 from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph, ReplacedVectors, restored
 from oneiros.channels.vector_index.sealed import Sealed, flags_of, seal
@@ -30,8 +31,6 @@ from oneiros.runtime.locks import fork_safe_lock
 from oneiros.runtime.threads import require_threads
 
 if TYPE_CHECKING:
-    import logging
-
     from oneiros.channels.vector_index.hnsw import Matrix
 
 __all__ = [
@@ -260,12 +259,6 @@ SCANS_WITHOUT_GRAPH: Final = 2
 process with a single query never loads FAISS."""
 
 BATCH: Final = 1_024  # queries that are searched together: bounds memory use
-
-
-def _log() -> logging.Logger:
-    import logging  # noqa: PLC0415 - only for failures
-
-    return logging.getLogger(__name__)
 
 
 class VectorIndex:
@@ -626,7 +619,9 @@ class VectorIndex:
                 built = build(task, snapshot, lambda: self._is_closed)
             except (MemoryError, RuntimeError, ImportError) as error:
                 # Searches stay exact, but slower. A retry would fail again.
-                _log().warning("vector index: %s failed, searching without: %s", task.value, error)
+                logging.getLogger(__name__).warning(
+                    "vector index: %s failed, searching without: %s", task.value, error
+                )
                 self._has_failed, built = True, None
             with self._lock:
                 self._state.take_over(built)
@@ -651,7 +646,9 @@ class VectorIndex:
                 return
             built = Built(sealed, kept.are_live())
         except (MemoryError, RuntimeError, ValueError, ImportError) as error:
-            _log().info("vector index: the graph that was kept is not used: %s", error)
+            logging.getLogger(__name__).info(
+                "vector index: the graph that was kept is not used: %s", error
+            )
         with self._lock:
             self._state.take_over(built)
             self._kept = None if built is None else built.sealed

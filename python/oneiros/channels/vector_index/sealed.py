@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
-from oneiros.channels import Bits, Rows
+from oneiros.channels import Bits, Rows, vector_index
 from oneiros.runtime.dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -50,11 +50,7 @@ class Sealed:
         return self.graph.nbytes + self.rows.nbytes + self.heads.nbytes + self.hashes.nbytes
 
     def rows_of_nodes(self, live: Bits | None) -> npt.NDArray[np.int64]:
-        """Return for each node a row in use with its vector, shape (n,); NO_ROW if there is none.
-
-        Args:
-            live: packed bits of the positions in use; None: all are.
-        """
+        """Return for each node a row in use with its vector, shape (n,); NO_ROW for none."""
         return rows_of_nodes(self.rows, self.heads, len(self.graph), live)
 
 
@@ -107,17 +103,16 @@ def seal(
         The result, and for each of its positions where it came from: numbers below ``len(former)``
         are positions in ``former``, higher ones count through ``rows``.
     """
-    from oneiros.channels.vector_index.hnsw import SLICE, Graph  # noqa: PLC0415 - on first use
-
+    hnsw = vector_index.hnsw
     known, length = (0, 0) if former is None else (len(former.graph), len(former))
     hashes = np.concatenate([hashes_of(part) for part in _parts(column, rows, BLOCK)] or [_NONE])
     heads = _heads_of(column, former, live, rows, hashes)
     is_twin = heads < known + np.arange(len(rows))
     distinct, twins = np.flatnonzero(~is_twin), np.flatnonzero(is_twin)
-    graph = Graph.grown(
+    graph = hnsw.Graph.grown(
         None if former is None else former.graph,
         column.dimension,
-        _parts(column, rows[distinct], SLICE),
+        _parts(column, rows[distinct], hnsw.SLICE),
         is_stopped,
     )
     if graph is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from oneiros.filters import allowed_bits
 from oneiros.model.validation import text as text_check
 from oneiros.model.validation import words as words_check
 from oneiros.runtime.dataclasses import dataclass
@@ -12,13 +11,13 @@ from oneiros.runtime.dataclasses import dataclass
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    import numpy.typing as npt
     from pyroaring import BitMap
 
     from oneiros.index.row_sets import RowSets
 
-__all__ = ["Context", "Surroundings"]
+    Surroundings = tuple[list[str], BitMap]
+
+__all__ = ["Context"]
 
 _check_file = text_check("file", low=1, high=4_096)
 _check_project = text_check("project", low=1, high=256)
@@ -73,15 +72,15 @@ class Context:
         return list(dict.fromkeys(filter(None, words)))
 
     def surroundings(self, row_sets: RowSets) -> Surroundings:
-        """Return the context as words and rows."""
+        """Return the words, and the rows whose project contains one of them or is the caller's.
+
+        Source: docs/systems/omega.md O20.
+        """
         words = self.words
-        return Surroundings(
-            words,
-            row_sets.of_projects(
-                lambda project: (
-                    project == self.project or any(word in project.lower() for word in words)
-                )
-            ),
+        return words, row_sets.of_projects(
+            lambda project: (
+                project == self.project or any(word in project.lower() for word in words)
+            )
         )
 
 
@@ -93,17 +92,3 @@ def _words_of(path: str) -> list[str]:
     words = [name, *(part for part in parts if len(part) >= _LEAST_PART)]
     stem, _, extension = name.rpartition(".")
     return [*words, stem] if extension and stem.strip(".") else words
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """A context as words and rows. Source: docs/systems/omega.md O20."""
-
-    words: list[str]
-    """Words of the file and the tags, in lower case."""
-    project: BitMap
-    """Rows whose project contains one of the words or is the caller's."""
-
-    def for_rows(self, row_count: int) -> tuple[list[str], npt.NDArray[np.uint8] | None]:
-        """Return the words, and the rows of the project as packed bits; None if there are none."""
-        return self.words, allowed_bits(self.project, row_count) if self.project else None

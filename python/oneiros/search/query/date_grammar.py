@@ -7,29 +7,321 @@ words are a date at all, so that versions, prices, ids and "may" are not.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from dateutil.parser import ParserError, parse
 from dateutil.relativedelta import relativedelta
 
-from oneiros.runtime.dataclasses import dataclass
-from oneiros.search.query.date_spans import (
-    DAY,
-    Span,
-    adjacent,
-    counted,
-    relative,
-    whole,
-    with_year_before,
-)
-from oneiros.search.query.date_words import ORDINALS, UNITS, WEEKDAYS, Tokens, tokens_of
-from oneiros.search.query.dates import TimeRange
+from oneiros.runtime.dataclasses import NamedTuple
+from oneiros.search.query.dates import MONTHS, UNITS, WEEKDAYS, TimeRange, compiled
 
 if TYPE_CHECKING:
     from oneiros.search.query.dates import Certainty
 
 __all__ = ["first_range"]
+
+# -- tokens ---------------------------------------------------------------------------------------
+
+_COUNTS: Final = {
+    "a": 1,
+    "an": 1,
+    "couple": 2,
+    **{
+        word: number
+        for number, word in enumerate(
+            ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=1
+        )
+    },
+    "eleven": 11,
+    "twelve": 12,
+}
+_ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 5}
+_MOST_TOKENS: Final = 2_048
+_TOKEN: Final = (
+    r"\d+(?:st|nd|rd|th)(?![^\W_])|\d+(?:[-./:]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)*|[^\w\s]|\w"
+)
+_YMD: Final = r"(?:19|20)\d\d([-/])\d{1,2}\1\d{1,2}"
+_YM: Final = r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])"
+_DMY: Final = r"(\d{1,2})([-/.])(\d{1,2})\2((?:19|20)\d\d)"
+_BEFORE_IT: Final = frozenset("$#€£¥@+-./\\_*=~^&%")
+_JOINS: Final = frozenset("-./:@_\\+")
+_UNITS_OF_MONEY: Final = frozenset("%$€£¥°")
+
+
+class _Tokens(NamedTuple):
+    """Words and numbers in order, each with a letter for its class.
+
+    ``M`` name of a month, ``m`` name of a month that is another word too, ``D`` number of a day,
+    ``Y`` year, ``N`` other number, ``I`` date in numbers, ``J`` year and month in numbers, ``o``
+    "of", ``,`` comma, ``x`` anything else, including tokens joined to other signs.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    """Lower case."""
+    spans: tuple[tuple[int, int], ...]
+    """Start and end of each in the text."""
+    classes: str
+
+
+def _tokens_of(text: str) -> _Tokens:
+    """Return the first 2,048 tokens of a text, in linear time."""
+    words, spans, classes = [], [], []
+    for found in islice(compiled(_TOKEN).finditer(text), _MOST_TOKENS):
+        word = found[0].lower()
+        words.append(word)
+        spans.append(found.span())
+        classes.append(_class_of(text, found[0], word, *found.span()))
+    return _Tokens(text, tuple(words), tuple(spans), "".join(classes))
+
+
+def _class_of(text: str, written: str, word: str, start: int, end: int) -> str:
+    if word == ",":
+        return ","
+    if not _stands_alone(text, start, end):
+        return "x"
+    if word == "of":
+        return "o"
+    if word in MONTHS:
+        is_plain = len(word) > 3 and word != "march"
+        return "M" if is_plain or written[0].isupper() else "m"
+    if not word[0].isdigit():
+        return "x"
+    return _class_of_number(word)
+
+
+def _class_of_number(word: str) -> str:
+    if word.isdigit():
+        number = int(word) if len(word) <= 4 else -1
+        if len(word) <= 2 and 1 <= number <= 31:
+            return "D"
+        return "Y" if 1900 <= number <= 2100 else "N"
+    if word[-2:] in ("st", "nd", "rd", "th"):
+        return "D" if len(word) <= 4 and 1 <= int(word[:-2]) <= 31 else "x"
+    if compiled(_YMD).fullmatch(word) is not None:
+        return "I"
+    if compiled(_YM).fullmatch(word) is not None:
+        return "J"
+    found = compiled(_DMY).fullmatch(word)
+    if found is None:
+        return "x"
+    first, sign, second, _ = found.groups()
+    # 5/1/2025 is May 1 or January 5, depending on the country: not read as a date.
+    is_clear = sign == "." or int(first) > 12 or int(second) > 12 or first == second
+    return "I" if is_clear else "x"
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Return whether the token is not part of an id, price, version, path or the like."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if before in _BEFORE_IT and not _is_range_sign(text, start - 1):
+        return False
+    if before.isalnum() or before == "_" or after in _UNITS_OF_MONEY:
+        return False
+    if after in "Tt" and after != "" and text[end + 1 : end + 2].isdigit():
+        return True  # 2025-05-01T10:00
+    if after.isalnum() or after == "_":
+        return False
+    return not (after in _JOINS and text[end + 1 : end + 2].isalnum())
+
+
+def _is_range_sign(text: str, place: int) -> bool:
+    """Return whether the sign is a "-" after a space or "mid", which joins nothing."""
+    before = text[max(place - 3, 0) : place]
+    return text[place] == "-" and (before[-1:].isspace() or before.lower() == "mid")
+
+
+# -- spans of the calendar -------------------------------------------------------------------------
+
+_DAY: Final = timedelta(days=1)
+_LAST: Final = frozenset(("last", "past", "previous"))
+_NEAR: Final = {"yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}
+_HALF_AN_HOUR: Final = timedelta(minutes=30)
+
+_Words = Callable[[int], str]
+"""Return the word at a place; "" beyond the last."""
+
+
+class _Span(NamedTuple):
+    """A span of the calendar, and where its words end."""
+
+    start: datetime
+    end: datetime
+    certainty: Certainty
+    stop: int
+    """Index after the last token."""
+    lacks_year: bool = False
+
+
+def _whole(
+    start: datetime, length: relativedelta | timedelta, certainty: Certainty, stop: int
+) -> _Span:
+    """Return a span that begins with the day of ``start``."""
+    first = _midnight(start)
+    return _Span(first, first + length, certainty, stop)
+
+
+def _midnight(moment: datetime) -> datetime:
+    """Return the start of the moment's day."""
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _calendar(unit: str, moment: datetime) -> tuple[datetime, datetime]:
+    """Return the calendar's hour, day, week, weekend, month or year that contains a moment."""
+    day = _midnight(moment)
+    monday = day - moment.weekday() * _DAY
+    if unit == "hours":
+        start = moment.replace(minute=0, second=0, microsecond=0)
+        return start, start + timedelta(hours=1)
+    if unit == "days":
+        return day, day + _DAY
+    if unit == "weeks":
+        return monday, monday + 7 * _DAY
+    if unit == "weekends":
+        return monday + 5 * _DAY, monday + 7 * _DAY
+    if unit == "months":
+        start = day.replace(day=1)
+        return start, start + relativedelta(months=1)
+    start = day.replace(month=1, day=1)
+    return start, start + relativedelta(years=1)
+
+
+def _steps(unit: str, count: int) -> relativedelta:
+    """Return ``count`` units as a time difference; a weekend counts as a week."""
+    return relativedelta(**{"weeks" if unit == "weekends" else unit: count})
+
+
+def _around(unit: str, moment: datetime) -> tuple[datetime, datetime]:
+    """Return the span meant by "three weeks ago", given that moment: as exact as the unit.
+
+    Hours and weeks are centred on the moment; other units are the calendar's.
+    """
+    if unit == "hours":
+        return moment - _HALF_AN_HOUR, moment + _HALF_AN_HOUR
+    if unit == "weeks":
+        day = _midnight(moment)
+        return day - 3 * _DAY, day + 4 * _DAY
+    return _calendar(unit, moment)
+
+
+def _adjacent(unit: str, count: int | None, anchor: _Span, sign: int) -> tuple[datetime, datetime]:
+    """Return the span ``count`` units before (sign -1) or after an anchor; None: the next one."""
+    edge = anchor.start if sign < 0 else anchor.end
+    if count is not None:
+        return _around(unit, anchor.start + sign * _steps(unit, count))
+    if unit == "weekends":
+        start, end = _calendar(unit, edge + (sign * 7 - 1 if sign < 0 else 0) * _DAY)
+        while sign < 0 and end + 7 * _DAY <= edge:
+            start, end = start + 7 * _DAY, end + 7 * _DAY
+        while sign > 0 and start < edge:
+            start, end = start + 7 * _DAY, end + 7 * _DAY
+        return start, end
+    far = edge + sign * _steps(unit, 1)
+    return (far, edge) if sign < 0 else (edge, far)
+
+
+def _with_year_before(first: _Span, last: _Span) -> _Span:
+    """Return ``first``, if it lacks a year, in the latest year that is not after ``last``."""
+    if not first.lacks_year:
+        return first
+    start = first.start + relativedelta(years=last.start.year - first.start.year)
+    if start > last.start:
+        start -= relativedelta(years=1)
+    is_month = first.end - first.start > _DAY
+    return first._replace(start=start, end=start + (relativedelta(months=1) if is_month else _DAY))
+
+
+def _counted(word: _Words, place: int) -> tuple[int | None, bool, int]:
+    """Read a count: the number or None, whether it is rough, and the next place."""
+    written = word(place)
+    is_rough = written in ("few", "several")
+    if written == "a" and word(place + 1) in ("few", "couple"):
+        place += 1
+        written = word(place)
+        is_rough = written == "few"
+    number = 3 if is_rough else _COUNTS.get(written)
+    if number is None and written.isdigit() and len(written) <= 3:
+        number = int(written)
+    if number is None:
+        return None, False, place
+    place += 1
+    return number, is_rough, place + 1 if word(place) == "of" else place
+
+
+def _relative(word: _Words, place: int, now: datetime) -> _Span | None:
+    """Read a time relative to now."""
+    first, second = word(place), word(place + 1)
+    if first in _NEAR:
+        return _whole(now + _NEAR[first] * _DAY, _DAY, "inferred", place + 1)
+    if first == "day" and (second, word(place + 2)) in (
+        ("before", "yesterday"),
+        ("after", "tomorrow"),
+    ):
+        days = -2 if second == "before" else 2
+        return _whole(now + days * _DAY, _DAY, "inferred", place + 3)
+    if first == "last" and second == "night":
+        return _whole(now - _DAY, _DAY, "inferred", place + 2)
+    if first == "this" and second in ("morning", "afternoon", "evening"):
+        return _whole(now, _DAY, "inferred", place + 2)
+    if first in _LAST or first in ("this", "current", "next", "coming"):
+        return _led(word, place, now)
+    number, is_rough, place = _counted(word, place)
+    unit = UNITS.get(word(place))
+    if number is None or unit is None or word(place + 1) != "ago":
+        return None
+    certainty: Certainty = "soft" if is_rough else "inferred"
+    return _Span(*_around(unit, now - _steps(unit, number)), certainty, place + 2)
+
+
+def _led(word: _Words, place: int, now: datetime) -> _Span | None:
+    """Read a time that begins with "last", "this" or "next"."""
+    lead, named = word(place), word(place + 1)
+    sign = -1 if lead in _LAST else 0 if lead in ("this", "current") else 1
+    if named in WEEKDAYS:
+        return _weekday(WEEKDAYS[named], sign, now, place + 2)
+    if named in MONTHS:
+        return _month(MONTHS[named], sign, now, place + 2)
+    unit = UNITS.get(named)
+    if unit is not None and named == unit[:-1]:
+        is_rolling = unit in ("hours", "days") or word(place - 1) == "the"  # "in the last year"
+        if lead == "past" or (lead == "last" and is_rolling):
+            return _Span(now - _steps(unit, 1), now, "inferred", place + 2)
+        return _Span(*_calendar(unit, now + sign * _steps(unit, 1)), "inferred", place + 2)
+    number, is_rough, after = _counted(word, place + 1)
+    unit = UNITS.get(word(after))
+    if number is None or unit is None or sign == 0:
+        return None
+    ends = sorted((now, now + sign * _steps(unit, number)))
+    return _Span(ends[0], ends[1], "soft" if is_rough else "inferred", after + 1)
+
+
+def _weekday(number: int, sign: int, now: datetime, stop: int) -> _Span:
+    """Return the last such weekday before today, the one of this week, or the next after today."""
+    today = _midnight(now)
+    if sign == 0:
+        day = today + (number - today.weekday()) * _DAY
+    elif sign < 0:
+        day = today - ((today.weekday() - number - 1) % 7 + 1) * _DAY
+    else:
+        day = today + ((number - today.weekday() - 1) % 7 + 1) * _DAY
+    return _whole(day, _DAY, "inferred", stop)
+
+
+def _month(number: int, sign: int, now: datetime, stop: int) -> _Span:
+    """Return the last such month before this one, the one of this year, or the next one."""
+    this = _midnight(now).replace(day=1)
+    start = this.replace(month=number)
+    if sign < 0 and start >= this:
+        start -= relativedelta(years=1)
+    if sign > 0 and start <= this:
+        start += relativedelta(years=1)
+    return _whole(start, relativedelta(months=1), "inferred", stop)
+
+
+# -- the grammar -----------------------------------------------------------------------------------
 
 _SHAPES: Final = (  # longest first; M is a month, D a day, Y a year
     *("DoM,Y", "DoMoY", "DoMY", "DM,Y", "MD,Y", "DMoY", "DMY", "MDY", "YMD", "MoY", "M,Y", "MY"),
@@ -54,16 +346,15 @@ def first_range(query: str, now: float) -> TimeRange | None:
     """Return the first explicit time in a query, else the first time, else None."""
     try:
         moment = datetime.fromtimestamp(now, UTC).replace(tzinfo=None)
-        return _Reader(tokens_of(query), moment).first()
+        return _Reader(_tokens_of(query), moment).first()
     except (OverflowError, ValueError, OSError):  # beyond the years 1 to 9999
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(NamedTuple):
     """A parser of one query."""
 
-    tokens: Tokens
+    tokens: _Tokens
     now: datetime
     """UTC as a naive datetime, like the dates that dateutil returns."""
 
@@ -107,13 +398,13 @@ class _Reader:
         if self._word(span.stop) in ("to", "-", "\u2013", "until", "through"):
             later = self._span(span.stop + 1, is_bare=True)
             if later is not None and later.certainty == "explicit":
-                start = with_year_before(span, later).start
+                start = _with_year_before(span, later).start
                 if start < later.end:
                     return self._time_range(place, start, later.end, later)
         return self._time_range(place, span.start, span.end, span)
 
     def _time_range(
-        self, place: int, start: datetime | None, end: datetime | None, span: Span
+        self, place: int, start: datetime | None, end: datetime | None, span: _Span
     ) -> tuple[TimeRange, int]:
         certainty = span.certainty
         before = self._word(place - 1)
@@ -125,7 +416,7 @@ class _Reader:
         last = math.inf if end is None else _seconds(end)
         return TimeRange(first, last, certainty, words), span.stop
 
-    def _open_ended(self, place: int, word: str, span: Span) -> tuple[TimeRange, int]:
+    def _open_ended(self, place: int, word: str, span: _Span) -> tuple[TimeRange, int]:
         if word == "since":
             end = self.now if span.start <= self.now else None
             return self._time_range(place, span.start, end, span)
@@ -135,12 +426,12 @@ class _Reader:
         end = span.start if word == "before" else span.end
         return self._time_range(place, None, end, span)
 
-    def _pair(self, place: int, joint: tuple[str, ...]) -> Span | None:
+    def _pair(self, place: int, joint: tuple[str, ...]) -> _Span | None:
         """Read "X and Y". Either may lack the year if the other has it."""
         first = self._span(place)
         if first is None and self._class(place) == "D" and self._word(place + 1) in joint:
             last = self._span(place + 2)  # between 11 and 15 August 2023
-            if last is None or last.end - last.start != DAY:
+            if last is None or last.end - last.start != _DAY:
                 return None
             number = int(self._word(place).rstrip("stndrh"))
             return last._replace(start=last.start.replace(day=number)) if number else None
@@ -149,18 +440,16 @@ class _Reader:
         last = self._span(first.stop + 1)
         if last is None:
             return None
-        start = with_year_before(first, last).start
+        start = _with_year_before(first, last).start
         if last.end <= start:
             return None
         certainty = last.certainty if first.certainty == "explicit" else first.certainty
-        return Span(start, last.end, certainty, last.stop)
+        return _Span(start, last.end, certainty, last.stop)
 
-    def _span(self, place: int, *, is_bare: bool = False) -> Span | None:
+    def _span(self, place: int, *, is_bare: bool = False) -> _Span | None:
         """Read a date, month, year, relative time, or a part of one.
 
-        Args:
-            place: index of the first word.
-            is_bare: whether no word before it marks a time.
+        ``is_bare``: no word before it marks a time.
         """
         place += self._word(place) == "the"
         found = self._simple(place, is_bare=is_bare)
@@ -169,12 +458,12 @@ class _Reader:
         word = self._word(place)
         if word in _PARTS:
             return self._part_of(place)
-        if word in ORDINALS and self._word(place + 1) == "week" and self._class(place + 2) == "o":
+        if word in _ORDINALS and self._word(place + 1) == "week" and self._class(place + 2) == "o":
             return self._week_of(place)
         return None
 
-    def _simple(self, place: int, *, is_bare: bool = False) -> Span | None:
-        found = self._absolute(place, self.now) or relative(self._word, place, self.now)
+    def _simple(self, place: int, *, is_bare: bool = False) -> _Span | None:
+        found = self._absolute(place, self.now) or _relative(self._word, place, self.now)
         if found is not None:
             return found
         is_led = not is_bare or self._word(place - 1) in _LEADS
@@ -185,14 +474,14 @@ class _Reader:
         word = self._word(place)
         if word in WEEKDAYS and (not is_bare or self._word(place - 1) in ("on", "by")):
             days = (self.now.weekday() - WEEKDAYS[word]) % 7
-            return whole(self.now - days * DAY, DAY, "inferred", place + 1)
+            return _whole(self.now - days * _DAY, _DAY, "inferred", place + 1)
         return None
 
-    def _anchored(self, place: int) -> Span | None:
+    def _anchored(self, place: int) -> _Span | None:
         """Read "three days before the release on 2025-05-01", "the week after May 3"."""
         place += self._word(place) == "the"
         place += self._word(place) in ("last", "previous", "next", "following", "first")
-        number, is_rough, after = counted(self._word, place)
+        number, is_rough, after = _counted(self._word, place)
         unit = UNITS.get(self._word(after))
         side = self._word(after + 1)
         if unit is None or side not in ("before", "after", "prior", "following"):
@@ -203,12 +492,12 @@ class _Reader:
                 continue
             sign = -1 if side in ("before", "prior") else 1
             certainty: Certainty = "soft" if is_rough else anchor.certainty
-            return Span(*adjacent(unit, number, anchor, sign), certainty, anchor.stop)
+            return _Span(*_adjacent(unit, number, anchor, sign), certainty, anchor.stop)
         return None
 
     # -- dates -------------------------------------------------------------------------------------
 
-    def _absolute(self, place: int, near: datetime) -> Span | None:
+    def _absolute(self, place: int, near: datetime) -> _Span | None:
         """Read a date with a month and a day or year; without a year, the latest up to ``near``."""
         classes = self.tokens.classes[place : place + _LONGEST_SHAPE]
         if classes[:1] not in ("D", "M", "m", "Y", "I"):
@@ -220,7 +509,7 @@ class _Reader:
                 return self._read(place, place + len(shape), shape, near)
         return None
 
-    def _read(self, place: int, stop: int, shape: str, near: datetime) -> Span | None:
+    def _read(self, place: int, stop: int, shape: str, near: datetime) -> _Span | None:
         spans, text = self.tokens.spans, self.tokens.text
         written = text[spans[place][0] : spans[stop - 1][1]].replace(" of ", " ")
         is_year_first = shape == "I" and written[4:5] in "-/."
@@ -236,14 +525,14 @@ class _Reader:
         except (ParserError, OverflowError):
             return None
         if "Y" in shape and "D" not in shape:
-            return whole(found.replace(day=1), relativedelta(months=1), "explicit", stop)
+            return _whole(found.replace(day=1), relativedelta(months=1), "explicit", stop)
         if "Y" in shape or shape == "I":
-            return whole(found, relativedelta(days=1), "explicit", stop)
+            return _whole(found, relativedelta(days=1), "explicit", stop)
         if found > near:
             found -= relativedelta(years=1)
-        return whole(found, relativedelta(days=1), "explicit", stop)._replace(lacks_year=True)
+        return _whole(found, relativedelta(days=1), "explicit", stop)._replace(lacks_year=True)
 
-    def _month(self, place: int) -> Span | None:
+    def _month(self, place: int) -> _Span | None:
         """Read a month without a year: the latest that has begun."""
         if self._class(place) == "m" and self._word(place + 1) in ("on", "in", "to", "for", "be"):
             return None
@@ -251,18 +540,18 @@ class _Reader:
         start = datetime(self.now.year, named, 1)
         if start > self.now:
             start -= relativedelta(years=1)
-        found = whole(start, relativedelta(months=1), "explicit", place + 1)
+        found = _whole(start, relativedelta(months=1), "explicit", place + 1)
         return found._replace(lacks_year=True)
 
-    def _plain(self, place: int, stop: int) -> Span:
+    def _plain(self, place: int, stop: int) -> _Span:
         """Read a year, or a year and a month in numbers."""
         year, _, month = self._word(place).partition("-")
         if month:
             start = datetime(int(year), int(month), 1)
-            return whole(start, relativedelta(months=1), "explicit", stop)
-        return whole(datetime(int(year), 1, 1), relativedelta(years=1), "explicit", stop)
+            return _whole(start, relativedelta(months=1), "explicit", stop)
+        return _whole(datetime(int(year), 1, 1), relativedelta(years=1), "explicit", stop)
 
-    def _part_of(self, place: int) -> Span | None:
+    def _part_of(self, place: int) -> _Span | None:
         """Read "early March", "mid-August 2023", "end of 2023": a third of the span."""
         word, after = self._word(place), place + 1
         has_sign = self._word(after) in ("-", "of")
@@ -281,14 +570,14 @@ class _Reader:
             return span._replace(start=span.start + third, end=span.end - third)
         return span._replace(start=span.end - third)
 
-    def _week_of(self, place: int) -> Span | None:
+    def _week_of(self, place: int) -> _Span | None:
         """Read "the second week of November 2023": days 8 to 14. The last week: the last 7."""
         span = self._simple(place + 3)
         if span is None or not 27 <= (span.end - span.start).days <= 31:
             return None
-        number = ORDINALS[self._word(place)]
-        start = span.end - 7 * DAY if number == 5 else span.start + (number - 1) * 7 * DAY
-        return span._replace(start=start, end=start + 7 * DAY)
+        number = _ORDINALS[self._word(place)]
+        start = span.end - 7 * _DAY if number == 5 else span.start + (number - 1) * 7 * _DAY
+        return span._replace(start=start, end=start + 7 * _DAY)
 
 
 def _seconds(moment: datetime) -> float:

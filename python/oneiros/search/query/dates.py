@@ -6,19 +6,31 @@ Source: docs/systems/omega.md O4, O22; docs/systems/house.md H1, H10.
 from __future__ import annotations
 
 import math
+import re
+from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from oneiros import display
 from oneiros.model.validation import require_flag
 from oneiros.model.validation import time as time_check
 from oneiros.runtime.dataclasses import NamedTuple
-from oneiros.search.query.date_words import may_name_a_time
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     Time = float | int | str | datetime
 
-__all__ = ["Certainty", "TimeRange", "given_range", "range_in"]
+__all__ = [
+    "MONTHS",
+    "UNITS",
+    "WEEKDAYS",
+    "Certainty",
+    "TimeRange",
+    "compiled",
+    "given_range",
+    "may_name_a_time",
+    "range_in",
+]
 
 _check_start = time_check("date_range[0]")
 _check_end = time_check("date_range[1]")
@@ -45,8 +57,7 @@ class TimeRange(NamedTuple):
         return self.words != "" or self.certainty == "soft"
 
     def __str__(self) -> str:
-        from oneiros.display.tables import moment  # noqa: PLC0415 - only for the trace
-
+        moment = display.tables.moment
         ends = ("" if math.isinf(end) else moment(end) for end in (self.start, self.end))
         is_plain = self.words == "" and self.certainty == "explicit"
         certainty = "" if is_plain else f", {self.certainty}"
@@ -56,6 +67,70 @@ class TimeRange(NamedTuple):
     def case(self) -> float:
         """Signal of H10 for times outside the range: 2 if it is soft, 3 explicit, 4 inferred."""
         return float(_CASES[self.certainty])
+
+
+MONTHS: Final = {
+    name: number
+    for number, names in enumerate(
+        (
+            ("january", "jan"),
+            ("february", "feb"),
+            ("march", "mar"),
+            ("april", "apr"),
+            ("may",),
+            ("june", "jun"),
+            ("july", "jul"),
+            ("august", "aug"),
+            ("september", "sep", "sept"),
+            ("october", "oct"),
+            ("november", "nov"),
+            ("december", "dec"),
+        ),
+        start=1,
+    )
+    for name in names
+}
+WEEKDAYS: Final = {
+    name: number
+    for number, name in enumerate(
+        ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+    )
+}
+UNITS: Final = {
+    **dict.fromkeys(("hour", "hours"), "hours"),
+    **dict.fromkeys(("day", "days"), "days"),
+    **dict.fromkeys(("week", "weeks"), "weeks"),
+    **dict.fromkeys(("month", "months"), "months"),
+    **dict.fromkeys(("year", "years"), "years"),
+    **dict.fromkeys(("weekend", "weekends"), "weekends"),
+}
+_ROOTS: Final = (
+    *("day", "week", "month", "year", "hour", "night", "morrow"),
+    *("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
+)
+_ALONE: Final = frozenset(
+    (
+        *MONTHS,
+        *WEEKDAYS,
+        *UNITS,
+        *("yesterday", "today", "tomorrow", "tonight", "night"),
+    )
+)
+compiled = cache(re.compile)  # compiled on first use: most queries need none of these
+_LETTERS: Final = r"[a-z]+"
+_YEAR: Final = re.compile(r"[12][09]\d\d")  # begins with a set, which ``re`` skips to fast
+_YEAR_ALONE: Final = r"(?<!\w)(?:19|20)\d\d(?![^\WTt])"
+
+
+def may_name_a_time(query: str) -> bool:
+    """Return, within a microsecond or two, whether the query may name a time."""
+    if _YEAR.search(query) is not None and compiled(_YEAR_ALONE).search(query) is not None:
+        return True
+    lower = query.lower()
+    for root in _ROOTS:
+        if root in lower:
+            return not _ALONE.isdisjoint(compiled(_LETTERS).findall(lower))
+    return False
 
 
 def range_in(query: str, now: float) -> TimeRange | None:
@@ -77,10 +152,6 @@ def range_in(query: str, now: float) -> TimeRange | None:
 
 def given_range(value: object, is_soft: bool) -> TimeRange | None:
     """Check a pair of times from the caller; None in it is an open end. None for None.
-
-    Args:
-        value: the caller's ``date_range``.
-        is_soft: the caller's ``soft_range``.
 
     Raises:
         TypeError: no pair, or ``is_soft`` is no bool.

@@ -77,16 +77,10 @@ class Expanded(NamedTuple):
 
 
 def expanded_by(expander: Expander, query: str, reader: Understanding, seconds: float) -> Expanded:
-    """Call an expander and wait at most ``seconds`` for it.
+    """Call an expander once and wait at most ``seconds`` for it; infinity: no limit.
 
     Blank texts, the query itself, repetitions and texts longer than 500 characters are dropped. If
     the expander raises or returns no texts, there are no variants.
-
-    Args:
-        expander: called once.
-        query: the query.
-        reader: sets the most variants.
-        seconds: longest wait; infinity: no limit.
     """
     started = perf_counter()
     expanded = answer_within(

@@ -1,23 +1,41 @@
-"""Query understanding by a profile: intent, hint, weights, time and context."""
+"""Query understanding by a profile: intent, hint, weights, time and context.
+
+Source: docs/systems/omega.md O9, O23.
+"""
 
 from __future__ import annotations
 
-from functools import lru_cache
+import re
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros import filters
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.scoring.reweighting import weighed
 from oneiros.scoring.understanding import Weights
-from oneiros.search.query.intent import holds_any, intent_of, spaced
 
 if TYPE_CHECKING:
     from oneiros.filters import Where
     from oneiros.scoring.profile import Profile
-    from oneiros.scoring.understanding import Situation
+    from oneiros.scoring.understanding import Situation, Understanding
     from oneiros.search.query.context import Surroundings
     from oneiros.search.query.dates import TimeRange
 
-__all__ = ["PLAIN", "Understood", "asks_times", "kind_asked_for", "ranked_by", "understand"]
+__all__ = [
+    "PLAIN",
+    "Understood",
+    "asks_times",
+    "holds_any",
+    "intent_of",
+    "is_keyword_like",
+    "kind_asked_for",
+    "names_kinds",
+    "ranked_by",
+    "spaced",
+    "understand",
+]
 
 KEYWORD_LIKE: Final = "skipped: the query is keyword-like"
 
@@ -71,13 +89,7 @@ def understand(
 ) -> Understood:
     """Read a query by the tables and lists of a profile.
 
-    Args:
-        query: its text without the signs of a syntax.
-        profile: the profile.
-        hint: row of the profile's hints that sets the weights; None: the row of the one kind that
-            ``where`` lets through.
-        where: the filter of the search.
-        time: the time that the query names.
+    Without a hint, the kind that ``where`` lets through alone sets the weights.
     """
     reader = profile.understanding
     if reader is None:
@@ -106,18 +118,27 @@ def kind_asked_for(where: Where | None) -> str | None:
     """Return the kind if a filter lets only one kind through, as ``where(kind=...)``; else None."""
     if where is None:
         return None
-    from oneiros.filters.conditions import And, AnyOf  # noqa: PLC0415 - only for filters
-
-    parts: Any = where.parts if isinstance(where, And) else (where,)
+    conditions = filters.conditions
+    parts: Any = where.parts if isinstance(where, conditions.And) else (where,)
     for part in parts:
-        if isinstance(part, AnyOf) and part.name == "kind" and len(part.values) == 1:
+        if isinstance(part, conditions.AnyOf) and part.name == "kind" and len(part.values) == 1:
             kind: str = part.values[0]
             return kind
-        if isinstance(part, And):
+        if isinstance(part, conditions.And):
             found = kind_asked_for(part)
             if found is not None:
                 return found
     return None
+
+
+def names_kinds(where: Where | None) -> bool:
+    """Return whether a filter names kinds, so that no kind is hidden. O23."""
+    if where is None:
+        return False
+    conditions = filters.conditions
+    if isinstance(where, (conditions.And, conditions.Or)):
+        return any(map(names_kinds, where.parts))
+    return isinstance(where, conditions.AnyOf) and where.name == "kind"
 
 
 def ranked_by(profile: Profile, understood: Understood) -> Profile:
@@ -128,3 +149,151 @@ def ranked_by(profile: Profile, understood: Understood) -> Profile:
 
     minimum = None if situation is None else situation.min_vec
     return weighed(profile, understood.weights, minimum)
+
+
+# -- intent: navigational, factual or conceptual (O9) -----------------------------------------------
+
+_CURLY, _STRAIGHT = "\u2019", "'"
+_compiled = cache(re.compile)  # compiled on first use: most queries need none of these
+_WORD = r"[^\W_]+(?:'[^\W_]+)*"
+
+
+def spaced(text: str) -> str:
+    """Return the words of ``text`` in lower case, each with one space on either side.
+
+    A word consists of letters and digits, with apostrophes inside. Everything else separates words.
+    """
+    return f" {' '.join(_compiled(_WORD).findall(text.replace(_CURLY, _STRAIGHT).lower()))} "
+
+
+def holds_any(words: str, phrases: tuple[str, ...]) -> bool:
+    """Return whether one of the phrases occurs in the words from :func:`spaced`.
+
+    Phrases are in lower case, with single spaces between words.
+    """
+    single, several = _sorted(phrases)
+    if not single.isdisjoint(words.split(" ")):
+        return True
+    for phrase in several:  # noqa: SIM110 - a generator would take longer than the whole loop
+        if phrase in words:
+            return True
+    return False
+
+
+@lru_cache(maxsize=256)
+def _sorted(phrases: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the phrases of one word, and the other phrases with a space on either side."""
+    single = frozenset(phrase for phrase in phrases if " " not in phrase)
+    return single, tuple(f" {phrase} " for phrase in phrases if " " in phrase)
+
+
+_NAME: Final = r"\w+"
+_MEMORY_ID: Final = r"(?<!\w)mem-[0-9a-f]{8,}+(?!\w)"
+_VERSION: Final = r"(?<!\w)v?\d++\.\d++(?!\w)"
+_HEX: Final = r"(?<!\w)[0-9a-f]{8,}+(?!\w)"
+# Quick tests that most queries fail. They begin with a set, which ``re`` skips to fast.
+_ASCII_HUMP: Final = r"[a-z][A-Z]"
+_DIGITS: Final = r"[0-9a-f]{8}"
+_ROOT: Final = r"(?:\.{1,2}|~|[A-Za-z]:)?/"
+_OPENING: Final = "\"'([{<\u201c\u2018"
+"""Signs that may precede the first character of a path."""
+
+
+def is_keyword_like(query: str, signs: Iterable[str]) -> bool:
+    """Return whether a query names a thing instead of being a question about it.
+
+    ``signs`` are names in ``oneiros.scoring.understanding.KEYWORD_SIGNS``.
+    """
+    for sign in signs:  # noqa: SIM110 - a generator would take longer than most signs
+        if _HAS_SIGN[sign](query):
+            return True
+    return False
+
+
+def _has_code(query: str) -> bool:
+    return "`" in query
+
+
+def _has_path(query: str) -> bool:
+    return "/" in query and any(_is_path(word) for word in query.split() if "/" in word)
+
+
+def _is_path(word: str) -> bool:
+    """Return whether a slash before a letter begins the word, or there are two or more slashes."""
+    inner = word.lstrip(_OPENING)
+    root = _compiled(_ROOT).match(inner)
+    if root is not None and inner[root.end() : root.end() + 1].isalpha():
+        return True
+    _, *names = word.split("/")
+    return len(names) >= 2 and any(name[:1].isalpha() for name in names)
+
+
+def _is_quoted(query: str) -> bool:
+    whole = query.strip()
+    return len(whole) > 2 and whole[0] == whole[-1] == '"'
+
+
+def _has_camel_case(query: str) -> bool:
+    if query.isascii() and _compiled(_ASCII_HUMP).search(query) is None:
+        return False
+    names = _compiled(_NAME).findall(query)
+    return any(name[0].isupper() and _has_hump(name) for name in names)
+
+
+def _has_hump(name: str) -> bool:
+    return any(second.isupper() and first.islower() for first, second in pairwise(name))
+
+
+def _has_snake_case(query: str) -> bool:
+    return "_" in query and any(_is_snake_case(name) for name in _compiled(_NAME).findall(query))
+
+
+def _is_snake_case(name: str) -> bool:
+    if name[0] == "_" or "_" not in name[:-1]:
+        return False
+    return all(character == "_" or character.islower() for character in name)
+
+
+def _has_memory_id(query: str) -> bool:
+    return "mem-" in query and _compiled(_MEMORY_ID).search(query) is not None
+
+
+def _has_version(query: str) -> bool:
+    return "." in query and _compiled(_VERSION).search(query) is not None
+
+
+def _has_url(query: str) -> bool:
+    return "://" in query and ("http://" in query or "https://" in query)
+
+
+def _has_hex(query: str) -> bool:
+    return (
+        _compiled(_DIGITS).search(query) is not None and _compiled(_HEX).search(query) is not None
+    )
+
+
+_HAS_SIGN: Final[dict[str, Callable[[str], bool]]] = {
+    "code": _has_code,
+    "path": _has_path,
+    "quoted": _is_quoted,
+    "camel_case": _has_camel_case,
+    "snake_case": _has_snake_case,
+    "memory_id": _has_memory_id,
+    "version": _has_version,
+    "url": _has_url,
+    "hex": _has_hex,
+}
+
+
+def intent_of(query: str, understanding: Understanding, words: str | None = None) -> str | None:
+    """Return the intent of a query: "navigational", "factual", "conceptual" or None.
+
+    The first that fits, in this order. Phrases match whole words. ``words`` are those from
+    :func:`spaced`, computed if None.
+    """
+    if is_keyword_like(query, understanding.keyword_signs):
+        return "navigational"
+    words = spaced(query) if words is None else words
+    if holds_any(words, understanding.factual):
+        return "factual"
+    return "conceptual" if holds_any(words, understanding.conceptual) else None

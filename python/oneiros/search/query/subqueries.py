@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple
 
-from oneiros import _core
+from oneiros import _core, explain
 from oneiros.runtime.dataclasses import replace
 from oneiros.search.response import BuiltParts, ResultMemories, SearchResponse, SearchResult
 from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from oneiros.explain.explanation import Explanation
-    from oneiros.index import Projections
+    from oneiros.index import ReadModel
     from oneiros.scoring.understanding import Understanding
-    from oneiros.search.request import SearchRequest
+    from oneiros.search.call import SearchRequest
     from oneiros.search.response import LoadMemories
 
 __all__ = ["merged_answer", "parts_of"]
@@ -110,25 +110,18 @@ def merged_answer(
     query: str,
     requests: Sequence[SearchRequest],
     responses: Sequence[SearchResponse],
-    projections: Projections,
+    read_model: ReadModel,
     load: LoadMemories,
 ) -> SearchResponse:
-    """Merge the responses of the parts of a compound query.
+    """Merge the responses of the parts of a compound query, two or more.
 
     A memory's score is the best of its scores, times ``part_gain`` for each further part that found
     it.
-
-    Args:
-        query: the whole query.
-        requests: two or more, one per part, in order.
-        responses: one per part, each with the best ``k``.
-        projections: the read model.
-        load: the store's loader, for the memories of the results.
     """
     started = perf_counter()
     first, parts = responses[0], [request.query for request in requests]
-    merged = _merged(requests, responses, projections)
-    found, duplicates = _without_duplicates(merged, requests[0], projections)
+    merged = _merged(requests, responses, read_model)
+    found, duplicates = _without_duplicates(merged, requests[0], read_model)
     reasons = dict.fromkeys(response.reason for response in responses if response.reason)
     best = max((memory.score for memory in found), default=0.0)
     is_share = requests[0].profile.normalisation is not None and best > 0  # O29
@@ -136,16 +129,14 @@ def merged_answer(
     scores = [memory.score / best if is_share else memory.score for memory in found]
     ids = [memory.best.id for memory in found]
     memories = ResultMemories(ids, load)
-    explanations = _MergedExplanations(found, share_of) if requests[0].is_explained else None
     results = tuple(
         SearchResult(
             memories,
             memory.best.id,
             (memory.best.relevance_score, memory.best.retention_score, score),
-            explanations,
-            place,
+            partial(_explanation, memory, share_of) if requests[0].is_explained else None,
         )
-        for place, (memory, score) in enumerate(zip(found, scores, strict=True))
+        for memory, score in zip(found, scores, strict=True)
     )
     for result, memory in zip(results, found, strict=True):
         result.found_by_links = memory.best.found_by_links
@@ -176,10 +167,10 @@ def merged_answer(
 def _merged(
     requests: Sequence[SearchRequest],
     responses: Sequence[SearchResponse],
-    projections: Projections,
+    read_model: ReadModel,
 ) -> list[_Merged]:
     """Return all memories that the parts found, without repetitions, best first."""
-    row_of, reader = projections.lifecycle.row_of, requests[0].profile.understanding
+    row_of, reader = read_model.lifecycle.row_of, requests[0].profile.understanding
     assert reader is not None
     results_by_id: dict[str, list[tuple[str, SearchResult]]] = {}
     for request, response in zip(requests, responses, strict=True):
@@ -199,15 +190,15 @@ def _merged(
 
 
 def _without_duplicates(
-    found: list[_Merged], request: SearchRequest, projections: Projections
+    found: list[_Merged], request: SearchRequest, read_model: ReadModel
 ) -> tuple[list[_Merged], tuple[Duplicate, ...]]:
     """Return the best ``k``, and the duplicates of better results that are left out. O26."""
     k, rule = request.k, request.profile.duplicates
     if rule is None or not found:
         return found[:k], ()
-    vectors = projections.indexes.vectors
+    vectors = read_model.indexes.vectors
     kept, left = _core.first_of_each(
-        texts=projections.texts.column,
+        texts=read_model.texts.column,
         vectors=vectors.column if vectors else None,
         rows=[memory.row for memory in found],
         most=k,
@@ -273,35 +264,13 @@ def _misses(responses: Sequence[SearchResponse]) -> tuple[SearchResult, ...]:
     return tuple(nearest.values())[: max(len(response.nearest_misses) for response in responses)]
 
 
-class _MergedExplanations(Sequence["Explanation | None"]):
-    """Explanations of merged results, each made on access."""
-
-    def __init__(self, found: Sequence[_Merged], share_of: float | None) -> None:
-        self._found = found
-        self._share_of = share_of
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    @overload
-    def __getitem__(self, index: int) -> Explanation | None: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Explanation | None]: ...
-    def __getitem__(self, index: int | slice) -> Explanation | list[Explanation | None] | None:
-        if isinstance(index, slice):
-            return [_explanation(memory, self._share_of) for memory in self._found[index]]
-        return _explanation(self._found[index], self._share_of)
-
-
 def _explanation(memory: _Merged, share_of: float | None) -> Explanation | None:
-    from oneiros.explain.explanation import FactorValue  # noqa: PLC0415 - only for explanations
-
     explanation = memory.best.explanation
     if explanation is None:
         return None
     explanation = replace(explanation, score=memory.best.raw_score, divided_by=None)
     if len(memory.parts) > 1:
-        explanation = explanation.with_factor(FactorValue("parts", memory.gain))
+        explanation = explanation.with_factor(explain.explanation.FactorValue("parts", memory.gain))
     return explanation if share_of is None else explanation.as_share_of(share_of)
 
 

@@ -1,18 +1,20 @@
-"""The store and the profiles that a command works on."""
+"""Options that several commands share, and the store, profiles and embedder that they name."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from oneiros.cli.failures import CommandError
+from oneiros.cli.failures import CommandError, blamed_on
 from oneiros.engine import QuietEngine
 from oneiros.lexical import analyzers
+from oneiros.models.embedders import name_of
 from oneiros.scoring import profiles
 from oneiros.scoring.profile import Profile
 
@@ -25,6 +27,7 @@ __all__ = [
     "PROFILE_HELP",
     "EmbedderOption",
     "JsonOption",
+    "NowOption",
     "StoreOption",
     "embedder_of",
     "existing",
@@ -45,19 +48,15 @@ def named_profile(option: str, written: str) -> Profile:
         CommandError: there is none; what the profile's own rules refuse, in their words.
     """
     name, _, preset = written.rpartition(":") if ":" in written else (written, "", "")
-    try:
+    with blamed_on(option):
         if name.endswith(_FILES):
             return _from_file(Path(name), preset)
         if preset:
             return profiles.get(name, preset=preset).replace(name=f"{name}-{preset}")
         return profiles.get(name)
-    except (TypeError, ValueError) as error:
-        msg = f"{option}: {error}"
-        raise CommandError(msg) from error
 
 
 def _from_file(path: Path, preset: str) -> Profile:
-
     if not preset:
         return Profile.from_toml(path.read_text(encoding="utf-8"))
     presets = profiles.presets_from(path)
@@ -81,6 +80,9 @@ EmbedderOption = Annotated[
         "one of your own.",
         show_default=False,
     ),
+]
+NowOption = Annotated[
+    str | None, typer.Option("--now", help="The clock: ISO 8601 with an offset, or seconds.")
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="One JSON document on stdout instead of text.")
@@ -117,51 +119,30 @@ def embedder_of(given: str) -> Embedder:
     if not kind or not name:
         msg = f"--embedder: must be kind:model or module:attribute, got {given!r}"
         raise CommandError(msg)
-    from oneiros.models.embedders import name_of  # noqa: PLC0415  (--help must not pay for it)
-
-    try:
-        made = _ADAPTERS[kind](name) if kind in _ADAPTERS else _of_module(kind, name)
+    with blamed_on("--embedder", _UNUSABLE):
+        made = _adapted(*_ADAPTERS[kind], name) if kind in _ADAPTERS else _of_module(kind, name)
         name_of(made)
-    except (ImportError, AttributeError, TypeError, ValueError, OSError) as error:
-        msg = f"--embedder: {error}"
-        raise CommandError(msg) from error
     return made
 
 
-def _onnx(folder: str) -> Embedder:
-    from oneiros.models.onnx import OnnxEmbedder  # noqa: PLC0415
-
-    return OnnxEmbedder(folder)
-
-
-def _model2vec(model: str) -> Embedder:
-    from oneiros.models.model2vec import Model2VecEmbedder  # noqa: PLC0415
-
-    return Model2VecEmbedder(model)
-
-
-def _sentence_transformers(model: str) -> Embedder:
-    from oneiros.models.sentence_transformers import (  # noqa: PLC0415
-        SentenceTransformerEmbedder,
-    )
-
-    return SentenceTransformerEmbedder(model)
-
-
-_ADAPTERS: Final[dict[str, Callable[[str], Embedder]]] = {
-    "onnx": _onnx,
-    "model2vec": _model2vec,
-    "sentence-transformers": _sentence_transformers,
+_UNUSABLE: Final = (ImportError, AttributeError, TypeError, ValueError, OSError)
+_ADAPTERS: Final = {  # kind -> module of oneiros.models, class
+    "onnx": ("onnx", "OnnxEmbedder"),
+    "model2vec": ("model2vec", "Model2VecEmbedder"),
+    "sentence-transformers": ("sentence_transformers", "SentenceTransformerEmbedder"),
 }
 
 
-def _of_module(module: str, attribute: str) -> Embedder:
-    import importlib  # noqa: PLC0415
+def _adapted(module: str, name: str, model: str) -> Embedder:
+    made: Embedder = getattr(import_module(f"oneiros.models.{module}"), name)(model)
+    return made
 
+
+def _of_module(module: str, attribute: str) -> Embedder:
     here = str(Path.cwd())
     if here not in sys.path and "" not in sys.path:
         sys.path.append(here)  # last, so that no file there hides an installed module
-    found: Any = importlib.import_module(module)
+    found: Any = import_module(module)
     for part in attribute.split("."):
         found = getattr(found, part)
     made: Embedder = found() if isinstance(found, type) else found
@@ -183,11 +164,8 @@ def opened(
         CommandError: no such analyzer, or its package is not installed.
     """
     if analyzer is not None:
-        try:
+        with blamed_on("--analyzer", (ValueError, ImportError)):
             analyzers.make(analyzer)
-        except (ValueError, ImportError) as error:
-            msg = f"--analyzer: {error}"
-            raise CommandError(msg) from error
     with QuietEngine(path, analyzer=analyzer, embedder=embedder) as engine:
         yield engine
 

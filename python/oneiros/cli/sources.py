@@ -1,0 +1,306 @@
+"""Readers of what ``oneiros import`` takes: each yields one :class:`Row` a record.
+
+A record that cannot be read is a row with a problem, so that one bad line never hides the others;
+what makes the whole source useless (no such file, an unknown column) is a ``CommandError``.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from oneiros._lazy import needed
+from oneiros.cli.failures import FAILED, CommandError
+from oneiros.model.fields import FIELDS
+from oneiros.runtime.dataclasses import dataclass
+
+__all__ = ["Row", "json_lines", "open_file"]
+
+LINE_LIMIT = 64 * 2**20  # bytes: a text of 16 MiB escaped at its worst, and a vector
+CELL_LIMIT = 16 * 2**20  # characters: the longest text a memory may have
+BATCH = 1000  # rows of a Parquet file turned into Python objects at a time
+_CLAIMS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One record of a source, or what is wrong with it."""
+
+    place: str
+    """Where it stands, for messages: "line 17"."""
+    record: dict[str, Any] | None = None
+    """Fields of a memory by name; None when ``problem`` says why not."""
+    problem: str = ""
+
+
+def open_file(path: Path, *, extra_to_metadata: bool) -> Iterator[Row]:
+    """Return the rows of a file, read as its extension says; a header is judged at once.
+
+    Args:
+        path: a ``.jsonl``, ``.csv`` or ``.parquet`` file.
+        extra_to_metadata: columns that are no field of a memory go to its metadata; without it
+            they are an error.
+
+    Raises:
+        CommandError: no such file, another extension, or a header that cannot be used.
+    """
+    read = _READERS.get(path.suffix.lower())
+    if read is None:
+        msg = f"{path}: expected a file ending in {', '.join(_READERS)}"
+        raise CommandError(msg)
+    if not path.is_file():
+        msg = f"{path}: no such file"
+        raise CommandError(msg)
+    return read(path, extra_to_metadata)
+
+
+def _row(place: str, read: Callable[[], Mapping[str, Any]], extra_to_metadata: bool) -> Row:
+    """Return the row of the values that a function reads, or of what is wrong with them."""
+    try:
+        return Row(place=place, record=_folded(read(), extra_to_metadata))
+    except json.JSONDecodeError as error:
+        problem = f"not JSON: {error.msg} at column {error.colno}"
+    except UnicodeDecodeError as error:
+        problem = f"not UTF-8: byte {error.start}"
+    except UnicodeEncodeError:  # a lone surrogate
+        problem = "not UTF-8"
+    except RecursionError:
+        problem = "nested too deeply"
+    except (TypeError, ValueError) as error:
+        problem = str(error)
+    return Row(place=place, problem=problem)
+
+
+# -- JSON Lines: one object a line, UTF-8 ----------------------------------------------------------
+
+
+def json_lines(path: Path, extra_to_metadata: bool) -> Iterator[Row]:
+    """Yield each line's record; blank lines are passed over, a byte order mark is ignored."""
+    with path.open("rb") as file:
+        for number, line in enumerate(_lines(file.readline), start=1):
+            place = f"line {number}"
+            content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            if len(line) > LINE_LIMIT:
+                yield Row(place=place, problem=f"longer than {LINE_LIMIT} bytes")
+            elif content.strip():
+                yield _row(place, partial(_object, content), extra_to_metadata)
+
+
+def _lines(readline: Any) -> Iterator[bytes]:
+    """Yield lines, each cut just past the limit: a file without newlines must not fill memory."""
+    while line := readline(LINE_LIMIT + 1):
+        while not line.endswith(b"\n") and len(line) > LINE_LIMIT:
+            rest = readline(LINE_LIMIT)
+            if not rest or rest.endswith(b"\n"):
+                break
+        yield line
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    values = _json(line.decode("utf-8"))
+    if not isinstance(values, dict):
+        msg = f"expected an object, got {type(values).__name__}"
+        raise TypeError(msg)
+    return values
+
+
+def _json(text: str) -> Any:
+    return json.loads(text, parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> NoReturn:
+    msg = f"not JSON: {constant}"
+    raise ValueError(msg)
+
+
+# -- CSV: a header of field names, commas, double quotes, UTF-8; an empty cell is an absent field ---
+
+
+def _csv(path: Path, extra_to_metadata: bool) -> Iterator[Row]:
+    csv.field_size_limit(CELL_LIMIT)
+    # Bytes that are not UTF-8 come through as lone surrogates, so that only their row is refused.
+    file = path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
+    try:
+        reader = csv.reader(file, strict=True)
+        header = next(reader, [])
+        _check_header(header, path.name, extra_to_metadata)
+    except csv.Error as error:
+        file.close()
+        msg = f"{path.name}: no header: {error}"
+        raise CommandError(msg) from error
+    except CommandError:
+        file.close()
+        raise
+    return _csv_rows(file, reader, header, extra_to_metadata)
+
+
+def _csv_rows(file: Any, reader: Any, header: list[str], extra_to_metadata: bool) -> Iterator[Row]:
+    with file:
+        while True:
+            place = f"line {reader.line_num + 1}"
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                yield Row(place=place, problem=f"not CSV: {error}")
+                continue
+            if cells:
+                yield _row(place, partial(_cells, header, cells), extra_to_metadata)
+
+
+def _cells(header: list[str], cells: list[str]) -> dict[str, Any]:
+    if len(cells) > len(header):
+        msg = f"{len(cells)} cells under {len(header)} columns"
+        raise ValueError(msg)
+    named = zip(header, cells, strict=False)  # absent at the end: absent fields
+    return {name: _cell(name, cell) for name, cell in named if cell != "" or name == "text"}
+
+
+def _cell(column: str, cell: str) -> Any:
+    """Return what a cell says.
+
+    Numbers and booleans as such; a time as a number (seconds) or else as its ISO 8601 text, which
+    the record's own rules judge; ``tags`` and ``sessions`` as a JSON list or as words between
+    semicolons; ``metadata`` and ``embedding`` as JSON. Text, and a column that is no field of a
+    memory, unchanged.
+
+    Raises:
+        ValueError: the cell is not what its column holds, naming column and cell.
+    """
+    cell.encode()  # lone surrogates: UnicodeEncodeError, a ValueError
+    kind = FIELDS[column].kind if column in FIELDS else "text"
+    if kind == "time":
+        try:
+            return float(cell)
+        except ValueError:
+            return cell.strip()
+    if kind in ("words", "word_set") and not cell.lstrip().startswith("["):
+        return [word.strip() for word in cell.split(";") if word.strip()]
+    if kind not in _KINDS:
+        return cell
+    reader, wanted = _KINDS[kind]
+    try:
+        return reader(cell)
+    except (ValueError, KeyError) as error:
+        shown = cell if len(cell) <= 40 else cell[:39] + "…"
+        msg = f"{column}: must be {wanted}, got {shown!r}"
+        raise ValueError(msg) from error
+
+
+_KINDS: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
+    "int": (int, "a whole number"),
+    "float32": (float, "a number"),
+    "seconds": (float, "a number"),
+    "bool": (lambda cell: _CLAIMS[cell.strip().lower()], "true or false"),
+    **dict.fromkeys(("words", "word_set", "metadata", "embedding"), (_json, "JSON")),
+}
+"""Kind of field -> its reader, and what a cell must be."""
+
+
+# -- Parquet, by pyarrow ---------------------------------------------------------------------------
+
+
+def _parquet(path: Path, extra_to_metadata: bool) -> Iterator[Row]:
+    """Return each row's record.
+
+    Columns ``metadata``, ``tags`` and ``embedding`` may be nested or, as in CSV, JSON text.
+    """
+    try:
+        arrow, parquet = needed("pyarrow", "arrow"), needed("pyarrow.parquet", "arrow")
+    except ImportError as error:
+        msg = "reading Parquet needs pyarrow: pip install 'oneiros[arrow]'"
+        raise CommandError(msg, FAILED) from error
+    try:
+        table = parquet.ParquetFile(path)
+    except arrow.ArrowException as error:
+        msg = f"{path.name}: not a Parquet file: {error}"
+        raise CommandError(msg) from error
+    _check_header(table.schema_arrow.names, path.name, extra_to_metadata)
+    return _parquet_rows(table, extra_to_metadata)
+
+
+def _parquet_rows(table: Any, extra_to_metadata: bool) -> Iterator[Row]:
+    with table:
+        batches = (batch.to_pylist() for batch in table.iter_batches(batch_size=BATCH))
+        for number, values in enumerate(chain.from_iterable(batches), start=1):
+            yield _row(f"row {number}", partial(_from_arrow, values), extra_to_metadata)
+
+
+def _from_arrow(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _value(name, value) for name, value in values.items()}
+
+
+def _value(name: str, value: Any) -> Any:
+    if name not in FIELDS and isinstance(value, dt.datetime | dt.date):
+        return value.isoformat()  # metadata is JSON, which has no dates
+    if isinstance(value, str) and name in ("metadata", "tags", "embedding", "sessions"):
+        return _cell(name, value)
+    return value
+
+
+_READERS: Final = {".jsonl": json_lines, ".csv": _csv, ".parquet": _parquet}
+
+
+# -- columns ---------------------------------------------------------------------------------------
+
+
+def _check_header(columns: Iterable[str], file: str, extra_to_metadata: bool) -> None:
+    """Refuse a table whose columns cannot all be kept.
+
+    Raises:
+        CommandError: an unnamed or repeated column, an extra one without ``extra_to_metadata``,
+            or no column ``text``.
+    """
+    problem = _header_problem(list(columns), extra_to_metadata)
+    if problem:
+        msg = f"{file}: {problem}"
+        raise CommandError(msg)
+
+
+def _header_problem(columns: list[str], extra_to_metadata: bool) -> str:
+    for place, column in enumerate(columns):
+        if not column:
+            return "a column has no name"
+        if column in columns[:place]:
+            return f"two columns are named {column!r}"
+    unknown = set(columns) - FIELDS.keys()
+    if unknown and not extra_to_metadata:
+        return _unknown(min(unknown))
+    return "" if "text" in columns else "needs a column 'text'"
+
+
+def _folded(values: Mapping[str, Any], extra_to_metadata: bool) -> dict[str, Any]:
+    """Return a record: empty values left out, extras moved into its metadata.
+
+    Raises:
+        TypeError: metadata that is no object.
+        ValueError: an extra without ``extra_to_metadata``, or one that its metadata names as well.
+    """
+    record = {name: value for name, value in values.items() if value is not None}
+    unknown = sorted(record.keys() - FIELDS.keys())
+    if not unknown:
+        return record
+    if not extra_to_metadata:
+        raise ValueError(_unknown(unknown[0]))
+    metadata = record.get("metadata", {})
+    if not isinstance(metadata, dict):
+        msg = f"metadata: must be an object, got {type(metadata).__name__}"
+        raise TypeError(msg)
+    record["metadata"] = dict(metadata)
+    for name in unknown:
+        if name in metadata:
+            msg = f"{name}: stands both as a column and in metadata"
+            raise ValueError(msg)
+        record["metadata"][name] = record.pop(name)
+    return record
+
+
+def _unknown(column: str) -> str:
+    return f"column {column!r} is not a field of a memory; --extra-to-metadata keeps it in metadata"
