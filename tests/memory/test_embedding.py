@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from oneiros.model.memory import Memory, validate_changes
 
 NOW = 1_780_000_000.0
-TABLE = Path(__file__).parents[2] / "docs" / "systems" / "fields.md"
 
 
 def make(**fields: object) -> Memory:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import UTC
-from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +12,6 @@ from oneiros.model.fields import ENUMS, FIELDS
 from oneiros.model.memory import Memory
 
 NOW = 1_780_000_000.0
-TABLE = Path(__file__).parents[2] / "docs" / "systems" / "fields.md"
 
 
 def make(**fields: object) -> Memory:
