@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from math import nan
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from oneiros import _core
 from oneiros._lazy import np
@@ -15,7 +15,6 @@ from oneiros.scoring.expression_parser import parse
 from oneiros.scoring.expression_steps import WORD_FIELDS, IsOneOf, Name, Step, emit
 from oneiros.scoring.factor import Operation
 from oneiros.scoring.program import ProgramBuilder
-from oneiros.scoring.strict import Real
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -24,6 +23,8 @@ __all__ = ["OPERATIONS", "Expression", "require_name"]
 
 
 OPERATIONS = ("multiply", "add")
+
+Real = TypeVar("Real", "np.float32", "np.float64")
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 

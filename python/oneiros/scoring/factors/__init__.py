@@ -1,8 +1,7 @@
 """The factors of the scoring systems, one file per system.
 
-A factor is a frozen dataclass of parameters around a kernel of the core. Its ``values`` is strict:
-it takes contiguous float32 or float64 arrays of shape (n,) and converts nothing.
-``oneiros.kernels`` has the same formulas with conversion and broadcasting.
+A factor is a frozen dataclass of parameters around a kernel of the core. ``oneiros.kernels`` has the
+same formulas as functions.
 """
 
 from __future__ import annotations
