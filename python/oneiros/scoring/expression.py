@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from math import nan
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from oneiros import _core
 from oneiros._lazy import np
 from oneiros.model.validation import require_choice, settle, settle_flags
 from oneiros.runtime.dataclasses import dataclass, field
@@ -121,19 +120,21 @@ class Expression:
         dtype, size = _require_arrays(self.names, names)
         builder = ProgramBuilder(kinds)
         register = emit(self._steps, builder, lambda name, to: to.signal(f"given {name}", nan))
-        text = builder.build()
-        program = _core.Program(inputs=list(text.inputs), instructions=list(text.instructions))
-        (result,), _ = program.run(
-            operands={
-                name if name in WORD_FIELDS else f"given {name}": array
-                for name, array in names.items()
-            },
-            now_seconds=0.0,
-            size=size,
-            outputs=builder.numbers([register]),
-            dtype=dtype,
-            out=None,
-            threads=1,
+        (result,), _ = (
+            builder.build()
+            .compiled()
+            .run(
+                operands={
+                    name if name in WORD_FIELDS else f"given {name}": array
+                    for name, array in names.items()
+                },
+                now_seconds=0.0,
+                size=size,
+                outputs=builder.numbers([register]),
+                dtype=dtype,
+                out=None,
+                threads=1,
+            )
         )
         return result
 

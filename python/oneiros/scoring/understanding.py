@@ -13,7 +13,7 @@ from oneiros.model.validation import (
 )
 from oneiros.runtime.dataclasses import NamedTuple, dataclass, field
 from oneiros.scoring.fusion import require_word
-from oneiros.scoring.tables import Rows, require_rows, require_words
+from oneiros.scoring.tables import SHARE, Rows, require_rows, require_words
 
 __all__ = [
     "DEFAULT_HINT",
@@ -210,7 +210,7 @@ class Understanding:
             "expander_seconds", self.expander_seconds, low=0.0, above_low=True, finite=False
         )
         settle(self, "expander_seconds", seconds)
-        settle_numbers(self, part_gain=(1.0, 1e3, False), variant_weight=(0.0, 1.0, False))
+        settle_numbers(self, part_gain=(1.0, 1e3, False), variant_weight=SHARE)
 
     def weights_of(self, hint: str | None, intent: str | None) -> Weights:
         """Return the product of the hint's weights and the intent's."""
