@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from oneiros.model.validation import (
     require_int,
-    require_number,
     settle,
     settle_flags,
     settle_numbers,
 )
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.scoring.fusion import WeightedMean
-from oneiros.scoring.tables import POSITIVE_SHARE, SHARE, WEIGHT, require_words
+from oneiros.scoring.tables import POSITIVE_SHARE, SHARE, WEIGHT, require_words, settle_limits
 
 if TYPE_CHECKING:
     from oneiros.scoring.profile import Profile
@@ -97,10 +96,7 @@ class Reranking:
     def __post_init__(self) -> None:
         require_int("top", self.top, low=1, high=1_000)
         settle_flags(self, "after_links")
-        seconds = require_number(
-            "deadline_seconds", self.deadline_seconds, low=0.0, above_low=True, finite=False
-        )
-        settle(self, "deadline_seconds", seconds)
+        settle_limits(self, "deadline_seconds")
 
 
 @lru_cache(maxsize=256)

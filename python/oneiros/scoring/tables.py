@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sized
 from typing import Final, Self, TypeAlias, TypeVar
 
-from oneiros.model.validation import LARGEST_WEIGHT, require_number, require_numbers
+from oneiros.model.validation import LARGEST_WEIGHT, require_number, require_numbers, settle
 
 __all__ = [
     "NOT_NEGATIVE",
@@ -20,6 +20,7 @@ __all__ = [
     "require_rows",
     "require_table",
     "require_words",
+    "settle_limits",
 ]
 
 Range: TypeAlias = tuple[float, float, bool]
@@ -74,6 +75,14 @@ class Rows(_Entries[tuple[float, ...]]):
     """Rows of numbers by word."""
 
     __slots__ = ()
+
+
+def settle_limits(declaration: object, *fields: str) -> None:
+    """Check fields that are above 0, infinity for no limit, and store them as floats."""
+    for field in fields:
+        value = getattr(declaration, field)
+        number = require_number(field, value, low=0.0, above_low=True, finite=False)
+        settle(declaration, field, number)
 
 
 def require_table(

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from oneiros.model.validation import (
     LARGEST_WEIGHT,
-    require_number,
     require_numbers,
     settle,
     settle_numbers,
@@ -16,7 +15,7 @@ from oneiros.model.validation import (
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring.factor import KernelFactor
 from oneiros.scoring.program import ProgramBuilder
-from oneiros.scoring.tables import POSITIVE, SHARE, WEIGHT, Range
+from oneiros.scoring.tables import POSITIVE, SHARE, WEIGHT, Range, settle_limits
 
 __all__ = ["Depth", "Spread", "Stability", "Strength", "TimeDecay"]
 
@@ -103,8 +102,7 @@ class Spread(KernelFactor):
     """Weight of the factor, 0 (no effect) to 1 (full effect)."""
 
     def __post_init__(self) -> None:
-        value = require_number("cap", self.cap, low=0.0, above_low=True, finite=False)
-        settle(self, "cap", value)
+        settle_limits(self, "cap")
         settle_numbers(self, damping=SHARE)
 
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from oneiros.model.validation import (
     LARGEST_WEIGHT,
     require_int,
-    require_number,
     settle,
     settle_numbers,
 )
 from oneiros.runtime.dataclasses import dataclass, fields
-from oneiros.scoring.tables import SHARE, WEIGHT, Table, require_table, require_words
+from oneiros.scoring.tables import SHARE, WEIGHT, Table, require_table, require_words, settle_limits
 
 if TYPE_CHECKING:
     from oneiros.scoring.phases import Phase
@@ -293,10 +292,7 @@ def _settle_limits(phase: Prune | Place | Promote) -> None:
         "limits_days", phase.limits_days, low=0.0, high=math.inf, above_low=True, finite=False
     )
     settle(phase, "limits_days", limits)
-    other = require_number(
-        "other_limit_days", phase.other_limit_days, low=0.0, above_low=True, finite=False
-    )
-    settle(phase, "other_limit_days", other)
+    settle_limits(phase, "other_limit_days")
 
 
 PHASES: tuple[type[Phase], ...] = (Scan, Consolidate, Downscale, Prune, Place, Promote)
