@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from oneiros.dream.draft import Draft
 from oneiros.dream.phases import run_phase
-from oneiros.scoring.phases.phase import Phase
+from oneiros.scoring.phases import Phase
 from oneiros.scoring.phases.reverie import PHASES
 from oneiros.scoring.safety_limits import SafetyRails
 from oneiros.store.cycles import DayTaken

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneiros.dream.draft import Draft
-from oneiros.scoring.phases.phase import Phase
+from oneiros.scoring.phases import Phase
 from oneiros.scoring.phases.reverie import (
     PHASES,
     Downscale,

@@ -1,4 +1,4 @@
-"""The factors' strict forms: published values, laws, refusals. Agreement with the oracles over the
+"""Factors and their kernels: published values, laws, refusals. Agreement with the oracles over the
 whole range stands in tests/oracles/test_kernels.py."""
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneiros.scoring.factors import FACTORS, Depth, Spread, Stability, Strength, TimeDecay
-from oneiros.scoring.kernels.reverie import Replay
+from oneiros import kernels
+from oneiros.scoring.factors import FACTORS, Depth, Spread, Stability, TimeDecay
+from oneiros.scoring.phases.reverie import Consolidate
 from tests.oracles import reverie
 
 Array = np.ndarray[Any, Any]
@@ -26,28 +27,31 @@ def full(shape: int, value: float) -> Array:
 
 
 def test_time_decay_reproduces_the_published_numbers() -> None:
-    got = TimeDecay().values(np.array([0.0, 30.0, math.inf]))
+    got = kernels.time_decay_boost(np.array([0.0, 30.0, math.inf]))
     assert got.tolist() == [1.3, pytest.approx(1 + 0.3 / math.e, rel=1e-15), 1.0]  # R4
 
 
 def test_depth_reproduces_the_published_table() -> None:
-    assert Depth().values(np.array([1.0, 2.0, 3.0])).tolist() == [0.8, 1.0, 1.2]  # R6
+    assert kernels.depth_weight(np.array([1.0, 2.0, 3.0])).tolist() == [0.8, 1.0, 1.2]  # R6
 
 
 def test_spread_reproduces_the_published_numbers() -> None:
     sessions = np.array([1.0, 100.0])
-    assert Spread().values(sessions).tolist() == [1.0, pytest.approx(6.658211, rel=1e-6)]  # R7
-    assert Spread(cap=3.0).values(sessions).tolist() == [1.0, 3.0]
+    assert kernels.spread_weight(sessions).tolist() == [
+        1.0,
+        pytest.approx(6.658211, rel=1e-6),
+    ]  # R7
+    assert kernels.spread_weight(sessions, cap=3.0).tolist() == [1.0, 3.0]
 
 
 def test_stability_reproduces_the_published_clamp() -> None:
     days, stability = np.array([30.0, 300.0, 300.0, 5.0]), np.array([2.0, 2.0, 0.5, 0.0])
     want = [pytest.approx(math.exp(0.5), rel=1e-15), 3.0, 0.1, 0.1]  # R8
-    assert Stability().values(days, stability).tolist() == want
+    assert kernels.stability_boost(days, stability).tolist() == want
 
 
 def test_replay_reproduces_the_published_numbers() -> None:
-    got = Replay().values(np.array([1.0, 9.0]), np.array([0.0, 1.0]))
+    got = kernels.replay_delta(np.array([1.0, 9.0]), np.array([0.0, 1.0]))
     assert got.tolist() == pytest.approx([0.1 * math.log(2), 0.1], rel=1e-15)  # R17, clamped
 
 
@@ -56,10 +60,10 @@ def test_every_lifecycle_factor_is_exactly_1_at_the_defaults(dtype: type[Any]) -
     ages = np.array([0, 1e-3, 1, 30, 365, 365.25e6, np.inf, -1, np.nan], dtype)
     ones = np.ones_like(ages)
     for got in (
-        Strength().values(ones),
-        Depth().values(2 * ones),
-        Spread().values(ones),
-        Stability().values(ages, ones),
+        kernels.damp(ones, 1.0),
+        kernels.depth_weight(2 * ones),
+        kernels.spread_weight(ones),
+        kernels.stability_boost(ages, ones),
     ):
         assert np.array_equal(got, ones)
         assert got.dtype == dtype
@@ -67,34 +71,34 @@ def test_every_lifecycle_factor_is_exactly_1_at_the_defaults(dtype: type[Any]) -
 
 @given(AGES)
 def test_time_decay_never_rises_with_age(age_days: Array) -> None:
-    got = TimeDecay().values(np.sort(age_days))
+    got = kernels.time_decay_boost(np.sort(age_days))
     assert np.all(np.diff(got) <= 0)
     assert np.all((got >= 1) & (got <= 1.3))
 
 
 @given(st.lists(st.integers(0, 2**32 - 1), min_size=2, max_size=30))
 def test_spread_never_falls_with_sessions(sessions: list[int]) -> None:
-    got = Spread().values(np.sort(np.array(sessions, np.float64)))
+    got = kernels.spread_weight(np.sort(np.array(sessions, np.float64)))
     assert np.all(np.diff(got) >= 0)
 
 
 @given(AGES, st.floats(1e-3, 100), st.floats(1e-3, 100))
 def test_stability_never_falls_with_stability(age_days: Array, one: float, other: float) -> None:
     low, high = sorted((one, other))
-    less = Stability().values(age_days, full(len(age_days), low))
-    more = Stability().values(age_days, full(len(age_days), high))
+    less = kernels.stability_boost(age_days, full(len(age_days), low))
+    more = kernels.stability_boost(age_days, full(len(age_days), high))
     assert np.all(less <= more)
 
 
 @given(AGES, st.floats(allow_nan=False))
 def test_stability_stays_in_its_clamp(age_days: Array, stability: float) -> None:
-    got = Stability().values(age_days, full(len(age_days), stability))
+    got = kernels.stability_boost(age_days, full(len(age_days), stability))
     assert np.all((got >= 0.1) & (got <= 3.0))
 
 
 @given(st.integers(0, 1000), st.floats(0, 1e6))
 def test_replay_stays_in_its_clamp(peers: int, hours: float) -> None:
-    got = Replay().values(np.array([float(peers)]), np.array([hours]))[0]
+    got = kernels.replay_delta(np.array([float(peers)]), np.array([hours]))[0]
     assert 0.0 <= got <= 0.1
 
 
@@ -107,47 +111,13 @@ def test_float32_stays_within_its_bound(rows: list[tuple[float, float]]) -> None
     stability = np.array([value for _, value in rows], np.float32)
     exact = [reverie.stability_boost(age, value) for age, value in rows]
     exponent = np.abs(ages.astype(np.float64) / 30 * (1 - 1 / stability.astype(np.float64)))
-    error = np.abs(Stability().values(ages, stability) - np.array(exact))
+    error = np.abs(kernels.stability_boost(ages, stability) - np.array(exact))
     clamped = (np.array(exact) <= 0.1) | (np.array(exact) >= 3.0)
     bound = (4 + 2 * exponent) * np.spacing(np.array(exact, np.float32))
     assert np.all((error <= bound) | clamped)
     decay_exact = np.array([reverie.time_decay_boost(age) for age, _ in rows])
-    decay_error = np.abs(TimeDecay().values(ages) - decay_exact)
+    decay_error = np.abs(kernels.time_decay_boost(ages) - decay_exact)
     assert np.all(decay_error <= 4 * np.spacing(np.ones(1, np.float32)))
-
-
-STRICT: dict[str, Callable[[Array], Array]] = {
-    "age_days": TimeDecay().values,
-    "strength": Strength().values,
-    "depth": Depth().values,
-    "session_spread": Spread().values,
-}
-
-
-@pytest.mark.parametrize("name", STRICT)
-def test_values_are_strict_about_dtype_and_shape(name: str) -> None:
-    with pytest.raises(TypeError, match=f"{name}: expected float32 or float64, got int64"):
-        STRICT[name](np.ones(3, np.int64))
-    with pytest.raises(TypeError, match=f"{name}: expected float32 or float64, got >f8"):
-        STRICT[name](np.ones(3, ">f8"))
-    with pytest.raises(ValueError, match=rf"{name}: expected shape \(n,\), got \(2, 2\)"):
-        STRICT[name](np.ones((2, 2)))
-
-
-@pytest.mark.parametrize("name", ["age_days", "depth", "session_spread"])
-def test_values_are_strict_about_layout(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name}: must be contiguous"):
-        STRICT[name](np.ones(8)[::2])
-    packed = np.frombuffer(b"\0" * 33, np.uint8)[1:].view(np.float64)
-    with pytest.raises(ValueError, match=f"{name}: must be aligned"):
-        STRICT[name](packed)
-
-
-def test_two_arrays_must_match() -> None:
-    with pytest.raises(ValueError, match=r"stability: expected shape \(3,\) like age_days"):
-        Stability().values(np.ones(3), np.ones(2))
-    with pytest.raises(TypeError, match="stability: expected float64, got float32"):
-        Stability().values(np.ones(3), np.ones(3, np.float32))  # type: ignore[type-var]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +134,7 @@ def test_two_arrays_must_match() -> None:
         (Spread, "cap", math.nan, "cap: must be > 0, got nan"),
         (Stability, "low", 4.0, r"low: must be <= high \(3.0\), got 4.0"),
         (Stability, "tau_days", -1.0, "tau_days: must be > 0 and finite, got -1"),
-        (Replay, "max_delta", -1.0, "max_delta: must be >= 0"),
+        (Consolidate, "max_delta", -1.0, "max_delta: must be >= 0"),
     ],
 )
 def test_a_parameter_out_of_range_is_refused(
@@ -188,11 +158,11 @@ def test_a_table_of_another_type_is_refused(value: object) -> None:
 
 def test_a_value_out_of_its_domain_is_refused() -> None:
     with pytest.raises(ValueError, match="depth: must be 1, 2 or 3, got 4"):
-        Depth().values(np.array([1.0, 4.0]))
+        kernels.depth_weight(np.array([1.0, 4.0]))
     with pytest.raises(ValueError, match="session_spread: must be finite and >= 0, got -1"):
-        Spread().values(np.array([-1.0]))
+        kernels.spread_weight(np.array([-1.0]))
     with pytest.raises(ValueError, match="peer_count: must be finite and >= 0, got inf"):
-        Replay().values(np.array([math.inf]), np.array([1.0]))
+        kernels.replay_delta(np.array([math.inf]), np.array([1.0]))
 
 
 def test_the_names_are_those_of_the_explanations() -> None:

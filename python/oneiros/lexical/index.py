@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,10 +33,7 @@ from oneiros.runtime.dataclasses import dataclass
 from oneiros.runtime.locks import fork_safe_lock
 from oneiros.runtime.threads import require_threads
 
-if TYPE_CHECKING:
-    from oneiros import _core
-
-__all__ = ["PUBLISHED_DELTA", "Hits", "LexicalIndex", "SearchedTexts"]
+__all__ = ["PUBLISHED_DELTA", "Hits", "LexicalIndex"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,11 +54,111 @@ class Hits:
         return zip(self.ids.tolist(), self.scores.tolist(), strict=True)
 
 
-class SearchedTexts:
-    """The search methods of an index."""
+@named_calls("LexicalIndex")
+class LexicalIndex:
+    """A full-text index over texts by id, ranked by BM25.
 
-    _core: _core.LexicalIndex
-    _rows: IdRows
+    A text is searchable as soon as :meth:`add` returns. Scores depend only on the texts in the
+    index, not on the order in which they were added or on deleted ones. Thread-safe: searches run
+    in parallel, also during a write.
+
+    Args:
+        variant: ``"lucene"`` (without the constant factor k1 + 1), ``"robertson"``, ``"atire"``,
+            ``"bm25plus"`` (or ``"bm25+"``) or ``"bm25l"``, each as in Kamphuis et al., "Which BM25
+            do you mean?" (ECIR 2020), table 1.
+        k1: saturation of repeated words, 0 to 1e100; with larger values repeats count more.
+        b: strength of the length normalisation, 0 to 1.
+        analyzer: one of :data:`oneiros.analyzers.NAMES`.
+        delta: lower bound of a match, 0 to 1e100; only for ``"bm25plus"`` (default 1.0) and
+            ``"bm25l"`` (default 0.5).
+        fields: whether texts may have a title and tags (BM25F).
+        title_weight: weight of a word in the title, relative to 1 for the text; a multiple of 0.25
+            from 0.25 to 8. Default: 2.
+        tags_weight: weight of a word in the tags, likewise. Default: 1.5.
+
+    Raises:
+        ValueError: an unknown variant or analyzer, a number out of its range, a ``delta`` for a
+            variant that has none, or a weight for an index without fields.
+
+    >>> import oneiros
+    >>> index = oneiros.LexicalIndex(fields=True)
+    >>> index.add("ada", "She likes green tea.", title="Ada")
+    0
+    >>> [id for id, score in index.search("ada's teas")]
+    ['ada']
+    """
+
+    def __init__(
+        self,
+        variant: str = "lucene",
+        k1: float = 1.2,
+        b: float = 0.75,
+        analyzer: str = "english",
+        *,
+        delta: float | None = None,
+        fields: bool = False,
+        title_weight: float | None = None,
+        tags_weight: float | None = None,
+    ) -> None:
+        require_text("variant", variant)
+        require_text("analyzer", analyzer)
+        if delta is not None and variant not in PUBLISHED_DELTA:
+            msg = f"delta: only bm25plus and bm25l have one, got {delta!r} for {variant!r}"
+            raise ValueError(msg)
+        weights = checked_weights(
+            fields, {"title_weight": title_weight, "tags_weight": tags_weight}, FIELD_WEIGHTS
+        )
+        self._made_with = MadeWith(
+            analyzer=analyzer,
+            variant=variant,
+            k1=checked_number(k1, "k1"),
+            b=checked_number(b, "b"),
+            delta=checked_number(
+                PUBLISHED_DELTA.get(variant, 0.0) if delta is None else delta, "delta"
+            ),
+            **weights,
+        )
+        self._core = self._made_with.new_index()
+        self._write_lock = fork_safe_lock()
+        self._rows = IdRows()  # the core keeps which rows have a text
+
+    def __len__(self) -> int:
+        """Return the number of texts."""
+        return self._core.document_count
+
+    def __contains__(self, id: object) -> bool:
+        try:
+            row = self._rows.row_of(checked_id(id, "id"))
+        except (TypeError, ValueError):
+            return False  # for example 1.0 and True, which cannot be ids
+        return row is not None and self._core.contains(row=row)
+
+    def __repr__(self) -> str:
+        return f"LexicalIndex({self._made_with}, texts={len(self)})"
+
+    @property
+    def nbytes(self) -> int:
+        """Memory used, in bytes: the sum of all allocations, without allocator overhead."""
+        return self._core.resident_bytes + self._rows.nbytes
+
+    def stats(self) -> dict[str, Any]:
+        """Return the size of the index and the state of its background merges.
+
+        Returns:
+            ``texts`` and ``segments``: counts. ``bytes``: memory per part, the sum being
+            :attr:`nbytes`. ``merge_error``: why the last background merge failed, or None. A failed
+            merge loses nothing and is retried, but more segments make searches slower.
+
+        >>> import oneiros
+        >>> oneiros.LexicalIndex().stats()["texts"]
+        0
+        """
+        return {
+            "texts": len(self),
+            "segments": self._core.segment_count,
+            "bytes": {**self._core.part_bytes, "ids": self._rows.nbytes},
+            "merge_error": self._core.merge_error or None,
+        }
 
     def search(
         self,
@@ -199,122 +296,6 @@ class SearchedTexts:
         scores[is_known] = self._core.score_rows(query=weighed, rows=known)
         return scores
 
-    def _allowed(self, where: Collection[Id] | None) -> npt.NDArray[np.uint8] | None:
-        """Return the rows of the ids as packed bits; None for all."""
-        if where is None:
-            return None
-        known = self._rows.known(checked_ids(where, "where"))
-        bits = np.zeros(int(known.max(initial=0)) + 1, dtype=np.bool_)
-        bits[known] = True
-        return np.packbits(bits, bitorder="little")
-
-
-@named_calls("LexicalIndex")
-class LexicalIndex(SearchedTexts):
-    """A full-text index over texts by id, ranked by BM25.
-
-    A text is searchable as soon as :meth:`add` returns. Scores depend only on the texts in the
-    index, not on the order in which they were added or on deleted ones. Thread-safe: searches run
-    in parallel, also during a write.
-
-    Args:
-        variant: ``"lucene"`` (without the constant factor k1 + 1), ``"robertson"``, ``"atire"``,
-            ``"bm25plus"`` (or ``"bm25+"``) or ``"bm25l"``, each as in Kamphuis et al., "Which BM25
-            do you mean?" (ECIR 2020), table 1.
-        k1: saturation of repeated words, 0 to 1e100; with larger values repeats count more.
-        b: strength of the length normalisation, 0 to 1.
-        analyzer: one of :data:`oneiros.analyzers.NAMES`.
-        delta: lower bound of a match, 0 to 1e100; only for ``"bm25plus"`` (default 1.0) and
-            ``"bm25l"`` (default 0.5).
-        fields: whether texts may have a title and tags (BM25F).
-        title_weight: weight of a word in the title, relative to 1 for the text; a multiple of 0.25
-            from 0.25 to 8. Default: 2.
-        tags_weight: weight of a word in the tags, likewise. Default: 1.5.
-
-    Raises:
-        ValueError: an unknown variant or analyzer, a number out of its range, a ``delta`` for a
-            variant that has none, or a weight for an index without fields.
-
-    >>> import oneiros
-    >>> index = oneiros.LexicalIndex(fields=True)
-    >>> index.add("ada", "She likes green tea.", title="Ada")
-    0
-    >>> [id for id, score in index.search("ada's teas")]
-    ['ada']
-    """
-
-    def __init__(
-        self,
-        variant: str = "lucene",
-        k1: float = 1.2,
-        b: float = 0.75,
-        analyzer: str = "english",
-        *,
-        delta: float | None = None,
-        fields: bool = False,
-        title_weight: float | None = None,
-        tags_weight: float | None = None,
-    ) -> None:
-        require_text("variant", variant)
-        require_text("analyzer", analyzer)
-        if delta is not None and variant not in PUBLISHED_DELTA:
-            msg = f"delta: only bm25plus and bm25l have one, got {delta!r} for {variant!r}"
-            raise ValueError(msg)
-        weights = checked_weights(
-            fields, {"title_weight": title_weight, "tags_weight": tags_weight}, FIELD_WEIGHTS
-        )
-        self._made_with = MadeWith(
-            analyzer=analyzer,
-            variant=variant,
-            k1=checked_number(k1, "k1"),
-            b=checked_number(b, "b"),
-            delta=checked_number(
-                PUBLISHED_DELTA.get(variant, 0.0) if delta is None else delta, "delta"
-            ),
-            **weights,
-        )
-        self._core = self._made_with.new_index()
-        self._write_lock = fork_safe_lock()
-        self._rows = IdRows()  # the core keeps which rows have a text
-
-    def __len__(self) -> int:
-        """Return the number of texts."""
-        return self._core.document_count
-
-    def __contains__(self, id: object) -> bool:
-        try:
-            row = self._rows.row_of(checked_id(id, "id"))
-        except (TypeError, ValueError):
-            return False  # for example 1.0 and True, which cannot be ids
-        return row is not None and self._core.contains(row=row)
-
-    def __repr__(self) -> str:
-        return f"LexicalIndex({self._made_with}, texts={len(self)})"
-
-    @property
-    def nbytes(self) -> int:
-        """Memory used, in bytes: the sum of all allocations, without allocator overhead."""
-        return self._core.resident_bytes + self._rows.nbytes
-
-    def stats(self) -> dict[str, Any]:
-        """Return the size of the index and the state of its background merges.
-
-        Returns:
-            ``texts`` and ``segments``: counts. ``bytes``: memory per part, the sum being
-            :attr:`nbytes`. ``merge_error``: why the last background merge failed, or None. A failed
-            merge loses nothing and is retried, but more segments make searches slower.
-
-        >>> import oneiros
-        >>> oneiros.LexicalIndex().stats()["texts"]
-        0
-        """
-        return {
-            "texts": len(self),
-            "segments": self._core.segment_count,
-            "bytes": {**self._core.part_bytes, "ids": self._rows.nbytes},
-            "merge_error": self._core.merge_error or None,
-        }
-
     def add(
         self, id: Id, text: str, title: str | None = None, tags: Sequence[str] | None = None
     ) -> int:
@@ -443,6 +424,15 @@ class LexicalIndex(SearchedTexts):
         >>> oneiros.LexicalIndex().seal()
         """
         self._core.seal()
+
+    def _allowed(self, where: Collection[Id] | None) -> npt.NDArray[np.uint8] | None:
+        """Return the rows of the ids as packed bits; None for all."""
+        if where is None:
+            return None
+        known = self._rows.known(checked_ids(where, "where"))
+        bits = np.zeros(int(known.max(initial=0)) + 1, dtype=np.bool_)
+        bits[known] = True
+        return np.packbits(bits, bitorder="little")
 
     def _require_fields(self, name: str) -> None:
         if not self._made_with.has_fields:

@@ -23,6 +23,7 @@ __all__ = [
     "FloatArray",
     "Result",
     "as_array",
+    "checked_out",
     "coded",
     "has_nan",
     "is_scalar",
@@ -144,7 +145,7 @@ def run(
     ]
     dtype = np.result_type(*floats).newbyteorder("=") if floats else np.dtype(np.float64)
     shape = _common_shape(arrays)
-    target = _checked_out(out, dtype, shape)
+    target = checked_out(out, dtype, shape)
     flat = [_flattened(array, shape) for array in arrays.values()]
     is_direct = target is not None and _can_take(target, flat)
     if parameters is None or 0 in shape:
@@ -234,7 +235,13 @@ def _flattened(array: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     return np.require(native, requirements=["C", "A"]).reshape(-1)
 
 
-def _checked_out(out: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> FloatArray | None:
+def checked_out(out: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> FloatArray | None:
+    """Return an array for a result, if there is one, checked.
+
+    Raises:
+        TypeError: no array, or of another dtype.
+        ValueError: another shape, or read-only.
+    """
     if out is None:
         return None
     if not isinstance(out, np.ndarray) or out.dtype != dtype:

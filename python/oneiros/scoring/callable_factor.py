@@ -208,9 +208,7 @@ def _reader(names: tuple[str, ...]) -> tuple[_core.Program, list[int]]:
     """Return a program that reads these names, and their registers."""
     builder = ProgramBuilder()
     registers = [register_of(name, builder) for name in names]
-    text = builder.build()
-    program = _core.Program(inputs=list(text.inputs), instructions=list(text.instructions))
-    return program, builder.numbers(registers)
+    return builder.build().compiled(), builder.numbers(registers)
 
 
 def _checked_columns(columns: object) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from oneiros.model.validation import require_number, settle, settle_numbers
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring.factor import KeepRule
 from oneiros.scoring.program import ProgramBuilder
+from oneiros.scoring.tables import SHARE
 
 __all__ = ["KEEP_RULES", "FeedbackAbove", "RelevanceGate"]
 
@@ -60,8 +61,7 @@ class RelevanceGate:
     """Memories with at least this cosine pass whatever their words, -1 to 1."""
 
     def __post_init__(self) -> None:
-        share = (0.0, 1.0, False)
-        settle_numbers(self, short=share, middle=share, long=share, cosine=(-1.0, 1.0, False))
+        settle_numbers(self, short=SHARE, middle=SHARE, long=SHARE, cosine=(-1.0, 1.0, False))
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of 1 for a memory that passes, 0 for others."""

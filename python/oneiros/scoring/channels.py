@@ -6,11 +6,11 @@ parameters of a new store and how it is relaxed. :class:`_Channel` has the defau
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from oneiros.model.validation import require_int, require_number, settle, settle_numbers
 from oneiros.runtime.dataclasses import dataclass, replace
+from oneiros.scoring.tables import NOT_NEGATIVE, SHARE
 
 if TYPE_CHECKING:
     from typing import Self, TypeAlias
@@ -93,7 +93,7 @@ class LexicalChannel(_Channel):
 
     def __post_init__(self) -> None:
         require_int("depth", self.depth, low=1, high=_DEEPEST)
-        settle_numbers(self, k1=(0.0, math.inf, False), b=(0.0, 1.0, False))
+        settle_numbers(self, k1=NOT_NEGATIVE, b=SHARE)
         if (self.word_share is None) != (self.floor is None):
             msg = (
                 f"floor: must be given where word_share is, got {self.floor} and {self.word_share}"

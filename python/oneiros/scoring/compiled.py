@@ -97,7 +97,7 @@ def compile_profile(
         names = [channel.name for channel in profile.channels if channel.name not in unexplained]
         terms = (*((name, program.signal(f"part:{name}", 0.0)) for name in names), *terms)
     text = program.build()
-    core = _core.Program(inputs=list(text.inputs), instructions=list(text.instructions))
+    core = text.compiled()
     parts = [register for _, register in terms]
     registers = program.numbers([relevance, score, retention, *values, *parts])
     end = 3 + len(values)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from math import nan
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from oneiros import _core
 from oneiros._lazy import np
 from oneiros.model.validation import require_choice, settle, settle_flags
 from oneiros.runtime.dataclasses import dataclass, field
@@ -15,7 +14,6 @@ from oneiros.scoring.expression_parser import parse
 from oneiros.scoring.expression_steps import WORD_FIELDS, IsOneOf, Name, Step, emit
 from oneiros.scoring.factor import Operation
 from oneiros.scoring.program import ProgramBuilder
-from oneiros.scoring.strict import Real
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -24,6 +22,8 @@ __all__ = ["OPERATIONS", "Expression", "require_name"]
 
 
 OPERATIONS = ("multiply", "add")
+
+Real = TypeVar("Real", "np.float32", "np.float64")
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
@@ -120,19 +120,21 @@ class Expression:
         dtype, size = _require_arrays(self.names, names)
         builder = ProgramBuilder(kinds)
         register = emit(self._steps, builder, lambda name, to: to.signal(f"given {name}", nan))
-        text = builder.build()
-        program = _core.Program(inputs=list(text.inputs), instructions=list(text.instructions))
-        (result,), _ = program.run(
-            operands={
-                name if name in WORD_FIELDS else f"given {name}": array
-                for name, array in names.items()
-            },
-            now_seconds=0.0,
-            size=size,
-            outputs=builder.numbers([register]),
-            dtype=dtype,
-            out=None,
-            threads=1,
+        (result,), _ = (
+            builder.build()
+            .compiled()
+            .run(
+                operands={
+                    name if name in WORD_FIELDS else f"given {name}": array
+                    for name, array in names.items()
+                },
+                now_seconds=0.0,
+                size=size,
+                outputs=builder.numbers([register]),
+                dtype=dtype,
+                out=None,
+                threads=1,
+            )
         )
         return result
 

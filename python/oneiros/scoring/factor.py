@@ -1,36 +1,25 @@
-"""Protocols of factors and candidate filters, and damping. Source: docs/systems/house.md H6."""
+"""Protocols of factors and candidate filters, and the base of factors that are one kernel."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
-from oneiros.scoring.program import ProgramBuilder
-from oneiros.scoring.strict import Real, strict_values
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from oneiros.model.validation import settle_numbers
+from oneiros.runtime.dataclasses import fields
+from oneiros.scoring.program import Parameter, ProgramBuilder, Unit
+from oneiros.scoring.tables import Range
 
 __all__ = [
     "Factor",
     "HasBase",
     "KeepRule",
+    "KernelFactor",
     "Operation",
     "base_of",
-    "damped",
-    "damped_values",
     "is_function",
     "operation_of",
 ]
-
-
-def damped(program: ProgramBuilder, register: int, amount: float) -> int:
-    """Return the register of ``1 - amount + amount * factor``, of the factor if ``amount`` is 1."""
-    return register if amount == 1.0 else program.call("damp", register, amount=amount)
-
-
-def damped_values(factor: npt.NDArray[Real], amount: float) -> npt.NDArray[Real]:
-    """Return ``1 - amount + amount * factor`` for an array."""
-    return factor if amount == 1.0 else strict_values("damp", {"amount": amount}, factor=factor)
 
 
 Operation: TypeAlias = Literal["multiply", "add"]
@@ -61,6 +50,58 @@ class HasBase(Protocol):
 
     def emit_base(self, program: ProgramBuilder) -> int:
         """Return the register of the value that ``retention_score`` multiplies."""
+
+
+class KernelFactor:
+    """The base of factors that are one kernel with their fields as its parameters.
+
+    A field ``damping`` is not a parameter: it damps the kernel's value (docs/systems/house.md H6).
+    """
+
+    __slots__ = ()
+
+    kernel: ClassVar[str]
+    """Name of the kernel in the core."""
+
+    times: ClassVar[tuple[str, ...]] = ()
+    """Columns of times, in order of preference, of the age that is its first argument."""
+
+    unit: ClassVar[Unit] = "days"
+    """Unit of that age."""
+
+    columns: ClassVar[tuple[str, ...]] = ()
+    """Columns that are its other arguments."""
+
+    ranges: ClassVar[Mapping[str, Range]] = {}
+    """Fields that are numbers -> their ranges."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, **self.ranges)
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Return the parameters of the kernel."""
+        declared: Any = self
+        values = {field.name: getattr(self, field.name) for field in fields(declared)}
+        values.pop("damping", None)
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+        }
+
+    def operands(self, program: ProgramBuilder) -> tuple[int, ...]:
+        """Return the registers of the kernel's arguments."""
+        ages = (program.age(*self.times, unit=self.unit),) if self.times else ()
+        return (*ages, *map(program.column, self.columns))
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Add the factor to ``program`` and return the register of its value."""
+        base = self.emit_base(program)
+        damping: float = getattr(self, "damping", 1.0)
+        return base if damping == 1.0 else program.call("damp", base, amount=damping)
+
+    def emit_base(self, program: ProgramBuilder) -> int:
+        """Return the register of the value before damping."""
+        return program.call(self.kernel, *self.operands(program), **self.parameters())
 
 
 @runtime_checkable

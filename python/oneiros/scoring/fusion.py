@@ -15,6 +15,7 @@ from oneiros.model.validation import (
 )
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.scoring.program import ProgramBuilder
+from oneiros.scoring.tables import SHARE, WEIGHT
 
 __all__ = [
     "FUSIONS",
@@ -36,8 +37,6 @@ Terms: TypeAlias = tuple[tuple[str, int], ...]
 
 ScoreNormalisation = Literal["none", "max", "clamp", "minmax_floor"]
 RankNormalisation = Literal["none", "channel"]
-
-_SHARE = (0.0, 1.0, False)
 
 
 def weights_of(value: object) -> tuple[float, ...]:
@@ -108,7 +107,7 @@ class _NormalisedFusion(_Fusion):
         for index, word in enumerate(normalise):
             require_word(f"normalise[{index}]", word, get_args(ScoreNormalisation))
         settle(self, "normalise", tuple(normalise))
-        settle_numbers(self, low=_SHARE)
+        settle_numbers(self, low=SHARE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +137,7 @@ class WeightedSum(_NormalisedFusion):
 
     def __post_init__(self) -> None:
         self._check()
-        settle_numbers(self, importance=(0.0, LARGEST_WEIGHT, False))
+        settle_numbers(self, importance=WEIGHT)
 
     def emit(self, program: ProgramBuilder) -> Terms:
         """Add the importance to the fused value; without a query, every channel counts 1."""
@@ -282,7 +281,7 @@ class Blend(_Fusion):
     """Weight of BM25, 0 to 1."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, weight=_SHARE)
+        settle_numbers(self, weight=SHARE)
 
     def require_channels(self, names: Sequence[str]) -> None:
         for name in names:

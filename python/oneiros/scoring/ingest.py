@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from oneiros._lazy import np
 from oneiros.model.validation import require_int, settle_numbers
 from oneiros.runtime.dataclasses import dataclass
+from oneiros.scoring.tables import POSITIVE_SHARE, SHARE, WEIGHT
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -28,7 +29,7 @@ class InitialStability:
     """Stability added at importance 1, 0 to 1e6."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, base=(0.0, 1e6, False), gain=(0.0, 1e6, False))
+        settle_numbers(self, base=WEIGHT, gain=WEIGHT)
 
     def of(self, importance: float) -> float:
         """Return the stability of a new memory; ``importance`` is in [0, 1]."""
@@ -36,7 +37,6 @@ class InitialStability:
 
 
 _COSINE = (-1.0, 1.0, False)
-_SHARE = (0.0, 1.0, False)
 _MOST_ROWS = 1_024
 
 
@@ -77,11 +77,11 @@ class IngestAssociation:
         settle_numbers(
             self,
             least_cosine=_COSINE,
-            base=(0.0, 1.0, True),
-            slope=_SHARE,
-            most_weight=(0.0, 1.0, True),
+            base=POSITIVE_SHARE,
+            slope=SHARE,
+            most_weight=POSITIVE_SHARE,
             above_cosine=_COSINE,
-            raised_by=_SHARE,
+            raised_by=SHARE,
         )
         require_int("together", self.together, low=1, high=_MOST_ROWS)
         require_int("most_records", self.most_records, low=0, high=2**31 - 1)

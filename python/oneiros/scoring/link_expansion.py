@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar, TypeAlias
 
-from oneiros.model.validation import LARGEST_WEIGHT, require_int, settle_flags, settle_numbers
+from oneiros.model.validation import require_int, settle_flags, settle_numbers
 from oneiros.runtime.dataclasses import dataclass
+from oneiros.scoring.tables import POSITIVE, POSITIVE_SHARE, SHARE, WEIGHT
 
 __all__ = [
     "EXPANSIONS",
@@ -28,11 +28,9 @@ class AssociationDecay:
     """Days after which the weight has fallen to 1/e, > 0."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, tau_days=(0.0, math.inf, True))
+        settle_numbers(self, tau_days=POSITIVE)
 
 
-_SHARE = (0.0, 1.0, False)
-_PART = (0.0, 1.0, True)
 _MOST_HOPS = 3  # of the core
 _MOST_BRIDGED = 16  # of the core
 _MOST_DEPTH = 100_000
@@ -78,10 +76,10 @@ class AssociativeExpansion:
     def __post_init__(self) -> None:
         settle_numbers(
             self,
-            least_link=_SHARE,
-            least_path=_SHARE,
-            least_score=(0.0, LARGEST_WEIGHT, False),
-            quota=_SHARE,
+            least_link=SHARE,
+            least_path=SHARE,
+            least_score=WEIGHT,
+            quota=SHARE,
         )
         require_int("hops", self.hops, low=1, high=_MOST_HOPS)
         require_int("bridged", self.bridged, low=0, high=_MOST_BRIDGED)
@@ -132,10 +130,10 @@ class GraphExpansion:
     def __post_init__(self) -> None:
         settle_numbers(
             self,
-            per_hop=_PART,
-            least_link=_SHARE,
-            least_score=(0.0, LARGEST_WEIGHT, False),
-            weight=(0.0, LARGEST_WEIGHT, False),
+            per_hop=POSITIVE_SHARE,
+            least_link=SHARE,
+            least_score=WEIGHT,
+            weight=WEIGHT,
         )
         require_int("seeds", self.seeds, low=1, high=1_000)
         require_int("hops", self.hops, low=1, high=_MOST_HOPS)

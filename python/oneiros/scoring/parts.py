@@ -56,13 +56,7 @@ _KINDS_OF_LISTS: Final = {
     "keep": ("candidate_filters", "KEEP_RULES"),
     "phases": ("phases", "PHASES"),
 }
-OPTIONAL_PARTS = (
-    *("query_words", "hot_set", "neighbours", "statements", "named_time"),
-    *("fast_path", "strong_signal"),
-    *("expansion", "rerank", "duplicates", "abstention", "retry", "normalisation"),
-    *("reinforcement", "promotion", "initial_stability", "ingest", "understanding"),
-    *("cache", "rails"),
-)
+OPTIONAL_PARTS = tuple(key for key in PARTS if key not in ("fusion", "selection"))
 """Fields that may be None."""
 NUMBERS = ("deep_recall_penalty",)
 """Fields that hold one number."""

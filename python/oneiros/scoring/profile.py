@@ -27,11 +27,12 @@ from oneiros.scoring.profile_record import content_hash, parse_toml, record_of, 
 from oneiros.scoring.reinforcement import Reinforcement, ReinforcementDeclaration
 from oneiros.scoring.selection import Selection
 from oneiros.scoring.stages import require_words_for
+from oneiros.scoring.tables import SHARE
 
 if TYPE_CHECKING:
     from oneiros.scoring.ingest import IngestAssociation, InitialStability
     from oneiros.scoring.link_expansion import ExpansionDeclaration
-    from oneiros.scoring.phases.phase import Phase
+    from oneiros.scoring.phases import Phase
     from oneiros.scoring.promotion import Promotion
     from oneiros.scoring.relevance_adjustments import HotSet, NamedTime, Neighbours, Statements
     from oneiros.scoring.safety_limits import SafetyRails
@@ -170,7 +171,7 @@ class Profile:
         settle(self, "keep", checked_parts("keep", self.keep, KeepRule))
         settle(self, "phases", checked_parts("phases", self.phases, *kinds_among(self.phases)))
         require_order(self.phases)
-        settle_numbers(self, deep_recall_penalty=(0.0, 1.0, False))
+        settle_numbers(self, deep_recall_penalty=SHARE)
         for key in PARTS:
             part = getattr(self, key)
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
+from oneiros import _core
 from oneiros.model.fields import COLUMN_DEFAULTS, FIELDS
 from oneiros.runtime.dataclasses import dataclass
 
@@ -33,6 +34,10 @@ class ProgramText:
 
     inputs: tuple[Input, ...]
     instructions: tuple[Instruction, ...]
+
+    def compiled(self) -> _core.Program:
+        """Return the program ready to run."""
+        return _core.Program(inputs=list(self.inputs), instructions=list(self.instructions))
 
 
 class ProgramBuilder:

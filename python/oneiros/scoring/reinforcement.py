@@ -6,18 +6,17 @@ to the memory's set of sessions. ``oneiros._core.Columns.reinforce`` carries it 
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar, TypeAlias, TypedDict
 
 from oneiros.model.fields import U32_MAX
 from oneiros.model.validation import (
     FLOAT32_MAX,
-    LARGEST_WEIGHT,
     require_int,
     settle_flags,
     settle_numbers,
 )
 from oneiros.runtime.dataclasses import dataclass, fields
+from oneiros.scoring.tables import NOT_NEGATIVE, POSITIVE, POSITIVE_SHARE, WEIGHT
 
 __all__ = [
     "REINFORCEMENTS",
@@ -27,10 +26,6 @@ __all__ = [
     "ReinforcementRule",
     "SpacedReinforcement",
 ]
-
-_WEIGHT = (0.0, LARGEST_WEIGHT, False)
-_NOT_NEGATIVE = (0.0, math.inf, False)
-_POSITIVE = (0.0, math.inf, True)
 
 
 class ReinforcementRule(TypedDict):
@@ -94,7 +89,7 @@ class Reinforcement(_Growing):
     """The greatest stability, > 0."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, gain=_NOT_NEGATIVE, span_days=_POSITIVE, most=_WEIGHT, limit=_POSITIVE)
+        settle_numbers(self, gain=NOT_NEGATIVE, span_days=POSITIVE, most=WEIGHT, limit=POSITIVE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,17 +155,17 @@ class SpacedReinforcement(_Growing):
     def __post_init__(self) -> None:
         settle_numbers(
             self,
-            gain=_WEIGHT,
-            span_days=_POSITIVE,
-            most=_WEIGHT,
-            limit=_POSITIVE,
-            core_stability=_NOT_NEGATIVE,
-            link_rest_days=_NOT_NEGATIVE,
+            gain=WEIGHT,
+            span_days=POSITIVE,
+            most=WEIGHT,
+            limit=POSITIVE,
+            core_stability=NOT_NEGATIVE,
+            link_rest_days=NOT_NEGATIVE,
         )
         if self.associative_gain is not None:
-            settle_numbers(self, associative_gain=_WEIGHT)
+            settle_numbers(self, associative_gain=WEIGHT)
         if self.link_gain is not None:
-            settle_numbers(self, link_gain=(0.0, 1.0, True))
+            settle_numbers(self, link_gain=POSITIVE_SHARE)
         if self.core_accesses is not None:
             require_int("core_accesses", self.core_accesses, low=0, high=U32_MAX)
         require_int("core_sessions", self.core_sessions, low=1, high=U32_MAX)

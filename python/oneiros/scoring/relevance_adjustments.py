@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from oneiros import _core
 from oneiros.model.validation import LARGEST_WEIGHT, require_int, settle_flags, settle_numbers
 from oneiros.runtime.dataclasses import dataclass
+from oneiros.scoring.tables import SHARE, WEIGHT
 
 if TYPE_CHECKING:
     from oneiros.scoring.program import ProgramBuilder
@@ -42,7 +43,7 @@ class Neighbours:
     """Whether the gain is the excess over the mean of the candidates, never below 0."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, share=(0.0, 1e6, False), decay=(0.0, 1.0, False))
+        settle_numbers(self, share=WEIGHT, decay=SHARE)
         require_int("reach", self.reach, low=0, high=64)
         require_int("seeds", self.seeds, low=0, high=100)
         settle_flags(self, "above_mean")
@@ -60,9 +61,6 @@ class Neighbours:
             seeds=self.seeds,
             is_above_mean=self.above_mean,
         )
-
-
-_SHARE = (0.0, 1.0, False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +87,7 @@ class HotSet:
 
     def __post_init__(self) -> None:
         require_int("size", self.size, low=1, high=10_000)
-        settle_numbers(self, least_overlap=_SHARE, weight=(0.0, LARGEST_WEIGHT, True))
+        settle_numbers(self, least_overlap=SHARE, weight=(0.0, LARGEST_WEIGHT, True))
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of the term added to the relevance."""
@@ -112,7 +110,7 @@ class Statements:
     """Share of the relevance that a text of questions only loses, 0 to 1."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, damping=_SHARE)
+        settle_numbers(self, damping=SHARE)
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of the term added to the relevance."""
@@ -143,7 +141,7 @@ class NamedTime:
     """Multiplier outside of a range relative to now ("last week"), 0 to 1."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, soft=_SHARE, explicit=_SHARE, inferred=_SHARE)
+        settle_numbers(self, soft=SHARE, explicit=SHARE, inferred=SHARE)
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of the term added to the relevance."""

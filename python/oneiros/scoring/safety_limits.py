@@ -6,12 +6,11 @@ from typing import Final
 
 from oneiros.model.validation import require_int, require_number, settle, settle_numbers
 from oneiros.runtime.dataclasses import dataclass, fields
-from oneiros.scoring.tables import require_words
+from oneiros.scoring.tables import SHARE, require_words
 
 __all__ = ["SafetyRails"]
 
 _TIMES: Final = ("updated_at", "learned_at")
-_SHARE: Final = (0.0, 1.0, False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +49,7 @@ class SafetyRails:
     (in TOML ``false``)."""
 
     def __post_init__(self) -> None:
-        settle_numbers(
-            self, youngest_days=(0.0, 1e9, False), most_pruned=_SHARE, most_changed=_SHARE
-        )
+        settle_numbers(self, youngest_days=(0.0, 1e9, False), most_pruned=SHARE, most_changed=SHARE)
         times = require_words("activity_times", self.activity_times)
         for time in times:
             if time not in _TIMES:

@@ -6,16 +6,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from oneiros.model.validation import (
-    LARGEST_WEIGHT,
     require_int,
-    require_number,
     settle,
     settle_flags,
     settle_numbers,
 )
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.scoring.fusion import WeightedMean
-from oneiros.scoring.tables import require_words
+from oneiros.scoring.tables import POSITIVE_SHARE, SHARE, WEIGHT, require_words, settle_limits
 
 if TYPE_CHECKING:
     from oneiros.scoring.profile import Profile
@@ -68,7 +66,7 @@ class ResponseCache:
             self,
             seconds=_LONGEST,
             confident_seconds=_LONGEST,
-            above_confidence=(0.0, 1.0, False),
+            above_confidence=SHARE,
         )
 
     def kept_for(self, confidence: float | None) -> float:
@@ -98,19 +96,13 @@ class Reranking:
     def __post_init__(self) -> None:
         require_int("top", self.top, low=1, high=1_000)
         settle_flags(self, "after_links")
-        seconds = require_number(
-            "deadline_seconds", self.deadline_seconds, low=0.0, above_low=True, finite=False
-        )
-        settle(self, "deadline_seconds", seconds)
+        settle_limits(self, "deadline_seconds")
 
 
 @lru_cache(maxsize=256)
 def with_place(profile: Profile) -> Profile:
     """Return a profile with the stage ``rerank``: its own, else the default one."""
     return profile if profile.rerank is not None else profile.replace(rerank=Reranking())
-
-
-_POSITIVE_SHARE = (0.0, 1.0, True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +124,7 @@ class FastPath:
     """Length to which texts are cut before they are put into canonical form (O26), 3 to 100,000."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, similarity=_POSITIVE_SHARE)
+        settle_numbers(self, similarity=POSITIVE_SHARE)
         require_int("characters", self.characters, low=3, high=100_000)
 
 
@@ -156,9 +148,7 @@ class StrongSignal:
     """Names of the factors that are then skipped. The reranker is skipped too."""
 
     def __post_init__(self) -> None:
-        settle_numbers(
-            self, threshold=(0.0, LARGEST_WEIGHT, False), gap=(0.0, LARGEST_WEIGHT, False)
-        )
+        settle_numbers(self, threshold=WEIGHT, gap=WEIGHT)
         settle(self, "skips", require_words("skips", self.skips))
 
 
@@ -214,7 +204,6 @@ def _text_only(profile: Profile, **changes: Any) -> Profile:
     return profile.replace(fusion=fusion, hot_set=None, neighbours=None, rerank=None, **changes)
 
 
-_SHARE = (0.0, 1.0, False)
 _COSINE = (-1.0, 1.0, False)
 _MOST_CHARACTERS = 100_000
 _MOST_MISSES = 1_000
@@ -237,7 +226,7 @@ class Duplicates:
 
     def __post_init__(self) -> None:
         require_int("characters", self.characters, low=1, high=_MOST_CHARACTERS)
-        settle_numbers(self, cosine=(0.0, 1.0, True))
+        settle_numbers(self, cosine=POSITIVE_SHARE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,8 +258,8 @@ class Surfacing:
         settle_numbers(
             self,
             least_cosine=_COSINE,
-            least_overlap=_SHARE,
-            least_score=(0.0, LARGEST_WEIGHT, False),
+            least_overlap=SHARE,
+            least_score=WEIGHT,
         )
         require_int("misses", self.misses, low=0, high=_MOST_MISSES)
 
@@ -307,7 +296,7 @@ class WeakBest:
     """Number of nearest misses reported if nothing is returned, 0 to 1,000."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, cosine=_COSINE, words=_SHARE)
+        settle_numbers(self, cosine=_COSINE, words=SHARE)
         settle(self, "suffixes", require_words("suffixes", self.suffixes))
         require_int("misses", self.misses, low=0, high=_MOST_MISSES)
 
@@ -349,7 +338,7 @@ class AdaptiveRetry:
     """Number of first results in the confidence, at most the number requested, 1 to 1,000."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, least_confidence=_SHARE, relaxation=_SHARE, score_relaxation=_SHARE)
+        settle_numbers(self, least_confidence=SHARE, relaxation=SHARE, score_relaxation=SHARE)
         require_int("results", self.results, low=1, high=_MOST_MISSES)
 
 

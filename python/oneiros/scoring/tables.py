@@ -1,13 +1,36 @@
-"""Immutable, hashable tables of numbers by word, for declarations."""
+"""Fields of declarations: ranges of numbers, and immutable, hashable tables by word."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sized
-from typing import Self, TypeVar
+from typing import Final, Self, TypeAlias, TypeVar
 
-from oneiros.model.validation import require_number, require_numbers
+from oneiros.model.validation import LARGEST_WEIGHT, require_number, require_numbers, settle
 
-__all__ = ["Rows", "Table", "require_rows", "require_table", "require_words"]
+__all__ = [
+    "NOT_NEGATIVE",
+    "POSITIVE",
+    "POSITIVE_SHARE",
+    "SHARE",
+    "WEIGHT",
+    "Range",
+    "Rows",
+    "Table",
+    "require_rows",
+    "require_table",
+    "require_words",
+    "settle_limits",
+]
+
+Range: TypeAlias = tuple[float, float, bool]
+"""The smallest and the largest value, and whether the smallest is refused."""
+
+WEIGHT: Final[Range] = (0.0, LARGEST_WEIGHT, False)
+SHARE: Final[Range] = (0.0, 1.0, False)
+POSITIVE_SHARE: Final[Range] = (0.0, 1.0, True)
+POSITIVE: Final[Range] = (0.0, math.inf, True)
+NOT_NEGATIVE: Final[Range] = (0.0, math.inf, False)
 
 _LONGEST_TABLE = 1024
 _LONGEST_WORD = 64
@@ -52,6 +75,14 @@ class Rows(_Entries[tuple[float, ...]]):
     """Rows of numbers by word."""
 
     __slots__ = ()
+
+
+def settle_limits(declaration: object, *fields: str) -> None:
+    """Check fields that are above 0, infinity for no limit, and store them as floats."""
+    for field in fields:
+        value = getattr(declaration, field)
+        number = require_number(field, value, low=0.0, above_low=True, finite=False)
+        settle(declaration, field, number)
 
 
 def require_table(

@@ -6,14 +6,13 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from oneiros.model.validation import (
     require_int,
-    require_number,
     settle,
     settle_flags,
     settle_numbers,
 )
 from oneiros.runtime.dataclasses import NamedTuple, dataclass, field
 from oneiros.scoring.fusion import require_word
-from oneiros.scoring.tables import Rows, require_rows, require_words
+from oneiros.scoring.tables import SHARE, Rows, require_rows, require_words, settle_limits
 
 __all__ = [
     "DEFAULT_HINT",
@@ -206,11 +205,8 @@ class Understanding:
             require_int(name, getattr(self, name), low=1, high=1_000)
         require_int("least_words", self.least_words, low=1, high=100)
         require_int("most_variants", self.most_variants, low=1, high=16)
-        seconds = require_number(
-            "expander_seconds", self.expander_seconds, low=0.0, above_low=True, finite=False
-        )
-        settle(self, "expander_seconds", seconds)
-        settle_numbers(self, part_gain=(1.0, 1e3, False), variant_weight=(0.0, 1.0, False))
+        settle_limits(self, "expander_seconds")
+        settle_numbers(self, part_gain=(1.0, 1e3, False), variant_weight=SHARE)
 
     def weights_of(self, hint: str | None, intent: str | None) -> Weights:
         """Return the product of the hint's weights and the intent's."""

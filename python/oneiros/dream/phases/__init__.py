@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from oneiros.dream.draft import Draft
-    from oneiros.scoring.phases.phase import Phase
+    from oneiros.scoring.phases import Phase
 
     Run = Callable[[Draft, Any], None]
 

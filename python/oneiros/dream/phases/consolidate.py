@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
 from oneiros.model.fields import ENUMS
-from oneiros.scoring.strict import strict_values
+from oneiros.scoring.kernels import reverie
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,12 +79,8 @@ def _strengthen(
 ) -> npt.NDArray[np.bool_]:
     """Add the gain of the replay; returns the mask of rows with their new strength."""
     strength = draft.column("strength")[rows].astype(np.float64)
-    gain = strict_values(
-        "replay_delta",
-        {"max_delta": phase.max_delta},
-        peer_count=peers.astype(np.float64),
-        age_hours=(draft.now - draft.column("created_at")[rows]) / _HOUR,
-    )
+    age_hours = (draft.now - draft.column("created_at")[rows]) / _HOUR
+    gain = reverie.replay_delta(peers.astype(np.float64), age_hours, phase.max_delta)
     wanted = np.minimum(strength + gain, 1.0).astype(np.float32)
     draft.change("R11", "strength", rows, wanted)
     is_replayed: npt.NDArray[np.bool_] = draft.column("strength")[rows] == wanted

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
 from oneiros.model.fields import ENUMS
-from oneiros.scoring.strict import strict_values
+from oneiros.scoring.kernels import reverie
 
 if TYPE_CHECKING:
     from oneiros.dream.draft import Draft
@@ -24,12 +24,8 @@ def downscale(draft: Draft, phase: Downscale) -> None:
     rates[_TAGS.index("explicit")] = rates[_TAGS.index("schema_violation")] = 1.0
     rows = np.flatnonzero(draft.live).astype(np.uint32)
     strength = draft.column("strength")[rows]
-    scaled = strict_values(
-        "downscale",
-        {"floor": phase.floor},
-        strength=strength,
-        rate=rates[draft.column("importance_tag")[rows]],
-    )
+    rate = rates[draft.column("importance_tag")[rows]]
+    scaled = reverie.downscale(strength, rate, phase.floor)
     draft.downscale("R12", rows, scaled)
     draft.count(before=_mean(strength), after=_mean(scaled))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from oneiros._lazy import np
 from oneiros.model.fields import table_of
-from oneiros.scoring.strict import strict_values
+from oneiros.scoring.kernels import reverie
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,4 +59,5 @@ def staleness(draft: Draft, phase: _Limited, now: float | None = None) -> Reals:
         now: reference time, seconds; None: the cycle's clock.
     """
     limits = by_kind(draft, table_of(phase, "limits_days"), phase.other_limit_days)
-    return strict_values("staleness", {}, idle_days=draft.staleness_days(now), limit_days=limits)
+    stale: Reals = reverie.staleness(draft.staleness_days(now), limits)
+    return stale

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from oneiros._lazy import np
 from oneiros.dream.phases.kinds import by_kind, staleness
 from oneiros.model.fields import LAYER_BY_DEPTH, LAYERS, table_of
-from oneiros.scoring.strict import strict_values
+from oneiros.scoring.kernels import reverie
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -67,11 +67,10 @@ def _missed(draft: Draft, phase: Promote, stale: npt.NDArray[np.float64]) -> Mas
 
 def _signals(draft: Draft, phase: Promote) -> npt.NDArray[np.float64]:
     """Return the signal of each row, by R16, shape (n,)."""
-    return strict_values(
-        "signal",
-        {},
-        access_count=draft.column("access_count").astype(np.float64),
-        age_days=draft.age_days("created_at"),
-        revision_count=draft.column("revision_count").astype(np.float64),
-        weight=by_kind(draft, table_of(phase, "weights"), phase.other_weight),
+    signals: npt.NDArray[np.float64] = reverie.signal(
+        draft.column("access_count").astype(np.float64),
+        draft.age_days("created_at"),
+        draft.column("revision_count").astype(np.float64),
+        by_kind(draft, table_of(phase, "weights"), phase.other_weight),
     )
+    return signals

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
 from oneiros.model.fields import ENUMS
-from oneiros.scoring.strict import strict_values
+from oneiros.scoring.kernels import reverie
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -52,11 +52,12 @@ def _priorities(
     """Return the priority of rows, shape (n,), given their word overlap with other rows."""
     uses = draft.column("revision_count")[rows].astype(np.float64)
     uses += draft.column("duplicate_count")[rows]
-    return strict_values(
-        "scan_priority",
-        {"half_life_hours": phase.half_life_hours, "access_floor": phase.access_floor},
-        age_hours=(draft.now - draft.column("updated_at")[rows]) / _HOUR,
-        uses=uses,
-        importance=draft.column("importance")[rows].astype(np.float64),
-        overlap=overlap,
+    priorities: npt.NDArray[np.float64] = reverie.scan_priority(
+        (draft.now - draft.column("updated_at")[rows]) / _HOUR,
+        uses,
+        draft.column("importance")[rows].astype(np.float64),
+        overlap,
+        phase.half_life_hours,
+        phase.access_floor,
     )
+    return priorities

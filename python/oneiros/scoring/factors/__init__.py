@@ -1,8 +1,7 @@
 """The factors of the scoring systems, one file per system.
 
-A factor is a frozen dataclass of parameters around a kernel of the core. Its ``values`` is strict:
-it takes contiguous float32 or float64 arrays of shape (n,) and converts nothing.
-``oneiros.kernels`` has the same formulas with conversion and broadcasting.
+A factor is a frozen dataclass of parameters around a kernel of the core. ``oneiros.kernels`` has the
+same formulas as functions.
 """
 
 from __future__ import annotations
@@ -88,63 +87,22 @@ __all__ = [
 ]
 
 # A profile loads only the files of its factors: creating all classes takes longer than a search.
-_FILES: Final = {
-    "callable_factor": ("CallableFactor",),
-    "expression": ("Expression",),
-    "factor": ("Factor",),
-    "factors.ciar": (
-        "CiarDecay",
-        "CiarReinforcement",
-        "ShippedDecay",
-        "ShippedReinforcement",
-        "Significance",
-    ),
-    "factors.cognitive": ("Retention",),
-    "factors.house": ("HalfLifeRecency",),
-    "factors.mnemosyne": (
-        "RecencyBlend",
-        "Tier",
-        "Veracity",
-        "WeibullRecency",
-    ),
-    "factors.omega": (
-        "Freshness",
-        "TieBreak",
-        "Consolidation",
-        "Feedback",
-        "FlooredDecay",
-        "KindWeight",
-        "Priority",
-    ),
-    "factors.omega_query": (
-        "Cluster",
-        "ContextMatch",
-        "Overlap",
-        "Preference",
-        "Rerank",
-        "TemporalConstraint",
-    ),
-    "factors.reverie": (
-        "Depth",
-        "Spread",
-        "Stability",
-        "Strength",
-        "TimeDecay",
-    ),
-    "factors.thompson": ("Thompson",),
+_FACTORS: Final = {
+    **dict.fromkeys(("TimeDecay", "Strength", "Depth", "Spread", "Stability"), "factors.reverie"),
+    "Retention": "factors.cognitive",
+    **dict.fromkeys(("RecencyBlend", "WeibullRecency", "Tier", "Veracity"), "factors.mnemosyne"),
+    **dict.fromkeys(("KindWeight", "Feedback", "Priority", "FlooredDecay"), "factors.omega"),
+    "Thompson": "factors.thompson",
+    "Consolidation": "factors.omega",
+    **dict.fromkeys(("Overlap", "Preference", "ContextMatch", "Cluster"), "factors.omega_query"),
+    **dict.fromkeys(("TemporalConstraint", "Rerank"), "factors.omega_query"),
+    **dict.fromkeys(("TieBreak", "Freshness"), "factors.omega"),
+    **dict.fromkeys(("Significance", "CiarDecay", "CiarReinforcement"), "factors.ciar"),
+    **dict.fromkeys(("ShippedDecay", "ShippedReinforcement"), "factors.ciar"),
+    "HalfLifeRecency": "factors.house",
 }
-_HOME: Final = {name: file for file, names in _FILES.items() for name in names}
-_FACTORS: Final = (
-    *("TimeDecay", "Strength", "Depth", "Spread", "Stability"),
-    "Retention",
-    *("RecencyBlend", "WeibullRecency", "Tier", "Veracity"),
-    *("KindWeight", "Feedback", "Priority", "FlooredDecay", "Thompson", "Consolidation"),
-    *("Overlap", "Preference", "ContextMatch", "Cluster", "TemporalConstraint", "Rerank"),
-    *("TieBreak", "Freshness"),
-    *("Significance", "CiarDecay", "CiarReinforcement", "ShippedDecay", "ShippedReinforcement"),
-    "HalfLifeRecency",
-)
-_USER_FACTORS: Final = ("Expression", "CallableFactor")
+_USER_FACTORS: Final = {"Expression": "expression", "CallableFactor": "callable_factor"}
+_HOME: Final = {"Factor": "factor", **_FACTORS, **_USER_FACTORS}
 
 
 def __getattr__(name: str) -> object:

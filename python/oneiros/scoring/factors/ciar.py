@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping
+from typing import ClassVar
 
-from oneiros.model.validation import LARGEST_WEIGHT, require_number, settle, settle_numbers
+from oneiros.model.validation import require_number, settle, settle_numbers
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.scoring.program import ProgramBuilder
-from oneiros.scoring.strict import Real, numbers_of, strict_values
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from oneiros.scoring.factor import KernelFactor
+from oneiros.scoring.tables import POSITIVE, SHARE, WEIGHT, Range
 
 __all__ = [
     "CiarDecay",
@@ -23,7 +21,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Significance:
+class Significance(KernelFactor):
     """Multiply by certainty and impact. A 0 in either is a veto.
 
     Source: docs/systems/ciar.md A1, A3.
@@ -31,14 +29,32 @@ class Significance:
 
     name: ClassVar[str] = "significance"
     is_lifecycle: ClassVar[bool] = False
+    kernel: ClassVar[str] = "multiply"
+    columns: ClassVar[tuple[str, ...]] = ("certainty", "impact")
 
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        return program.call("multiply", program.column("certainty"), program.column("impact"))
+
+class _Decay(KernelFactor):
+    """A decay at a rate per day of the age."""
+
+    __slots__ = ()
+
+    is_lifecycle: ClassVar[bool] = True
+    times: ClassVar[tuple[str, ...]] = ("created_at",)
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        settle(self, "rate", require_rate("rate", self.rate))
+        settle_numbers(self, **self.ranges)
+
+    @property
+    def half_life_days(self) -> float:
+        """The half-life: ``ln 2 / rate``. Source: docs/systems/ciar.md A7."""
+        return math.log(2.0) / self.rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CiarDecay:
+class CiarDecay(_Decay):
     """Exponential decay with age: ``factor = exp(-rate * age_days)``, age from ``created_at``.
 
     Source: docs/systems/ciar.md A1, A7; published rate 0.0231 per day.
@@ -46,7 +62,7 @@ class CiarDecay:
 
     name: ClassVar[str] = "decay"
     system: ClassVar[str] = "ciar"
-    is_lifecycle: ClassVar[bool] = True
+    kernel: ClassVar[str] = "ciar_decay"
 
     not_after_now: ClassVar[tuple[str, ...]] = ("created_at",)
     """Times that must not be in the future in a table (A6). In a search they count as age 0."""
@@ -54,37 +70,9 @@ class CiarDecay:
     rate: float = 0.0231
     """Decay per day, between 0 and 1, both excluded."""
 
-    def __post_init__(self) -> None:
-        settle(self, "rate", require_rate("rate", self.rate))
-
-    @property
-    def half_life_days(self) -> float:
-        """The half-life: ``ln 2 / rate``. Source: docs/systems/ciar.md A7."""
-        return math.log(2.0) / self.rate
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        age_days = program.age("created_at", unit="days")
-        return program.call("ciar_decay", age_days, rate=self.rate)
-
-    def values(self, age_days: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory.
-
-        Args:
-            age_days: days since creation, shape (n,), contiguous; < 0 counts as 0.
-
-        Returns:
-            Shape (n,), the dtype of ``age_days``; NaN where the age is NaN.
-
-        Raises:
-            TypeError: the dtype is neither float32 nor float64.
-            ValueError: not of shape (n,), or not contiguous.
-        """
-        return strict_values("ciar_decay", numbers_of(self), age_days=age_days)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CiarReinforcement:
+class CiarReinforcement(KernelFactor):
     """Growth with use: ``factor = 1 + reinforcement * access_count``.
 
     Source: docs/systems/ciar.md A1; published reinforcement 0.1.
@@ -93,6 +81,8 @@ class CiarReinforcement:
     name: ClassVar[str] = "reinforcement"
     system: ClassVar[str] = "ciar"
     is_lifecycle: ClassVar[bool] = True
+    kernel: ClassVar[str] = "ciar_reinforcement"
+    columns: ClassVar[tuple[str, ...]] = ("access_count",)
 
     reinforcement: float = 0.1
     """Growth per access, 0 to 1, 1 excluded."""
@@ -103,30 +93,9 @@ class CiarReinforcement:
         )
         settle(self, "reinforcement", reinforcement)
 
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        return program.call(
-            "ciar_reinforcement", program.column("access_count"), reinforcement=self.reinforcement
-        )
-
-    def values(self, access_count: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory.
-
-        Args:
-            access_count: number of accesses, shape (n,), contiguous.
-
-        Returns:
-            Shape (n,), the dtype of ``access_count``; NaN where the count is NaN.
-
-        Raises:
-            TypeError: the dtype is neither float32 nor float64.
-            ValueError: not of shape (n,), or not contiguous.
-        """
-        return strict_values("ciar_reinforcement", numbers_of(self), access_count=access_count)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShippedDecay:
+class ShippedDecay(_Decay):
     """Decay with age up to a limit: ``factor = max(floor, exp(-rate * min(age_days, most_days)))``.
 
     Age from ``created_at``. Source: docs/systems/ciar.md A12 (as shipped by the project).
@@ -134,7 +103,8 @@ class ShippedDecay:
 
     name: ClassVar[str] = "decay"
     system: ClassVar[str] = "ciar-shipped"
-    is_lifecycle: ClassVar[bool] = True
+    kernel: ClassVar[str] = "ciar_shipped_decay"
+    ranges: ClassVar[Mapping[str, Range]] = {"most_days": POSITIVE, "floor": SHARE}
 
     rate: float = 0.1
     """Decay per day, between 0 and 1, both excluded."""
@@ -145,27 +115,9 @@ class ShippedDecay:
     floor: float = 0.1
     """Lower bound of the factor, 0 to 1."""
 
-    def __post_init__(self) -> None:
-        settle(self, "rate", require_rate("rate", self.rate))
-        settle_numbers(self, most_days=(0.0, math.inf, True), floor=(0.0, 1.0, False))
-
-    @property
-    def half_life_days(self) -> float:
-        """The half-life: ``ln 2 / rate``. Source: docs/systems/ciar.md A7."""
-        return math.log(2.0) / self.rate
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        age_days = program.age("created_at", unit="days")
-        return program.call("ciar_shipped_decay", age_days, **numbers_of(self))
-
-    def values(self, age_days: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory, as :meth:`CiarDecay.values`."""
-        return strict_values("ciar_shipped_decay", numbers_of(self), age_days=age_days)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShippedReinforcement:
+class ShippedReinforcement(KernelFactor):
     """Logarithmic growth with use: ``factor = 1 + min(most_gain, gain * ln(1 + access_count))``.
 
     Source: docs/systems/ciar.md A12 (as shipped by the project).
@@ -174,27 +126,15 @@ class ShippedReinforcement:
     name: ClassVar[str] = "reinforcement"
     system: ClassVar[str] = "ciar-shipped"
     is_lifecycle: ClassVar[bool] = True
+    kernel: ClassVar[str] = "ciar_shipped_reinforcement"
+    columns: ClassVar[tuple[str, ...]] = ("access_count",)
+    ranges: ClassVar[Mapping[str, Range]] = {"gain": WEIGHT, "most_gain": WEIGHT}
 
     gain: float = 0.05
     """Growth per unit of the logarithm, 0 to 1e6."""
 
     most_gain: float = 0.3
     """Upper bound of the growth, 0 to 1e6."""
-
-    def __post_init__(self) -> None:
-        weight = (0.0, LARGEST_WEIGHT, False)
-        settle_numbers(self, gain=weight, most_gain=weight)
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        access_count = program.column("access_count")
-        return program.call("ciar_shipped_reinforcement", access_count, **numbers_of(self))
-
-    def values(self, access_count: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory, as :meth:`CiarReinforcement.values`."""
-        return strict_values(
-            "ciar_shipped_reinforcement", numbers_of(self), access_count=access_count
-        )
 
 
 def require_rate(field: str, value: object) -> float:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from oneiros.model.fields import ENUMS
 from oneiros.model.validation import require_choice, require_numbers, settle, settle_numbers
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring.program import Parameter, ProgramBuilder
-from oneiros.scoring.strict import Real, strict_values
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 __all__ = ["MODELS", "Model", "Retention"]
 
@@ -93,34 +89,3 @@ class Retention:
         retained = program.call("select", program.column("core"), higher, by_category)
         is_stub = program.call("equal", program.column("tier"), program.constant(_STUB))
         return program.call("select", is_stub, program.constant(0.0), retained)
-
-    def values(
-        self,
-        days: npt.NDArray[Real],
-        stability: npt.NDArray[Real],
-        importance: npt.NDArray[Real],
-        category: npt.NDArray[Real],
-    ) -> npt.NDArray[Real]:
-        """Return R of each memory, without ``alpha`` and the rules for core memories and stubs.
-
-        Args:
-            days: days since the last access, shape (n,), contiguous; < 0 counts as 0.
-            stability: the same shape and dtype, as are the others.
-            importance: in [0, 1].
-            category: 0 episodic, 1 semantic, 2 procedural, 3 core.
-
-        Returns:
-            Shape (n,), the dtype of ``days``; the floor where the days are NaN (no timestamp).
-
-        Raises:
-            TypeError: the dtype is neither float32 nor float64, or the dtypes differ.
-            ValueError: an unknown category, not of shape (n,), or not contiguous.
-        """
-        return strict_values(
-            "retention",
-            self.parameters(),
-            days=days,
-            stability=stability,
-            importance=importance,
-            category=category,
-        )

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping
+from typing import ClassVar
 
-from oneiros.model.validation import settle_numbers
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.scoring.factor import damped, damped_values
+from oneiros.scoring.factor import KernelFactor
 from oneiros.scoring.program import ProgramBuilder
-from oneiros.scoring.strict import Real, numbers_of, strict_values
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from oneiros.scoring.tables import POSITIVE, SHARE, Range
 
 __all__ = ["HalfLifeRecency"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HalfLifeRecency:
+class HalfLifeRecency(KernelFactor):
     """Lower the score slightly without use, by a half-life.
 
     ``recency = max(floor, 2 ** (-age_days / half_life_days))``, age from the latest of creation,
@@ -31,6 +27,12 @@ class HalfLifeRecency:
     name: ClassVar[str] = "recency"
     system: ClassVar[str] = "oneiros"
     is_lifecycle: ClassVar[bool] = True
+    kernel: ClassVar[str] = "half_life_decay"
+    ranges: ClassVar[Mapping[str, Range]] = {
+        "half_life_days": POSITIVE,
+        "floor": SHARE,
+        "damping": SHARE,
+    }
 
     half_life_days: float = 90.0
     """Days, > 0."""
@@ -41,14 +43,6 @@ class HalfLifeRecency:
     damping: float = 0.15
     """Weight of the recency, 0 (no effect) to 1 (full effect)."""
 
-    def __post_init__(self) -> None:
-        share = (0.0, 1.0, False)
-        settle_numbers(self, half_life_days=(0.0, math.inf, True), floor=share, damping=share)
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        return damped(program, self.emit_base(program), self.damping)
-
     def emit_base(self, program: ProgramBuilder) -> int:
         """Return the register of the recency."""
         # Each falls back to the others, so that all three are NaN or none is.
@@ -56,22 +50,6 @@ class HalfLifeRecency:
         updated = program.age("updated_at", "last_accessed_at", "created_at")
         accessed = program.age("last_accessed_at", "updated_at", "created_at")
         least = program.call("minimum", program.call("minimum", created, updated), accessed)
-        recency = program.call("half_life_decay", least, **numbers_of(self))
+        recency = program.call(self.kernel, least, **self.parameters())
         is_exempt = program.call("maximum", program.column("pinned"), program.column("core"))
         return program.call("select", is_exempt, program.constant(1.0), recency)
-
-    def values(self, age_days: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory that is neither pinned nor core.
-
-        Args:
-            age_days: days since the last use, shape (n,), contiguous; < 0 counts as 0.
-
-        Returns:
-            Shape (n,), the dtype of ``age_days``; 1 where the age is NaN.
-
-        Raises:
-            TypeError: the dtype is neither float32 nor float64.
-            ValueError: not of shape (n,), or not contiguous.
-        """
-        recency = strict_values("half_life_decay", numbers_of(self), age_days=age_days)
-        return damped_values(recency, self.damping)

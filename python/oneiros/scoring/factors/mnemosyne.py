@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from oneiros.model.fields import ENUMS
 from oneiros.model.validation import (
     LARGEST_WEIGHT,
     require_numbers,
@@ -13,18 +15,15 @@ from oneiros.model.validation import (
     settle_numbers,
 )
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.scoring.program import ProgramBuilder
-from oneiros.scoring.strict import Real, numbers_of, strict_values
-from oneiros.scoring.tables import Table, require_table
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from oneiros.scoring.factor import KernelFactor
+from oneiros.scoring.program import Parameter, ProgramBuilder, Unit
+from oneiros.scoring.tables import POSITIVE, SHARE, WEIGHT, Range, Table, require_table
 
 __all__ = ["RecencyBlend", "Tier", "Veracity", "WeibullRecency"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecencyBlend:
+class RecencyBlend(KernelFactor):
     """Lower the score with age by at most a share.
 
     ``factor = 1 - weight + weight * exp(-age_hours / tau_hours)``; age from ``created_at``. Without
@@ -36,35 +35,16 @@ class RecencyBlend:
     name: ClassVar[str] = "recency"
     system: ClassVar[str] = "mnemosyne"
     is_lifecycle: ClassVar[bool] = True
+    kernel: ClassVar[str] = "recency_blend"
+    times: ClassVar[tuple[str, ...]] = ("created_at",)
+    unit: ClassVar[Unit] = "hours"
+    ranges: ClassVar[Mapping[str, Range]] = {"tau_hours": POSITIVE, "weight": SHARE}
 
     tau_hours: float = 168.0
     """Time constant, hours, > 0."""
 
     weight: float = 0.3
     """The share that age can remove, 0 to 1."""
-
-    def __post_init__(self) -> None:
-        settle_numbers(self, tau_hours=(0.0, math.inf, True), weight=(0.0, 1.0, False))
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        age_hours = program.age("created_at", unit="hours")
-        return program.call("recency_blend", age_hours, **numbers_of(self))
-
-    def values(self, age_hours: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory.
-
-        Args:
-            age_hours: hours since creation, shape (n,), contiguous; < 0 counts as 0.
-
-        Returns:
-            Shape (n,), the dtype of ``age_hours``; ``1 - weight / 2`` where the age is NaN.
-
-        Raises:
-            TypeError: the dtype is neither float32 nor float64.
-            ValueError: not of shape (n,), or not contiguous.
-        """
-        return strict_values("recency_blend", numbers_of(self), age_hours=age_hours)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,12 +135,11 @@ class WeibullRecency:
         settle_numbers(
             self,
             other_shape=(0.0, 100.0, True),
-            other_eta_hours=(0.0, math.inf, True),
-            weight=(0.0, 1.0, False),
+            other_eta_hours=POSITIVE,
+            weight=SHARE,
         )
 
     def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
         age_hours = program.age("created_at", unit="hours")
         retained = program.call(
             "weibull_retention",
@@ -204,7 +183,6 @@ class Tier:
         settle(self, "weights", weights)
 
     def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
         age_days = program.age("created_at", unit="days")
         weight = program.constant(self.weights[0])
         for end, later in zip(self.ends_days, self.weights[1:], strict=True):
@@ -214,7 +192,7 @@ class Tier:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Veracity:
+class Veracity(KernelFactor):
     """Multiply by a weight for the memory's origin (``veracity``).
 
     Source: docs/systems/mnemosyne.md M8.
@@ -222,6 +200,9 @@ class Veracity:
 
     name: ClassVar[str] = "veracity"
     is_lifecycle: ClassVar[bool] = False
+    kernel: ClassVar[str] = "lookup"
+    columns: ClassVar[tuple[str, ...]] = ("veracity",)
+    ranges: ClassVar[Mapping[str, Range]] = dict.fromkeys(ENUMS["veracity"], WEIGHT)
 
     stated: float = 1.0
     """Weight, 0 to 1e6, like the others."""
@@ -231,12 +212,6 @@ class Veracity:
     imported: float = 0.6
     tool: float = 0.5
 
-    def __post_init__(self) -> None:
-        settle_numbers(self, **dict.fromkeys(numbers_of(self), (0.0, LARGEST_WEIGHT, False)))
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
+    def parameters(self) -> dict[str, Parameter]:
         weights = [self.stated, self.unknown, self.inferred, self.imported, self.tool]
-        return program.call(
-            "lookup", program.column("veracity"), table=weights, otherwise=self.unknown
-        )
+        return {"table": weights, "otherwise": self.unknown}

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, ClassVar, Final
+from collections.abc import Mapping
+from typing import ClassVar, Final
 
 from oneiros.model.fields import kinds_of, table_of
 from oneiros.model.validation import LARGEST_WEIGHT, settle, settle_numbers
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.scoring.factor import Operation, damped, damped_values
+from oneiros.scoring.factor import KernelFactor, Operation
 from oneiros.scoring.program import ProgramBuilder
-from oneiros.scoring.strict import Real, numbers_of, strict_values
-from oneiros.scoring.tables import Table, require_table, require_words
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from oneiros.scoring.tables import (
+    POSITIVE,
+    SHARE,
+    WEIGHT,
+    Range,
+    Table,
+    require_table,
+    require_words,
+)
 
 __all__ = [
     "KIND_RATES",
@@ -87,13 +91,8 @@ KIND_RATES: Final = Table(  # O14, per day
 )
 
 
-WEIGHT = (0.0, LARGEST_WEIGHT, False)
-SHARE = (0.0, 1.0, False)
-_POSITIVE = (0.0, math.inf, True)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TieBreak:
+class TieBreak(KernelFactor):
     """Break ties within ``window`` of the best relevance by priority, accesses and quality.
 
     Adds ``priority_gain * (priority - 1) / 4 + access_gain * min(access_count, most_accesses) /
@@ -105,6 +104,16 @@ class TieBreak:
     name: ClassVar[str] = "tie_break"
     is_lifecycle: ClassVar[bool] = True
     operation: ClassVar[Operation] = "add"
+    kernel: ClassVar[str] = "tie_break"
+    columns: ClassVar[tuple[str, ...]] = ("priority", "access_count", "consolidation_quality")
+    ranges: ClassVar[Mapping[str, Range]] = {
+        "window": WEIGHT,
+        "priority_gain": WEIGHT,
+        "access_gain": WEIGHT,
+        "most_accesses": POSITIVE,
+        "quality_gain": WEIGHT,
+        "most_quality": POSITIVE,
+    }
 
     window: float = 0.01
     """Distance from the best relevance, 0 to 1e6, like all gains."""
@@ -118,32 +127,13 @@ class TieBreak:
     most_quality: float = 3.0
     """Quality at which the gain is full, > 0."""
 
-    def __post_init__(self) -> None:
-        settle_numbers(
-            self,
-            window=WEIGHT,
-            priority_gain=WEIGHT,
-            access_gain=WEIGHT,
-            most_accesses=_POSITIVE,
-            quality_gain=WEIGHT,
-            most_quality=_POSITIVE,
-        )
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the gain."""
-        return program.call(
-            "tie_break",
-            program.relevance,
-            program.best_relevance,
-            program.column("priority"),
-            program.column("access_count"),
-            program.column("consolidation_quality"),
-            **numbers_of(self),
-        )
+    def operands(self, program: ProgramBuilder) -> tuple[int, ...]:
+        relevances = (program.relevance, program.best_relevance)
+        return (*relevances, *map(program.column, self.columns))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Freshness:
+class Freshness(KernelFactor):
     """Add ``gain * exp(-age_days / tau_days)`` for new memories, age from ``created_at``.
 
     Adds 0 without a timestamp. Source: docs/systems/omega.md O32 (the form is ours).
@@ -152,19 +142,15 @@ class Freshness:
     name: ClassVar[str] = "freshness"
     is_lifecycle: ClassVar[bool] = True
     operation: ClassVar[Operation] = "add"
+    kernel: ClassVar[str] = "freshness"
+    times: ClassVar[tuple[str, ...]] = ("created_at",)
+    ranges: ClassVar[Mapping[str, Range]] = {"gain": WEIGHT, "tau_days": POSITIVE}
 
     gain: float = 0.05
     """Gain at age 0, 0 to 1e6."""
 
     tau_days: float = 30.0
     """Time constant of the gain, days, > 0."""
-
-    def __post_init__(self) -> None:
-        settle_numbers(self, gain=WEIGHT, tau_days=_POSITIVE)
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the gain."""
-        return program.call("freshness", program.age("created_at", unit="days"), **numbers_of(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,12 +175,11 @@ class KindWeight:
         settle_numbers(self, otherwise=WEIGHT)
 
     def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
         return program.by_kind(self.table, self.otherwise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Feedback:
+class Feedback(KernelFactor):
     """Multiply by a factor of the feedback on a memory.
 
     ``1 + gain * min(feedback, most)`` above 0, ``max(floor, 1 + loss * feedback)`` below, 1 at 0.
@@ -205,6 +190,12 @@ class Feedback:
 
     name: ClassVar[str] = "feedback"
     is_lifecycle: ClassVar[bool] = True
+    kernel: ClassVar[str] = "feedback_factor"
+    columns: ClassVar[tuple[str, ...]] = ("feedback",)
+    ranges: ClassVar[Mapping[str, Range]] = {
+        **dict.fromkeys(("gain", "most", "loss", "floor"), WEIGHT),
+        "damping": SHARE,
+    }
 
     gain: float = 0.15
     """Gain per point above 0, 0 to 1e6."""
@@ -221,36 +212,9 @@ class Feedback:
     damping: float = 1.0
     """Weight of the factor, 0 (no effect) to 1 (full effect)."""
 
-    def __post_init__(self) -> None:
-        settle_numbers(self, gain=WEIGHT, most=WEIGHT, loss=WEIGHT, floor=WEIGHT, damping=SHARE)
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        return damped(program, self.emit_base(program), self.damping)
-
-    def emit_base(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor before damping."""
-        return program.call("feedback_factor", program.column("feedback"), **numbers_of(self))
-
-    def values(self, feedback: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory.
-
-        Args:
-            feedback: sum of verdicts, shape (n,), contiguous.
-
-        Returns:
-            Shape (n,), the dtype of ``feedback``; NaN where ``feedback`` is NaN.
-
-        Raises:
-            TypeError: the dtype is neither float32 nor float64.
-            ValueError: not of shape (n,), or not contiguous.
-        """
-        factor = strict_values("feedback_factor", numbers_of(self), feedback=feedback)
-        return damped_values(factor, self.damping)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Priority:
+class Priority(KernelFactor):
     """Multiply by ``base + step * priority``, the priority clamped to 1 to 5.
 
     Source: docs/systems/omega.md O13, section 9 of the source's inventory.
@@ -258,6 +222,9 @@ class Priority:
 
     name: ClassVar[str] = "priority"
     is_lifecycle: ClassVar[bool] = True
+    kernel: ClassVar[str] = "priority_factor"
+    columns: ClassVar[tuple[str, ...]] = ("priority",)
+    ranges: ClassVar[Mapping[str, Range]] = {"base": WEIGHT, "step": WEIGHT, "damping": SHARE}
 
     base: float = 0.7
     """Constant term, 0 to 1e6."""
@@ -267,22 +234,6 @@ class Priority:
 
     damping: float = 1.0
     """Weight of the factor, 0 (no effect) to 1 (full effect)."""
-
-    def __post_init__(self) -> None:
-        settle_numbers(self, base=WEIGHT, step=WEIGHT, damping=SHARE)
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        return damped(program, self.emit_base(program), self.damping)
-
-    def emit_base(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor before damping."""
-        return program.call("priority_factor", program.column("priority"), **numbers_of(self))
-
-    def values(self, priority: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory, as :meth:`Feedback.values`."""
-        factor = strict_values("priority_factor", numbers_of(self), priority=priority)
-        return damped_values(factor, self.damping)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,7 +290,6 @@ class FlooredDecay:
         )
 
     def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
         access_count = program.column("access_count")
         floor = program.call(
             "select",
@@ -363,7 +313,7 @@ class FlooredDecay:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Consolidation:
+class Consolidation(KernelFactor):
     """Boost consolidated memories: ``1 + gain * min(quality, most)``, 1 at or below 0.
 
     Source: docs/systems/omega.md O17, section 11 of the source's inventory.
@@ -371,21 +321,12 @@ class Consolidation:
 
     name: ClassVar[str] = "consolidation"
     is_lifecycle: ClassVar[bool] = True
+    kernel: ClassVar[str] = "consolidation_boost"
+    columns: ClassVar[tuple[str, ...]] = ("consolidation_quality",)
+    ranges: ClassVar[Mapping[str, Range]] = {"gain": WEIGHT, "most": WEIGHT}
 
     gain: float = 0.1
     """Gain per unit of quality, 0 to 1e6."""
 
     most: float = 3.0
     """Largest quality that counts, 0 to 1e6."""
-
-    def __post_init__(self) -> None:
-        settle_numbers(self, gain=WEIGHT, most=WEIGHT)
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        quality = program.column("consolidation_quality")
-        return program.call("consolidation_boost", quality, **numbers_of(self))
-
-    def values(self, quality: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory, as :meth:`Feedback.values`."""
-        return strict_values("consolidation_boost", numbers_of(self), quality=quality)

@@ -5,24 +5,20 @@ They read signals that a search computes per candidate. Without its signal a fac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping
+from typing import ClassVar
 
 from oneiros.model.validation import LARGEST_WEIGHT, require_numbers, settle, settle_numbers
 from oneiros.runtime.dataclasses import dataclass
+from oneiros.scoring.factor import KernelFactor
 from oneiros.scoring.program import Parameter, ProgramBuilder
-from oneiros.scoring.strict import Real, numbers_of, strict_values
-from oneiros.scoring.tables import require_words
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from oneiros.scoring.tables import SHARE, WEIGHT, Range, require_words
 
 __all__ = ["Cluster", "ContextMatch", "Overlap", "Preference", "Rerank", "TemporalConstraint"]
 
-_WEIGHT = (0.0, LARGEST_WEIGHT, False)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Overlap:
+class Overlap(KernelFactor):
     """Boost memories that share words and tags with the query, both in canonical form (O26).
 
     ``factor = 1 + gain * word_ratio * weight``, the gain multiplied by ``disliked`` if the feedback
@@ -34,6 +30,8 @@ class Overlap:
     name: ClassVar[str] = "overlap"
     is_lifecycle: ClassVar[bool] = False
     reads_texts: ClassVar[bool] = True
+    kernel: ClassVar[str] = "overlap_boost"
+    ranges: ClassVar[Mapping[str, Range]] = dict.fromkeys(("gain", "disliked", "weight"), WEIGHT)
 
     gain: float = 0.5
     """Gain if all words are shared, 0 to 1e6."""
@@ -52,49 +50,17 @@ class Overlap:
     matches and leaves three characters is removed, once."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, gain=_WEIGHT, disliked=_WEIGHT, weight=_WEIGHT)
+        KernelFactor.__post_init__(self)
         settle(self, "suffixes", require_words("suffixes", self.suffixes))
 
     def parameters(self) -> dict[str, Parameter]:
-        """Return the parameters of the kernel."""
         return {"gain": self.gain, "disliked": self.disliked}
 
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        return program.call(
-            "overlap_boost",
+    def operands(self, program: ProgramBuilder) -> tuple[int, ...]:
+        return (
             program.signal("word_ratio", 0.0),
             program.column("feedback"),
             program.signal("overlap_weight", self.weight),
-            **self.parameters(),
-        )
-
-    def values(
-        self,
-        word_ratio: npt.NDArray[Real],
-        feedback: npt.NDArray[Real],
-        weight: npt.NDArray[Real],
-    ) -> npt.NDArray[Real]:
-        """Return the factor of each memory.
-
-        Args:
-            word_ratio: share of the query's words in content and tags, shape (n,), contiguous.
-            feedback: sum of verdicts, the same shape and dtype, as is ``weight``.
-            weight: weight of shared words for this query.
-
-        Returns:
-            Shape (n,), the dtype of ``word_ratio``; NaN where an argument is NaN.
-
-        Raises:
-            TypeError: the dtype is neither float32 nor float64, or the dtypes differ.
-            ValueError: not of shape (n,), or not contiguous.
-        """
-        return strict_values(
-            "overlap_boost",
-            self.parameters(),
-            word_ratio=word_ratio,
-            feedback=feedback,
-            weight=weight,
         )
 
 
@@ -118,17 +84,16 @@ class Preference:
 
     def __post_init__(self) -> None:
         settle(self, "kinds", require_words("kinds", self.kinds))
-        settle_numbers(self, boost=_WEIGHT)
+        settle_numbers(self, boost=WEIGHT)
 
     def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
         boost = program.by_kind(dict.fromkeys(self.kinds, self.boost), 1.0)
         is_wanted = program.signal("preference", 0.0)
         return program.call("select", is_wanted, boost, program.constant(1.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextMatch:
+class ContextMatch(KernelFactor):
     """Boost memories that match the caller's context.
 
     ``factor = 1 + (tag * tag_overlap + project * project_match + content * min(content_match,
@@ -143,6 +108,10 @@ class ContextMatch:
     name: ClassVar[str] = "context"
     is_lifecycle: ClassVar[bool] = False
     reads_texts: ClassVar[bool] = True
+    kernel: ClassVar[str] = "context_boost"
+    ranges: ClassVar[Mapping[str, Range]] = dict.fromkeys(
+        ("weight", "tag", "project", "content", "most_content"), WEIGHT
+    )
 
     tag: float = 0.10
     """Gain per word that is a tag, 0 to 1e6."""
@@ -159,11 +128,7 @@ class ContextMatch:
     weight: float = 1.0
     """Default weight of context, 0 to 1e6."""
 
-    def __post_init__(self) -> None:
-        settle_numbers(self, weight=_WEIGHT, **dict.fromkeys(self.parameters(), _WEIGHT))
-
     def parameters(self) -> dict[str, Parameter]:
-        """Return the parameters of the kernel."""
         return {
             "tag": self.tag,
             "project": self.project,
@@ -171,37 +136,17 @@ class ContextMatch:
             "most_content": self.most_content,
         }
 
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        return program.call(
-            "context_boost",
+    def operands(self, program: ProgramBuilder) -> tuple[int, ...]:
+        return (
             program.signal("tag_overlap", 0.0),
             program.signal("project_match", 0.0),
             program.signal("content_match", 0.0),
             program.signal("context_weight", self.weight),
-            **self.parameters(),
-        )
-
-    def values(
-        self,
-        tag_overlap: npt.NDArray[Real],
-        project_match: npt.NDArray[Real],
-        content_match: npt.NDArray[Real],
-        weight: npt.NDArray[Real],
-    ) -> npt.NDArray[Real]:
-        """Return the factor of each memory from its signals, as :meth:`Overlap.values`."""
-        return strict_values(
-            "context_boost",
-            self.parameters(),
-            tag_overlap=tag_overlap,
-            project_match=project_match,
-            content_match=content_match,
-            weight=weight,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
+class Cluster(KernelFactor):
     """Boost memories near the centre of the best results.
 
     ``factor = 1 + min(gain * (cosine - least), most)`` above a cosine of ``least``, else 1. Signal:
@@ -212,6 +157,8 @@ class Cluster:
 
     name: ClassVar[str] = "cluster"
     is_lifecycle: ClassVar[bool] = False
+    kernel: ClassVar[str] = "cluster_boost"
+    ranges: ClassVar[Mapping[str, Range]] = {"least": SHARE, "gain": WEIGHT, "most": WEIGHT}
 
     least: float = 0.5
     """The cosine above which there is a gain, 0 to 1."""
@@ -222,21 +169,12 @@ class Cluster:
     most: float = 0.15
     """Upper bound of the gain, 0 to 1e6."""
 
-    def __post_init__(self) -> None:
-        settle_numbers(self, least=(0.0, 1.0, False), gain=_WEIGHT, most=_WEIGHT)
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        cosine = program.signal("cluster_cosine", 0.0)
-        return program.call("cluster_boost", cosine, **numbers_of(self))
-
-    def values(self, cosine: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory, as :meth:`Overlap.values`."""
-        return strict_values("cluster_boost", numbers_of(self), cosine=cosine)
+    def operands(self, program: ProgramBuilder) -> tuple[int, ...]:
+        return (program.signal("cluster_cosine", 0.0),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TemporalConstraint:
+class TemporalConstraint(KernelFactor):
     """Multiply by a weight for whether a memory is in the query's time range.
 
     Signal ``temporal_case``: 0 no range, 1 inside, 2 outside a soft range, 3 outside a hard range
@@ -247,6 +185,10 @@ class TemporalConstraint:
 
     name: ClassVar[str] = "temporal"
     is_lifecycle: ClassVar[bool] = False
+    kernel: ClassVar[str] = "lookup"
+    ranges: ClassVar[Mapping[str, Range]] = dict.fromkeys(
+        ("in_range", "soft", "explicit", "inferred"), WEIGHT
+    )
 
     in_range: float = 1.3
     """Weight inside the range, 0 to 1e6, like the others."""
@@ -260,15 +202,12 @@ class TemporalConstraint:
     inferred: float = 0.70
     """Weight outside a hard range if only the memory's ``created_at`` is known."""
 
-    def __post_init__(self) -> None:
-        settle_numbers(self, in_range=_WEIGHT, soft=_WEIGHT, explicit=_WEIGHT, inferred=_WEIGHT)
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
+    def parameters(self) -> dict[str, Parameter]:
         table = [1.0, self.in_range, self.soft, self.explicit, self.inferred]
-        return program.call(
-            "lookup", program.signal("temporal_case", 0.0), table=table, otherwise=1.0
-        )
+        return {"table": table, "otherwise": 1.0}
+
+    def operands(self, program: ProgramBuilder) -> tuple[int, ...]:
+        return (program.signal("temporal_case", 0.0),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,7 +235,6 @@ class Rerank:
         settle(self, "weights", weights)
 
     def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
         place = program.signal("rerank_place", 1.0)
         first, second, third = map(program.constant, self.weights)
         for_first, for_second = (

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping
+from typing import ClassVar
 
 from oneiros.model.validation import (
     LARGEST_WEIGHT,
-    require_number,
     require_numbers,
     settle,
     settle_numbers,
 )
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.scoring.factor import damped, damped_values
+from oneiros.scoring.factor import KernelFactor
 from oneiros.scoring.program import ProgramBuilder
-from oneiros.scoring.strict import Real, numbers_of, strict_values
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from oneiros.scoring.tables import POSITIVE, SHARE, WEIGHT, Range, settle_limits
 
 __all__ = ["Depth", "Spread", "Stability", "Strength", "TimeDecay"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimeDecay:
+class TimeDecay(KernelFactor):
     """Boost recently updated memories.
 
     ``factor = 1 + boost * exp(-age_days / tau_days)``, in [1, 1 + boost]; age from ``updated_at``.
@@ -34,6 +31,9 @@ class TimeDecay:
 
     name: ClassVar[str] = "time_decay"
     is_lifecycle: ClassVar[bool] = False
+    kernel: ClassVar[str] = "time_decay_boost"
+    times: ClassVar[tuple[str, ...]] = ("updated_at",)
+    ranges: ClassVar[Mapping[str, Range]] = {"boost": WEIGHT, "tau_days": POSITIVE}
 
     boost: float = 0.3
     """Gain at age 0, 0 to 1e6."""
@@ -41,32 +41,9 @@ class TimeDecay:
     tau_days: float = 30.0
     """Time constant of the gain, days, > 0."""
 
-    def __post_init__(self) -> None:
-        settle_numbers(self, boost=(0.0, LARGEST_WEIGHT, False), tau_days=(0.0, math.inf, True))
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        age_days = program.age("updated_at", unit="days")
-        return program.call("time_decay_boost", age_days, **numbers_of(self))
-
-    def values(self, age_days: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory.
-
-        Args:
-            age_days: days since the last update, shape (n,), contiguous; < 0 counts as 0.
-
-        Returns:
-            Shape (n,), the dtype of ``age_days``; 1 where the age is NaN (no timestamp).
-
-        Raises:
-            TypeError: the dtype is neither float32 nor float64.
-            ValueError: not of shape (n,), or not contiguous.
-        """
-        return strict_values("time_decay_boost", numbers_of(self), age_days=age_days)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Strength:
+class Strength(KernelFactor):
     """Multiply by the memory's strength, in [0, 1].
 
     Source: docs/systems/reverie.md R5; damping: docs/systems/house.md H6.
@@ -74,39 +51,17 @@ class Strength:
 
     name: ClassVar[str] = "strength"
     is_lifecycle: ClassVar[bool] = True
+    ranges: ClassVar[Mapping[str, Range]] = {"damping": SHARE}
 
     damping: float = 1.0
     """Weight of the factor, 0 (no effect) to 1 (full effect)."""
 
-    def __post_init__(self) -> None:
-        settle_numbers(self, damping=(0.0, 1.0, False))
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        return damped(program, self.emit_base(program), self.damping)
-
     def emit_base(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor before damping."""
         return program.column("strength")
-
-    def values(self, strength: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory: its strength, damped.
-
-        Args:
-            strength: values in [0, 1], shape (n,), contiguous.
-
-        Returns:
-            Shape (n,), the dtype of ``strength``; NaN where the strength is NaN.
-
-        Raises:
-            TypeError: the dtype is neither float32 nor float64.
-            ValueError: not of shape (n,), or not contiguous.
-        """
-        return strict_values("damp", {"amount": self.damping}, strength=strength)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Depth:
+class Depth(KernelFactor):
     """Multiply by a weight for the depth of consolidation: ``factor = table[depth - 1]``.
 
     Source: docs/systems/reverie.md R6; published table 0.8, 1.0, 1.2.
@@ -114,6 +69,8 @@ class Depth:
 
     name: ClassVar[str] = "depth"
     is_lifecycle: ClassVar[bool] = True
+    kernel: ClassVar[str] = "depth_weight"
+    columns: ClassVar[tuple[str, ...]] = ("depth",)
 
     table: tuple[float, float, float] = (0.8, 1.0, 1.2)
     """Weights of depths 1, 2 and 3, each 0 to 1e6."""
@@ -122,28 +79,9 @@ class Depth:
         table = require_numbers("table", self.table, low=0.0, high=LARGEST_WEIGHT, count=3)
         settle(self, "table", table)
 
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        return program.call("depth_weight", program.column("depth"), table=self.table)
-
-    def values(self, depth: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory.
-
-        Args:
-            depth: 1, 2 or 3, shape (n,), contiguous.
-
-        Returns:
-            Shape (n,), the dtype of ``depth``; NaN where the depth is NaN.
-
-        Raises:
-            TypeError: the dtype is neither float32 nor float64.
-            ValueError: a depth that is not 1, 2 or 3, not of shape (n,), or not contiguous.
-        """
-        return strict_values("depth_weight", numbers_of(self), depth=depth)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class Spread(KernelFactor):
     """Boost memories used in many sessions.
 
     ``factor = min(ln(1 + session_spread) / ln(2), cap)``, exactly 1 for one session.
@@ -154,6 +92,8 @@ class Spread:
 
     name: ClassVar[str] = "spread"
     is_lifecycle: ClassVar[bool] = True
+    kernel: ClassVar[str] = "spread_weight"
+    columns: ClassVar[tuple[str, ...]] = ("session_spread",)
 
     cap: float = math.inf
     """Upper bound of the factor, > 0; infinity for none."""
@@ -162,37 +102,12 @@ class Spread:
     """Weight of the factor, 0 (no effect) to 1 (full effect)."""
 
     def __post_init__(self) -> None:
-        value = require_number("cap", self.cap, low=0.0, above_low=True, finite=False)
-        settle(self, "cap", value)
-        settle_numbers(self, damping=(0.0, 1.0, False))
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        return damped(program, self.emit_base(program), self.damping)
-
-    def emit_base(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor before damping."""
-        return program.call("spread_weight", program.column("session_spread"), cap=self.cap)
-
-    def values(self, session_spread: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory.
-
-        Args:
-            session_spread: number of sessions, shape (n,), contiguous, >= 0.
-
-        Returns:
-            Shape (n,), the dtype of ``session_spread``; NaN where the count is NaN.
-
-        Raises:
-            TypeError: the dtype is neither float32 nor float64.
-            ValueError: a count below 0 or infinite, not of shape (n,), or not contiguous.
-        """
-        factor = strict_values("spread_weight", numbers_of(self), session_spread=session_spread)
-        return damped_values(factor, self.damping)
+        settle_limits(self, "cap")
+        settle_numbers(self, damping=SHARE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stability:
+class Stability(KernelFactor):
     """Boost stable memories with age and lower unstable ones.
 
     ``factor = exp((age_days / tau_days) * (1 - 1 / stability))``, clamped to [low, high]; age from
@@ -203,6 +118,10 @@ class Stability:
 
     name: ClassVar[str] = "stability"
     is_lifecycle: ClassVar[bool] = True
+    kernel: ClassVar[str] = "stability_boost"
+    times: ClassVar[tuple[str, ...]] = ("last_accessed_at", "created_at")
+    columns: ClassVar[tuple[str, ...]] = ("stability",)
+    ranges: ClassVar[Mapping[str, Range]] = {"tau_days": POSITIVE, "low": WEIGHT, "high": WEIGHT}
 
     tau_days: float = 30.0
     """Time constant, days, > 0."""
@@ -214,42 +133,7 @@ class Stability:
     """Upper bound of the factor, ``low`` to 1e6."""
 
     def __post_init__(self) -> None:
-        settle_numbers(
-            self,
-            tau_days=(0.0, math.inf, True),
-            low=(0.0, LARGEST_WEIGHT, False),
-            high=(0.0, LARGEST_WEIGHT, False),
-        )
+        KernelFactor.__post_init__(self)
         if self.low > self.high:
             msg = f"low: must be <= high ({self.high!r}), got {self.low!r}"
             raise ValueError(msg)
-
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
-        return program.call(
-            "stability_boost",
-            program.age("last_accessed_at", "created_at", unit="days"),
-            program.column("stability"),
-            **numbers_of(self),
-        )
-
-    def values(
-        self, age_days: npt.NDArray[Real], stability: npt.NDArray[Real]
-    ) -> npt.NDArray[Real]:
-        """Return the factor of each memory.
-
-        Args:
-            age_days: days since the last access, shape (n,), contiguous; < 0 counts as 0.
-            stability: the same shape and dtype; <= 0 gives ``low``.
-
-        Returns:
-            Shape (n,), the dtype of ``age_days``; 1 where the age is NaN (no timestamp), NaN where
-            the stability is NaN.
-
-        Raises:
-            TypeError: the dtype is neither float32 nor float64, or the dtypes differ.
-            ValueError: not of shape (n,), or not contiguous.
-        """
-        return strict_values(
-            "stability_boost", numbers_of(self), age_days=age_days, stability=stability
-        )

@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, ClassVar
 
-from oneiros.model.validation import LARGEST_WEIGHT, settle_numbers
+from oneiros.model.validation import LARGEST_WEIGHT
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.scoring.factors.omega import WEIGHT
-from oneiros.scoring.program import ProgramBuilder
-from oneiros.scoring.strict import Real, numbers_of, strict_values
+from oneiros.scoring.factor import KernelFactor
+from oneiros.scoring.program import Parameter, ProgramBuilder
+from oneiros.scoring.tables import WEIGHT, Range
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from oneiros.scoring.factor import Factor
 
 __all__ = ["Thompson", "Verdicts", "verdict_tables"]
@@ -26,7 +24,7 @@ _LARGEST_SEED = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thompson:
+class Thompson(KernelFactor):
     """Multiply by a factor of the verdicts on memories of the same kind.
 
     ``factor = base + spread * mean`` of Beta(1 + good, 1 + bad), 1 below ``least`` observations.
@@ -41,6 +39,12 @@ class Thompson:
     name: ClassVar[str] = "thompson"
     reads_verdicts: ClassVar[bool] = True
     is_lifecycle: ClassVar[bool] = True
+    kernel: ClassVar[str] = "thompson_boost"
+    ranges: ClassVar[Mapping[str, Range]] = {
+        "base": WEIGHT,
+        "spread": WEIGHT,
+        "least": (0.0, LARGEST_WEIGHT, True),
+    }
 
     base: float = 0.8
     """Factor at a mean of 0, 0 to 1e6."""
@@ -55,15 +59,17 @@ class Thompson:
     """Seed of the draws, 0 to 2^53; None: use the mean."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, base=WEIGHT, spread=WEIGHT, least=(0.0, LARGEST_WEIGHT, True))
+        KernelFactor.__post_init__(self)
         if self.seed is not None and not _is_seed(self.seed):
             msg = f"seed: must be an integer in 0 to 2^53, or None, got {self.seed!r}"
             raise ValueError(msg)
 
-    def emit(self, program: ProgramBuilder) -> int:
-        """Return the register of the factor."""
+    def parameters(self) -> dict[str, Parameter]:
+        return {"base": self.base, "spread": self.spread, "least": self.least}
+
+    def emit_base(self, program: ProgramBuilder) -> int:
         good, bad = program.signal("good", 0.0), program.signal("bad", 0.0)
-        boost = program.call("thompson_boost", good, bad, **numbers_of(self))
+        boost = program.call(self.kernel, good, bad, **self.parameters())
         if self.seed is None:
             return boost
         drawn = program.call(
@@ -94,22 +100,6 @@ class Thompson:
         good, bad = verdicts
         key = repr((self.seed, kind, good, bad, float(now)))
         return Random(key).betavariate(1 + good, 1 + bad)
-
-    def values(self, good: npt.NDArray[Real], bad: npt.NDArray[Real]) -> npt.NDArray[Real]:
-        """Return the factor of each memory, by the mean even if there is a seed.
-
-        Args:
-            good: helpful verdicts on its kind, shape (n,), contiguous, >= 0.
-            bad: unhelpful and outdated verdicts, the same shape and dtype.
-
-        Returns:
-            Shape (n,), the dtype of ``good``; NaN where either is NaN.
-
-        Raises:
-            TypeError: the dtype is neither float32 nor float64, or the dtypes differ.
-            ValueError: a count below 0 or infinite, not of shape (n,), or not contiguous.
-        """
-        return strict_values("thompson_boost", numbers_of(self), good=good, bad=bad)
 
 
 def verdict_tables(

@@ -14,8 +14,7 @@ integers and Python numbers, and is a Python float if all arguments are Python n
 
 Every kernel raises ``TypeError`` for an argument of a wrong type or dtype, and ``ValueError`` for a
 parameter out of its range, shapes that do not broadcast, or a wrong ``out``. A parameter that is
-NaN gives NaN. The ``values`` methods of ``oneiros.scoring.factors`` are the strict forms, which
-convert nothing.
+NaN gives NaN.
 """
 
 from __future__ import annotations

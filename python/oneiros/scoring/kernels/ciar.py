@@ -14,6 +14,7 @@ from oneiros.scoring.array_arguments import (
     FloatArray,
     Result,
     as_array,
+    checked_out,
     has_nan,
     is_scalar,
     judged,
@@ -193,20 +194,8 @@ def should_promote(
     least = None if has_nan(threshold) else Promotion(threshold=threshold).threshold
     require_threads(threads)
     scores = as_array("score", score)
-    if out is not None:
-        _require_out(out, scores.shape)
-    verdict = promoted(scores, least, out)
+    verdict = promoted(scores, least, checked_out(out, np.dtype(np.bool_), scores.shape))
     return verdict if out is not None or verdict.ndim > 0 else bool(verdict)
-
-
-def _require_out(out: object, shape: tuple[int, ...]) -> None:
-    if not isinstance(out, np.ndarray) or out.dtype != np.bool_:
-        kind = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
-        msg = f"out: expected an array of bool, got {kind}"
-        raise TypeError(msg)
-    if out.shape != shape:
-        msg = f"out: expected shape {shape}, got {out.shape}"
-        raise ValueError(msg)
 
 
 _RANGES: dict[str, tuple[float, str]] = {

@@ -19,7 +19,6 @@ from oneiros.scoring.factors import (
     Thompson,
 )
 from oneiros.scoring.program import Parameter
-from oneiros.scoring.strict import numbers_of
 from oneiros.scoring.tables import require_table
 
 __all__ = [
@@ -34,10 +33,10 @@ __all__ = [
 
 _KIND = KindWeight()
 _DECAY = FlooredDecay()
-_CONSOLIDATION = numbers_of(Consolidation())
-_FEEDBACK = numbers_of(Feedback())
-_PRIORITY = numbers_of(Priority())
-_THOMPSON = numbers_of(Thompson())
+_CONSOLIDATION = Consolidation().parameters()
+_FEEDBACK = Feedback().parameters()
+_PRIORITY = Priority().parameters()
+_THOMPSON = Thompson().parameters()
 
 
 def kind_weight(

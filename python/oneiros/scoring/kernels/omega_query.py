@@ -7,14 +7,13 @@ import numpy.typing as npt
 from oneiros.scoring.array_arguments import FloatArray, Result, judged, run
 from oneiros.scoring.factors import Cluster, ContextMatch, Overlap
 from oneiros.scoring.fusion import WeightedMean
-from oneiros.scoring.strict import numbers_of
 
 __all__ = ["cluster_boost", "context_boost", "minmax_floor", "overlap_boost", "temporal_proximity"]
 
 _MEAN = WeightedMean()
 _CONTEXT = ContextMatch().parameters()
 _OVERLAP = Overlap().parameters()
-_CLUSTER = numbers_of(Cluster())
+_CLUSTER = Cluster().parameters()
 
 
 def minmax_floor(

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import numpy.typing as npt
 
-from oneiros.model.validation import LARGEST_WEIGHT, settle_numbers
-from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring.array_arguments import FloatArray, Result, judged, run
 from oneiros.scoring.factors import Depth, Spread, Stability, TimeDecay
-from oneiros.scoring.phases.reverie import Downscale, Promote, Scan
-from oneiros.scoring.strict import Real, strict_values
+from oneiros.scoring.phases.reverie import Consolidate, Downscale, Promote, Scan
 
 __all__ = [
-    "Replay",
     "depth_weight",
     "downscale",
     "replay_delta",
@@ -25,50 +21,11 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
-    """The gain of strength by replay, larger for new memories and with many peers.
-
-    ``delta = clamp(max_delta / (1 + max(age_hours, 0)) * ln(1 + peers), 0, max_delta)``.
-
-    Source: docs/systems/reverie.md R11, R17.
-    """
-
-    max_delta: float = 0.1
-    """Upper bound of the gain of one replay, 0 to 1e6."""
-
-    def __post_init__(self) -> None:
-        settle_numbers(self, max_delta=(0.0, LARGEST_WEIGHT, False))
-
-    def values(
-        self, peer_count: npt.NDArray[Real], age_hours: npt.NDArray[Real]
-    ) -> npt.NDArray[Real]:
-        """Return the gain in strength of each memory.
-
-        Args:
-            peer_count: number of memories replayed with it, shape (n,), contiguous, >= 0.
-            age_hours: hours since creation, the same shape and dtype; < 0 counts as 0.
-
-        Returns:
-            Shape (n,), the dtype of ``peer_count``, in [0, max_delta]; NaN where either is NaN.
-
-        Raises:
-            TypeError: the dtype is neither float32 nor float64, or the dtypes differ.
-            ValueError: a count below 0 or infinite, not of shape (n,), or not contiguous.
-        """
-        return strict_values(
-            "replay_delta",
-            {"max_delta": self.max_delta},
-            peer_count=peer_count,
-            age_hours=age_hours,
-        )
-
-
 _TIME_DECAY = TimeDecay()
 _DEPTH = Depth()
 _SPREAD = Spread()
 _STABILITY = Stability()
-_REPLAY = Replay()
+_CONSOLIDATE = Consolidate()
 _SCAN = Scan()
 _DOWNSCALE = Downscale()
 _PROMOTE = Promote()
@@ -197,7 +154,7 @@ def stability_boost(
 def replay_delta(
     peer_count: npt.ArrayLike,
     age_hours: npt.ArrayLike,
-    max_delta: float = _REPLAY.max_delta,
+    max_delta: float = _CONSOLIDATE.max_delta,
     *,
     out: FloatArray | None = None,
     threads: int = 1,
@@ -221,7 +178,7 @@ def replay_delta(
     0.0347
     """
     values = {"peer_count": peer_count, "age_hours": age_hours}
-    return run("replay_delta", values, judged(Replay, max_delta=max_delta), out, threads)
+    return run("replay_delta", values, judged(Consolidate, max_delta=max_delta), out, threads)
 
 
 def scan_priority(

@@ -6,17 +6,21 @@ the order in which they run.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from oneiros.scoring.phases import reverie
 
 if TYPE_CHECKING:
-    from oneiros.scoring.phases.phase import Phase
-
     PHASES: tuple[type[Phase], ...]
     """Phases that TOML identifies by name."""
 
-__all__ = ["PHASES", "kinds_among", "require_order"]
+__all__ = ["PHASES", "Phase", "kinds_among", "require_order"]
+
+
+class Phase(Protocol):
+    """A phase of the dream cycle: a frozen dataclass of parameters with a unique name."""
+
+    name: ClassVar[str]
 
 
 def __getattr__(name: str) -> object:

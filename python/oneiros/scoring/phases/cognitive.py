@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from oneiros.model.validation import require_int, settle_numbers
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.scoring.phases.phase import Phase
+from oneiros.scoring.tables import POSITIVE_SHARE, SHARE, WEIGHT
+
+if TYPE_CHECKING:
+    from oneiros.scoring.phases import Phase
 
 __all__ = ["PHASES", "Conflicts", "Cooling", "Stubbing", "Summarising"]
 
 _DAYS = (0.0, 1e9, False)
-_SHARE = (0.0, 1.0, False)
 _MOST = 10**9
 _PUBLISHED_SIZE = 5  # group size of C21, for which a summary has the base quality
 
@@ -34,7 +36,7 @@ class Cooling:
     """Days at the floor, 0 to 1e9."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, within=_SHARE, days=_DAYS)
+        settle_numbers(self, within=SHARE, days=_DAYS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,15 +97,14 @@ class Summarising:
     def __post_init__(self) -> None:
         require_int("group_size", self.group_size, low=2, high=1_000)
         require_int("most_compared", self.most_compared, low=0, high=_MOST)
-        weight = (0.0, 1e6, False)
         settle_numbers(
             self,
-            below=_SHARE,
-            least_cosine=_SHARE,
-            base_quality=weight,
-            quality_step=weight,
-            most_quality=weight,
-            link=(0.0, 1.0, True),
+            below=SHARE,
+            least_cosine=SHARE,
+            base_quality=WEIGHT,
+            quality_step=WEIGHT,
+            most_quality=WEIGHT,
+            link=POSITIVE_SHARE,
         )
 
     @property
@@ -135,7 +136,7 @@ class Conflicts:
     """Pairs passed to the judge per cycle, 0 to 1e9."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, above_cosine=_SHARE)
+        settle_numbers(self, above_cosine=SHARE)
         require_int("nearest", self.nearest, low=1, high=1_000)
         require_int("most_asked", self.most_asked, low=0, high=_MOST)
         require_int("most_pairs", self.most_pairs, low=0, high=_MOST)

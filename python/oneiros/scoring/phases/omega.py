@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from oneiros.model.validation import settle, settle_numbers
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.scoring.phases.phase import Phase
-from oneiros.scoring.tables import require_words
+from oneiros.scoring.tables import WEIGHT, require_words
+
+if TYPE_CHECKING:
+    from oneiros.scoring.phases import Phase
 
 __all__ = ["PHASES", "Forgetting"]
 
@@ -42,7 +44,7 @@ class Forgetting:
             self,
             age_days=(0.0, 1e9, False),
             disliked_at=(-1e9, 0.0, False),
-            below=(0.0, 1e6, False),
+            below=WEIGHT,
         )
         settle(self, "exempt", require_words("exempt", self.exempt))
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from oneiros.model.validation import (
     LARGEST_WEIGHT,
     require_int,
-    require_number,
     settle,
     settle_numbers,
 )
 from oneiros.runtime.dataclasses import dataclass, fields
-from oneiros.scoring.phases.phase import Phase
-from oneiros.scoring.tables import Table, require_table, require_words
+from oneiros.scoring.tables import SHARE, WEIGHT, Table, require_table, require_words, settle_limits
+
+if TYPE_CHECKING:
+    from oneiros.scoring.phases import Phase
 
 __all__ = [
     "LIMITS_DAYS",
@@ -57,7 +58,6 @@ SIGNAL_WEIGHTS: Final = Table(  # R16
 
 
 _MOST = 2**31 - 1
-_SHARE = (0.0, 1.0, False)
 _AT_LEAST_0 = (0.0, 1e9, False)
 _ABOVE_0 = (0.0, 1e9, True)
 
@@ -93,7 +93,7 @@ class Scan:
             self,
             min_age_hours=_AT_LEAST_0,
             half_life_hours=_ABOVE_0,
-            access_floor=(0.0, LARGEST_WEIGHT, False),
+            access_floor=WEIGHT,
         )
         require_int("compared", self.compared, low=0, high=4_096)
         if self.limit is None or self.limit is False:
@@ -129,7 +129,7 @@ class Consolidate:
     """Maximum number of memories of a session or topic that are linked in pairs, 0 to 1,000."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, max_delta=(0.0, LARGEST_WEIGHT, False), link_gain=_SHARE)
+        settle_numbers(self, max_delta=WEIGHT, link_gain=SHARE)
         require_int("nearest", self.nearest, low=0, high=1_000)
         require_int("most_linked", self.most_linked, low=0, high=1_000)
 
@@ -155,7 +155,7 @@ class Downscale:
     """Loss of memories tagged cross_session, as a share of the others' loss, 0 to 1."""
 
     def __post_init__(self) -> None:
-        settle_numbers(self, rate=_SHARE, floor=_SHARE, cross_session_share=_SHARE)
+        settle_numbers(self, rate=SHARE, floor=SHARE, cross_session_share=SHARE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +190,7 @@ class Prune:
         _settle_limits(self)
         settle(self, "archived_kinds", require_words("archived_kinds", self.archived_kinds))
         settle_numbers(
-            self, least_staleness=_ABOVE_0, unused_days=_AT_LEAST_0, strength_floor=_SHARE
+            self, least_staleness=_ABOVE_0, unused_days=_AT_LEAST_0, strength_floor=SHARE
         )
 
 
@@ -226,7 +226,7 @@ class Place:
         require_int("least_activity", self.least_activity, low=0, high=_MOST)
         _settle_limits(self)
         settle_numbers(
-            self, least_age_days=_AT_LEAST_0, least_staleness=_AT_LEAST_0, below_strength=_SHARE
+            self, least_age_days=_AT_LEAST_0, least_staleness=_AT_LEAST_0, below_strength=SHARE
         )
 
 
@@ -281,7 +281,7 @@ class Promote:
             self,
             below_staleness=_AT_LEAST_0,
             missed_limits=_ABOVE_0,
-            other_weight=(0.0, LARGEST_WEIGHT, False),
+            other_weight=WEIGHT,
             least_signal=_AT_LEAST_0,
         )
 
@@ -292,10 +292,7 @@ def _settle_limits(phase: Prune | Place | Promote) -> None:
         "limits_days", phase.limits_days, low=0.0, high=math.inf, above_low=True, finite=False
     )
     settle(phase, "limits_days", limits)
-    other = require_number(
-        "other_limit_days", phase.other_limit_days, low=0.0, above_low=True, finite=False
-    )
-    settle(phase, "other_limit_days", other)
+    settle_limits(phase, "other_limit_days")
 
 
 PHASES: tuple[type[Phase], ...] = (Scan, Consolidate, Downscale, Prune, Place, Promote)
