@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from array import array
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from oneiros._lazy import np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    import numpy as np
     import numpy.typing as npt
 
     Rows = npt.NDArray[np.uint32]
 
-__all__ = ["AddedMemory", "ColumnChange", "ContentChange", "Held", "LinkChange"]
+__all__ = ["AddedMemory", "ChangedLinks", "ColumnChange", "ContentChange", "Held", "LinkChange"]
+
+_NUMBER: Final = "q"  # int64; a negative number is a memory that the cycle adds
 
 
 class ColumnChange(NamedTuple):
@@ -61,6 +65,72 @@ class LinkChange(NamedTuple):
     """The new weight, 0 to remove the link; None: apply ``gain``."""
     kind: str
     """The kind of a new link, a word of ``oneiros.store.KINDS``."""
+
+
+class LinksOfRule(NamedTuple):
+    """Links that one rule changes in the same way. :class:`LinkChange` describes the fields."""
+
+    phase: str
+    rule: str
+    gain: float
+    weight: float | None
+    kind: str
+    ones: array[int]
+    others: array[int]
+    """The other end of each link in ``ones``."""
+
+
+class ChangedLinks:
+    """The link changes of a cycle, in the order in which the rules made them.
+
+    Stored as arrays. Iterating creates the :class:`LinkChange` objects.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[LinksOfRule] = []
+
+    @property
+    def parts(self) -> Sequence[LinksOfRule]:
+        """The same changes, consecutive ones grouped by rule, gain, weight and kind."""
+        return self._parts
+
+    def add(
+        self,
+        phase: str,
+        rule: str,
+        ones: npt.ArrayLike,
+        others: npt.ArrayLike,
+        *,
+        gain: float,
+        weight: float | None,
+        kind: str,
+    ) -> None:
+        """Add links between pairs of memories, given as two numbers or two arrays of shape (n,)."""
+        pairs = np.asarray(ones, np.int64), np.asarray(others, np.int64)
+        if not pairs[0].size:
+            return
+        key = (phase, rule, gain, weight, kind)
+        if not self._parts or self._parts[-1][: len(key)] != key:
+            self._parts.append(LinksOfRule(*key, array(_NUMBER), array(_NUMBER)))
+        part = self._parts[-1]
+        part.ones.frombytes(pairs[0].tobytes())
+        part.others.frombytes(pairs[1].tobytes())
+
+    def without(self, rule: str) -> ChangedLinks:
+        """Return a copy without the links of one rule."""
+        rest = ChangedLinks()
+        rest._parts = [part for part in self._parts if part.rule != rule]
+        return rest
+
+    def __len__(self) -> int:
+        """Return the number of changes; a link that changes twice counts twice."""
+        return sum(len(part.ones) for part in self._parts)
+
+    def __iter__(self) -> Iterator[LinkChange]:
+        """Yield the changes one by one."""
+        for phase, rule, gain, weight, kind, ones, others in self._parts:
+            for one, other in zip(ones, others, strict=True):
+                yield LinkChange(phase, rule, one, other, gain, weight, kind)
 
 
 class AddedMemory(NamedTuple):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.dream import undo_log
-from oneiros.dream.kept_contents import require_valid
-from oneiros.dream.report_record import is_clock, stored_report
+from oneiros.dream.report import DreamReport
+from oneiros.dream.undo_log import is_clock
 from oneiros.errors import StoreCorrupt
 from oneiros.store.reading import MOST_REVISIONS
 
@@ -15,12 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from oneiros.dream.lock import Begun
-    from oneiros.dream.report import DreamReport
     from oneiros.engine.scope import EngineServices, Scope
     from oneiros.store import Reading
     from oneiros.store.cycles import StoredCycle
 
-__all__ = ["interrupted", "log_interrupted", "problems_of_cycles", "reports"]
+__all__ = [
+    "interrupted",
+    "log_interrupted",
+    "noted_top",
+    "problems_of_cycles",
+    "reports",
+    "stored_report",
+]
 
 
 _log = logging.getLogger(__name__)
@@ -86,10 +94,225 @@ def _problems(reading: Reading, cycle: StoredCycle) -> Iterator[str]:
             undo_log.decoded(blob)
 
     def contents() -> None:
-        require_valid(reading.cycles.dream_contents(cycle.number))
+        undo_log.require_contents(reading.cycles.dream_contents(cycle.number))
 
     for check in (changes, contents):
         try:
             check()
         except StoreCorrupt as error:
             yield str(error)
+
+
+_CHANGE: Final = {
+    "id": str,
+    "field": str,
+    "before": object,
+    "after": object,
+    "phase": str,
+    "rule": str,
+    "reason?": (str, None),
+    "because?": (str, None),
+}
+_TEXT_OR_NONE: Final = (str, type(None))
+_CURVE: Final = {
+    "kind": str,
+    "days": [float],
+    "values": [float],
+    "standing": [{"days": float, "value": float, "memories": int}],
+}
+_DRIFT: Final = {
+    "live": int,
+    "stale_share": float,
+    "half_life_days": {str: (float, None)},
+    "access_gini": float,
+    "top": [str],
+    "churn": (float, None),
+}
+_PHASE: Final = {
+    "name": str,
+    "seconds": float,
+    "changes": {str: {str: int}},
+    "figures": {str: float},
+    "memories?": {str: int},
+}
+_REPORT: Final = {
+    "id": str,
+    "now": float,
+    "profile": str,
+    "profile_hash": str,
+    "is_dry_run": bool,
+    "undoes": (str, None),
+    "live_before": int,
+    "live_after": int,
+    "taken_away?": int,
+    "taken_shown?": int,
+    "shown_before?": (int, None),
+    "taken_before?": int,
+    "brought_back?": int,
+    "brought_back_shown?": int,
+    "day_limit?": (int, None),
+    "phases": [_PHASE],
+    "left_alone": [{"phase": str, "rule": str, "reason": str, "memories": int}],
+    "distributions": [{"name": str, "places": [str], "before": [int], "after": [int]}],
+    "named": [_CHANGE],
+    "change_count": int,
+    "removed?": {str: int},
+    "changed_since": [str],
+    "not_restored": [_CHANGE],
+    "drift?": {str: object},
+    "decay?": [_CURVE],
+    "damage?": str,
+}
+"""The shape of a record. A shape is a type (``int``: at least 0; ``float``: any finite number), a
+shape or None as ``(shape, None)``, a list of one shape, a dict of any keys (``{str: shape}``), or a
+dict of named keys, of which those with "?" are optional."""
+
+
+def _require_report(record: Any) -> None:
+    """Check that a value is the record of a report.
+
+    Raises:
+        TypeError, ValueError: it is not; the message names the field.
+    """
+    _require("report", record, _REPORT)
+    for phase in record["phases"]:
+        if not all(phase["changes"].values()):
+            msg = f"phase {phase['name']!r}: a rule that changed no field"
+            raise ValueError(msg)
+    for counts in record["distributions"]:
+        if not len(counts["places"]) == len(counts["before"]) == len(counts["after"]):
+            msg = f"distribution {counts['name']!r}: not one count for each place"
+            raise ValueError(msg)
+    for curve in record.get("decay", ()):
+        if len(curve["days"]) != len(curve["values"]):
+            msg = f"decay of {curve['kind']!r}: not one value for each day"
+            raise ValueError(msg)
+    if drift := record.get("drift"):
+        _require_drift(drift)
+
+
+def _require_drift(record: Any) -> None:
+    """Check that a value is the record of a report's drift.
+
+    Raises:
+        TypeError, ValueError: it is not; the message names the field.
+    """
+    _require("drift", record, _DRIFT)
+
+
+def _require(name: str, value: Any, shape: Any) -> None:
+    if isinstance(shape, list):
+        _require_type(name, value, list)
+        # A report names up to a thousand changes: check those in one fast step each.
+        is_change_list = shape[0] is _CHANGE
+        for item in value:
+            if not (is_change_list and _is_change(item)):
+                _require(name, item, shape[0])
+    elif isinstance(shape, dict):
+        _require_type(name, value, dict)
+        if str in shape:
+            for key, item in value.items():
+                _require(key, item, shape[str])
+        else:
+            _require_named(name, value, shape)
+    elif isinstance(shape, tuple):
+        if value is not None:
+            _require(name, value, shape[0])
+    else:
+        _require_type(name, value, shape)
+
+
+def _is_change(value: Any) -> bool:
+    """Whether a value has the shape ``_CHANGE``; if not, :func:`_require` raises the error."""
+    return (
+        type(value) is dict
+        and all(type(value.get(name)) is str for name in ("id", "field", "phase", "rule"))
+        and all(name in value and _is_finite(value[name]) for name in ("before", "after"))
+        and all(type(value.get(name)) in _TEXT_OR_NONE for name in ("reason", "because"))
+    )
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a JSON value is no NaN and no infinity."""
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _require_named(name: str, value: dict[str, Any], shape: dict[str, Any]) -> None:
+    for shape_key, item_shape in shape.items():
+        key = shape_key.removesuffix("?")
+        if key in value:
+            _require(key, value[key], item_shape)
+        elif key == shape_key:
+            msg = f"{name}: has no {key}"
+            raise ValueError(msg)
+
+
+def _require_type(name: str, value: Any, kind: type) -> None:
+    """Check the type of a value; a bool is no number, and an int is at least 0."""
+    is_flag = isinstance(value, bool)
+    if kind is float:
+        fits = isinstance(value, (int, float)) and not is_flag and math.isfinite(value)
+    elif kind is int:
+        fits = isinstance(value, int) and not is_flag and value >= 0
+    else:
+        fits = isinstance(value, kind) and _is_finite(value)
+    if not fits:
+        msg = f"{name}: must be {kind.__name__}, got {value!r:.80}"
+        raise TypeError(msg)
+
+
+def stored_report(cycle: StoredCycle) -> DreamReport:
+    """Return the report of a cycle.
+
+    If the record is damaged, the report has id, clock and ``undoes`` from the other columns of the
+    row, as far as they are valid, and ``damage`` describes the error.
+    """
+    try:
+        return _read(cycle)
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+        return DreamReport(
+            id=_shown(cycle.id),
+            now=cycle.dreamed_at if is_clock(cycle.dreamed_at) else 0.0,
+            profile="",
+            profile_hash="",
+            is_dry_run=False,
+            undoes=None if cycle.undoes is None else _shown(cycle.undoes),
+            damage=_shown(str(error) or type(error).__name__),
+        )
+
+
+def noted_top(cycle: StoredCycle) -> list[str] | None:
+    """Return the ids of the most recalled memories, as noted by a cycle.
+
+    None if it noted none or its report is damaged. The rest of the report is not validated, to be
+    fast: every cycle reads this from the previous one, which may name a thousand changes.
+    """
+    if not cycle.is_whole:
+        return None
+    try:
+        record = json.loads(cycle.report)
+        if not record["drift"]:
+            return None
+        _require_drift(record["drift"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    top: list[str] = record["drift"]["top"]
+    return top
+
+
+def _read(cycle: StoredCycle) -> DreamReport:
+    cycle.report.encode()  # refuses what was not UTF-8
+    record = json.loads(cycle.report)
+    _require_report(record)
+    report = DreamReport.from_record(record)
+    if (report.id, report.now, report.undoes) != (cycle.id, cycle.dreamed_at, cycle.undoes):
+        msg = "it is not of this cycle: id, clock or what it undid are others"
+        raise ValueError(msg)
+    if not cycle.is_whole:
+        msg = "the checksum is another"
+        raise ValueError(msg)
+    return report
+
+
+def _shown(text: str) -> str:
+    return text.encode(errors="replace").decode()

@@ -248,9 +248,9 @@ class DreamReport:
     """For an undo: fields left unchanged because they changed again. The store keeps 1,000 of these
     and of ``changed_since``; ``left_alone`` counts all memories."""
     drift: Mapping[str, Any] = field(default_factory=dict)
-    """Figures to compare across cycles, see :func:`oneiros.dream.drift.drift_of`."""
+    """Figures to compare across cycles, see :func:`oneiros.dream.figures.drift_of`."""
     decay: tuple[DecayCurve, ...] = ()
-    """Decay of the most frequent kinds, see :func:`oneiros.dream.distributions.decay_curves`."""
+    """Decay of the most frequent kinds, see :func:`oneiros.dream.figures.decay_curves`."""
     damage: str = ""
     """The damage of the stored report; then only ``id``, ``now`` and ``undoes`` are set, as far as
     known. Empty: no damage."""

@@ -8,12 +8,10 @@ from oneiros import _core
 from oneiros._lazy import np
 from oneiros.dream import undo_log
 from oneiros.dream.apply import kept_report, link_state
-from oneiros.dream.counting import removals
-from oneiros.dream.kept_contents import require_valid
+from oneiros.dream.plan import removals
 from oneiros.dream.report import FieldChange, LeftAlone
-from oneiros.dream.words import said
 from oneiros.errors import StoreCorrupt
-from oneiros.index.columns import ColumnWrite, LongNumbers
+from oneiros.index.columns import ColumnWrite, LongNumbers, said
 from oneiros.model.fields import ENUMS
 from oneiros.runtime.dataclasses import replace
 from oneiros.store.cycles import StoredCycle
@@ -125,7 +123,7 @@ class Undoing:
         """
         columns, links = undo_log.decoded(self._cycle.changes or b"")
         contents = self._transaction.cycles.dream_contents(self._cycle.number)
-        require_valid(contents)
+        undo_log.require_contents(contents)
         self._restore_columns(columns, own_writes)
         self._restore_links(links)
         for content in reversed(contents):

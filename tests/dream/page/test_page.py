@@ -16,7 +16,7 @@ from oneiros import dream
 from oneiros.clock import VirtualClock
 from oneiros.display.escaping import visible
 from oneiros.display.html import element
-from oneiros.dream.distributions import MOST_KINDS
+from oneiros.dream.figures import MOST_KINDS
 from oneiros.dream.report import RULE_NAMES, RULE_WORDS, Distribution, DreamReport, FieldChange
 from oneiros.engine import Engine
 from tests.dream.page.reading import read

@@ -20,13 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from oneiros.dream.draft import Draft
-    from oneiros.scoring.phases.phase import Phase
 
-    Run = Callable[[Draft, Any], None]
 
-__all__ = ["run_phase"]
+__all__ = ["PHASES"]
 
-_RUN: Final[Mapping[str, Run]] = {
+PHASES: Final[Mapping[str, Callable[[Draft, Any], None]]] = {
     "scan": scan,
     "consolidate": consolidate,
     "downscale": downscale,
@@ -39,14 +37,3 @@ _RUN: Final[Mapping[str, Run]] = {
     "judge": judge_conflicts,
     "forget": forget,
 }
-
-
-def run_phase(draft: Draft, phase: Phase) -> None:
-    """Run one phase over a draft.
-
-    Args:
-        draft: with the changes of the previous phases.
-        phase: the phase's declaration in the profile.
-    """
-    draft.begin(phase.name)
-    _RUN[phase.name](draft, phase)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
-from oneiros.dream.phases.factor_values import retained
+from oneiros.dream.phases.row_values import retained
 from oneiros.model.fields import ENUMS
 from oneiros.scoring.factors import Retention
 

@@ -6,8 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
-from oneiros.dream.phases.factor_values import product
-from oneiros.dream.phases.kinds import never_accessed
+from oneiros.dream.phases.row_values import never_accessed, product
 from oneiros.model.fields import ENUMS, kinds_of
 from oneiros.scoring.factors import Feedback, FlooredDecay, KindWeight
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
-from oneiros.dream.phases.kinds import staleness
+from oneiros.dream.phases.row_values import staleness
 from oneiros.model.fields import ENUMS
 
 if TYPE_CHECKING:

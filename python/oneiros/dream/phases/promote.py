@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
-from oneiros.dream.phases.kinds import by_kind, staleness
+from oneiros.dream.phases.row_values import by_kind, staleness
 from oneiros.model.fields import LAYER_BY_DEPTH, LAYERS, table_of
 from oneiros.scoring.strict import strict_values
 

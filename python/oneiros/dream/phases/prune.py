@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
 from oneiros.display.escaping import shortened
-from oneiros.dream.phases.kinds import by_kind, never_accessed, staleness
+from oneiros.dream.phases.row_values import by_kind, never_accessed, staleness
 from oneiros.model.fields import ENUMS, kinds_of, table_of
 
 if TYPE_CHECKING:

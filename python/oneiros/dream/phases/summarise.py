@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
 from oneiros.dream.phases.cool import HOT, to_cold
-from oneiros.dream.phases.factor_values import retained
 from oneiros.dream.phases.grouping import answer_of, groups_of, rounded
-from oneiros.dream.words import coded
+from oneiros.dream.phases.row_values import retained
+from oneiros.index.columns import coded
 from oneiros.model.fields import ENUMS
 
 if TYPE_CHECKING:
