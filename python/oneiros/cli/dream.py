@@ -26,8 +26,8 @@ from oneiros.cli.stores import (
     opened,
 )
 from oneiros.cli.terminal import confirm, output, require_writable, seconds_of, text
+from oneiros.display.pages import require
 from oneiros.display.tables import moment
-from oneiros.dream.page import require_plots
 from oneiros.dream.report import DreamReport
 from oneiros.dream.schedule import DreamSchedule, duration_seconds
 from oneiros.errors import DreamBusy
@@ -58,7 +58,7 @@ def page_file(path: Path, store: Path, read: Path | None) -> Path:
         ValueError: it is a folder, a symbolic link, a device or one of the store's own files.
     """
     try:
-        require_plots()
+        require()
     except ImportError as error:
         msg = f"--html: {error}"
         raise CommandError(msg) from error

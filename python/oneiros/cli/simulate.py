@@ -11,12 +11,13 @@ from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError
 from oneiros.cli.stores import PROFILE_HELP, JsonOption, named_profile
 from oneiros.cli.terminal import output, progress_bar, require_writable, show_table, text
+from oneiros.display.pages import require
 from oneiros.model.validation import require_number
 from oneiros.runtime.dataclasses import replace
 from oneiros.runtime.files import new_file
 from oneiros.simulation import figures, run, script
 from oneiros.simulation.figures import grouped
-from oneiros.simulation.plots import drawn, page, require_matplotlib
+from oneiros.simulation.plots import drawn, page
 from oneiros.simulation.run import SHORTEST_DAYS
 from oneiros.simulation.workload import Workload
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from oneiros.scoring.profile import Profile
-    from oneiros.simulation.figures import Course, Lives, Told
+    from oneiros.simulation.figures import Course, FigureTable, Lives
     from oneiros.simulation.script import Script
     from oneiros.simulation.world import World
 
@@ -78,8 +79,8 @@ def simulate(
     Sessions add memories and query earlier ones, popular and recent ones more often. Facts change,
     and half of the changes are not announced. Each month measures, over the facts that are queried
     in the last 30 or the next 90 days: the share found among the first ten results (recall@10), and
-    the share of responses in which an outdated memory of the fact stands above all true ones
-    (misled) or stands at all (untrue). The tables show the figures at the end, shares as means over
+    the share of responses with an outdated memory of the fact above all true ones (stale@1) or
+    anywhere among the ten (stale@10). The tables show the figures at the end, shares as means over
     the months, all as means over the seeds, then the memories that dreams removed by kind and rule.
     --json has every month. The default profile is oneiros.
     """
@@ -133,7 +134,7 @@ def _check_pictures(plot: Path | None, html: Path | None, data: Path | None) -> 
 
     option = "--plot" if plot is not None else "--html"
     try:
-        require_matplotlib()
+        require()
     except ImportError as error:
         msg = f"{option}: {error}"
         raise CommandError(msg) from error
@@ -185,7 +186,7 @@ def _lived(worlds: list[World], chosen: list[Profile], every: float | None) -> I
             yield run.simulate(world, profile, dream_every_days=interval, advance=advance)
 
 
-def _tables(worlds: list[World], lives: Sequence[Lives]) -> Iterator[Told]:
+def _tables(worlds: list[World], lives: Sequence[Lives]) -> Iterator[FigureTable]:
 
     first = worlds[0]
     seeds = ", ".join(str(world.seed) for world in worlds)
@@ -196,7 +197,9 @@ def _tables(worlds: list[World], lives: Sequence[Lives]) -> Iterator[Told]:
         yield forgotten
 
 
-def _draw(plot: Path | None, html: Path | None, lives: list[Lives], tables: list[Told]) -> None:
+def _draw(
+    plot: Path | None, html: Path | None, lives: list[Lives], tables: list[FigureTable]
+) -> None:
     if plot is not None:
         _write(plot, drawn(lives, plot.suffix.removeprefix(".")))
     if html is not None:
@@ -209,7 +212,7 @@ def _write(path: Path, made: bytes) -> None:
         file.write(made)
 
 
-def _table(tables: Told) -> Table:
+def _table(tables: FigureTable) -> Table:
 
     from rich import box  # noqa: PLC0415 - --json needs no rich
     from rich.table import Table  # noqa: PLC0415 - --json needs no rich

@@ -6,9 +6,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from oneiros._lazy import np
+from oneiros.display.pages import require
 from oneiros.dream.impact import impact_of
 from oneiros.dream.lock import Begun
-from oneiros.dream.page import page, require_plots
+from oneiros.dream.page import page
 from oneiros.dream.report import REMOVALS, FieldChange
 from oneiros.index.columns import said
 from oneiros.model.fields import ENUMS, FIELDS
@@ -299,11 +300,11 @@ class DreamPlan:
             earlier: reports of earlier cycles, the newest first.
 
         Raises:
-            ImportError: matplotlib is not installed (``oneiros[plots]``).
+            ImportError: matplotlib or Jinja2 is not installed (``oneiros[plots]``).
             TypeError: ``impact`` or ``earlier`` has another type.
             EngineClosed: the engine is closed, so the texts cannot be read.
         """
-        require_plots()
+        require()
         return page(self.report, texts=self._texts_of_gone(), impact=impact, earlier=earlier)
 
     def _texts_of_gone(self) -> dict[str, str]:

@@ -306,7 +306,7 @@ class DreamReport:
                 for the drift section.
 
         Raises:
-            ImportError: matplotlib is not installed (``oneiros[plots]``).
+            ImportError: matplotlib or Jinja2 is not installed (``oneiros[plots]``).
             TypeError: an argument has another type.
 
         Source: docs/systems/reverie.md R19.
