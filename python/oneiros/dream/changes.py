@@ -6,15 +6,38 @@ from array import array
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oneiros._lazy import np
+from oneiros.model.fields import ENUMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
+    Mask = npt.NDArray[np.bool_]
     Rows = npt.NDArray[np.uint32]
 
-__all__ = ["AddedMemory", "ChangedLinks", "ColumnChange", "ContentChange", "Held", "LinkChange"]
+__all__ = [
+    "ARCHIVED",
+    "COLD",
+    "CONSOLIDATED",
+    "HOT",
+    "STAGED",
+    "STUB",
+    "AddedMemory",
+    "ChangedLinks",
+    "ColumnChange",
+    "ContentChange",
+    "Held",
+    "LinkChange",
+    "rows_of",
+]
+
+STAGED: Final = ENUMS["status"].index("staged")
+CONSOLIDATED: Final = ENUMS["status"].index("consolidated")
+ARCHIVED: Final = ENUMS["status"].index("archived")
+HOT: Final = ENUMS["tier"].index("hot")
+COLD: Final = ENUMS["tier"].index("cold")
+STUB: Final = ENUMS["tier"].index("stub")
 
 _NUMBER: Final = "q"  # int64; a negative number is a memory that the cycle adds
 
@@ -153,3 +176,8 @@ class Held(NamedTuple):
     """"protected", "important", "young", "prune budget" or "change budget"."""
     rows: int
     """Number of rows that the phase would have changed."""
+
+
+def rows_of(mask: Mask) -> Rows:
+    """Return the rows of a mask, ascending."""
+    return np.flatnonzero(mask).astype(np.uint32)

@@ -6,7 +6,15 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from oneiros._lazy import np
-from oneiros.dream.changes import AddedMemory, ChangedLinks, ColumnChange, ContentChange, Held
+from oneiros.dream.changes import (
+    ARCHIVED,
+    STUB,
+    AddedMemory,
+    ChangedLinks,
+    ColumnChange,
+    ContentChange,
+    Held,
+)
 from oneiros.model.fields import ENUMS, FIELDS
 from oneiros.scoring.safety_limits import SafetyRails
 from oneiros.store.cycles import DayTaken
@@ -32,9 +40,7 @@ _DAY: Final = 86_400.0
 _RESISTANT_TAGS: Final = tuple(
     ENUMS["importance_tag"].index(tag) for tag in ("explicit", "schema_violation")
 )
-_ARCHIVED: Final = ENUMS["status"].index("archived")
-_STUB: Final = ENUMS["tier"].index("stub")
-_REMOVED: Final = {"status": _ARCHIVED, "tier": _STUB}
+_REMOVED: Final = {"status": ARCHIVED, "tier": STUB}
 
 Kind = TypeVar("Kind")
 
@@ -111,7 +117,7 @@ class Draft:
         self.live[source.live_rows()] = True
         self._live_count = int(np.count_nonzero(self.live))
         # The share that may be removed is of the memories still shown: without archived ones.
-        self._shown: Mask = self.live & (source.column("status")[: len(self.live)] != _ARCHIVED)
+        self._shown: Mask = self.live & (source.column("status")[: len(self.live)] != ARCHIVED)
         self.shown_count = int(np.count_nonzero(self._shown))
         """Number of memories that were neither deleted nor archived before the cycle."""
         self._pruned = np.zeros(len(self.live), np.bool_)
@@ -146,7 +152,7 @@ class Draft:
     def newly_hidden(self, rows: Rows) -> int:
         """Count the rows that were neither deleted nor archived before the cycle, but are now."""
         rows = rows[self._shown[rows]]
-        is_hidden = ~self.live[rows] | (self.column("status")[rows] == _ARCHIVED)
+        is_hidden = ~self.live[rows] | (self.column("status")[rows] == ARCHIVED)
         return int(np.count_nonzero(is_hidden))
 
     def day_limit(self, day: DayTaken) -> int | None:
@@ -290,18 +296,18 @@ class Draft:
 
     def archive(self, rule: str, rows: Rows) -> Rows:
         """Archive rows within the rails, in order of priority; returns the archived rows."""
-        rows = rows[self.column("status")[rows] != _ARCHIVED]
+        rows = rows[self.column("status")[rows] != ARCHIVED]
         taken = self.removable(rule, rows)
-        return self._write(rule, "status", taken, np.full(len(taken), _ARCHIVED, np.uint8))
+        return self._write(rule, "status", taken, np.full(len(taken), ARCHIVED, np.uint8))
 
     def cut_to_stub(self, rule: str, rows: Rows) -> Rows:
         """Move rows to the tier "stub" within the rails; returns the moved rows.
 
         The caller cuts their texts, vectors and links.
         """
-        rows = rows[self.column("tier")[rows] != _STUB]
+        rows = rows[self.column("tier")[rows] != STUB]
         taken = self.removable(rule, rows)
-        return self._write(rule, "tier", taken, np.full(len(taken), _STUB, np.uint8))
+        return self._write(rule, "tier", taken, np.full(len(taken), STUB, np.uint8))
 
     def removable(self, rule: str, rows: Rows) -> Rows:
         """Return the rows that the rails allow to remove, and count them as removed.

@@ -1,4 +1,4 @@
-"""Distributions of live memories before and after a cycle, and decay curves by kind."""
+"""The figures of a cycle's report: distributions of live memories, decay curves, and drift."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from oneiros.scoring.phases.reverie import Prune
 from oneiros.scoring.row_scores import score_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     import numpy.typing as npt
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     Column = npt.NDArray[Any]
     Counts = npt.NDArray[np.int64]
     Reals = npt.NDArray[np.float64]
-    from collections.abc import Collection
-
-    Days = npt.NDArray[np.float64]
 
 __all__ = [
     "CURVE_DAYS",
@@ -319,7 +316,7 @@ def access_gini(counts: Column) -> float:
     return float(weights @ rising / (size * total))
 
 
-def half_life_days(lived: Days, has_died: Column) -> float | None:
+def half_life_days(lived: Reals, has_died: Column) -> float | None:
     """Return the age at which half of the memories ever created are still live.
 
     The median of the Kaplan-Meier survival curve. At each age of a deletion, the curve falls by the

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import logging
 import math
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
 from oneiros.dream import undo_log
-from oneiros.dream.report import DreamReport
+from oneiros.dream.report import DreamReport, FieldChange, PhaseReport, hints_of
 from oneiros.dream.undo_log import is_clock
 from oneiros.errors import StoreCorrupt
 from oneiros.store.reading import MOST_REVISIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from oneiros.dream.lock import Begun
     from oneiros.engine.scope import EngineServices, Scope
@@ -103,69 +105,26 @@ def _problems(reading: Reading, cycle: StoredCycle) -> Iterator[str]:
             yield str(error)
 
 
-_CHANGE: Final = {
-    "id": str,
-    "field": str,
-    "before": object,
-    "after": object,
-    "phase": str,
-    "rule": str,
-    "reason?": (str, None),
-    "because?": (str, None),
-}
-_TEXT_OR_NONE: Final = (str, type(None))
-_CURVE: Final = {
-    "kind": str,
-    "days": [float],
-    "values": [float],
-    "standing": [{"days": float, "value": float, "memories": int}],
-}
-_DRIFT: Final = {
+_DRIFT: Final[Mapping[str, Any]] = {
     "live": int,
     "stale_share": float,
-    "half_life_days": {str: (float, None)},
+    "half_life_days": Mapping[str, float | None],
     "access_gini": float,
-    "top": [str],
-    "churn": (float, None),
+    "top": tuple[str, ...],
+    "churn": float | None,
 }
-_PHASE: Final = {
-    "name": str,
-    "seconds": float,
-    "changes": {str: {str: int}},
-    "figures": {str: float},
-    "memories?": {str: int},
+_LATER: Final[Mapping[type, frozenset[str]]] = {
+    FieldChange: frozenset({"reason", "because"}),
+    PhaseReport: frozenset({"memories"}),
+    DreamReport: frozenset(
+        (
+            *("taken_away", "taken_shown", "shown_before", "taken_before", "brought_back"),
+            *("brought_back_shown", "day_limit", "removed", "drift", "decay", "damage"),
+        )
+    ),
 }
-_REPORT: Final = {
-    "id": str,
-    "now": float,
-    "profile": str,
-    "profile_hash": str,
-    "is_dry_run": bool,
-    "undoes": (str, None),
-    "live_before": int,
-    "live_after": int,
-    "taken_away?": int,
-    "taken_shown?": int,
-    "shown_before?": (int, None),
-    "taken_before?": int,
-    "brought_back?": int,
-    "brought_back_shown?": int,
-    "day_limit?": (int, None),
-    "phases": [_PHASE],
-    "left_alone": [{"phase": str, "rule": str, "reason": str, "memories": int}],
-    "distributions": [{"name": str, "places": [str], "before": [int], "after": [int]}],
-    "named": [_CHANGE],
-    "change_count": int,
-    "removed?": {str: int},
-    "changed_since": [str],
-    "not_restored": [_CHANGE],
-    "drift?": {str: object},
-    "decay?": [_CURVE],
-    "damage?": str,
-}
-"""The shape of a record. A shape is a type (``int``: at least 0; ``float``: any finite number), a
-shape or None as ``(shape, None)``, a list of one shape, a dict of any keys (``{str: shape}``), or a
-dict of named keys, of which those with "?" are optional."""
+"""Fields that reports of earlier versions lack."""
+_TEXT_OR_NONE: Final = (str, type(None))
 
 
 def _require_report(record: Any) -> None:
@@ -174,7 +133,7 @@ def _require_report(record: Any) -> None:
     Raises:
         TypeError, ValueError: it is not; the message names the field.
     """
-    _require("report", record, _REPORT)
+    _require("report", record, DreamReport)
     for phase in record["phases"]:
         if not all(phase["changes"].values()):
             msg = f"phase {phase['name']!r}: a rule that changed no field"
@@ -197,33 +156,35 @@ def _require_drift(record: Any) -> None:
     Raises:
         TypeError, ValueError: it is not; the message names the field.
     """
-    _require("drift", record, _DRIFT)
+    _require_named("drift", record, _DRIFT)
 
 
-def _require(name: str, value: Any, shape: Any) -> None:
-    if isinstance(shape, list):
+def _require(name: str, value: Any, hint: Any) -> None:
+    """Check a JSON value against the type of a report's field."""
+    origin = get_origin(hint)
+    if origin is tuple:
         _require_type(name, value, list)
+        kind = get_args(hint)[0]
         # A report names up to a thousand changes: check those in one fast step each.
-        is_change_list = shape[0] is _CHANGE
+        is_change_list = kind is FieldChange
         for item in value:
             if not (is_change_list and _is_change(item)):
-                _require(name, item, shape[0])
-    elif isinstance(shape, dict):
+                _require(name, item, kind)
+    elif origin is Mapping:
         _require_type(name, value, dict)
-        if str in shape:
-            for key, item in value.items():
-                _require(key, item, shape[str])
-        else:
-            _require_named(name, value, shape)
-    elif isinstance(shape, tuple):
+        for key, item in value.items():
+            _require(key, item, get_args(hint)[1])
+    elif origin is UnionType:
         if value is not None:
-            _require(name, value, shape[0])
+            _require(name, value, get_args(hint)[0])
+    elif hasattr(hint, "__dataclass_fields__"):
+        _require_named(name, value, hints_of(hint), _LATER.get(hint, ()))
     else:
-        _require_type(name, value, shape)
+        _require_type(name, value, object if hint is Any else hint)
 
 
 def _is_change(value: Any) -> bool:
-    """Whether a value has the shape ``_CHANGE``; if not, :func:`_require` raises the error."""
+    """Whether a value is a record of a change; if not, :func:`_require` raises the error."""
     return (
         type(value) is dict
         and all(type(value.get(name)) is str for name in ("id", "field", "phase", "rule"))
@@ -237,12 +198,14 @@ def _is_finite(value: Any) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-def _require_named(name: str, value: dict[str, Any], shape: dict[str, Any]) -> None:
-    for shape_key, item_shape in shape.items():
-        key = shape_key.removesuffix("?")
+def _require_named(
+    name: str, value: Any, hints: Mapping[str, Any], optional: Collection[str] = ()
+) -> None:
+    _require_type(name, value, dict)
+    for key, hint in hints.items():
         if key in value:
-            _require(key, value[key], item_shape)
-        elif key == shape_key:
+            _require(key, value[key], hint)
+        elif key not in optional:
             msg = f"{name}: has no {key}"
             raise ValueError(msg)
 

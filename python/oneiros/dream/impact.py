@@ -20,13 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from oneiros.dream.plan import DreamPlan
-
-    Answers = Sequence[Sequence[str]]
-    from collections.abc import Sequence
-
     from oneiros.engine import Engine
     from oneiros.engine.scope import EngineServices
     from oneiros.models.embedders import Embedder
+
+    Answers = Sequence[Sequence[str]]
 
 __all__ = [
     "NONE_ALONE",

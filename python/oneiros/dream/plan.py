@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from oneiros._lazy import np
 from oneiros.display.pages import require
+from oneiros.dream.changes import rows_of
 from oneiros.dream.impact import impact_of
 from oneiros.dream.lock import Begun
 from oneiros.dream.page import page
@@ -16,23 +17,17 @@ from oneiros.model.fields import ENUMS, FIELDS
 from oneiros.model.validation import count, require_utf8, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from oneiros.dream.changes import ColumnChange, Rows
-    from oneiros.dream.draft import Draft
+    from oneiros.dream.draft import Draft, Mask
     from oneiros.dream.impact import Impact
     from oneiros.dream.report import DreamReport
     from oneiros.engine.scope import EngineServices
 
     Net = Mapping[str, tuple[Rows, npt.NDArray[Any], npt.NDArray[Any]]]
-    from collections.abc import Callable, Mapping
-
-    import numpy.typing as npt
-
-    from oneiros.dream.changes import Rows
-    from oneiros.dream.draft import Mask
 
 __all__ = ["Counts", "DreamPlan", "counted", "memory_counts", "removals", "removed_counts"]
 
@@ -234,7 +229,7 @@ class DreamPlan:
             for change in reversed(changes):  # the first change holds the original value
                 before[change.rows] = change.before
                 touched[change.rows] = True
-            rows = np.flatnonzero(touched).astype(np.uint32)
+            rows = rows_of(touched)
             old, new = before[rows], self.draft.column(field)[rows]
             differs = (old != new) & ~((old != old) & (new != new))  # noqa: PLR0124
             if differs.any():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from oneiros._lazy import np
+from oneiros.dream.changes import rows_of
 from oneiros.filters import allowed_bits, set_of
 from oneiros.index.texts import word_overlaps
 
@@ -111,6 +112,8 @@ class DraftSource:
             rows: the rows to compare.
             among: mask of the rows to compare with.
         """
+        if not len(rows):  # else all texts would be read
+            return np.zeros(0)
         return word_overlaps(self._texts().column, rows, among, self.grouped("topic"))
 
     def vectors(self, rows: Rows) -> npt.NDArray[np.float32]:
@@ -134,7 +137,7 @@ class DraftSource:
         """
         nothing = np.empty(0, np.uint32), np.empty(0)
         index = self._vectors
-        candidates = np.flatnonzero(among).astype(np.uint32)
+        candidates = rows_of(among)
         if not index or not len(rows) or not count or not len(candidates):
             return [nothing for _ in rows]
         allowed = None if among.all() else allowed_bits(set_of(candidates), self._count)
@@ -185,6 +188,8 @@ class DraftSource:
         return found
 
     def _stored(self, rows: Rows) -> list[StoredMemory | None]:
+        if not len(rows):
+            return []
         ids = self._lifecycle.ids
         numbers = self._lifecycle.column("sequence")[rows].astype(np.int64).tolist()
         with self._store.read() as reading:

@@ -8,11 +8,11 @@ from oneiros import _core
 from oneiros._lazy import np
 from oneiros.dream import undo_log
 from oneiros.dream.apply import kept_report, link_state
+from oneiros.dream.changes import ARCHIVED
 from oneiros.dream.plan import removals
 from oneiros.dream.report import FieldChange, LeftAlone
 from oneiros.errors import StoreCorrupt
 from oneiros.index.columns import ColumnWrite, LongNumbers, said
-from oneiros.model.fields import ENUMS
 from oneiros.runtime.dataclasses import replace
 from oneiros.store.cycles import StoredCycle
 from oneiros.store.links import StoredLink
@@ -36,7 +36,6 @@ __all__ = ["Undoing", "undoable"]
 
 _PHASE = "undo"
 _RULE = "R19"
-_ARCHIVED = ENUMS["status"].index("archived")
 
 
 def _selected(long: LongNumbers, places: npt.NDArray[np.int64]) -> LongNumbers:
@@ -55,7 +54,7 @@ def _are_shown(
 ) -> npt.NDArray[np.bool_]:
     """Return the mask of rows that are neither deleted nor archived."""
     shown: npt.NDArray[np.bool_] = np.isnan(states["deleted_at"][rows])
-    shown &= states["status"][rows] != _ARCHIVED
+    shown &= states["status"][rows] != ARCHIVED
     return shown
 
 

@@ -23,15 +23,14 @@ from oneiros.store.links import stored_link
 from oneiros.store.rows import metadata_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
+    from oneiros.store.cycles import StoredContent
+
     Array = npt.NDArray[Any]
     State = tuple[int, float, float, float | None]
-    from collections.abc import Callable, Iterable
-
-    from oneiros.store.cycles import StoredContent
 
 __all__ = [
     "KeptColumn",

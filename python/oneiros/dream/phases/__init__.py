@@ -1,20 +1,12 @@
-"""The phases of a dream cycle, one file each, and the table of their functions by name."""
+"""The phases of a dream cycle, a file per system, and the table of their functions by name."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiros.dream.phases.consolidate import consolidate
-from oneiros.dream.phases.cool import cool
-from oneiros.dream.phases.downscale import downscale
-from oneiros.dream.phases.forget import forget
-from oneiros.dream.phases.judge import judge_conflicts
-from oneiros.dream.phases.place import place
-from oneiros.dream.phases.promote import promote
-from oneiros.dream.phases.prune import prune
-from oneiros.dream.phases.scan import scan
-from oneiros.dream.phases.stub import cut_to_stubs
-from oneiros.dream.phases.summarise import summarise
+from oneiros.dream.phases.cognitive import cool, cut_to_stubs, judge_conflicts, summarise
+from oneiros.dream.phases.omega import forget
+from oneiros.dream.phases.reverie import consolidate, downscale, place, promote, prune, scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Factor values of all rows of a draft, computed by the kernels that searches use.
+"""Values of all rows of a draft: factors, by the kernels that searches use, and staleness.
 
 Rules that remove memories count ages from the rails' ``activity_times`` if these are later:
 see :meth:`Draft.activity`.
@@ -17,20 +17,13 @@ from oneiros.scoring.row_scores import blocks, columns_read, values_of_registers
 from oneiros.scoring.strict import strict_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import numpy.typing as npt
 
-    from oneiros.dream.draft import Column, Draft
+    from oneiros.dream.draft import Column, Draft, Mask
     from oneiros.scoring.compiled import CompiledProfile
     from oneiros.scoring.factor import Factor
-
-    Values = npt.NDArray[np.float64]
-    from collections.abc import Mapping
-
-    import numpy.typing as npt
-
-    from oneiros.dream.draft import Mask
     from oneiros.scoring.tables import Table
 
     Reals = npt.NDArray[np.float64]
@@ -49,13 +42,13 @@ __all__ = [
 _AGED_BY: Final = ("created_at", "last_accessed_at")
 
 
-def product(draft: Draft, *factors: type[Factor]) -> Values:
+def product(draft: Draft, *factors: type[Factor]) -> Reals:
     """Return the product of the profile's factors of these classes for each row, shape (n,)."""
     compiled = compiled_factors(tuple(map(draft.factor, factors)), draft.source.kinds)
     return row_values(draft, compiled, compiled.score, _active_column(draft))
 
 
-def retained(draft: Draft) -> Values:
+def retained(draft: Draft) -> Reals:
     """Return the retention R of each row, by the profile's factor, shape (n,).
 
     Source: docs/systems/cognitive.md C1, C2.
@@ -81,7 +74,7 @@ def compiled_factors(factors: tuple[Factor, ...], kinds: tuple[str, ...]) -> Com
 
 def row_values(
     draft: Draft, compiled: CompiledProfile, register: int, column: Callable[[str], Column]
-) -> Values:
+) -> Reals:
     """Return the value of a register for each row, shape (n,).
 
     Args:
