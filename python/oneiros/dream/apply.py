@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oneiros._lazy import np
 from oneiros.dream import undo_log
-from oneiros.dream.plan import counted, memory_counts, removed_counts
+from oneiros.dream.changes import removed_counts
+from oneiros.dream.plan import counted, memory_counts
 from oneiros.dream.report import LeftAlone
 from oneiros.graph.graph import strengthened
 from oneiros.index.columns import ColumnWrite

@@ -6,6 +6,7 @@ from array import array
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oneiros._lazy import np
+from oneiros.dream.report import REMOVALS
 from oneiros.model.fields import ENUMS
 
 if TYPE_CHECKING:
@@ -29,7 +30,10 @@ __all__ = [
     "ContentChange",
     "Held",
     "LinkChange",
+    "removals",
+    "removed_counts",
     "rows_of",
+    "same_values",
 ]
 
 STAGED: Final = ENUMS["status"].index("staged")
@@ -181,3 +185,42 @@ class Held(NamedTuple):
 def rows_of(mask: Mask) -> Rows:
     """Return the rows of a mask, ascending."""
     return np.flatnonzero(mask).astype(np.uint32)
+
+
+def same_values(values: npt.NDArray[Any], others: npt.NDArray[Any]) -> Mask:
+    """Return where two arrays of one dtype are equal; NaN equals NaN."""
+    same: Mask = values == others
+    if values.dtype.kind == "f":
+        same |= np.isnan(values) & np.isnan(others)
+    return same
+
+
+def removals(field: str, values: npt.NDArray[Any]) -> Mask:
+    """Return the mask of new values of a column that remove their memory."""
+    found: Mask = np.zeros(len(values), np.bool_)
+    for removing, word in REMOVALS:
+        if removing == field:
+            found |= ~np.isnan(values) if word is None else values == ENUMS[field].index(word)
+    return found
+
+
+def removed_counts(values: Mapping[str, tuple[Rows, npt.NDArray[Any]]]) -> dict[str, int]:
+    """Count the memories that a cycle removes, each once, by kind of removal.
+
+    Kinds without a memory are left out.
+
+    Args:
+        values: by field, the rows that change and their new values.
+    """
+    counts: dict[str, int] = {}
+    gone: Rows | None = None
+    for (field, _), name in REMOVALS.items():
+        if field not in values:
+            continue
+        rows, after = values[field]
+        rows = rows[removals(field, after)]
+        fresh = rows if gone is None else np.setdiff1d(rows, gone)
+        gone = rows if gone is None else np.union1d(gone, rows)
+        if len(fresh):
+            counts[name] = len(fresh)
+    return counts

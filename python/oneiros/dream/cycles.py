@@ -6,12 +6,13 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
+from oneiros.dream.changes import removed_counts
 from oneiros.dream.draft import Draft
 from oneiros.dream.figures import decay_curves, distributions, drift_of
 from oneiros.dream.history import noted_top
 from oneiros.dream.lock import Begun
 from oneiros.dream.phases import PHASES
-from oneiros.dream.plan import DreamPlan, counted, memory_counts, removed_counts
+from oneiros.dream.plan import DreamPlan, counted, memory_counts
 from oneiros.dream.report import REMOVALS, DreamReport, LeftAlone, PhaseReport
 from oneiros.dream.source import DraftSource
 from oneiros.model.fields import kinds_of
@@ -157,15 +158,7 @@ def _report(
     seconds: dict[str, float],
     top_before: Sequence[str] | None,
 ) -> DreamReport:
-    """Return the report of a draft after all phases, without the changes by name.
-
-    Args:
-        draft: after all phases.
-        profile: the profile with the phases.
-        id: of the cycle.
-        seconds: the time that each phase took.
-        top_before: the most recalled memories that the previous cycle noted; None: there was none.
-    """
+    """Return the report of a draft after all phases, without the changes by name."""
     counts, memories = counted(draft), memory_counts(draft)
     taken = draft.taken_rows()
     prune = next((phase for phase in profile.phases if isinstance(phase, Prune)), None)

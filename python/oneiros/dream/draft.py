@@ -14,6 +14,8 @@ from oneiros.dream.changes import (
     ColumnChange,
     ContentChange,
     Held,
+    removals,
+    same_values,
 )
 from oneiros.model.fields import ENUMS, FIELDS
 from oneiros.scoring.safety_limits import SafetyRails
@@ -40,7 +42,6 @@ _DAY: Final = 86_400.0
 _RESISTANT_TAGS: Final = tuple(
     ENUMS["importance_tag"].index(tag) for tag in ("explicit", "schema_violation")
 )
-_REMOVED: Final = {"status": ARCHIVED, "tier": STUB}
 
 Kind = TypeVar("Kind")
 
@@ -144,7 +145,7 @@ class Draft:
 
     def taken_rows(self) -> Rows:
         """Return the rows removed so far, each once, in the order of removal."""
-        found = [change.rows[_is_removal(change)] for change in self.columns]
+        found = [change.rows[removals(change.field, change.after)] for change in self.columns]
         rows = np.concatenate([self.candidates[:0], *found])
         _, first = np.unique(rows, return_index=True)
         return rows[np.sort(first)]
@@ -430,7 +431,7 @@ class Draft:
                 columns[field] = self.source.column(field)[: len(self)].copy()
             before = columns[field][rows]
             after = _rebased(change, before)
-            moved = ~_same(before, after)
+            moved = ~same_values(before, after)
             columns[field][rows] = after
             changes.append(
                 change._replace(rows=rows[moved], before=before[moved], after=after[moved])
@@ -441,7 +442,7 @@ class Draft:
         """Return the rows whose value would change, and the new values in the column's dtype."""
         column = self.column(field)
         wanted = np.broadcast_to(np.asarray(values), rows.shape).astype(column.dtype)
-        same = _same(column[rows], wanted)
+        same = same_values(column[rows], wanted)
         return (rows, wanted) if not same.any() else (rows[~same], wanted[~same])
 
     def _write(self, rule: str, field: str, rows: Rows, values: Column) -> Rows:
@@ -471,34 +472,13 @@ class Draft:
             self.held.append(Held(self._phase, rule, reason, count))
 
 
-def _same(values: Column, others: Column) -> Mask:
-    """Return where two arrays of one dtype are equal; NaN equals NaN."""
-    same: Mask = values == others
-    if values.dtype.kind == "f":
-        same |= np.isnan(values) & np.isnan(others)
-    return same
-
-
 def _rebased(change: ColumnChange, found: Column) -> Column:
-    """Return the new values of a change applied to other values than it was planned on.
-
-    Args:
-        change: the planned change.
-        found: the current value of each of its rows.
-    """
+    """Return the new values of a change applied to other values than it was planned on."""
     bounds = FIELDS[change.field].range
     if FIELDS[change.field].kind != "float32" or bounds is None:
         return change.after
     before, after = change.before.astype(np.float64), change.after.astype(np.float64)
     ratio = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
     scaled = np.clip(np.where(before > 0, found * ratio, after), bounds.low, bounds.high)
-    rebased: Column = np.where(_same(found, change.before), change.after, scaled)
+    rebased: Column = np.where(same_values(found, change.before), change.after, scaled)
     return rebased.astype(found.dtype)
-
-
-def _is_removal(change: ColumnChange) -> Mask:
-    """Return the mask of a change's rows that it removes."""
-    mask: Mask = change.after == _REMOVED.get(change.field, -1)
-    if change.field == "deleted_at":
-        mask = ~np.isnan(change.after)
-    return mask

@@ -125,10 +125,8 @@ def _live(side: _Side, field: str) -> Column:
 
 
 def _counts(values: Column, bounds: Sequence[float]) -> Counts:
-    """Count the values from each bound up to the next, without NaN.
-
-    Bounds are rounded to the values' dtype: a float32 of 0.7 lies in the bin that starts at 0.7.
-    """
+    """Count the values from each bound up to the next, without NaN."""
+    # In the values' dtype: a float32 of 0.7 lies in the bin that starts at 0.7.
     edges = np.array(bounds, values.dtype)
     at_least = [int(np.count_nonzero(values >= edge)) for edge in edges] + [0]
     return np.array([low - high for low, high in pairwise(at_least)], np.int64)
@@ -137,15 +135,7 @@ def _counts(values: Column, bounds: Sequence[float]) -> Counts:
 def _coded(
     draft: Draft, name: str, words: Sequence[str], sides: Sequence[_Side], *, first: int = 0
 ) -> Distribution:
-    """Count a column of small codes.
-
-    Args:
-        draft: after all phases.
-        name: the column.
-        words: the words of the codes.
-        sides: before and after.
-        first: the code of the first word.
-    """
+    """Count a column of small codes; ``first`` is the code of the first word."""
     counted = []
     for side in sides:
         counts = np.bincount(_live(side, name), minlength=first + len(words))[first:]

@@ -128,11 +128,7 @@ _TEXT_OR_NONE: Final = (str, type(None))
 
 
 def _require_report(record: Any) -> None:
-    """Check that a value is the record of a report.
-
-    Raises:
-        TypeError, ValueError: it is not; the message names the field.
-    """
+    """Check that a value is the record of a report; the error names the field."""
     _require("report", record, DreamReport)
     for phase in record["phases"]:
         if not all(phase["changes"].values()):
@@ -151,11 +147,7 @@ def _require_report(record: Any) -> None:
 
 
 def _require_drift(record: Any) -> None:
-    """Check that a value is the record of a report's drift.
-
-    Raises:
-        TypeError, ValueError: it is not; the message names the field.
-    """
+    """Check that a value is the record of a report's drift; the error names the field."""
     _require_named("drift", record, _DRIFT)
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from oneiros._lazy import np
 from oneiros.display.pages import require
-from oneiros.dream.changes import rows_of
+from oneiros.dream.changes import removals, rows_of, same_values
 from oneiros.dream.impact import impact_of
 from oneiros.dream.lock import Begun
 from oneiros.dream.page import page
 from oneiros.dream.report import REMOVALS, FieldChange
 from oneiros.index.columns import said
-from oneiros.model.fields import ENUMS, FIELDS
+from oneiros.model.fields import FIELDS
 from oneiros.model.validation import count, require_utf8, texts
 
 if TYPE_CHECKING:
@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 
     Net = Mapping[str, tuple[Rows, npt.NDArray[Any], npt.NDArray[Any]]]
 
-__all__ = ["Counts", "DreamPlan", "counted", "memory_counts", "removals", "removed_counts"]
+__all__ = [
+    "Counts",
+    "DreamPlan",
+    "counted",
+    "memory_counts",
+]
 
 
 _STATES: Final = (*(field for field, _ in REMOVALS), "depth", "canonical_layer")
@@ -231,7 +236,7 @@ class DreamPlan:
                 touched[change.rows] = True
             rows = rows_of(touched)
             old, new = before[rows], self.draft.column(field)[rows]
-            differs = (old != new) & ~((old != old) & (new != new))  # noqa: PLR0124
+            differs = ~same_values(old, new)
             if differs.any():
                 found[field] = rows[differs], old[differs], new[differs]
         return found
@@ -404,34 +409,3 @@ def memory_counts(
         count = int(np.count_nonzero(rows if stays is None else rows & ~stays[: len(rows)]))
         found.setdefault(phase, {})[rule] = count + created.get((phase, rule), 0)
     return found
-
-
-def removals(field: str, values: npt.NDArray[Any]) -> Mask:
-    """Return the mask of new values of a column that remove their memory."""
-    found: Mask = np.zeros(len(values), np.bool_)
-    for removing, word in REMOVALS:
-        if removing == field:
-            found |= ~np.isnan(values) if word is None else values == ENUMS[field].index(word)
-    return found
-
-
-def removed_counts(values: Mapping[str, tuple[Rows, npt.NDArray[Any]]]) -> dict[str, int]:
-    """Count the memories that a cycle removes, each once, by kind of removal.
-
-    Kinds without a memory are left out.
-
-    Args:
-        values: by field, the rows that change and their new values.
-    """
-    counts: dict[str, int] = {}
-    gone: Rows | None = None
-    for (field, _), name in REMOVALS.items():
-        if field not in values:
-            continue
-        rows, after = values[field]
-        rows = rows[removals(field, after)]
-        fresh = rows if gone is None else np.setdiff1d(rows, gone)
-        gone = rows if gone is None else np.union1d(gone, rows)
-        if len(fresh):
-            counts[name] = len(fresh)
-    return counts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, get_args, get_origin, get_type_hints
 
 from oneiros.display.escaping import one_line
 from oneiros.runtime.dataclasses import asdict, dataclass, field, replace
@@ -30,8 +30,6 @@ __all__ = [
     "hints_of",
     "rule_name",
 ]
-
-Part = TypeVar("Part")
 
 
 RULE_NAMES: Final = {
@@ -276,7 +274,8 @@ class DreamReport:
         Raises:
             TypeError, KeyError: the record is malformed.
         """
-        return _made(cls, record)
+        made: DreamReport = _made(cls, record)
+        return made
 
     def html(
         self,
@@ -367,7 +366,7 @@ def _lists(kind: Any) -> dict[str, type]:
     return {name: get_args(hint)[0] for name, hint in hints.items() if get_origin(hint) is tuple}
 
 
-def _made(kind: type[Part], record: Mapping[str, Any]) -> Part:
+def _made(kind: Any, record: Mapping[str, Any]) -> Any:
     """Return a report, or a part of one, of its record."""
     parts = dict(record)
     for name, item_kind in _lists(kind).items():

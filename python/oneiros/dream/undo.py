@@ -8,8 +8,7 @@ from oneiros import _core
 from oneiros._lazy import np
 from oneiros.dream import undo_log
 from oneiros.dream.apply import kept_report, link_state
-from oneiros.dream.changes import ARCHIVED
-from oneiros.dream.plan import removals
+from oneiros.dream.changes import ARCHIVED, removals, same_values
 from oneiros.dream.report import FieldChange, LeftAlone
 from oneiros.errors import StoreCorrupt
 from oneiros.index.columns import ColumnWrite, LongNumbers, said
@@ -39,12 +38,7 @@ _RULE = "R19"
 
 
 def _selected(long: LongNumbers, places: npt.NDArray[np.int64]) -> LongNumbers:
-    """Return the long numbers of a selection of places, renumbered by position in it.
-
-    Args:
-        long: the numbers.
-        places: the selected places, each once.
-    """
+    """Return the long numbers of distinct places, renumbered by position among them."""
     positions = np.flatnonzero(np.isin(places, long.places))
     return LongNumbers(positions, long.values[np.searchsorted(long.places, places[positions])])
 
@@ -164,9 +158,7 @@ class Undoing:
             rows, after, before = rows[known], column.after[known], column.before[known]
             sequence_of[rows] = column.sequences[known]
             current = self._lifecycle.column(column.field)[rows]
-            same = current == after
-            if current.dtype.kind == "f":
-                same |= np.isnan(current) & np.isnan(after)
+            same = same_values(current, after)
             removed = removals(column.field, after)
             self._removed.append(rows[removed])
             self._stuck.append(rows[removed & ~same])

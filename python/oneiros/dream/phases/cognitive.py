@@ -356,18 +356,7 @@ def _by_age(draft: Draft, first: int, second: int) -> Pair:
 
 
 def _answer_of(name: str, function: Callable[..., str], *args: object) -> str:
-    """Call a user function and return its text.
-
-    Args:
-        name: the name of the argument that holds it, for error messages.
-        function: the callable.
-        *args: its arguments.
-
-    Raises:
-        TypeError: it returned something other than a str.
-        TextEncodingError: it returned lone surrogates.
-        Exception: any error that it raised, with a note that names it.
-    """
+    """Call a user function, the argument ``name``, and return its text; errors name it."""
     try:
         answer = function(*args)
     except Exception as error:

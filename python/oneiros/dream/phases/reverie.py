@@ -164,12 +164,7 @@ def _pairs_with(rows: Rows, near: Sequence[Rows], places: Places) -> Pairs:
 
 
 def _each_once(pairs: Sequence[Pairs], end: int) -> Pairs:
-    """Return all pairs without duplicates, in order of first occurrence.
-
-    Args:
-        pairs: arrays of pairs of rows.
-        end: the number of rows.
-    """
+    """Return all pairs of rows below ``end`` without duplicates, in order of occurrence."""
     ones, others = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
     _, first = np.unique(ones.astype(np.int64) * end + others, return_index=True)
     first.sort()
