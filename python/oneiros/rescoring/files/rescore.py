@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneiros import __version__
+from oneiros._lazy import needed
 from oneiros.clock import system_clock
 from oneiros.rescoring.files.checkpoint import (
     Checkpoint,
@@ -319,11 +320,7 @@ def open_target(
 
 def _writer(path: Path, schema: pa.Schema, file: Any) -> Any:
     if path.suffix == ".parquet":
-        from pyarrow import parquet  # noqa: PLC0415 - optional
-
-        return parquet.ParquetWriter(file, schema)
+        return needed("pyarrow.parquet", "arrow").ParquetWriter(file, schema)
     if path.suffix == ".csv":
-        from pyarrow import csv  # noqa: PLC0415 - optional
-
-        return csv.CSVWriter(file, schema)
+        return needed("pyarrow.csv", "arrow").CSVWriter(file, schema)
     return require_pyarrow().ipc.new_file(file, schema)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneiros._lazy import needed
 from oneiros.model.fields import FIELDS
 from oneiros.rescoring.columns import (
     Column,
@@ -238,9 +239,8 @@ def require_pyarrow() -> Any:
         ImportError: it is not installed.
     """
     try:
-        import pyarrow  # noqa: PLC0415, ICN001 - optional
-        import pyarrow.compute  # noqa: PLC0415
+        needed("pyarrow.compute", "arrow")
     except ImportError as error:
         msg = "table: Arrow needs pyarrow; install oneiros[arrow]"
         raise ImportError(msg) from error
-    return pyarrow
+    return needed("pyarrow", "arrow")
