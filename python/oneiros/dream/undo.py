@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from oneiros import _core
 from oneiros._lazy import np
 from oneiros.dream import undo_log
-from oneiros.dream.apply import kept_report, link_state
+from oneiros.dream.apply import keep_cycle, link_state
 from oneiros.dream.changes import ARCHIVED, removals, same_values
 from oneiros.dream.report import FieldChange, LeftAlone
 from oneiros.errors import StoreCorrupt
@@ -133,18 +133,7 @@ class Undoing:
             left_alone=(left_alone,) if count else (),
             not_restored=tuple(self._not_restored),
         )
-        self._transaction.cycles.add_dream_cycle(
-            StoredCycle(
-                number=0,
-                id=report.id,
-                revision=0,
-                dreamed_at=report.now,
-                undoes=self._cycle.id,
-                report=kept_report(report),
-                changes=undo_log.encoded(self._kept, [], revision=self._transaction.revision),
-            ),
-            (),
-        )
+        keep_cycle(self._transaction, report, self._kept, [], ())
         return report
 
     def _restore_columns(
