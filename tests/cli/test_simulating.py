@@ -31,7 +31,7 @@ def test_a_narrow_terminal_cuts_no_figure(run: Run, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("oneiros.cli.terminal.PLAIN_WIDTH", 60)
     outcome = run(*SMALL, "--profile", "ciar")
     assert "…" not in outcome.stdout
-    assert "ciar: dreams -; recalled 60; aside 0;" in outcome.stdout
+    assert "ciar: dreams -; recalled 60; archived 0;" in outcome.stdout
 
 
 def test_json_has_every_month(run: Run) -> None:
@@ -74,7 +74,7 @@ def test_all_six_and_none_of_them_dreaming(run: Run) -> None:
 
 def test_what_was_taken_away_is_told_by_kind_and_rule(run: Run) -> None:
     outcome = run(*SMALL, "--profile", "reverie")
-    told = outcome.stdout.partition("Away at the end, of each kind, by rule")[2].splitlines()
+    told = outcome.stdout.partition("Removed at the end, of each kind, by rule")[2].splitlines()
     assert told[1].split()[:3] == ["profile", "rule", "all"]
     shares = [line.split()[-len(told[1].split()) + 2 :][0] for line in told[3:] if line.strip()]
     total, *by_rule = (int(share.rstrip("%")) for share in shares)

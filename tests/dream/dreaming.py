@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from oneiros.dream.cycles import run_phases
 from oneiros.dream.draft import Draft
-from oneiros.dream.phases import run_phase
 from oneiros.scoring.phases import Phase
 from oneiros.scoring.phases.reverie import PHASES
 from oneiros.scoring.safety_limits import SafetyRails
@@ -26,6 +26,5 @@ def dreamt(
     day: DayTaken | None = None,
 ) -> Draft:
     draft = Draft(world, now=NOW, previous=previous, rails=rails, day=day)
-    for phase in phases:
-        run_phase(draft, phase)
+    run_phases(draft, phases)
     return draft

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from oneiros.dream.cycles import run_phases
 from oneiros.dream.draft import Draft
-from oneiros.dream.phases import run_phase
 from oneiros.model.fields import ENUMS
 from tests.dream.worlds import DAY, NOW, Fields, World, changes_of
 
@@ -97,8 +97,7 @@ def drafted(memories: list[Fields] | World, *phases: Any, **told: Any) -> Draft:
     """Return what phases draft over memories."""
     world = memories if isinstance(memories, World) else World(memories)
     draft = Draft(world, now=NOW, **told)
-    for phase in phases:
-        run_phase(draft, phase)
+    run_phases(draft, phases)
     return draft
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneiros.dream.phases.judge import VERDICTS
+from oneiros.dream.phases.cognitive import VERDICTS
 from oneiros.scoring.phases.cognitive import Conflicts, Cooling
 from oneiros.scoring.safety_limits import SafetyRails
 from tests.dream.fading import MEMORIES, after_changes, drafted

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneiros import kernels, profiles
-from oneiros.dream.distributions import CURVE_DAYS, MOST_KINDS, decay_curves
 from oneiros.dream.draft import Draft
+from oneiros.dream.figures import CURVE_DAYS, MOST_KINDS, decay_curves
 from oneiros.scoring.callable_factor import CallableFactor
 from oneiros.scoring.expression import Expression
 from oneiros.scoring.factors import Strength, TimeDecay

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneiros.dream.distributions import KINDS, OTHER_KINDS, distributions
 from oneiros.dream.draft import Draft
+from oneiros.dream.figures import KINDS, OTHER_KINDS, distributions
 from oneiros.dream.report import Distribution
 from tests.dream.worlds import DAY, NOW, World, after
 from tests.oracles import dreams

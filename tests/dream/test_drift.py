@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneiros.dream.draft import Draft
-from oneiros.dream.drift import TOP, access_gini, drift_of, half_life_days
+from oneiros.dream.figures import TOP, access_gini, drift_of, half_life_days
 from oneiros.scoring.phases.reverie import Prune
 from oneiros.scoring.tables import Table
 from tests.dream.worlds import DAY, NOW, World

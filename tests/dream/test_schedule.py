@@ -11,8 +11,7 @@ import pytest
 
 from oneiros.clock import VirtualClock
 from oneiros.dream.lock import Begun
-from oneiros.dream.schedule import DreamSchedule, duration_seconds
-from oneiros.dream.scheduler import CycleCounts
+from oneiros.dream.schedule import Dreamer, DreamSchedule, duration_seconds
 from oneiros.engine import Engine
 from oneiros.errors import DreamBusy
 
@@ -238,7 +237,7 @@ def test_a_store_that_cannot_be_read_is_told_once_and_looked_at_again(
         msg = "no such disk"
         raise OSError(msg)
 
-    monkeypatch.setattr(CycleCounts, "dreamed_at", lambda _: fails() if looks or told else None)
+    monkeypatch.setattr(Dreamer, "_dreamed_at", lambda _: fails() if looks or told else None)
     with mind.keep_dreaming(DreamSchedule(min_gap=0), on_cycle=told.append) as dreamer:
         told.append("from now on")
         dreamer.look()

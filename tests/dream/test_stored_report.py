@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneiros.dream.drift import drift_over
+from oneiros.dream.history import noted_top, stored_report
 from oneiros.dream.report import DreamReport
-from oneiros.dream.report_record import noted_top, stored_report
 from oneiros.store.cycles import StoredCycle
 from tests.dream.worlds import NOW
 from tests.engine.dream_stores import filled_mind

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneiros.dream.phases.stub import beginning
+from oneiros.dream.phases.cognitive import beginning
 from oneiros.scoring.phases.cognitive import Stubbing
 from oneiros.scoring.safety_limits import SafetyRails
 from tests.dream.fading import MEMORIES, drafted, fading, rows_of

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import oneiros
-from oneiros.dream.source import StoredSource
+from oneiros.dream.source import DraftSource
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_stores import columns, filled_mind, links, memories
 
@@ -135,14 +135,14 @@ def test_a_group_of_which_one_is_forgotten_meanwhile_is_not_summarised(
 ) -> None:
     path = tmp_path / "mind.db"
     with alike(path) as mind, oneiros.Engine(path) as other:
-        read = StoredSource.records
+        read = DraftSource.records
 
-        def forgotten_before(source: StoredSource, rows: Any) -> Any:
+        def forgotten_before(source: DraftSource, rows: Any) -> Any:
             other.forget("m2")
             monkeypatch.undo()
             return read(source, rows)
 
-        monkeypatch.setattr(StoredSource, "records", forgotten_before)
+        monkeypatch.setattr(DraftSource, "records", forgotten_before)
         mind.dream(LATER)
         assert [memory.id for memory in mind.list()] == ["m0", "m1", "m3", "m4"]
         assert {memory.tier for memory in mind.list()} == {"hot"}

@@ -12,13 +12,13 @@ CHECKPOINT: dict[str, Any] = {
     "day": 30.0,
     "memories": 10,
     "active": 6,
-    "set_aside": 3,
+    "archived": 3,
     "deleted": 1,
     "added": 0,
     "questions": 4,
     "found": 0.75,
-    "misled": 0.25,
-    "untrue": 0.5,
+    "stale_at_rank_1": 0.25,
+    "stale_in_top_k": 0.5,
     "p50_ms": 1.0,
     "p99_ms": 2.0,
 }
@@ -32,7 +32,7 @@ def course(
     forgotten: tuple[Forgotten, ...] = (),
     months: tuple[dict[str, Any], ...] = ({},),
 ) -> Course:
-    """Return a course of checkpoints, each ten memories of which four are away, or as told."""
+    """Return a course of checkpoints, each ten memories of which four are removed, or as told."""
     return Course(
         profile=profile,
         seed=seed,

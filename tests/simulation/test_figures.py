@@ -25,7 +25,7 @@ def test_lives_are_means_over_their_worlds() -> None:
     )
     assert lives.over_time("found") == pytest.approx((0.6 + 0.9) / 2)
     assert lives.at_the_end("found") == pytest.approx(0.8)
-    assert lives.at_the_end("taken_away") == pytest.approx(0.4)
+    assert lives.at_the_end("removed") == pytest.approx(0.4)
     assert lives.by_day("active") == [(30.0, 6.0), (61.0, 6.0)]
 
 
@@ -51,4 +51,4 @@ def test_courses_are_grouped_by_profile_and_by_dreaming() -> None:
 def test_a_document_holds_all_of_it() -> None:
     document = course(seed=7).to_document()
     assert (document["seed"], document["profile"]) == (7, "reverie")
-    assert document["checkpoints"] == [CHECKPOINT | {"taken_away": 0.4}]
+    assert document["checkpoints"] == [CHECKPOINT | {"removed": 0.4}]

@@ -50,7 +50,7 @@ def test_every_memory_that_is_away_was_taken_by_a_rule(name: str) -> None:
     last = course.last
     assert sum(one.memories for one in course.forgotten) == last.memories == 200
     taken = sum(sum(one.taken.values()) for one in course.forgotten)
-    assert taken == last.set_aside + last.deleted > 0
+    assert taken == last.archived + last.deleted > 0
     rules = {rule.partition(" ")[0] for one in course.forgotten for rule in one.taken}
     assert "R13" in rules <= {"R13", "R14"}
 

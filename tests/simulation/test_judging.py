@@ -7,8 +7,8 @@ import pytest
 from oneiros.simulation.world import Outcome, Shown, judged
 
 CURRENT = {"new": "the port is 81", "again": "the port is 81, still"}
-UNTRUE = {"old": "the port is 80", "wrong": "the port is 99"}
-NEW, OLD = Shown("new", CURRENT["new"], False), Shown("old", UNTRUE["old"], False)
+STALE = {"old": "the port is 80", "wrong": "the port is 99"}
+NEW, OLD = Shown("new", CURRENT["new"], False), Shown("old", STALE["old"], False)
 OTHER = Shown("other", "the port is 81", False)
 """Told of something else, in the same words."""
 
@@ -18,7 +18,7 @@ MADE_OF_OLD = Shown("made", "so: the port is 80", True)
 
 
 @pytest.mark.parametrize(
-    ("results", "found", "misled", "untrue"),
+    ("results", "found", "stale_at_rank_1", "stale_in_top_k"),
     [
         ([], False, False, False),
         ([OTHER], False, False, False),
@@ -33,6 +33,6 @@ MADE_OF_OLD = Shown("made", "so: the port is 80", True)
     ],
 )
 def test_what_stands_first_decides(
-    results: list[Shown], found: bool, misled: bool, untrue: bool
+    results: list[Shown], found: bool, stale_at_rank_1: bool, stale_in_top_k: bool
 ) -> None:
-    assert judged(results, CURRENT, UNTRUE) == Outcome(found, misled, untrue)
+    assert judged(results, CURRENT, STALE) == Outcome(found, stale_at_rank_1, stale_in_top_k)

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from oneiros.simulation.figures import Told, grouped
+from oneiros.simulation.figures import FigureTable, grouped
 from oneiros.simulation.plots import page
 from tests.simulation.courses import course
 
@@ -34,7 +34,7 @@ class Cells(HTMLParser):
 
 def test_a_page_needs_nothing_else_and_obeys_nothing() -> None:
     hostile = "<script>alert(1)</script>\x1b"
-    told = Told("of each kind", ("profile", hostile), [("omega", "4 %")], 1)
+    told = FigureTable("of each kind", ("profile", hostile), [("omega", "4 %")], 1)
     written = page(grouped([course()]), [told], "Lives & deaths")
     assert "<title>Lives &amp; deaths</title>" in written
     assert written.count("<svg") == written.count("</svg>") == 1

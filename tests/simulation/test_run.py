@@ -57,15 +57,15 @@ def without_times(course: Course) -> list[dict[str, Any]]:
 def test_an_outdated_value_is_counted_once_another_was_told() -> None:
     first, last = simulate(world(), "ciar", dream_every_days=None).checkpoints
     assert (first.day, first.memories, first.active, first.questions) == (30.0, 3, 3, 2)
-    assert (first.found, first.misled, first.untrue) == (1.0, 0.0, 0.0)
+    assert (first.found, first.stale_at_rank_1, first.stale_in_top_k) == (1.0, 0.0, 0.0)
     assert (last.day, last.memories, last.active, last.questions) == (60.0, 4, 4, 2)
-    assert (last.found, last.untrue) == (1.0, 0.5)  # one of two facts has a value that was
-    assert (last.set_aside, last.deleted, last.added, last.taken_away) == (0, 0, 0, 0.0)
+    assert (last.found, last.stale_in_top_k) == (1.0, 0.5)  # one of two facts has a value that was
+    assert (last.archived, last.deleted, last.added, last.removed) == (0, 0, 0, 0.0)
 
 
 def test_what_is_marked_as_superseded_is_not_brought() -> None:
     last = simulate(world("old"), "oneiros", dream_every_days=None).last
-    assert (last.found, last.misled, last.untrue) == (1.0, 0.0, 0.0)
+    assert (last.found, last.stale_at_rank_1, last.stale_in_top_k) == (1.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("every", [None, 10.0])
@@ -82,19 +82,19 @@ def test_every_memory_told_is_somewhere(name: str) -> None:
     course = simulate(SMALL.world(), name, dream_every_days=5.0)
     assert [one.day for one in course.checkpoints] == pytest.approx([30.0, 60.0, 90.0, 120.0])
     for one in course.checkpoints:
-        made = one.active + one.set_aside + one.deleted - one.memories  # those not set aside
+        made = one.active + one.archived + one.deleted - one.memories  # those not archived
         assert 0 <= made <= one.added
-        assert one.untrue >= one.misled
+        assert one.stale_in_top_k >= one.stale_at_rank_1
     assert course.last.memories == 150
     # Away is what was told, and not what dreams made of it.
     by_rule = sum(sum(one.taken.values()) for one in course.forgotten)
-    assert course.last.set_aside + course.last.deleted == by_rule
+    assert course.last.archived + course.last.deleted == by_rule
 
 
 def test_dreams_take_away_and_nothing_else_does() -> None:
     awake = simulate(SMALL.world(), "oneiros", dream_every_days=None)
     dreaming = simulate(SMALL.world(), "oneiros", dream_every_days=2.0)
-    assert awake.last.taken_away == 0.0 < dreaming.last.taken_away
+    assert awake.last.removed == 0.0 < dreaming.last.removed
     assert (awake.is_dreaming, awake.dreams) == (False, 0)
     assert (dreaming.is_dreaming, dreaming.dreams) == (True, 60)
 

@@ -10,22 +10,22 @@ def test_how_lives_fared() -> None:
     lives = grouped(
         [
             course(
-                "omega", is_dreaming=False, months=({"active": 10, "set_aside": 0, "deleted": 0},)
+                "omega", is_dreaming=False, months=({"active": 10, "archived": 0, "deleted": 0},)
             ),
             course("omega", seed=0, months=({"found": 0.9},)),
-            course("omega", seed=1, months=({"found": 0.8, "set_aside": 5},)),
+            course("omega", seed=1, months=({"found": 0.8, "archived": 5},)),
             course("ciar", is_dreaming=False, months=({"questions": 0},)),
         ]
     )
     told = fared(lives, "ten memories")
     assert (told.title, told.names) == ("ten memories", 1)
     rows = [dict(zip(told.heads, row, strict=True)) for row in told.rows]
-    assert [(row["profile"], row["dreams"], row["away"]) for row in rows] == [
+    assert [(row["profile"], row["dreams"], row["removed"]) for row in rows] == [
         ("omega", "-", "0.0%"),
         ("omega", "30", "50.0%"),
         ("ciar", "-", "40.0%"),
     ]
-    assert (rows[1]["aside"], rows[1]["deleted"], rows[1]["recall@10"]) == ("4", "1", "0.850")
+    assert (rows[1]["archived"], rows[1]["deleted"], rows[1]["recall@10"]) == ("4", "1", "0.850")
     assert rows[2]["recall@10"] == "-"  # nobody asked
 
 

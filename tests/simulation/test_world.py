@@ -57,15 +57,15 @@ def test_of_sessions_that_overlap_the_question_put_next_counts() -> None:
 
 def test_the_value_told_last_holds() -> None:
     standing = FactStanding()
-    assert standing.current(0) == {} == standing.untrue(0)
+    assert standing.current(0) == {} == standing.stale(0)
     standing.tell(telling("chat", None))
     standing.tell(telling("a", 0))
     standing.tell(telling("again", 0))
     assert standing.current(0) == {"a": "text of a", "again": "text of again"}
     standing.tell(telling("wrong", 0, NEVER_TRUE))
     assert set(standing.current(0)) == {"a", "again"}
-    assert standing.untrue(0) == {"wrong": "text of wrong"}
+    assert standing.stale(0) == {"wrong": "text of wrong"}
     standing.tell(telling("new", 0, 1))
     assert set(standing.current(0)) == {"new"}
-    assert set(standing.untrue(0)) == {"a", "again", "wrong"}
+    assert set(standing.stale(0)) == {"a", "again", "wrong"}
     assert standing.current(1) == {}

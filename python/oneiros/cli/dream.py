@@ -27,8 +27,8 @@ from oneiros.cli.options import (
     opened,
 )
 from oneiros.cli.terminal import confirm, output, require_writable, seconds_of, text
+from oneiros.display.pages import require
 from oneiros.display.tables import moment
-from oneiros.dream.page import require_plots
 from oneiros.dream.report import DreamReport
 from oneiros.dream.schedule import DreamSchedule, duration_seconds
 from oneiros.errors import DreamBusy
@@ -54,7 +54,7 @@ def _page_file(path: Path, store: Path, read: Path | None) -> Path:
         ValueError: it is a folder, a symbolic link, a device or one of the store's own files.
     """
     with blamed_on("--html", (ImportError,)):
-        require_plots()
+        require()
     require_writable("--html", path, {"--impact": read})
     return foreign_file("--html", str(path), str(store))
 

@@ -18,12 +18,13 @@ from oneiros.cli.terminal import (
     table,
     text,
 )
+from oneiros.display.pages import require
 from oneiros.model.validation import require_number
 from oneiros.runtime.dataclasses import replace
 from oneiros.runtime.files import new_file
 from oneiros.simulation import figures, run, script
 from oneiros.simulation.figures import grouped
-from oneiros.simulation.plots import drawn, page, require_matplotlib
+from oneiros.simulation.plots import drawn, page
 from oneiros.simulation.run import SHORTEST_DAYS
 from oneiros.simulation.workload import Workload
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from oneiros.scoring.profile import Profile
-    from oneiros.simulation.figures import Course, Lives, Told
+    from oneiros.simulation.figures import Course, FigureTable, Lives
     from oneiros.simulation.script import Script
     from oneiros.simulation.world import World
 
@@ -85,8 +86,8 @@ def simulate(
     Sessions add memories and query earlier ones, popular and recent ones more often. Facts change,
     and half of the changes are not announced. Each month measures, over the facts that are queried
     in the last 30 or the next 90 days: the share found among the first ten results (recall@10), and
-    the share of responses in which an outdated memory of the fact stands above all true ones
-    (misled) or stands at all (untrue). The tables show the figures at the end, shares as means over
+    the share of responses with an outdated memory of the fact above all true ones (stale@1) or
+    anywhere among the ten (stale@10). The tables show the figures at the end, shares as means over
     the months, all as means over the seeds, then the memories that dreams removed by kind and rule.
     --json has every month. The default profile is oneiros.
     """
@@ -126,7 +127,7 @@ def _check_pictures(plot: Path | None, html: Path | None, data: Path | None) -> 
     if plot is None and html is None:
         return
     with blamed_on("--html" if plot is None else "--plot", (ImportError,)):
-        require_matplotlib()
+        require()
     read = None if data is None or str(data) == _DEMO else data
     if plot is not None:
         require_writable("--plot", plot, {"--data": read})
@@ -168,7 +169,7 @@ def _lived(worlds: list[World], chosen: list[Profile], every: float | None) -> I
             yield run.simulate(world, profile, dream_every_days=interval, advance=advance)
 
 
-def _tables(worlds: list[World], lives: Sequence[Lives]) -> Iterator[Told]:
+def _tables(worlds: list[World], lives: Sequence[Lives]) -> Iterator[FigureTable]:
     first = worlds[0]
     seeds = ", ".join(str(world.seed) for world in worlds)
     title = f"{first.memory_count} memories in {first.days:g} days, "
@@ -178,7 +179,9 @@ def _tables(worlds: list[World], lives: Sequence[Lives]) -> Iterator[Told]:
         yield forgotten
 
 
-def _draw(plot: Path | None, html: Path | None, lives: list[Lives], tables: list[Told]) -> None:
+def _draw(
+    plot: Path | None, html: Path | None, lives: list[Lives], tables: list[FigureTable]
+) -> None:
     if plot is not None:
         _write(plot, drawn(lives, plot.suffix.removeprefix(".")))
     if html is not None:
@@ -191,7 +194,7 @@ def _write(path: Path, made: bytes) -> None:
         file.write(made)
 
 
-def _table(figures: Told) -> Table:
+def _table(figures: FigureTable) -> Table:
     figure_heads = (f">{head}" for head in figures.heads[figures.names :])
     heads = (*figures.heads[: figures.names], *figure_heads)
     return table(*heads, rows=figures.rows, title=text(figures.title))

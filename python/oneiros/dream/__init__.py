@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from oneiros.dream import cycles as cycles
     from oneiros.dream import drift as drift
     from oneiros.dream import history as history
+    from oneiros.dream import impact as impact
     from oneiros.dream import schedule as schedule
-    from oneiros.dream import scheduler as scheduler
-    from oneiros.dream import trials as trials
 else:
-    __getattr__ = door(__name__, ("cycles", "drift", "history", "schedule", "scheduler", "trials"))
+    __getattr__ = door(__name__, ("cycles", "drift", "history", "impact", "schedule"))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oneiros._lazy import np
 from oneiros.dream import undo_log
-from oneiros.dream.counting import counted, memory_counts, removed_counts
+from oneiros.dream.changes import removed_counts
+from oneiros.dream.plan import counted, memory_counts
 from oneiros.dream.report import LeftAlone
 from oneiros.graph.graph import strengthened
 from oneiros.index.columns import ColumnWrite
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     Mask = npt.NDArray[np.bool_]
 
-__all__ = ["Applying", "ChangedLink", "PlannedRows", "after_changes", "kept_report", "link_state"]
+__all__ = ["Applying", "ChangedLink", "PlannedRows", "after_changes", "keep_cycle", "link_state"]
 
 _KEPT_CYCLES: Final = 30  # the number of latest cycles that can be undone
 _TEXT_FIELDS: Final = ("text", "memory")  # their values are text of the user
@@ -227,18 +228,7 @@ class Applying:
             )
             for write in columns
         ]
-        self._transaction.cycles.add_dream_cycle(
-            StoredCycle(
-                number=0,
-                id=report.id,
-                revision=0,
-                dreamed_at=report.now,
-                undoes=None,
-                report=kept_report(report),
-                changes=undo_log.encoded(kept, links, revision=self._transaction.revision),
-            ),
-            self._contents,
-        )
+        keep_cycle(self._transaction, report, kept, links, self._contents)
         self._transaction.cycles.forget_dream_changes(_KEPT_CYCLES)
         return report
 
@@ -435,7 +425,29 @@ def _add_dependents(stays: Mask, rests: Sequence[tuple[Rows, Rows]]) -> None:
         stays[rows[dependent]] = True
 
 
-def kept_report(report: DreamReport) -> str:
+def keep_cycle(
+    transaction: Transaction,
+    report: DreamReport,
+    columns: Sequence[undo_log.KeptColumn],
+    links: Sequence[undo_log.KeptLink],
+    contents: Sequence[StoredContent],
+) -> None:
+    """Add a cycle, or an undo, to the store: its report and all that it changed."""
+    transaction.cycles.add_dream_cycle(
+        StoredCycle(
+            number=0,
+            id=report.id,
+            revision=0,
+            dreamed_at=report.now,
+            undoes=report.undoes,
+            report=_kept_report(report),
+            changes=undo_log.encoded(columns, links, revision=transaction.revision),
+        ),
+        contents,
+    )
+
+
+def _kept_report(report: DreamReport) -> str:
     """Return the JSON of a report for the store: without texts, and of bounded length."""
     named = tuple(
         replace(change, before=None, after=None) if change.field in _TEXT_FIELDS else change

@@ -6,36 +6,33 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
-from oneiros.dream.counting import counted, memory_counts, removed_counts
-from oneiros.dream.distributions import decay_curves, distributions
+from oneiros.dream.changes import removed_counts
 from oneiros.dream.draft import Draft
-from oneiros.dream.drift import drift_of
-from oneiros.dream.impact import impact_of
+from oneiros.dream.figures import decay_curves, distributions, drift_of
+from oneiros.dream.history import noted_top
 from oneiros.dream.lock import Begun
-from oneiros.dream.phases import run_phase
-from oneiros.dream.plan import DreamPlan
+from oneiros.dream.phases import PHASES
+from oneiros.dream.plan import DreamPlan, counted, memory_counts
 from oneiros.dream.report import REMOVALS, DreamReport, LeftAlone, PhaseReport
-from oneiros.dream.report_record import noted_top
-from oneiros.dream.source import StoredSource
+from oneiros.dream.source import DraftSource
 from oneiros.model.fields import kinds_of
 from oneiros.model.ids import new_ulid
-from oneiros.model.validation import count, require_callable, require_flag, require_utf8, texts
+from oneiros.model.validation import require_callable, require_flag, require_utf8
 from oneiros.runtime.dataclasses import replace
 from oneiros.scoring.phases.reverie import Prune
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from oneiros.clock import Time
-    from oneiros.dream.impact import Impact
-    from oneiros.dream.plan import Applier
     from oneiros.engine.scope import EngineServices, Scope
+    from oneiros.scoring.phases import Phase
     from oneiros.scoring.profile import Profile
 
     Judge = Callable[[str, str], str]
     Summarise = Callable[[Sequence[str]], str]
 
-__all__ = ["DreamCycles", "run", "undo"]
+__all__ = ["run", "run_phases", "undo"]
 
 _LOOKED_BACK: Final = 5  # reports searched for the top memories of the previous cycle
 _MOST_NAMED: Final = 1_000
@@ -113,10 +110,10 @@ def _planned(
     sync = services.sync
     sync.write_events()
 
-    def current_source() -> tuple[StoredSource, int]:
+    def current_source() -> tuple[DraftSource, int]:
         sync.follow()
         associations = sync.links_to_follow()
-        source = StoredSource(services.store, services.projections, associations, sync.texts)
+        source = DraftSource(services.store, services.projections, associations, sync.texts)
         return source, sync.revision
 
     source, revision = sync.writer.run(current_source)
@@ -137,18 +134,19 @@ def _planned(
         embeds=sync.vectors.is_present,
     )
     with sync.noting_damage():
-        seconds = _run_phases(draft, profile)
+        seconds = run_phases(draft, profile.phases)
         tops = (top for top in map(noted_top, earlier) if top is not None)
         report = _report(draft, profile, id, seconds, next(tops, None))
-        return _plan(draft, report, revision, DreamCycles(services))
+        return _plan(draft, report, revision, services)
 
 
-def _run_phases(draft: Draft, profile: Profile) -> dict[str, float]:
-    """Run the profile's phases over a draft; returns the seconds that each took, by name."""
+def run_phases(draft: Draft, phases: Iterable[Phase]) -> dict[str, float]:
+    """Run phases over a draft; returns the seconds that each took, by name."""
     seconds = {}
-    for phase in profile.phases:
+    for phase in phases:
         began = perf_counter()
-        run_phase(draft, phase)
+        draft.begin(phase.name)
+        PHASES[phase.name](draft, phase)
         seconds[phase.name] = perf_counter() - began
     return seconds
 
@@ -160,15 +158,7 @@ def _report(
     seconds: dict[str, float],
     top_before: Sequence[str] | None,
 ) -> DreamReport:
-    """Return the report of a draft after all phases, without the changes by name.
-
-    Args:
-        draft: after all phases.
-        profile: the profile with the phases.
-        id: of the cycle.
-        seconds: the time that each phase took.
-        top_before: the most recalled memories that the previous cycle noted; None: there was none.
-    """
+    """Return the report of a draft after all phases, without the changes by name."""
     counts, memories = counted(draft), memory_counts(draft)
     taken = draft.taken_rows()
     prune = next((phase for phase in profile.phases if isinstance(phase, Prune)), None)
@@ -205,9 +195,9 @@ def _report(
     )
 
 
-def _plan(draft: Draft, report: DreamReport, revision: int, applier: Applier) -> DreamPlan:
+def _plan(draft: Draft, report: DreamReport, revision: int, services: EngineServices) -> DreamPlan:
     """Return the plan of a draft, its report completed with the changes by name."""
-    plan = DreamPlan(draft, report, revision, applier)
+    plan = DreamPlan(draft, report, revision, services)
     net = plan.net({field for field, _ in REMOVALS})
     plan.report = replace(
         report,
@@ -216,24 +206,3 @@ def _plan(draft: Draft, report: DreamReport, revision: int, applier: Applier) ->
         removed=removed_counts({field: (rows, after) for field, (rows, _, after) in net.items()}),
     )
     return plan
-
-
-class DreamCycles:
-    """Applies the plans of one engine, or tries them on a copy of its store."""
-
-    def __init__(self, services: EngineServices) -> None:
-        self._services = services
-
-    def apply(self, plan: DreamPlan) -> DreamReport:
-        """Apply a plan, unless another cycle runs."""
-        with self._services.cycles.held(Begun(plan.id, plan.now)):
-            return self._services.remember.cycles.apply_cycle(plan)
-
-    def impact(self, plan: DreamPlan, queries: Sequence[str], k: int) -> Impact:
-        """Rank queries on copies of the store, before and after a plan."""
-        most = count("k", k, low=1)
-        checked = list(texts("queries", queries))
-        for place, query in enumerate(checked):
-            require_utf8(f"queries[{place}]", query)
-        with self._services.trials(self._services, plan.now) as trials:
-            return impact_of(plan, checked, most, trials)

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from array import array
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from oneiros._lazy import np
-from oneiros.dream.changes import AddedMemory, ColumnChange, ContentChange, Held, LinkChange
-from oneiros.dream.source import DraftSource
+from oneiros.dream.changes import (
+    ARCHIVED,
+    STUB,
+    AddedMemory,
+    ChangedLinks,
+    ColumnChange,
+    ContentChange,
+    Held,
+    removals,
+    same_values,
+)
 from oneiros.model.fields import ENUMS, FIELDS
 from oneiros.scoring.safety_limits import SafetyRails
 from oneiros.store.cycles import DayTaken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
 
     from oneiros.dream.changes import Rows
+    from oneiros.dream.source import DraftSource
     from oneiros.scoring.factor import Factor
 
     Column = npt.NDArray[Any]
@@ -27,84 +36,14 @@ if TYPE_CHECKING:
     Summarise = Callable[[Sequence[str]], str]
     Mask = npt.NDArray[np.bool_]
 
-__all__ = ["ChangedLinks", "Draft", "DraftSource", "LinksOfRule"]
+__all__ = ["Draft"]
 
 _DAY: Final = 86_400.0
 _RESISTANT_TAGS: Final = tuple(
     ENUMS["importance_tag"].index(tag) for tag in ("explicit", "schema_violation")
 )
-_ARCHIVED: Final = ENUMS["status"].index("archived")
-_STUB: Final = ENUMS["tier"].index("stub")
-_REMOVED: Final = {"status": _ARCHIVED, "tier": _STUB}
-_NUMBER: Final = "q"  # int64; a negative number is a memory that the cycle adds
 
 Kind = TypeVar("Kind")
-
-
-class LinksOfRule(NamedTuple):
-    """Links that one rule changes in the same way. :class:`LinkChange` describes the fields."""
-
-    phase: str
-    rule: str
-    gain: float
-    weight: float | None
-    kind: str
-    ones: array[int]
-    others: array[int]
-    """The other end of each link in ``ones``."""
-
-
-class ChangedLinks:
-    """The link changes of a cycle, in the order in which the rules made them.
-
-    Stored as arrays. Iterating creates the :class:`LinkChange` objects.
-    """
-
-    def __init__(self) -> None:
-        self._parts: list[LinksOfRule] = []
-
-    @property
-    def parts(self) -> Sequence[LinksOfRule]:
-        """The same changes, consecutive ones grouped by rule, gain, weight and kind."""
-        return self._parts
-
-    def add(
-        self,
-        phase: str,
-        rule: str,
-        ones: npt.ArrayLike,
-        others: npt.ArrayLike,
-        *,
-        gain: float,
-        weight: float | None,
-        kind: str,
-    ) -> None:
-        """Add links between pairs of memories, given as two numbers or two arrays of shape (n,)."""
-        pairs = np.asarray(ones, np.int64), np.asarray(others, np.int64)
-        if not pairs[0].size:
-            return
-        key = (phase, rule, gain, weight, kind)
-        if not self._parts or self._parts[-1][: len(key)] != key:
-            self._parts.append(LinksOfRule(*key, array(_NUMBER), array(_NUMBER)))
-        part = self._parts[-1]
-        part.ones.frombytes(pairs[0].tobytes())
-        part.others.frombytes(pairs[1].tobytes())
-
-    def without(self, rule: str) -> ChangedLinks:
-        """Return a copy without the links of one rule."""
-        rest = ChangedLinks()
-        rest._parts = [part for part in self._parts if part.rule != rule]
-        return rest
-
-    def __len__(self) -> int:
-        """Return the number of changes; a link that changes twice counts twice."""
-        return sum(len(part.ones) for part in self._parts)
-
-    def __iter__(self) -> Iterator[LinkChange]:
-        """Yield the changes one by one."""
-        for phase, rule, gain, weight, kind, ones, others in self._parts:
-            for one, other in zip(ones, others, strict=True):
-                yield LinkChange(phase, rule, one, other, gain, weight, kind)
 
 
 class Draft:
@@ -179,7 +118,7 @@ class Draft:
         self.live[source.live_rows()] = True
         self._live_count = int(np.count_nonzero(self.live))
         # The share that may be removed is of the memories still shown: without archived ones.
-        self._shown: Mask = self.live & (source.column("status")[: len(self.live)] != _ARCHIVED)
+        self._shown: Mask = self.live & (source.column("status")[: len(self.live)] != ARCHIVED)
         self.shown_count = int(np.count_nonzero(self._shown))
         """Number of memories that were neither deleted nor archived before the cycle."""
         self._pruned = np.zeros(len(self.live), np.bool_)
@@ -206,7 +145,7 @@ class Draft:
 
     def taken_rows(self) -> Rows:
         """Return the rows removed so far, each once, in the order of removal."""
-        found = [change.rows[_is_removal(change)] for change in self.columns]
+        found = [change.rows[removals(change.field, change.after)] for change in self.columns]
         rows = np.concatenate([self.candidates[:0], *found])
         _, first = np.unique(rows, return_index=True)
         return rows[np.sort(first)]
@@ -214,7 +153,7 @@ class Draft:
     def newly_hidden(self, rows: Rows) -> int:
         """Count the rows that were neither deleted nor archived before the cycle, but are now."""
         rows = rows[self._shown[rows]]
-        is_hidden = ~self.live[rows] | (self.column("status")[rows] == _ARCHIVED)
+        is_hidden = ~self.live[rows] | (self.column("status")[rows] == ARCHIVED)
         return int(np.count_nonzero(is_hidden))
 
     def day_limit(self, day: DayTaken) -> int | None:
@@ -358,18 +297,18 @@ class Draft:
 
     def archive(self, rule: str, rows: Rows) -> Rows:
         """Archive rows within the rails, in order of priority; returns the archived rows."""
-        rows = rows[self.column("status")[rows] != _ARCHIVED]
+        rows = rows[self.column("status")[rows] != ARCHIVED]
         taken = self.removable(rule, rows)
-        return self._write(rule, "status", taken, np.full(len(taken), _ARCHIVED, np.uint8))
+        return self._write(rule, "status", taken, np.full(len(taken), ARCHIVED, np.uint8))
 
     def cut_to_stub(self, rule: str, rows: Rows) -> Rows:
         """Move rows to the tier "stub" within the rails; returns the moved rows.
 
         The caller cuts their texts, vectors and links.
         """
-        rows = rows[self.column("tier")[rows] != _STUB]
+        rows = rows[self.column("tier")[rows] != STUB]
         taken = self.removable(rule, rows)
-        return self._write(rule, "tier", taken, np.full(len(taken), _STUB, np.uint8))
+        return self._write(rule, "tier", taken, np.full(len(taken), STUB, np.uint8))
 
     def removable(self, rule: str, rows: Rows) -> Rows:
         """Return the rows that the rails allow to remove, and count them as removed.
@@ -492,7 +431,7 @@ class Draft:
                 columns[field] = self.source.column(field)[: len(self)].copy()
             before = columns[field][rows]
             after = _rebased(change, before)
-            moved = ~_same(before, after)
+            moved = ~same_values(before, after)
             columns[field][rows] = after
             changes.append(
                 change._replace(rows=rows[moved], before=before[moved], after=after[moved])
@@ -503,7 +442,7 @@ class Draft:
         """Return the rows whose value would change, and the new values in the column's dtype."""
         column = self.column(field)
         wanted = np.broadcast_to(np.asarray(values), rows.shape).astype(column.dtype)
-        same = _same(column[rows], wanted)
+        same = same_values(column[rows], wanted)
         return (rows, wanted) if not same.any() else (rows[~same], wanted[~same])
 
     def _write(self, rule: str, field: str, rows: Rows, values: Column) -> Rows:
@@ -533,34 +472,13 @@ class Draft:
             self.held.append(Held(self._phase, rule, reason, count))
 
 
-def _same(values: Column, others: Column) -> Mask:
-    """Return where two arrays of one dtype are equal; NaN equals NaN."""
-    same: Mask = values == others
-    if values.dtype.kind == "f":
-        same |= np.isnan(values) & np.isnan(others)
-    return same
-
-
 def _rebased(change: ColumnChange, found: Column) -> Column:
-    """Return the new values of a change applied to other values than it was planned on.
-
-    Args:
-        change: the planned change.
-        found: the current value of each of its rows.
-    """
+    """Return the new values of a change applied to other values than it was planned on."""
     bounds = FIELDS[change.field].range
     if FIELDS[change.field].kind != "float32" or bounds is None:
         return change.after
     before, after = change.before.astype(np.float64), change.after.astype(np.float64)
     ratio = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
     scaled = np.clip(np.where(before > 0, found * ratio, after), bounds.low, bounds.high)
-    rebased: Column = np.where(_same(found, change.before), change.after, scaled)
+    rebased: Column = np.where(same_values(found, change.before), change.after, scaled)
     return rebased.astype(found.dtype)
-
-
-def _is_removal(change: ColumnChange) -> Mask:
-    """Return the mask of a change's rows that it removes."""
-    mask: Mask = change.after == _REMOVED.get(change.field, -1)
-    if change.field == "deleted_at":
-        mask = ~np.isnan(change.after)
-    return mask

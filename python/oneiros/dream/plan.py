@@ -1,31 +1,40 @@
-"""A planned cycle: its changes one by one, ready to be applied."""
+"""A planned cycle: its changes one by one and counted, ready to be applied."""
 
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from oneiros._lazy import np
-from oneiros.dream.counting import removals
-from oneiros.dream.page import page, require_plots
+from oneiros.display.pages import require
+from oneiros.dream.changes import removals, rows_of, same_values
+from oneiros.dream.impact import impact_of
+from oneiros.dream.lock import Begun
+from oneiros.dream.page import page
 from oneiros.dream.report import REMOVALS, FieldChange
-from oneiros.dream.words import said
+from oneiros.index.columns import said
 from oneiros.model.fields import FIELDS
-from oneiros.model.validation import texts
+from oneiros.model.validation import count, require_utf8, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from oneiros.dream.changes import ColumnChange, Rows
-    from oneiros.dream.draft import Draft
+    from oneiros.dream.draft import Draft, Mask
     from oneiros.dream.impact import Impact
     from oneiros.dream.report import DreamReport
+    from oneiros.engine.scope import EngineServices
 
     Net = Mapping[str, tuple[Rows, npt.NDArray[Any], npt.NDArray[Any]]]
 
-__all__ = ["Applier", "DreamPlan"]
+__all__ = [
+    "Counts",
+    "DreamPlan",
+    "counted",
+    "memory_counts",
+]
 
 
 _STATES: Final = (*(field for field, _ in REMOVALS), "depth", "canonical_layer")
@@ -34,16 +43,6 @@ _MADE: Final = ("link", "memory")
 """Changes that are not of a memory's field."""
 _MOST_READ: Final = 1_000
 """Memories of one change whose texts are read for a page: a report does not name more."""
-
-
-class Applier(Protocol):
-    """Applies or tries plans: the engine that made them."""
-
-    def apply(self, plan: DreamPlan) -> DreamReport:
-        """Apply a plan."""
-
-    def impact(self, plan: DreamPlan, queries: Sequence[str], k: int) -> Impact:
-        """Rank queries on copies of the store, before and after a plan."""
 
 
 class DreamPlan:
@@ -64,11 +63,13 @@ class DreamPlan:
     (0, 0, False)
     """
 
-    def __init__(self, draft: Draft, report: DreamReport, revision: int, applier: Applier) -> None:
+    def __init__(
+        self, draft: Draft, report: DreamReport, revision: int, services: EngineServices
+    ) -> None:
         self.draft = draft
         self.report = report
         self.revision = revision
-        self._applier = applier
+        self._services = services
 
     @property
     def id(self) -> str:
@@ -233,9 +234,9 @@ class DreamPlan:
             for change in reversed(changes):  # the first change holds the original value
                 before[change.rows] = change.before
                 touched[change.rows] = True
-            rows = np.flatnonzero(touched).astype(np.uint32)
+            rows = rows_of(touched)
             old, new = before[rows], self.draft.column(field)[rows]
-            differs = (old != new) & ~((old != old) & (new != new))  # noqa: PLR0124
+            differs = ~same_values(old, new)
             if differs.any():
                 found[field] = rows[differs], old[differs], new[differs]
         return found
@@ -257,7 +258,8 @@ class DreamPlan:
             StoreBusy: another process kept the store locked for too long.
             OSError: the lock file next to the store cannot be written.
         """
-        return self._applier.apply(self)
+        with self._services.cycles.held(Begun(self.id, self.now)):
+            return self._services.remember.cycles.apply_cycle(self)
 
     def impact(self, queries: Sequence[str], k: int = 10) -> Impact:
         """Rank queries before and after the plan, without applying it to this store.
@@ -281,7 +283,12 @@ class DreamPlan:
             EngineClosed: the engine is closed.
             OSError: the copy cannot be written.
         """
-        return self._applier.impact(self, queries, k)
+        most = count("k", k, low=1)
+        checked = list(texts("queries", queries))
+        for place, query in enumerate(checked):
+            require_utf8(f"queries[{place}]", query)
+        with self._services.trials(self._services, self.now) as trials:
+            return impact_of(self, checked, most, trials)
 
     def html(self, *, impact: Impact | None = None, earlier: Sequence[DreamReport] = ()) -> str:
         """Return the report as an HTML page, with the texts of removed memories.
@@ -293,11 +300,11 @@ class DreamPlan:
             earlier: reports of earlier cycles, the newest first.
 
         Raises:
-            ImportError: matplotlib is not installed (``oneiros[plots]``).
+            ImportError: matplotlib or Jinja2 is not installed (``oneiros[plots]``).
             TypeError: ``impact`` or ``earlier`` has another type.
             EngineClosed: the engine is closed, so the texts cannot be read.
         """
-        require_plots()
+        require()
         return page(self.report, texts=self._texts_of_gone(), impact=impact, earlier=earlier)
 
     def _texts_of_gone(self) -> dict[str, str]:
@@ -335,3 +342,70 @@ def _of_rows(change: ColumnChange, places: slice | npt.NDArray[np.bool_]) -> Col
     """Return a change restricted to some of its rows."""
     rows, before, after = change.rows[places], change.before[places], change.after[places]
     return change._replace(rows=rows, before=before, after=after)
+
+
+Counts: TypeAlias = dict[str, dict[str, dict[str, int]]]
+"""By phase, then rule, then field; "link" counts links, "memory" added memories."""
+
+
+def counted(
+    draft: Draft, stays: Mask | None = None, is_left: Callable[..., bool] | None = None
+) -> Counts:
+    """Count the changes of a draft.
+
+    Args:
+        draft: after all phases.
+        stays: mask of rows that are left unchanged; None: no row.
+        is_left: whether any of its arguments is such a row, or a memory that is not added; None:
+            never.
+    """
+    found: Counts = {}
+
+    def add(phase: str, rule: str, field: str, count: int) -> None:
+        if count:
+            fields = found.setdefault(phase, {}).setdefault(rule, {})
+            fields[field] = fields.get(field, 0) + count
+
+    for change in draft.columns:
+        left = 0 if stays is None else int(np.count_nonzero(stays[change.rows]))
+        add(change.phase, change.rule, change.field, len(change.rows) - left)
+    for part in draft.links.parts:
+        ends = zip(part.ones, part.others, strict=True)
+        left = 0 if is_left is None else sum(is_left(*pair) for pair in ends)
+        add(part.phase, part.rule, "link", len(part.ones) - left)
+    for content in draft.contents:
+        is_changed = is_left is None or not is_left(content.row, content.after)
+        add(content.phase, content.rule, content.field, int(is_changed))
+    for index, added in enumerate(draft.added):
+        is_added = is_left is None or not is_left(-1 - index)
+        add(added.phase, added.rule, "memory", int(is_added))
+    return found
+
+
+def memory_counts(
+    draft: Draft, stays: Mask | None = None, is_left: Callable[..., bool] | None = None
+) -> dict[str, dict[str, int]]:
+    """Count the memories that each rule changes, by phase, each memory once; links do not count.
+
+    The arguments are those of :func:`counted`.
+    """
+    changed: dict[tuple[str, str], Mask] = {}
+    created: dict[tuple[str, str], int] = {}
+
+    def rows_of(phase: str, rule: str) -> Mask:
+        return changed.setdefault((phase, rule), np.zeros(len(draft), np.bool_))
+
+    for change in draft.columns:
+        rows_of(change.phase, change.rule)[change.rows] = True
+    for content in draft.contents:
+        if content.row >= 0 and (is_left is None or not is_left(content.row, content.after)):
+            rows_of(content.phase, content.rule)[content.row] = True
+    for index, added in enumerate(draft.added):
+        key = added.phase, added.rule
+        created[key] = created.get(key, 0) + int(is_left is None or not is_left(-1 - index))
+    found: dict[str, dict[str, int]] = {}
+    for phase, rule in (*changed, *(key for key in created if key not in changed)):
+        rows = changed.get((phase, rule), np.zeros(0, np.bool_))
+        count = int(np.count_nonzero(rows if stays is None else rows & ~stays[: len(rows)]))
+        found.setdefault(phase, {})[rule] = count + created.get((phase, rule), 0)
+    return found

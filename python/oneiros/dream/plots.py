@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import needed
-from oneiros.display.escaping import shortened
-from oneiros.display.html import Html, element
+from oneiros.display.escaping import shortened, visible
+from oneiros.display.pages import markup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from oneiros.dream.report import DecayCurve, Distribution
 
-__all__ = ["COLOURS", "before_and_after", "decay", "lines", "require"]
+__all__ = ["COLOURS", "VARIABLES", "WORDS", "before_and_after", "decay", "lines"]
 
 COLOURS: Final = 6
-"""Number of line colours: the page's CSS variables ``--kind-0`` and so on."""
+"""Number of line colours."""
 
 _DASH: Final = 4.0  # in line widths
 _LABEL: Final = 24  # characters of a word on an axis
@@ -33,12 +34,15 @@ _LINE: Final = "#010204"
 _BEFORE: Final = "#010205"
 _AFTER: Final = "#010206"
 _KINDS: Final = tuple(f"#0203{number:02x}" for number in range(COLOURS))
-_VARIABLES: Final = {
+VARIABLES: Final = tuple(f"--kind-{number}" for number in range(COLOURS))
+"""CSS variables of the colours of lines."""
+
+_VARIABLE_OF: Final = {
     _INK: "--ink",
     _LINE: "--line",
     _BEFORE: "--before",
     _AFTER: "--after",
-    **{colour: f"--kind-{number}" for number, colour in enumerate(_KINDS)},
+    **dict(zip(_KINDS, VARIABLES, strict=True)),
 }
 _MARKS: Final = "os^DvP"
 _STYLE: Final = {
@@ -56,18 +60,9 @@ _STYLE: Final = {
     "figure.facecolor": "none",
     "savefig.facecolor": "none",
 }
-_WORDS: Final = {"age_days": "age in days"}
+WORDS: Final = {"age_days": "age in days"}
 _STYLE_SHEET: Final = re.compile(r"<style.*?</style>", re.DOTALL)
 _WIDE: Final = re.compile(r"[\u1100-\U0010ffff]")  # characters up to two letters wide
-
-
-def require() -> None:
-    """Raise unless plots can be drawn.
-
-    Raises:
-        ImportError: matplotlib is not installed; the message says what to install.
-    """
-    needed("matplotlib", "plots")
 
 
 class _Drawing:
@@ -94,7 +89,7 @@ class _Drawing:
         self._texts[word] = shown
         return word
 
-    def svg(self, label: str) -> Html:
+    def svg(self, label: str) -> str:
         """Return the figure as SVG.
 
         Args:
@@ -106,7 +101,7 @@ class _Drawing:
         drawn = out.getvalue()
         # Without its style sheet, which would apply to the whole page.
         drawn = _STYLE_SHEET.sub("", drawn[drawn.index("<svg") :])
-        for colour, variable in _VARIABLES.items():
+        for colour, variable in _VARIABLE_OF.items():
             drawn = drawn.replace(colour, f"var({variable})")
         drawn = re.sub(
             r' id="(?!\w*[0-9a-f]{10}")[^"]*"', "", drawn
@@ -114,10 +109,8 @@ class _Drawing:
         drawn = re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{self._name}-", drawn)
         drawn = re.sub(r' (width|height)="[\d.]+pt"', "", drawn, count=2)
         for word, text in self._texts.items():  # last, so that no step above changes stored text
-            drawn = drawn.replace(word, element("tspan", text))
-        start = element("svg", role="img", aria_label=label).removesuffix("></svg>")
-        head, _, rest = drawn.partition(">")
-        return Html(f"{head.replace('<svg', start, 1)}>{rest}")
+            drawn = drawn.replace(word, f"<tspan>{escape(visible(text))}</tspan>")
+        return markup(drawn.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1))
 
 
 @contextmanager
@@ -127,7 +120,7 @@ def _drawing(name: str, width: float = 5.6, height: float = 2.6) -> Iterator[_Dr
         yield _Drawing(name, width, height)
 
 
-def before_and_after(distribution: Distribution) -> Html:
+def before_and_after(distribution: Distribution) -> str:
     """Return a bar chart of a distribution, with bars before and after the cycle."""
     name, names = distribution.name, distribution.places
     before, after = distribution.before, distribution.after
@@ -146,17 +139,17 @@ def before_and_after(distribution: Distribution) -> Html:
             axis.grid(axis="x")
         else:
             axis.set_xticks(places, [*names[:-1], f"≥ {names[-1]}"])
-            axis.set_xlabel(f"{_WORDS.get(name, name)}, each from its number to the next")
+            axis.set_xlabel(f"{WORDS.get(name, name)}, each from its number to the next")
             axis.set_ylabel("memories")
             axis.grid(axis="y")
         _count_axis(axis.xaxis if is_of_words else axis.yaxis, max((*before, *after, 1)))
         return drawing.svg(
-            f"memories by {_WORDS.get(name, name)}: {sum(before)} before the cycle, "
+            f"memories by {WORDS.get(name, name)}: {sum(before)} before the cycle, "
             f"{sum(after)} after it"
         )
 
 
-def decay(curves: Sequence[DecayCurve]) -> Html:
+def decay(curves: Sequence[DecayCurve]) -> str:
     """Return the decay curves, one colour per kind, with marks for groups of stored memories.
 
     The size of a mark grows with the number of memories.
@@ -192,19 +185,19 @@ def decay(curves: Sequence[DecayCurve]) -> Html:
 
 
 def lines(
-    name: str, label: str, series: Mapping[int, Sequence[float | None]], *, is_share: bool
-) -> Html:
+    name: str, label: str, series: Sequence[Sequence[float | None]], *, is_share: bool
+) -> str:
     """Return a line chart over cycles, the oldest first, with gaps for missing values.
 
     Args:
         name: unique on the page.
         label: a description for screen readers.
-        series: one value per cycle, by the number of the line's colour.
+        series: the lines, each with one value per cycle.
         is_share: whether the values are shares, 0 to 1.
     """
     with _drawing(name) as drawing:
         axis = drawing.figure.subplots()
-        for place, values in series.items():
+        for place, values in enumerate(series):
             numbers = range(1, len(values) + 1)
             shown = [float("nan") if value is None else value for value in values]
             colour, mark = _KINDS[place % COLOURS], _MARKS[place % len(_MARKS)]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, get_args, get_origin, get_type_hints
 
 from oneiros.display.escaping import one_line
 from oneiros.runtime.dataclasses import asdict, dataclass, field, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from oneiros.dream.impact import Impact
 
@@ -25,6 +27,7 @@ __all__ = [
     "LeftAlone",
     "PhaseReport",
     "held_words",
+    "hints_of",
     "rule_name",
 ]
 
@@ -248,9 +251,9 @@ class DreamReport:
     """For an undo: fields left unchanged because they changed again. The store keeps 1,000 of these
     and of ``changed_since``; ``left_alone`` counts all memories."""
     drift: Mapping[str, Any] = field(default_factory=dict)
-    """Figures to compare across cycles, see :func:`oneiros.dream.drift.drift_of`."""
+    """Figures to compare across cycles, see :func:`oneiros.dream.figures.drift_of`."""
     decay: tuple[DecayCurve, ...] = ()
-    """Decay of the most frequent kinds, see :func:`oneiros.dream.distributions.decay_curves`."""
+    """Decay of the most frequent kinds, see :func:`oneiros.dream.figures.decay_curves`."""
     damage: str = ""
     """The damage of the stored report; then only ``id``, ``now`` and ``undoes`` are set, as far as
     known. Empty: no damage."""
@@ -271,21 +274,8 @@ class DreamReport:
         Raises:
             TypeError, KeyError: the record is malformed.
         """
-        parts: dict[str, Any] = dict(record)
-        for name, kind in _PARTS.items():
-            parts[name] = tuple(kind(**part) for part in parts[name])
-        parts["distributions"] = tuple(
-            Distribution(
-                name=counts["name"],
-                places=tuple(counts["places"]),
-                before=tuple(counts["before"]),
-                after=tuple(counts["after"]),
-            )
-            for counts in parts["distributions"]
-        )
-        parts["changed_since"] = tuple(parts["changed_since"])
-        parts["decay"] = tuple(map(_curve, parts.get("decay", ())))
-        return cls(**parts)
+        made: DreamReport = _made(cls, record)
+        return made
 
     def html(
         self,
@@ -306,7 +296,7 @@ class DreamReport:
                 for the drift section.
 
         Raises:
-            ImportError: matplotlib is not installed (``oneiros[plots]``).
+            ImportError: matplotlib or Jinja2 is not installed (``oneiros[plots]``).
             TypeError: an argument has another type.
 
         Source: docs/systems/reverie.md R19.
@@ -363,18 +353,27 @@ def _change_record(change: FieldChange) -> dict[str, Any]:
     return record
 
 
-def _curve(record: Mapping[str, Any]) -> DecayCurve:
-    return DecayCurve(
-        kind=record["kind"],
-        days=tuple(record["days"]),
-        values=tuple(record["values"]),
-        standing=tuple(KindAgeGroup(**group) for group in record["standing"]),
-    )
+@cache
+def hints_of(kind: type) -> dict[str, Any]:
+    """Return the types of the fields of a report, or of a part of one, by name."""
+    return get_type_hints(kind)
 
 
-_PARTS = {
-    "phases": PhaseReport,
-    "left_alone": LeftAlone,
-    "named": FieldChange,
-    "not_restored": FieldChange,
-}
+@cache
+def _lists(kind: Any) -> dict[str, type]:
+    """Return the fields that are tuples, with the type of their items."""
+    hints = hints_of(kind)
+    return {name: get_args(hint)[0] for name, hint in hints.items() if get_origin(hint) is tuple}
+
+
+def _made(kind: Any, record: Mapping[str, Any]) -> Any:
+    """Return a report, or a part of one, of its record."""
+    parts = dict(record)
+    for name, item_kind in _lists(kind).items():
+        if name in parts:
+            items = parts[name]
+            is_part = hasattr(item_kind, "__dataclass_fields__")
+            parts[name] = (
+                tuple(_made(item_kind, item) for item in items) if is_part else tuple(items)
+            )
+    return kind(**parts)

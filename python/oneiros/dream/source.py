@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from oneiros._lazy import np
+from oneiros.dream.changes import rows_of
 from oneiros.filters import allowed_bits, set_of
 from oneiros.index.texts import word_overlaps
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     Column = npt.NDArray[Any]
     Mask = npt.NDArray[np.bool_]
 
-__all__ = ["DraftSource", "StoredSource"]
+__all__ = ["DraftSource"]
 
 _FIELDS = (
     *("title", "kind", "topic", "project", "session"),
@@ -30,87 +31,8 @@ _FIELDS = (
 )
 
 
-class DraftSource(Protocol):
-    """The input of a draft. Rows are row numbers of the process's columns."""
-
-    def is_of(self, lifecycle: object) -> bool:
-        """Whether the row numbers are those of these columns."""
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The words of the codes of the column ``kind``; code 0 is ""."""
-
-    @property
-    def ids(self) -> Sequence[str]:
-        """The id of each row; "" for an erased memory."""
-
-    def row_of(self, id: str) -> int | None:
-        """Return the row of an id, or None."""
-
-    def column(self, name: str) -> Column:
-        """Return a read-only view of a column; ``deleted_at`` of an erased memory is NaN."""
-
-    def live_rows(self) -> Rows:
-        """Return the rows that are not deleted, ascending."""
-
-    def texts(self, rows: Rows) -> list[str]:
-        """Return the original texts of rows."""
-
-    def records(self, rows: Rows) -> list[Mapping[str, object]]:
-        """Return the fields of rows that are not in columns, as in a memory.
-
-        These are title, kind, topic, project, session, tags, metadata, sessions and superseded_by.
-        """
-
-    def grouped(self, field: str) -> npt.NDArray[np.int64]:
-        """Return a number for each row, equal where the field is equal; -1 for no value.
-
-        Args:
-            field: "topic", "project" or "session".
-        """
-
-    def overlaps(self, rows: Rows, among: Mask) -> npt.NDArray[np.float64]:
-        """Return each row's largest word Jaccard with another row of its topic, 0 to 1.
-
-        Words are those of docs/systems/omega.md O3; rows without a topic share one topic.
-
-        Args:
-            rows: the rows to compare.
-            among: mask of the rows to compare with.
-        """
-
-    def vectors(self, rows: Rows) -> npt.NDArray[np.float32]:
-        """Return unit vectors, shape (n, dimension).
-
-        A row without a vector gets zeros; the shape is (n, 0) if no row of the store has one.
-        """
-
-    def nearest(
-        self, rows: Rows, count: int, among: Mask
-    ) -> list[tuple[Rows, npt.NDArray[np.float64]]]:
-        """Return for each row the nearest other rows by cosine, the best first, with cosines.
-
-        Args:
-            rows: the rows to compare; one without a vector has no neighbours.
-            count: maximum number of neighbours per row.
-            among: mask of the rows that may be neighbours.
-        """
-
-    def repeated(self) -> list[Rows]:
-        """Return groups of live rows with equal text, topic and project, in order of insertion.
-
-        Rows without a topic share one topic, rows without a project one project.
-        """
-
-    def linked(self, row: int) -> Rows:
-        """Return the rows that a row is linked with."""
-
-    def replayed_at(self, rows: Rows) -> npt.NDArray[np.float64]:
-        """Return the time of the last replay, seconds; NaN for none since the last change."""
-
-
-class StoredSource:
-    """A :class:`DraftSource` over a store.
+class DraftSource:
+    """The input of a draft over a store. Rows are row numbers of the process's columns.
 
     Args:
         store: read for fields that are not in columns.
@@ -155,7 +77,7 @@ class StoredSource:
         return row if row is not None and row < self._count else None
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """Return a read-only view of a column, one value per row."""
+        """Return a read-only view of a column; ``deleted_at`` of an erased memory is NaN."""
         return self._lifecycle.column(name)[: self._count]
 
     def live_rows(self) -> Rows:
@@ -167,22 +89,38 @@ class StoredSource:
         return ["" if memory is None else memory.text for memory in self._stored(rows)]
 
     def records(self, rows: Rows) -> list[Mapping[str, object]]:
-        """Return the fields that are not in columns; {} for a memory erased since."""
+        """Return the fields ``_FIELDS``, as in a memory; {} for a memory erased since."""
         return [
             {} if memory is None else {name: getattr(memory, name) for name in _FIELDS}
             for memory in self._stored(rows)
         ]
 
     def grouped(self, field: str) -> npt.NDArray[np.int64]:
-        """Return a number for each row, equal where the field is equal; -1 for no value."""
+        """Return a number for each row, equal where the field is equal; -1 for no value.
+
+        Args:
+            field: "topic", "project" or "session".
+        """
         return self.column(f"{field}_code").astype(np.int64) - 1
 
     def overlaps(self, rows: Rows, among: Mask) -> npt.NDArray[np.float64]:
-        """Return each row's largest word Jaccard with another row of its topic, 0 to 1."""
+        """Return each row's largest word Jaccard with another row of its topic, 0 to 1.
+
+        Words are those of docs/systems/omega.md O3; rows without a topic share one topic.
+
+        Args:
+            rows: the rows to compare.
+            among: mask of the rows to compare with.
+        """
+        if not len(rows):  # else all texts would be read
+            return np.zeros(0)
         return word_overlaps(self._texts().column, rows, among, self.grouped("topic"))
 
     def vectors(self, rows: Rows) -> npt.NDArray[np.float32]:
-        """Return unit vectors, shape (n, dimension), with zeros for a row without one."""
+        """Return unit vectors, shape (n, dimension), with zeros for a row without one.
+
+        The shape is (n, 0) if no row of the store has a vector.
+        """
         if not self._vectors:
             return np.zeros((len(rows), 0), np.float32)
         return self._vectors.reconstruct(rows)
@@ -190,10 +128,16 @@ class StoredSource:
     def nearest(
         self, rows: Rows, count: int, among: Mask
     ) -> list[tuple[Rows, npt.NDArray[np.float64]]]:
-        """Return for each row the nearest other rows by cosine, the best first, with cosines."""
+        """Return for each row the nearest other rows by cosine, the best first, with cosines.
+
+        Args:
+            rows: the rows to compare; one without a vector has no neighbours.
+            count: maximum number of neighbours per row.
+            among: mask of the rows that may be neighbours.
+        """
         nothing = np.empty(0, np.uint32), np.empty(0)
         index = self._vectors
-        candidates = np.flatnonzero(among).astype(np.uint32)
+        candidates = rows_of(among)
         if not index or not len(rows) or not count or not len(candidates):
             return [nothing for _ in rows]
         allowed = None if among.all() else allowed_bits(set_of(candidates), self._count)
@@ -211,7 +155,10 @@ class StoredSource:
         return found
 
     def repeated(self) -> list[Rows]:
-        """Return groups of live rows with equal text, topic and project, in order of insertion."""
+        """Return groups of live rows with equal text, topic and project, in order of insertion.
+
+        Rows without a topic share one topic, rows without a project one project.
+        """
         with self._store.read() as reading:
             groups = reading.cycles.repeated_texts()
         found = []
@@ -241,6 +188,8 @@ class StoredSource:
         return found
 
     def _stored(self, rows: Rows) -> list[StoredMemory | None]:
+        if not len(rows):
+            return []
         ids = self._lifecycle.ids
         numbers = self._lifecycle.column("sequence")[rows].astype(np.int64).tolist()
         with self._store.read() as reading:

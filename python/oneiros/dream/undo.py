@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any
 from oneiros import _core
 from oneiros._lazy import np
 from oneiros.dream import undo_log
-from oneiros.dream.apply import kept_report, link_state
-from oneiros.dream.counting import removals
-from oneiros.dream.kept_contents import require_valid
+from oneiros.dream.apply import keep_cycle, link_state
+from oneiros.dream.changes import ARCHIVED, removals, same_values
 from oneiros.dream.report import FieldChange, LeftAlone
-from oneiros.dream.words import said
 from oneiros.errors import StoreCorrupt
-from oneiros.index.columns import ColumnWrite, LongNumbers
-from oneiros.model.fields import ENUMS
+from oneiros.index.columns import ColumnWrite, LongNumbers, said
 from oneiros.runtime.dataclasses import replace
 from oneiros.store.cycles import StoredCycle
 from oneiros.store.links import StoredLink
@@ -38,16 +35,10 @@ __all__ = ["Undoing", "undoable"]
 
 _PHASE = "undo"
 _RULE = "R19"
-_ARCHIVED = ENUMS["status"].index("archived")
 
 
 def _selected(long: LongNumbers, places: npt.NDArray[np.int64]) -> LongNumbers:
-    """Return the long numbers of a selection of places, renumbered by position in it.
-
-    Args:
-        long: the numbers.
-        places: the selected places, each once.
-    """
+    """Return the long numbers of distinct places, renumbered by position among them."""
     positions = np.flatnonzero(np.isin(places, long.places))
     return LongNumbers(positions, long.values[np.searchsorted(long.places, places[positions])])
 
@@ -57,7 +48,7 @@ def _are_shown(
 ) -> npt.NDArray[np.bool_]:
     """Return the mask of rows that are neither deleted nor archived."""
     shown: npt.NDArray[np.bool_] = np.isnan(states["deleted_at"][rows])
-    shown &= states["status"][rows] != _ARCHIVED
+    shown &= states["status"][rows] != ARCHIVED
     return shown
 
 
@@ -125,7 +116,7 @@ class Undoing:
         """
         columns, links = undo_log.decoded(self._cycle.changes or b"")
         contents = self._transaction.cycles.dream_contents(self._cycle.number)
-        require_valid(contents)
+        undo_log.require_contents(contents)
         self._restore_columns(columns, own_writes)
         self._restore_links(links)
         for content in reversed(contents):
@@ -142,18 +133,7 @@ class Undoing:
             left_alone=(left_alone,) if count else (),
             not_restored=tuple(self._not_restored),
         )
-        self._transaction.cycles.add_dream_cycle(
-            StoredCycle(
-                number=0,
-                id=report.id,
-                revision=0,
-                dreamed_at=report.now,
-                undoes=self._cycle.id,
-                report=kept_report(report),
-                changes=undo_log.encoded(self._kept, [], revision=self._transaction.revision),
-            ),
-            (),
-        )
+        keep_cycle(self._transaction, report, self._kept, [], ())
         return report
 
     def _restore_columns(
@@ -167,9 +147,7 @@ class Undoing:
             rows, after, before = rows[known], column.after[known], column.before[known]
             sequence_of[rows] = column.sequences[known]
             current = self._lifecycle.column(column.field)[rows]
-            same = current == after
-            if current.dtype.kind == "f":
-                same |= np.isnan(current) & np.isnan(after)
+            same = same_values(current, after)
             removed = removals(column.field, after)
             self._removed.append(rows[removed])
             self._stuck.append(rows[removed & ~same])

@@ -7,6 +7,7 @@ as sequence numbers, so the log holds none of their text.
 from __future__ import annotations
 
 import json
+import math
 import struct
 import zlib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -16,17 +17,31 @@ from oneiros._lazy import np
 from oneiros.errors import StoreCorrupt
 from oneiros.index.columns import LongNumbers
 from oneiros.model.fields import FIELDS
+from oneiros.model.validation import LAST_MOMENT
+from oneiros.store.embedding_bytes import decoded as decoded_embeddings
 from oneiros.store.links import stored_link
+from oneiros.store.rows import metadata_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
+
+    from oneiros.store.cycles import StoredContent
 
     Array = npt.NDArray[Any]
     State = tuple[int, float, float, float | None]
 
-__all__ = ["KeptColumn", "KeptLink", "decoded", "encoded", "revision_of"]
+__all__ = [
+    "KeptColumn",
+    "KeptLink",
+    "decoded",
+    "encoded",
+    "is_clock",
+    "require_contents",
+    "revision_of",
+]
+
 
 _MAGIC: Final = b"oneiros-dream-1\n"
 _LENGTHS: Final = struct.Struct("<II")  # CRC-32 of everything after it; length of the header
@@ -259,3 +274,78 @@ def _array(blob: bytes, place: int, size: int, count: int, kind: str) -> Array:
         msg = f"{len(found)} bytes for {count} values"
         raise ValueError(msg)
     return np.frombuffer(found, dtype).astype(np.dtype(kind))
+
+
+def is_clock(seconds: float) -> bool:
+    """Whether a time is a valid clock of a cycle."""
+    return math.isfinite(seconds) and seconds <= LAST_MOMENT
+
+
+def require_contents(contents: Iterable[StoredContent]) -> None:
+    """Refuse changes that no cycle makes, so that an undo does not write them to a memory.
+
+    Raises:
+        StoreCorrupt: a change is invalid; the message has the memory's number and the field.
+    """
+    for content in contents:
+        try:
+            check = _CHECKS[content.field]
+            check(content.before)
+            check(content.after)
+        except (KeyError, TypeError, ValueError, RecursionError, StoreCorrupt) as error:
+            msg = (
+                "the store holds damaged changes of a dream cycle "
+                f"(memory {content.sequence}, field {content.field!r}: {error})"
+            )
+            raise StoreCorrupt(msg) from error
+
+
+def _require(value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        msg = f"must be {kind.__name__}, got {value!r:.80}"
+        raise TypeError(msg)
+
+
+def _text(value: object) -> None:
+    _require(value, str)
+    FIELDS["text"].check(value)
+
+
+def _id(value: object) -> None:
+    _require(value, str)
+    FIELDS["superseded_by"].check(value)
+
+
+def _metadata(value: Any) -> None:
+    _require(value, str)
+    metadata_of(value)
+
+
+def _embedding(value: Any) -> None:
+    _require(value, bytes)
+    decoded_embeddings([value])
+
+
+def _time(value: Any) -> None:
+    _require(value, float)
+    if not is_clock(value):
+        msg = f"is the clock of no cycle, {value!r}"
+        raise ValueError(msg)
+
+
+def _nothing(value: object) -> None:
+    _require(value, type(None))
+
+
+def _or_none(check: Callable[[Any], None]) -> Callable[[Any], None]:
+    return lambda value: None if value is None else check(value)
+
+
+_CHECKS: Final[dict[str, Callable[[Any], None]]] = {
+    "memory": _nothing,
+    "text": _text,
+    "embedding": _or_none(_embedding),
+    "superseded_by": _or_none(_id),
+    "metadata": _or_none(_metadata),
+    "replayed_at": _or_none(_time),
+}

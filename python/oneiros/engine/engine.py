@@ -39,12 +39,11 @@ if TYPE_CHECKING:
     from oneiros.clock import Time
     from oneiros.dream.cycles import Judge, Summarise
     from oneiros.dream.drift import Drift
-    from oneiros.dream.impact import StoreCopies
+    from oneiros.dream.impact import StoreTrials
     from oneiros.dream.lock import Begun
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
-    from oneiros.dream.schedule import DreamSchedule
-    from oneiros.dream.scheduler import Dreamer, OnCycle
+    from oneiros.dream.schedule import Dreamer, DreamSchedule, OnCycle
     from oneiros.model.memory import Memory
     from oneiros.models.embedders import Embedder
     from oneiros.models.rerankers import Reranker
@@ -656,7 +655,7 @@ class Engine(Memories):
                 logged.
 
         Returns:
-            :class:`oneiros.dream.scheduler.Dreamer`: call ``stop()``, or use it as a context
+            :class:`oneiros.dream.schedule.Dreamer`: call ``stop()``, or use it as a context
             manager.
 
         Raises:
@@ -677,11 +676,9 @@ class Engine(Memories):
         if on_cycle is not None:
             require_callable("on_cycle", on_cycle, "a callable on reports and errors")
         cycle_profile = None if profile is None else self._scope.profile(profile)
-        clock = self._scope.services.clock
         self._stop_dreaming()
-        counts = dream.scheduler.CycleCounts(self._scope)
-        self._dreamer = dream.scheduler.Dreamer(
-            self, chosen, clock, counts, profile=cycle_profile, on_cycle=on_cycle
+        self._dreamer = dream.schedule.Dreamer(
+            self, chosen, self._scope, profile=cycle_profile, on_cycle=on_cycle
         )
         return self._dreamer
 
@@ -749,6 +746,6 @@ class QuietEngine(Engine):
         """Do not warn."""
 
 
-def _trials(services: EngineServices, now: float) -> AbstractContextManager[StoreCopies]:
+def _trials(services: EngineServices, now: float) -> AbstractContextManager[StoreTrials]:
     """Return a context manager over copies of the store, with the clock fixed at ``now``."""
-    return dream.trials.StoreTrials(QuietEngine, services, now)
+    return dream.impact.StoreTrials(QuietEngine, services, now)

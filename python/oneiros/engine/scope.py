@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyroaring import BitMap
 
     from oneiros.clock import Clock, Time
-    from oneiros.dream.impact import StoreCopies
+    from oneiros.dream.impact import StoreTrials
     from oneiros.filters import Where
     from oneiros.index import ReadModel
     from oneiros.model.memory import Memory
@@ -98,7 +98,7 @@ class EngineServices:
     clock: Clock
     profile: Profile
     auto_refresh: bool
-    trials: Callable[[EngineServices, float], AbstractContextManager[StoreCopies]]
+    trials: Callable[[EngineServices, float], AbstractContextManager[StoreTrials]]
     """Returns a context manager over copies of the store, with their clocks fixed at a time."""
     watch: Watch | None = None
     reranker: Reranker | None = None

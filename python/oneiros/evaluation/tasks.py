@@ -29,6 +29,7 @@ __all__ = [
     "Task",
     "demo_task",
     "measure",
+    "ranked",
     "task_of",
 ]
 
@@ -96,19 +97,31 @@ def measure(task: Task, profile: Profile, advance: Callable[[int], None] | None 
         engine.add_many(task.records)
 
         def search(question: JudgedQuery) -> list[str]:
-            response = engine.search(
-                question.text,
-                DEPTH,
-                now=question.now,
-                where=question.where,
-                embedding=question.embedding,
-                reinforce=False,
-            )
+            ids = ranked(engine, question)
             if advance is not None:
                 advance(1)
-            return response.ids
+            return ids
 
         return evaluate(search, task.questions, recall_depths=RECALL_DEPTHS)
+
+
+def ranked(engine: Engine, question: JudgedQuery, profile: Profile | None = None) -> list[str]:
+    """Return the ids of the first :data:`DEPTH` results, without reinforcement.
+
+    Args:
+        engine: holds the task's memories.
+        question: of the task.
+        profile: determines the ranking; None: the engine's.
+    """
+    return engine.search(
+        question.text,
+        DEPTH,
+        now=question.now,
+        where=question.where,
+        embedding=question.embedding,
+        profile=profile,
+        reinforce=False,
+    ).ids
 
 
 def demo_task() -> Task:

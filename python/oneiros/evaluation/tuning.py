@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from oneiros.engine import Engine
 from oneiros.evaluation.metrics import Gain, mean, ndcg_at, paired_gain
-from oneiros.evaluation.tasks import DEPTH
+from oneiros.evaluation.tasks import ranked
 from oneiros.model.validation import count, require_choice, require_numbers
 from oneiros.runtime.dataclasses import dataclass, replace
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from oneiros.evaluation.tasks import JudgedQuery, Task
+    from oneiros.evaluation.tasks import Task
     from oneiros.scoring.profile import Profile
 
 __all__ = [
@@ -218,7 +218,7 @@ class ProfileTrials:
     def _measured(self, profile: Profile) -> tuple[float, ...]:
         engines = self._engines_of(profile)
         return tuple(
-            ndcg_at(_ids(engines[number], query, profile), query.answers, NDCG_DEPTH)
+            ndcg_at(ranked(engines[number], query, profile), query.answers, NDCG_DEPTH)
             for number, query in self.questions
         )
 
@@ -236,18 +236,6 @@ class ProfileTrials:
                 engine.add_many(task.records)
         self._engines.move_to_end(key)
         return self._engines[key]
-
-
-def _ids(engine: Engine, query: JudgedQuery, profile: Profile) -> list[str]:
-    return engine.search(
-        query.text,
-        DEPTH,
-        now=query.now,
-        where=query.where,
-        embedding=query.embedding,
-        profile=profile,
-        reinforce=False,
-    ).ids
 
 
 def _stored_by(profile: Profile) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from oneiros import _core
 from oneiros._lazy import np
 from oneiros.index.stored_rows import CODE_COLUMNS, StoredIdsByRow, StoredRowsById
 from oneiros.index.texts import asking_share
-from oneiros.model.fields import COLUMN_DEFAULTS, FIELDS
+from oneiros.model.fields import COLUMN_DEFAULTS, ENUMS, FIELDS
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.columns import StoredColumns
 
@@ -28,8 +28,11 @@ __all__ = [
     "Lifecycle",
     "LongNumbers",
     "WordCodes",
+    "coded",
     "is_given",
     "is_missing",
+    "said",
+    "shortest",
 ]
 
 
@@ -364,3 +367,41 @@ class Lifecycle:
         if not are_new or any(asks):
             values["asks"] = asks
         return values
+
+
+def said(field: str, values: npt.NDArray[Any]) -> list[Any]:
+    """Return values of a column as values of the field in a memory.
+
+    Args:
+        field: the field's name.
+        values: values of its column, shape (n,).
+    """
+    if field in ENUMS:
+        words = ENUMS[field]
+        return [words[code] for code in values.tolist()]
+    if FIELDS[field].kind == "bool":
+        return [bool(value) for value in values.tolist()]
+    return coded(values)
+
+
+def coded(values: npt.NDArray[Any]) -> list[Any]:
+    """Return values of a column as the store's table holds them: numbers, None for NaN.
+
+    A float32 becomes the shortest number that rounds to it.
+    """
+    if values.dtype == np.float32:
+        values = shortest(values)
+    found: list[Any] = values.tolist()
+    if values.dtype.kind == "f":
+        for place in np.flatnonzero(np.isnan(values)).tolist():
+            found[place] = None
+    return found
+
+
+def shortest(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+    """Return for each value the shortest decimal number that rounds to it.
+
+    For example 0.3, as given by the user, not the exact 0.30000001192092896.
+    """
+    distinct, which = np.unique(values, return_inverse=True)
+    return np.array([float(str(value)) for value in distinct], np.float64)[which]

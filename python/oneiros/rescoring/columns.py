@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -28,6 +28,7 @@ __all__ = [
     "is_missing",
     "naive_error",
     "native",
+    "number_column",
     "real_of",
     "require_numbers",
     "seconds_of_datetimes",
@@ -88,19 +89,41 @@ class Piece:
     """Position in the piece -> error message for a value that is not a number."""
 
 
-class Column(Protocol):
+@dataclass(frozen=True, slots=True)
+class Column:
     """The values of one field by row."""
 
-    @property
-    def real(self) -> np.dtype[Any] | None:
-        """The float dtype of its numbers; None for integers, words and times."""
+    read: Callable[[int, int], Piece]
+    """Returns the rows from one row up to another, without a copy if possible."""
+    real: np.dtype[Any] | None = None
+    """The float dtype of its numbers; None for integers, words and times."""
+    is_plain_time: bool = False
+    """Whether it contains times as plain numbers, which may be milliseconds by mistake."""
 
-    @property
-    def is_plain_time(self) -> bool:
-        """Whether it contains times as plain numbers, which may be milliseconds by mistake."""
 
-    def read(self, start: int, stop: int) -> Piece:
-        """Return the rows from ``start`` to ``stop``, without a copy if possible."""
+def number_column(
+    name: str,
+    read: Callable[[int, int], Piece],
+    *,
+    kind: str,
+    dtype: object,
+    real: np.dtype[Any] | None,
+) -> Column:
+    """Return a column of numbers; in a time field they are seconds.
+
+    Args:
+        name: the field.
+        read: as in :class:`Column`.
+        kind: NumPy's ``dtype.kind`` of the numbers; "" if they are not numbers.
+        dtype: the table's dtype, for the error message.
+        real: their float dtype, if any.
+
+    Raises:
+        TypeError: not numbers.
+    """
+    require_numbers(name, kind, dtype)
+    is_time = FIELDS[name].kind == "time"
+    return Column(read, None if is_time else real, is_plain_time=is_time)
 
 
 class ColumnTable(Protocol):

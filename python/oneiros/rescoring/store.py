@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from oneiros._lazy import np
+from oneiros._lazy import needed, np
 from oneiros.filters import set_of
 from oneiros.model.fields import ENUMS
 from oneiros.model.validation import require_flag
@@ -55,8 +55,7 @@ class Rescored:
         Raises:
             ImportError: pyarrow (the extra ``oneiros[arrow]``) is missing.
         """
-        import pyarrow as pa  # noqa: PLC0415 - optional
-
+        pa = needed("pyarrow", "arrow")
         return pa.table({"id": pa.array(self.ids, pa.string()), "score": self.scores})
 
     def to_pandas(self) -> Any:

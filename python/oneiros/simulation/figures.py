@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from oneiros.dream.report import FieldChange
 
 __all__ = [
+    "ARCHIVED",
     "DEFAULT_KIND",
-    "SET_ASIDE",
     "TAKING_FIELDS",
     "Course",
     "DayFigures",
+    "FigureTable",
     "Forgotten",
     "Lives",
     "Takings",
-    "Told",
     "fared",
     "forgot",
     "grouped",
-    "is_set_aside",
+    "is_archived",
 ]
 
 
@@ -41,12 +41,12 @@ TAKING_FIELDS: Final = ("deleted_at", "status", "tier")
 
 _COLD_TIERS: Final = ("cold", "stub")
 
-SET_ASIDE: Final = where(status="archived") | where(tier=list(_COLD_TIERS))
+ARCHIVED: Final = where(status="archived") | where(tier=list(_COLD_TIERS))
 """Memories that are kept, but not searched by default."""
 
 
 class Forgotten(NamedTuple):
-    """Memories of one kind that are deleted or set aside."""
+    """Memories of one kind that are deleted or archived."""
 
     kind: str
     memories: int
@@ -85,8 +85,8 @@ class Takings:
         return [Forgotten(kind, count, taken[kind]) for kind, count in counts.most_common()]
 
 
-def is_set_aside(memory: Memory) -> bool:
-    """Return whether a memory matches :data:`SET_ASIDE`."""
+def is_archived(memory: Memory) -> bool:
+    """Return whether a memory matches :data:`ARCHIVED`."""
     return _taken_by(memory) is not None
 
 
@@ -107,8 +107,8 @@ class DayFigures:
     memories: int
     """Memories added by sessions so far."""
     active: int
-    """Memories neither set aside nor deleted, including superseded ones and dreams' own."""
-    set_aside: int
+    """Memories neither archived nor deleted, including superseded ones and dreams' own."""
+    archived: int
     """Memories of sessions that are archived, cold or stubs: kept, but not searched by default."""
     deleted: int
     """Memories of sessions that are soft-deleted."""
@@ -118,18 +118,18 @@ class DayFigures:
     """Questions about facts that are still relevant: ``World.still_relevant``."""
     found: float
     """recall@10: share of questions with a memory of the current value among the first ten."""
-    misled: float
-    """Share of questions with an untrue memory of the fact ranked above all current ones."""
-    untrue: float
-    """Share of questions with an untrue memory of the fact among the first ten."""
+    stale_at_rank_1: float
+    """Share of questions with a stale memory of the fact ranked above all current ones."""
+    stale_in_top_k: float
+    """Share of questions with a stale memory of the fact among the first ten."""
     p50_ms: float
     """Median processor time of these searches, in milliseconds, excluding other processes."""
     p99_ms: float
 
     @property
-    def taken_away(self) -> float:
-        """Share of the memories of sessions that are set aside or deleted."""
-        return (self.set_aside + self.deleted) / self.memories if self.memories else 0.0
+    def removed(self) -> float:
+        """Share of the memories of sessions that are archived or deleted."""
+        return (self.archived + self.deleted) / self.memories if self.memories else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,9 +167,7 @@ class Course:
             "is_dreaming": self.is_dreaming,
             "dreams": self.dreams,
             "dream_seconds": self.dream_seconds,
-            "checkpoints": [
-                {**asdict(day), "taken_away": day.taken_away} for day in self.checkpoints
-            ],
+            "checkpoints": [{**asdict(day), "removed": day.removed} for day in self.checkpoints],
             "forgotten": [kind._asdict() for kind in self.forgotten],
         }
 
@@ -217,8 +215,8 @@ def grouped(courses: Iterable[Course]) -> list[Lives]:
 
 
 _HEADS: Final = (
-    *("profile", "dreams", "recalled", "aside", "deleted", "away"),
-    *("recall@10", "misled", "untrue", "p50 ms", "p99 ms"),
+    *("profile", "dreams", "recalled", "archived", "deleted", "removed"),
+    *("recall@10", "stale@1", "stale@10", "p50 ms", "p99 ms"),
 )
 
 _MOST_KINDS: Final = 7
@@ -227,7 +225,7 @@ _MOST_KINDS: Final = 7
 _OTHERS: Final = "other"
 
 
-class Told(NamedTuple):
+class FigureTable(NamedTuple):
     """A table."""
 
     title: str
@@ -237,7 +235,7 @@ class Told(NamedTuple):
     names: int
 
 
-def fared(lives: Sequence[Lives], title: str) -> Told:
+def fared(lives: Sequence[Lives], title: str) -> FigureTable:
     """Return a table with a row per entry: state at the end, and shares averaged over the months.
 
     Args:
@@ -246,23 +244,23 @@ def fared(lives: Sequence[Lives], title: str) -> Told:
     """
     rows = []
     for life in lives:
-        counts = (life.at_the_end(name) for name in ("active", "set_aside", "deleted"))
-        shares = (life.over_time(name) for name in ("found", "misled", "untrue"))
+        counts = (life.at_the_end(name) for name in ("active", "archived", "deleted"))
+        shares = (life.over_time(name) for name in ("found", "stale_at_rank_1", "stale_in_top_k"))
         times = (life.at_the_end(name) for name in ("p50_ms", "p99_ms"))
         rows.append(
             (
                 life.profile,
                 str(life.courses[0].dreams) if life.is_dreaming else "-",
                 *(f"{count:.0f}" for count in counts),
-                f"{life.at_the_end('taken_away'):.1%}",
+                f"{life.at_the_end('removed'):.1%}",
                 *("-" if math.isnan(share) else f"{share:.3f}" for share in shares),
                 *(f"{milliseconds:.2f}" for milliseconds in times),
             )
         )
-    return Told(title, _HEADS, rows, 1)
+    return FigureTable(title, _HEADS, rows, 1)
 
 
-def forgot(lives: Sequence[Lives]) -> Told | None:
+def forgot(lives: Sequence[Lives]) -> FigureTable | None:
     """Return a table of removals by dreams: a row per rule, a column per kind; None without dreams.
 
     Each share refers to the memories of that kind.
@@ -279,7 +277,7 @@ def forgot(lives: Sequence[Lives]) -> Told | None:
     kinds = [kind for kind, _ in totals.most_common(_MOST_KINDS)]
     heads = ("profile", "rule", "all", *kinds, *([_OTHERS] if len(totals) > len(kinds) else []))
     rows = [row for life in dreaming for row in _rows_of(life, totals, heads[3:])]
-    return Told("Away at the end, of each kind, by rule", heads, rows, 2)
+    return FigureTable("Removed at the end, of each kind, by rule", heads, rows, 2)
 
 
 def _rows_of(

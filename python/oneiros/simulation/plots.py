@@ -6,14 +6,14 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oneiros._lazy import needed
-from oneiros.display.html import Html, cells, document, element
+from oneiros.display.pages import markup, rendered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneiros.simulation.figures import Lives, Told
+    from oneiros.simulation.figures import FigureTable, Lives
 
-__all__ = ["FORMATS", "drawn", "page", "require_matplotlib"]
+__all__ = ["FORMATS", "drawn", "page"]
 
 
 FORMATS: Final = ("svg", "png")
@@ -35,18 +35,9 @@ class _Panel(NamedTuple):
 _PANELS: Final = (
     _Panel("memories that recall looks at", "active", 1.0, True),
     _Panel("still relevant facts found (recall@10), %", "found", 100.0, False),
-    _Panel("answers with a value that no longer holds, %", "untrue", 100.0, False),
+    _Panel("answers with a value that no longer holds, %", "stale_in_top_k", 100.0, False),
     _Panel("processor time of a search, median, ms", "p50_ms", 1.0, True),
 )
-
-
-def require_matplotlib() -> None:
-    """Check for matplotlib before a long simulation instead of after it, in :func:`drawn`.
-
-    Raises:
-        ImportError: matplotlib is not installed.
-    """
-    needed("matplotlib", "plots")
 
 
 def drawn(lives: Sequence[Lives], format: str = "svg") -> bytes:
@@ -113,7 +104,7 @@ def _draw(axis: Any, panel: _Panel, lives: Sequence[Lives]) -> None:
     axis.spines[["top", "right"]].set_visible(False)
 
 
-def page(lives: Sequence[Lives], tables: Sequence[Told], title: str) -> str:
+def page(lives: Sequence[Lives], tables: Sequence[FigureTable], title: str) -> str:
     """Return a self-contained HTML page with the picture and tables.
 
     Args:
@@ -122,17 +113,8 @@ def page(lives: Sequence[Lives], tables: Sequence[Told], title: str) -> str:
         title: title of the page.
 
     Raises:
-        ImportError: matplotlib is not installed.
+        ImportError: matplotlib or Jinja2 is not installed.
     """
     picture = drawn(lives).decode()
-    return document(
-        title,
-        element("h1", title),
-        element("figure", Html(picture[picture.index("<svg") :])),
-        *map(_section, tables),
-    )
-
-
-def _section(table: Told) -> Html:
-    body = cells(table.heads, table.rows, numbers=table.heads[table.names :])
-    return element("section", element("h2", table.title), body)
+    picture = picture[picture.index("<svg") :]
+    return rendered("lives.html", title=title, picture=markup(picture), tables=tables)

@@ -13,13 +13,13 @@ from oneiros.engine import Engine
 from oneiros.model.validation import require_number
 from oneiros.runtime.dataclasses import dataclass, field
 from oneiros.simulation.figures import (
+    ARCHIVED,
     DEFAULT_KIND,
-    SET_ASIDE,
     TAKING_FIELDS,
     Course,
     DayFigures,
     Takings,
-    is_set_aside,
+    is_archived,
 )
 from oneiros.simulation.world import FactStanding, Shown, judged
 
@@ -244,20 +244,20 @@ class _Life:
         probed = [self._probed(probe) for probe in probes]
         outcomes = [outcome for outcome, _ in probed]
         milliseconds = [1e3 * seconds for _, seconds in probed] or [0.0]
-        live, set_aside = len(self.engine), self.engine.count(SET_ASIDE)
+        live, archived = len(self.engine), self.engine.count(ARCHIVED)
         made = [memory for memory in self.engine.get_many(self.made) if memory is not None]
         self.checkpoints.append(
             DayFigures(
                 day=day,
                 memories=len(self.kinds),
-                active=live - set_aside,
-                set_aside=set_aside - sum(map(is_set_aside, made)),
+                active=live - archived,
+                archived=archived - sum(map(is_archived, made)),
                 deleted=len(self.kinds) - (live - len(made)),
                 added=len(self.made),
                 questions=len(probes),
                 found=_share([outcome.found for outcome in outcomes]),
-                misled=_share([outcome.misled for outcome in outcomes]),
-                untrue=_share([outcome.untrue for outcome in outcomes]),
+                stale_at_rank_1=_share([outcome.stale_at_rank_1 for outcome in outcomes]),
+                stale_in_top_k=_share([outcome.stale_in_top_k for outcome in outcomes]),
                 p50_ms=float(np.percentile(milliseconds, 50.0)),
                 p99_ms=float(np.percentile(milliseconds, 99.0)),
             )
@@ -271,14 +271,14 @@ class _Life:
             phrase.text, DEPTH, embedding=phrase.vector, now=self.clock(), reinforce=False
         )
         seconds = thread_time() - started
-        current, untrue = self.standing.current(probe.fact), self.standing.untrue(probe.fact)
+        current, stale = self.standing.current(probe.fact), self.standing.stale(probe.fact)
         shown = []
         for hit in response.results:
             is_made = hit.id not in self.kinds
             # Reading a text from the store is slow: do it only where the judgement needs it.
-            is_read = is_made or hit.id in current or hit.id in untrue
+            is_read = is_made or hit.id in current or hit.id in stale
             shown.append(Shown(hit.id, hit.memory.text if is_read else "", is_made))
-        return judged(shown, current, untrue), seconds
+        return judged(shown, current, stale), seconds
 
 
 def _share(claims: Sequence[bool]) -> float:

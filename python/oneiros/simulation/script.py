@@ -56,7 +56,7 @@ class Fact:
 class Script:
     """Lines in the order in which they are added.
 
-    The last stated value of a fact is current: a version makes lower versions untrue.
+    The last stated value of a fact is current: a version makes lower versions stale.
     """
 
     lines: Sequence[Line]

@@ -222,16 +222,16 @@ class _Narrator:
         return Telling(record, line.fact, line.version, replaced)
 
     def _replaced(self, line: Line) -> tuple[str, ...]:
-        """Return the ids to mark as superseded: all that the line makes untrue, or none."""
+        """Return the ids to mark as superseded: all that the line makes stale, or none."""
         assert line.fact is not None
         if line.version == NEVER_TRUE:
             return ()
         standing = self._standing.get(line.fact, [])
-        untrue = [each for each in standing if each[1] != line.version]
-        if not untrue or self._random.random() >= self._workload.marked:
+        stale = [each for each in standing if each[1] != line.version]
+        if not stale or self._random.random() >= self._workload.marked:
             return ()
-        self._standing[line.fact] = [each for each in standing if each not in untrue]
-        return tuple(id for id, _ in untrue)
+        self._standing[line.fact] = [each for each in standing if each not in stale]
+        return tuple(id for id, _ in stale)
 
     def _poisson(self, mean: float) -> int:
         """Draw from a Poisson distribution by Knuth's method; 0 if the mean is not positive."""

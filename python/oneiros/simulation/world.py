@@ -44,14 +44,14 @@ class Outcome(NamedTuple):
 
     found: bool
     """Whether a result states the current value."""
-    misled: bool
-    """Whether an untrue memory of the fact is ranked above all current ones."""
-    untrue: bool
-    """Whether any result is an untrue memory of the fact."""
+    stale_at_rank_1: bool
+    """Whether a stale memory of the fact is ranked above all current ones."""
+    stale_in_top_k: bool
+    """Whether any result is a stale memory of the fact."""
 
 
 def judged(
-    results: Sequence[Shown], current: Mapping[str, str], untrue: Mapping[str, str]
+    results: Sequence[Shown], current: Mapping[str, str], stale: Mapping[str, str]
 ) -> Outcome:
     """Judge the results of a question about one fact.
 
@@ -62,19 +62,19 @@ def judged(
     Args:
         results: best first.
         current: id -> text of memories that state the fact's current value.
-        untrue: id -> text of memories that state an earlier value or contradict the fact.
+        stale: id -> text of memories that state an earlier value or contradict the fact.
     """
-    first_current = first_untrue = len(results)
+    first_current = first_stale = len(results)
     for rank, shown in reversed(list(enumerate(results))):
         if _states(shown, current):
             first_current = rank
-        elif _states(shown, untrue):
-            first_untrue = rank
-    is_untrue = first_untrue < len(results)
+        elif _states(shown, stale):
+            first_stale = rank
+    is_stale = first_stale < len(results)
     return Outcome(
         found=first_current < len(results),
-        misled=is_untrue and first_untrue < first_current,
-        untrue=is_untrue,
+        stale_at_rank_1=is_stale and first_stale < first_current,
+        stale_in_top_k=is_stale,
     )
 
 
@@ -205,7 +205,7 @@ class FactStanding:
         now = self._version(fact)
         return {id: text for version, id, text in self._memories.get(fact, ()) if version == now}
 
-    def untrue(self, fact: int) -> dict[str, str]:
+    def stale(self, fact: int) -> dict[str, str]:
         """Return id -> text of the memories that state an earlier value or contradict the fact."""
         now = self._version(fact)
         return {id: text for version, id, text in self._memories.get(fact, ()) if version != now}

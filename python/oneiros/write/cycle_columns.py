@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
 from oneiros.errors import StoreCorrupt
-from oneiros.index.columns import ColumnWrite, LongNumbers
+from oneiros.index.columns import ColumnWrite, LongNumbers, coded, shortest
 from oneiros.runtime.dataclasses import dataclass, field
 from oneiros.store.lifecycle_rows import parted
 
@@ -63,8 +63,6 @@ def write_columns(
 
 def _cells(write: ColumnWrite, places: npt.NDArray[np.intp]) -> list[Any]:
     """Return the table cells of some of the values."""
-    from oneiros.dream.words import coded  # noqa: PLC0415 - few write columns
-
     cells = coded(write.values[places])
     if write.long is not None and len(write.long.places):
         found = np.minimum(np.searchsorted(write.long.places, places), len(write.long.places) - 1)
@@ -89,8 +87,6 @@ def long_numbers(
         StoreCorrupt: a stored value is not a number.
         StoreCorrupt: the store holds no number where it should.
     """
-    from oneiros.dream.words import shortest  # noqa: PLC0415 - few write columns
-
     names = [name for name, values in before.items() if values.dtype == np.float32]
     stored = {name: shortest(before[name]) for name in names}
     found = {name: stored[name].copy() for name in names}

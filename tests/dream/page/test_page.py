@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from oneiros import dream
 from oneiros.clock import VirtualClock
 from oneiros.display.escaping import visible
-from oneiros.display.html import element
-from oneiros.dream.distributions import MOST_KINDS
+from oneiros.display.pages import environment
+from oneiros.dream.figures import MOST_KINDS
 from oneiros.dream.report import RULE_NAMES, RULE_WORDS, Distribution, DreamReport, FieldChange
 from oneiros.engine import Engine
 from tests.dream.page.reading import read
 
 pytest.importorskip("matplotlib", reason="pages have plots: pip install 'oneiros[plots]'")
+pytest.importorskip("jinja2", reason="pages are templates: pip install 'oneiros[plots]'")
 
 NOW = 1_750_000_000.0
 DAY = 86_400.0
@@ -192,7 +193,8 @@ def test_what_the_store_holds_is_shown_as_it_is(hostile_html: str, text: str) ->
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_no_text_opens_an_element(one: str, other: str) -> None:
-    made = read(element("p", one, element("b", other), title=other, class_="x"))
+    template = '<p title="{{ other }}" class="x">{{ one }}<b>{{ other }}</b></p>'
+    made = read(environment().from_string(template).render(one=one, other=other))
     assert made.is_closed
     assert [name for name, _ in made.elements] == ["p", "b"]
     assert made.elements[0][1] == {"title": visible(other), "class": "x"}

@@ -1,32 +1,22 @@
-"""The phases of a dream cycle, one file each, and the table of their functions by name."""
+"""The phases of a dream cycle, a file per system, and the table of their functions by name."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiros.dream.phases.consolidate import consolidate
-from oneiros.dream.phases.cool import cool
-from oneiros.dream.phases.downscale import downscale
-from oneiros.dream.phases.forget import forget
-from oneiros.dream.phases.judge import judge_conflicts
-from oneiros.dream.phases.place import place
-from oneiros.dream.phases.promote import promote
-from oneiros.dream.phases.prune import prune
-from oneiros.dream.phases.scan import scan
-from oneiros.dream.phases.stub import cut_to_stubs
-from oneiros.dream.phases.summarise import summarise
+from oneiros.dream.phases.cognitive import cool, cut_to_stubs, judge_conflicts, summarise
+from oneiros.dream.phases.omega import forget
+from oneiros.dream.phases.reverie import consolidate, downscale, place, promote, prune, scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from oneiros.dream.draft import Draft
-    from oneiros.scoring.phases import Phase
 
-    Run = Callable[[Draft, Any], None]
 
-__all__ = ["run_phase"]
+__all__ = ["PHASES"]
 
-_RUN: Final[Mapping[str, Run]] = {
+PHASES: Final[Mapping[str, Callable[[Draft, Any], None]]] = {
     "scan": scan,
     "consolidate": consolidate,
     "downscale": downscale,
@@ -39,14 +29,3 @@ _RUN: Final[Mapping[str, Run]] = {
     "judge": judge_conflicts,
     "forget": forget,
 }
-
-
-def run_phase(draft: Draft, phase: Phase) -> None:
-    """Run one phase over a draft.
-
-    Args:
-        draft: with the changes of the previous phases.
-        phase: the phase's declaration in the profile.
-    """
-    draft.begin(phase.name)
-    _RUN[phase.name](draft, phase)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from oneiros.rescoring.files.compare import ScoreColumn, compare_file
-from oneiros.rescoring.files.rescore import FileReport, rescore_file
+from oneiros.rescoring.files.rescore import FileReport, require_target, rescore_file
 from oneiros.rescoring.files.sources import RowSource, open_source
-from oneiros.rescoring.files.targets import require_target
 
 __all__ = [
     "FileReport",

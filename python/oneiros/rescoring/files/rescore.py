@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oneiros import __version__
+from oneiros._lazy import needed
 from oneiros.clock import system_clock
 from oneiros.rescoring.files.checkpoint import (
     Checkpoint,
@@ -16,11 +18,11 @@ from oneiros.rescoring.files.checkpoint import (
     earlier_task,
     hold_folder,
 )
-from oneiros.rescoring.files.sources import open_source
-from oneiros.rescoring.files.targets import open_target, require_target
+from oneiros.rescoring.files.sources import SUFFIXES, open_source
 from oneiros.rescoring.scorer import Scorer
 from oneiros.rescoring.tables.arrow import ArrowTable, require_pyarrow
 from oneiros.runtime.dataclasses import dataclass, field
+from oneiros.runtime.files import new_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
     from oneiros.rescoring.files.sources import RowSource
     from oneiros.scoring.profile import Profile
 
-__all__ = ["FileReport", "rescore_file"]
+__all__ = ["FileReport", "open_target", "require_target", "rescore_file"]
+
 
 Advance = Callable[[int], object]
 
@@ -275,3 +278,49 @@ class _IdReader:
             self._buffer = require_pyarrow().chunked_array([*self._buffer.chunks, column])
         ids, self._buffer = self._buffer.slice(0, size), self._buffer.slice(size)
         return ids
+
+
+def require_target(path: Path) -> None:
+    """Refuse a path that no file of scores can have.
+
+    Raises:
+        ValueError: another suffix, a symbolic link, or a folder.
+    """
+    if path.suffix not in SUFFIXES:
+        msg = f"{path.name}: expected a file named {', '.join(SUFFIXES)}"
+        raise ValueError(msg)
+    if path.is_symlink():
+        msg = f"{path.name}: is a symbolic link, which is not followed"
+        raise ValueError(msg)
+    if path.is_dir():
+        msg = f"{path.name}: is a folder"
+        raise ValueError(msg)
+
+
+@contextmanager
+def open_target(
+    path: Path, schema: pa.Schema, *, draft: Path, check: Callable[[], None]
+) -> Iterator[Callable[[pa.Table], None]]:
+    """Open a file for writing, in the format of its suffix.
+
+    Args:
+        path: appears when the block ends without an error.
+        schema: schema of every table written.
+        draft: path of the file until then.
+        check: called after all is written, before ``path`` appears; may raise.
+
+    Yields:
+        A function that writes a table.
+    """
+    with new_file(path, draft=draft) as file:
+        with _writer(path, schema, file) as writer:
+            yield writer.write_table
+        check()
+
+
+def _writer(path: Path, schema: pa.Schema, file: Any) -> Any:
+    if path.suffix == ".parquet":
+        return needed("pyarrow.parquet", "arrow").ParquetWriter(file, schema)
+    if path.suffix == ".csv":
+        return needed("pyarrow.csv", "arrow").CSVWriter(file, schema)
+    return require_pyarrow().ipc.new_file(file, schema)

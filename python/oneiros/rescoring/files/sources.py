@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from oneiros._lazy import needed
 from oneiros.model.fields import FIELDS
 from oneiros.rescoring.tables.arrow import require_pyarrow
 from oneiros.scoring.row_scores import BLOCK
@@ -66,8 +67,7 @@ class CsvSource:
 
     def _opened(self, columns: Sequence[str] | None, types: dict[str, pa.DataType]) -> Any:
         require_pyarrow()
-        from pyarrow import csv  # noqa: PLC0415 - optional
-
+        csv = needed("pyarrow.csv", "arrow")
         return csv.open_csv(
             self.path,
             read_options=csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=False),
@@ -154,10 +154,10 @@ class ParquetSource:
     """A Parquet file. A part is a row group, or several small adjacent ones."""
 
     def __init__(self, path: Path) -> None:
-        from pyarrow import parquet  # noqa: PLC0415 - optional
-
         self.path = path
-        self._file = parquet.ParquetFile(path, buffer_size=_READ_BYTES, pre_buffer=False)
+        self._file = needed("pyarrow.parquet", "arrow").ParquetFile(
+            path, buffer_size=_READ_BYTES, pre_buffer=False
+        )
         self.schema: pa.Schema = self._file.schema_arrow
         counts = _row_counts(self._file.metadata, path)
         self.row_count: int | None = sum(counts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oneiros.rescoring.tables.arrays import StructuredTable, ValueColumn, array_column
+from oneiros.rescoring.tables.arrays import RecordTable, StructuredTable, array_column, value_column
 from oneiros.rescoring.tables.arrow import arrow_column, arrow_table, chunked_array
 from oneiros.rescoring.tables.frames import (
     PandasTable,
@@ -16,7 +16,6 @@ from oneiros.rescoring.tables.frames import (
     pandas_column,
     polars_column,
 )
-from oneiros.rescoring.tables.records import RecordTable
 
 if TYPE_CHECKING:
     from oneiros.rescoring.columns import Array, Coders, Column, ColumnTable
@@ -105,7 +104,7 @@ class MappingTable:
         if type(values) is np.ndarray:
             return array_column(name, values, coders)
         if isinstance(values, list | tuple):
-            return ValueColumn(name, lambda start, stop: values[start:stop], coders)
+            return value_column(name, lambda start, stop: values[start:stop], coders)
         home = type(values).__module__.partition(".")[0]
         if home == "pandas" and home in sys.modules:
             return pandas_column(name, sys.modules[home].Series(values), coders)

@@ -1,4 +1,4 @@
-"""Columns of NumPy arrays and of Python values; structured arrays as tables."""
+"""Columns of NumPy arrays and of Python values; structured arrays and lists of records as tables."""
 
 from __future__ import annotations
 
@@ -8,105 +8,73 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneiros.model.fields import FIELDS
+from oneiros.model.memory import BLANKS, Memory
 from oneiros.model.validation import as_float, plain, wrong
 from oneiros.rescoring.columns import (
+    Column,
     Piece,
     is_missing,
     native,
+    number_column,
     real_of,
-    require_numbers,
     seconds_of_datetimes,
 )
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from oneiros.rescoring.columns import Array, Coders, Column, FieldCodes
+    from oneiros.rescoring.columns import Array, Coders
 
-__all__ = ["ArrayColumn", "StructuredTable", "ValueColumn", "array_column"]
+__all__ = ["RecordTable", "StructuredTable", "array_column", "value_column"]
 
 
 _WORDS = "OUT"  # NumPy dtype kinds: object, fixed-width and variable-width text
 
 
-class ArrayColumn:
-    """An array of numbers, or of values that are converted to numbers piece by piece.
+def value_column(
+    name: str, values: Callable[[int, int], Sequence[object]], coders: Coders
+) -> Column:
+    """Return a column of Python values, each checked by itself.
 
     Args:
-        values: shape (n,).
-        convert: converts a slice to contiguous numbers.
-        is_plain_time: whether they are times given as plain numbers.
-    """
-
-    def __init__(
-        self,
-        values: Array,
-        convert: Callable[[Array], Array] = native,
-        *,
-        is_plain_time: bool = False,
-    ) -> None:
-        self._values = values
-        self._convert = convert
-        self.is_plain_time = is_plain_time
-        is_number = convert is native and not is_plain_time
-        self.real = real_of(values.dtype) if is_number else None
-
-    def read(self, start: int, stop: int) -> Piece:
-        """Return the rows from ``start`` to ``stop``."""
-        return Piece(self._convert(self._values[start:stop]))
-
-
-class ValueColumn:
-    """Python values, each checked by itself: numbers, words, times in any form that ``add`` takes.
-
-    Args:
-        name: the field.
+        name: the field; numbers, words, or times in any form that ``add`` takes.
         values: returns the values between two rows.
         coders: the codes of words.
     """
+    codes, kind = coders.get(name), FIELDS[name].kind
 
-    is_plain_time = False  # each time is checked as it is read
+    def read(start: int, stop: int) -> Piece:
+        found = values(start, stop)
+        return _numbers(name, found) if codes is None else codes.of(found)
 
-    def __init__(
-        self, name: str, values: Callable[[int, int], Sequence[object]], coders: Coders
-    ) -> None:
-        self._name = name
-        self._values = values
-        self._codes: FieldCodes | None = coders.get(name)
-        kind = FIELDS[name].kind
-        self._is_time = kind == "time"
-        is_real = kind in ("float32", "seconds")  # Python integers imply no dtype
-        self.real: np.dtype[Any] | None = np.dtype(np.float64) if is_real else None
+    # Python integers imply no dtype.
+    return Column(read, np.dtype(np.float64) if kind in ("float32", "seconds") else None)
 
-    def read(self, start: int, stop: int) -> Piece:
-        """Return the rows from ``start`` to ``stop``."""
-        values = self._values(start, stop)
-        if self._codes is not None:
-            return self._codes.of(values)
-        return self._numbers(values)
 
-    def _numbers(self, values: Sequence[object]) -> Piece:
-        found = np.zeros(len(values))
-        missing = np.zeros(len(values), np.bool_)
-        broken: dict[int, str] = {}
-        read = FIELDS[self._name].check if self._is_time else self._number
-        for place, value in enumerate(values):
-            if is_missing(value) and (self._is_time or not isinstance(value, float)):
-                missing[place] = True
-                continue
-            try:
-                found[place] = read(value)
-            except (TypeError, ValueError) as error:
-                broken[place] = str(error)
-        return Piece(found, missing if missing.any() else None, broken)
+def _numbers(name: str, values: Sequence[object]) -> Piece:
+    field = FIELDS[name]
+    is_time = field.kind == "time"
+    found = np.zeros(len(values))
+    missing = np.zeros(len(values), np.bool_)
+    broken: dict[int, str] = {}
+    for place, value in enumerate(values):
+        if is_missing(value) and (is_time or not isinstance(value, float)):
+            missing[place] = True
+            continue
+        try:
+            found[place] = field.check(value) if is_time else _number(name, value)
+        except (TypeError, ValueError) as error:
+            broken[place] = str(error)
+    return Piece(found, missing if missing.any() else None, broken)
 
-    def _number(self, value: object) -> float:
-        value = plain(value)
-        if FIELDS[self._name].kind == "bool" and isinstance(value, bool):
-            return float(value)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise TypeError(wrong(self._name, "a number", value))
-        return as_float(value)
+
+def _number(name: str, value: object) -> float:
+    value = plain(value)
+    if FIELDS[name].kind == "bool" and isinstance(value, bool):
+        return float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(wrong(name, "a number", value))
+    return as_float(value)
 
 
 def array_column(name: str, values: npt.NDArray[Any], coders: Coders) -> Column:
@@ -121,11 +89,16 @@ def array_column(name: str, values: npt.NDArray[Any], coders: Coders) -> Column:
         raise ValueError(msg)
     field, kind = FIELDS[name], values.dtype.kind
     if kind in _WORDS and (name in coders or field.kind == "time" or kind == "O"):
-        return ValueColumn(name, lambda start, stop: values[start:stop].tolist(), coders)
+        return value_column(name, lambda start, stop: values[start:stop].tolist(), coders)
     if field.kind == "time" and kind == "M":
-        return ArrayColumn(values, seconds_of_datetimes)
-    require_numbers(name, kind, values.dtype)
-    return ArrayColumn(values, is_plain_time=field.kind == "time")
+        return Column(lambda start, stop: Piece(seconds_of_datetimes(values[start:stop])))
+    return number_column(
+        name,
+        lambda start, stop: Piece(native(values[start:stop])),
+        kind=kind,
+        dtype=values.dtype,
+        real=real_of(values.dtype),
+    )
 
 
 class StructuredTable:
@@ -162,3 +135,54 @@ class StructuredTable:
         for name, array in found.items():
             result[name] = array
         return result
+
+
+class RecordTable:
+    """A list of records. A field that is None or absent from a record is missing.
+
+    Raises:
+        TypeError: a row is neither a mapping nor a ``Memory``.
+    """
+
+    are_records = True
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        for place, row in enumerate(rows):
+            if not isinstance(row, Mapping | Memory):
+                raise TypeError(wrong(f"table[{place}]", "a dict or a Memory", row))
+        self._rows = rows
+        self.size = len(rows)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All fields that occur in a record."""
+        found = (FIELDS if isinstance(row, Memory) else row for row in self._rows)
+        return tuple(dict.fromkeys(str(name) for names in found for name in names))
+
+    def column(self, name: str, coders: Coders) -> Column | None:
+        """Return the column of a field, or None if no record has it."""
+        if not any(isinstance(row, Memory) or name in row for row in self._rows):
+            return None
+        return value_column(name, lambda start, stop: self._values(name, start, stop), coders)
+
+    def result(self, columns: Mapping[str, Array]) -> list[dict[str, Any]]:
+        """Return dicts of ``id``, if the row has one, and ``columns``."""
+        names = list(columns)
+        values = zip(*(column.tolist() for column in columns.values()), strict=True)
+        found = [dict(zip(names, row, strict=True)) for row in values]
+        for place, row in enumerate(self._rows):
+            id = row.id if isinstance(row, Memory) else row.get("id")
+            if id not in (None, ""):
+                found[place] = {"id": id, **found[place]}
+        return found
+
+    def _values(self, name: str, start: int, stop: int) -> list[Any]:
+        blank = BLANKS.get(name)
+        found: list[Any] = []
+        for row in self._rows[start:stop]:
+            if isinstance(row, Memory):
+                value = getattr(row, name)
+                found.append(None if value == blank else value)
+            else:
+                found.append(row.get(name))
+        return found

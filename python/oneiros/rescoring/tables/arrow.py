@@ -7,26 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneiros._lazy import needed
 from oneiros.model.fields import FIELDS
 from oneiros.rescoring.columns import (
+    Column,
     Piece,
     all_missing,
     naive_error,
     native,
+    number_column,
     real_of,
-    require_numbers,
     seconds_of_ticks,
     taken,
 )
-from oneiros.rescoring.tables.arrays import ValueColumn
+from oneiros.rescoring.tables.arrays import value_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from oneiros.rescoring.columns import Array, Coders, Column
+    from oneiros.rescoring.columns import Array, Coders
 
 __all__ = [
-    "ArrowColumn",
     "ArrowTable",
     "arrow_column",
     "arrow_table",
@@ -35,38 +36,24 @@ __all__ = [
 ]
 
 
-class ArrowColumn:
-    """An Arrow chunked array.
+def _reader(
+    values: pa.ChunkedArray, decode: Callable[[pa.Array], Piece]
+) -> Callable[[int, int], Piece]:
+    """Return the ``read`` of a column; rows of one chunk are not copied.
 
     Args:
         values: all rows.
         decode: converts an unchunked array to a piece.
-        real: the float dtype of its numbers, if any.
-        is_plain_time: whether they are times given as plain numbers.
     """
 
-    def __init__(
-        self,
-        values: pa.ChunkedArray,
-        decode: Callable[[pa.Array], Piece],
-        *,
-        real: np.dtype[Any] | None = None,
-        is_plain_time: bool = False,
-    ) -> None:
-        self._values = values
-        self._decode = decode
-        self.real = real
-        self.is_plain_time = is_plain_time
-
-    def read(self, start: int, stop: int) -> Piece:
-        """Return the rows from ``start`` to ``stop``, without a copy if they lie in one chunk."""
-        part = self._values.slice(start, stop - start)
+    def read(start: int, stop: int) -> Piece:
+        part = values.slice(start, stop - start)
         chunks = [chunk for chunk in part.chunks if len(chunk)]
         if not chunks:
             return Piece(np.zeros(0))
-        if len(chunks) == 1:
-            return self._decode(chunks[0])
-        return self._decode(require_pyarrow().concat_arrays(chunks))
+        return decode(chunks[0] if len(chunks) == 1 else require_pyarrow().concat_arrays(chunks))
+
+    return read
 
 
 def arrow_column(name: str, values: pa.ChunkedArray, coders: Coders) -> Column:
@@ -81,21 +68,21 @@ def arrow_column(name: str, values: pa.ChunkedArray, coders: Coders) -> Column:
     if isinstance(type_, pa.BaseExtensionType):
         return arrow_column(name, _storage(values), coders)
     if pa.types.is_null(type_):
-        return ArrowColumn(values, lambda part: all_missing(len(part)))
+        return Column(_reader(values, lambda part: all_missing(len(part))))
     if pa.types.is_run_end_encoded(type_):
         return arrow_column(name, _plain(values, pa.compute.run_end_decode), coders)
     if name in coders and _holds_words(type_):
         codes = coders[name]
-        return ArrowColumn(values, lambda part: _words(part, codes.of))
+        return Column(_reader(values, lambda part: _words(part, codes.of)))
     if pa.types.is_dictionary(type_):
         return arrow_column(name, _plain(values, lambda part: part.dictionary_decode()), coders)
     if kind == "time" and pa.types.is_timestamp(type_):
         if type_.tz is None:
             advice = "cast it to one with a zone, such as pa.timestamp('us', 'UTC')"
             raise ValueError(naive_error(name, type_, advice))
-        return ArrowColumn(values, lambda part: _times(part, type_.unit))
+        return Column(_reader(values, lambda part: _times(part, type_.unit)))
     if kind == "time" and _holds_words(type_):
-        return ValueColumn(
+        return value_column(
             name, lambda start, stop: values.slice(start, stop - start).to_pylist(), coders
         )
     return _numbers(name, values)
@@ -108,11 +95,8 @@ def _numbers(name: str, values: pa.ChunkedArray) -> Column:
         values, type_ = values.cast(pa.float64()), pa.float64()
     tests = {"f": pa.types.is_floating, "i": pa.types.is_integer, "b": pa.types.is_boolean}
     number = next((letter for letter, test in tests.items() if test(type_)), "")
-    require_numbers(name, number, type_)
-    is_time = kind == "time"
-    has_real = number == "f" and not is_time
-    real = real_of(np.dtype(type_.to_pandas_dtype())) if has_real else None
-    return ArrowColumn(values, _number, real=real, is_plain_time=is_time)
+    real = real_of(np.dtype(type_.to_pandas_dtype())) if number == "f" else None
+    return number_column(name, _reader(values, _number), kind=number, dtype=type_, real=real)
 
 
 def _number(part: pa.Array) -> Piece:
@@ -255,9 +239,8 @@ def require_pyarrow() -> Any:
         ImportError: it is not installed.
     """
     try:
-        import pyarrow  # noqa: PLC0415, ICN001 - optional
-        import pyarrow.compute  # noqa: PLC0415
+        needed("pyarrow.compute", "arrow")
     except ImportError as error:
         msg = "table: Arrow needs pyarrow; install oneiros[arrow]"
         raise ImportError(msg) from error
-    return pyarrow
+    return needed("pyarrow", "arrow")

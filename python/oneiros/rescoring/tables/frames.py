@@ -13,91 +13,35 @@ import numpy as np
 
 from oneiros.model.fields import FIELDS
 from oneiros.rescoring.columns import (
+    Column,
     Piece,
     all_missing,
     naive_error,
     native,
+    number_column,
     real_of,
-    require_numbers,
     seconds_of_datetimes,
     seconds_of_ticks,
     taken,
 )
-from oneiros.rescoring.tables.arrays import ArrayColumn, ValueColumn, array_column
+from oneiros.rescoring.tables.arrays import array_column, value_column
 from oneiros.rescoring.tables.arrow import arrow_column, chunked_array
+from oneiros.runtime.dataclasses import replace
 
 if TYPE_CHECKING:
-    from oneiros.rescoring.columns import Array, Coders, Column
+    from oneiros.rescoring.columns import Array, Coders
 
-__all__ = [
-    "PandasTable",
-    "PolarsTable",
-    "SeriesColumn",
-    "has_words",
-    "number_column",
-    "pandas_column",
-    "polars_column",
-]
+__all__ = ["PandasTable", "PolarsTable", "pandas_column", "polars_column"]
 
 
-def has_words(name: str, coders: Coders) -> bool:
+def _has_words(name: str, coders: Coders) -> bool:
     """Return whether text in a field's column is parsed: as words with codes, or as times."""
     return name in coders or FIELDS[name].kind == "time"
 
 
-class SeriesColumn:
-    """A series with a function that converts slices of it to numbers.
-
-    Args:
-        rows: ``rows[start:stop]`` is a slice of the series.
-        decode: converts such a slice to a piece.
-        real: the float dtype of its numbers, if any.
-        is_plain_time: whether they are times given as plain numbers.
-    """
-
-    def __init__(
-        self,
-        rows: Any,
-        decode: Callable[[Any], Piece],
-        *,
-        real: np.dtype[Any] | None = None,
-        is_plain_time: bool = False,
-    ) -> None:
-        self._rows = rows
-        self._decode = decode
-        self.real = real
-        self.is_plain_time = is_plain_time
-
-    def read(self, start: int, stop: int) -> Piece:
-        """Return the rows from ``start`` to ``stop``."""
-        return self._decode(self._rows[start:stop])
-
-
-def number_column(
-    name: str,
-    rows: Any,
-    decode: Callable[[Any], Piece],
-    *,
-    kind: str,
-    dtype: object,
-    real: np.dtype[Any] | None,
-) -> SeriesColumn:
-    """Return a column of numbers; in a time field they are seconds.
-
-    Args:
-        name: the field.
-        rows: as for :class:`SeriesColumn`.
-        decode: as for :class:`SeriesColumn`.
-        kind: NumPy's ``dtype.kind`` of the numbers; "" if they are not numbers.
-        dtype: the frame's dtype, for the error message.
-        real: their float dtype, if any.
-
-    Raises:
-        TypeError: not numbers.
-    """
-    require_numbers(name, kind, dtype)
-    is_time = FIELDS[name].kind == "time"
-    return SeriesColumn(rows, decode, real=None if is_time else real, is_plain_time=is_time)
+def _reader(rows: Any, decode: Callable[[Any], Piece]) -> Callable[[int, int], Piece]:
+    """Return the ``read`` of a column of ``rows``, of which ``rows[start:stop]`` is a series."""
+    return lambda start, stop: decode(rows[start:stop])
 
 
 class PandasTable:
@@ -138,16 +82,10 @@ class PandasTable:
         return self._frame[name] if count else None
 
 
-class _NumberColumn(ArrayColumn):
-    """NumPy floats, in which NaN is a missing value."""
-
-    def read(self, start: int, stop: int) -> Piece:
-        """Return the rows from ``start`` to ``stop``."""
-        piece = super().read(start, stop)
-        missing = np.isnan(piece.values)
-        if missing.any():
-            piece.missing = missing
-        return piece
+def _with_nan(piece: Piece) -> Piece:
+    """Return NumPy floats, in which NaN is a missing value for pandas."""
+    missing = np.isnan(piece.values)
+    return replace(piece, missing=missing) if missing.any() else piece
 
 
 def pandas_column(name: str, series: Any, coders: Coders) -> Column:
@@ -162,10 +100,10 @@ def pandas_column(name: str, series: Any, coders: Coders) -> Column:
         return arrow_column(name, chunked_array(name, series.array.__arrow_array__()), coders)
     if isinstance(dtype, pd.CategoricalDtype):
         if name in coders:
-            return SeriesColumn(series.iloc, lambda part: _words(part, coders))
+            return Column(_reader(series.iloc, lambda part: _words(part, coders)))
         return pandas_column(name, series.astype(dtype.categories.dtype), coders)
     if FIELDS[name].kind == "time" and isinstance(dtype, pd.DatetimeTZDtype):
-        return SeriesColumn(series.iloc, lambda part: Piece(seconds_of_datetimes(_utc(part))))
+        return Column(_reader(series.iloc, lambda part: Piece(seconds_of_datetimes(_utc(part)))))
     if isinstance(dtype, pd.SparseDtype):
         return pandas_column(name, series.sparse.to_dense(), coders)
     if isinstance(dtype, np.dtype):
@@ -179,20 +117,20 @@ def _plain_column(name: str, series: Any, coders: Coders) -> Column:
         advice = "localise it, as in series.dt.tz_localize('UTC')"
         raise ValueError(naive_error(name, series.dtype, advice))
     column = array_column(name, values, coders)
-    is_number = values.dtype.kind == "f" and FIELDS[name].kind != "time"
-    return _NumberColumn(values) if is_number else column
+    if values.dtype.kind != "f" or FIELDS[name].kind == "time":
+        return column
+    return replace(column, read=lambda start, stop: _with_nan(column.read(start, stop)))
 
 
 def _extension_column(name: str, series: Any, coders: Coders) -> Column:
     """Return a column of masked numbers or of text."""
     is_text = sys.modules["pandas"].api.types.is_string_dtype(series.dtype)
-    if is_text and has_words(name, coders):
-        return ValueColumn(name, lambda start, stop: series.iloc[start:stop].tolist(), coders)
+    if is_text and _has_words(name, coders):
+        return value_column(name, lambda start, stop: series.iloc[start:stop].tolist(), coders)
     dtype = getattr(series.dtype, "numpy_dtype", np.dtype(object))
     return number_column(
         name,
-        series.iloc,
-        lambda part: _masked(part, dtype),
+        _reader(series.iloc, lambda part: _masked(part, dtype)),
         kind=dtype.kind,
         dtype=series.dtype,
         real=real_of(dtype),
@@ -252,10 +190,10 @@ def polars_column(name: str, series: Any, coders: Coders) -> Column:
     """
     pl, dtype, kind = sys.modules["polars"], series.dtype, FIELDS[name].kind
     if dtype == pl.Null:
-        return SeriesColumn(series, lambda part: all_missing(len(part)))
+        return Column(_reader(series, lambda part: all_missing(len(part))))
     is_text = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
-    if is_text and has_words(name, coders):
-        return ValueColumn(
+    if is_text and _has_words(name, coders):
+        return value_column(
             name,
             lambda start, stop: series.slice(start, stop - start).cast(pl.String).to_list(),
             coders,
@@ -264,7 +202,7 @@ def polars_column(name: str, series: Any, coders: Coders) -> Column:
         if dtype.time_zone is None:
             advice = "give it one, as in column.dt.replace_time_zone('UTC')"
             raise ValueError(naive_error(name, dtype, advice))
-        return SeriesColumn(series, lambda part: _times(part, dtype.time_unit))
+        return Column(_reader(series, lambda part: _times(part, dtype.time_unit)))
     if isinstance(dtype, pl.Decimal) and kind in ("float32", "seconds"):
         return polars_column(name, series.cast(pl.Float64), coders)
     return _number_column(name, series)
@@ -276,8 +214,7 @@ def _number_column(name: str, series: Any) -> Column:
     real = np.dtype(np.float64 if dtype == pl.Float64 else np.float32)
     return number_column(
         name,
-        series,
-        _number,
+        _reader(series, _number),
         kind="b" if dtype == pl.Boolean else number,
         dtype=dtype,
         real=real if number == "f" else None,

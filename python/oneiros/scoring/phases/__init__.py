@@ -1,6 +1,6 @@
 """The parameters of the phases of the dream cycle, as a profile declares them.
 
-The code of the phases is in :mod:`oneiros.dream`, one file per phase. A profile lists its phases in
+The code of the phases is in :mod:`oneiros.dream`, one file per system. A profile lists its phases in
 the order in which they run.
 """
 

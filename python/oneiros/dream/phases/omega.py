@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from oneiros._lazy import np
-from oneiros.dream.phases.factor_values import product
-from oneiros.dream.phases.kinds import never_accessed
-from oneiros.model.fields import ENUMS, kinds_of
+from oneiros.dream.changes import ARCHIVED, rows_of
+from oneiros.dream.phases.row_values import never_accessed, product
+from oneiros.model.fields import kinds_of
 from oneiros.scoring.factors import Feedback, FlooredDecay, KindWeight
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from oneiros.scoring.phases.omega import Forgetting
 
 __all__ = ["forget"]
-
-_ARCHIVED: Final = ENUMS["status"].index("archived")
 
 
 def forget(draft: Draft, phase: Forgetting) -> None:
@@ -37,9 +35,9 @@ def forget(draft: Draft, phase: Forgetting) -> None:
     forgotten = draft.live & unused & (weights < phase.below)
     forgotten &= draft.settled_days() >= phase.age_days
     forgotten &= ~is_exempt[draft.column("kind")]
-    forgotten &= draft.column("status") != _ARCHIVED
+    forgotten &= draft.column("status") != ARCHIVED
     forgotten = draft.without_kept("O31", forgotten)
-    rows = np.flatnonzero(forgotten).astype(np.uint32)
+    rows = rows_of(forgotten)
     draft.because["O31"] = partial(_because, draft, weights)
     draft.archive("O31", rows[np.argsort(weights[rows], kind="stable")])
 
