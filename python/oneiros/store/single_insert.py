@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import Any, Final
 
 from oneiros import _core
@@ -45,8 +44,6 @@ SINGLE_INSERT: Final = _core.MemoryInsert(
         ),
     ],
 )
-_own_cells: Final = itemgetter(*INSERTED[:-1])
-_state_cells: Final = itemgetter(*INSERTED_LIFECYCLE[:-1])
 _UNNUMBERED: Final = {**INSERTED_CELLS, "sequence": None, "revision": None}
 
 
@@ -57,4 +54,4 @@ def rows_of(cells: Cells) -> tuple[list[Any], list[Any]]:
         cells: see :func:`oneiros.store.rows.cells_of`; ``embedding`` is the encoded vector.
     """
     row = _UNNUMBERED | cells
-    return list(_own_cells(row)), list(_state_cells(row))
+    return [row[name] for name in INSERTED], [row[name] for name in INSERTED_LIFECYCLE]

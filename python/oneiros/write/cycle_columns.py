@@ -9,7 +9,7 @@ from oneiros._lazy import np
 from oneiros.errors import StoreCorrupt
 from oneiros.index.columns import ColumnWrite, LongNumbers
 from oneiros.runtime.dataclasses import dataclass, field
-from oneiros.store.lifecycle_rows import parted
+from oneiros.store.rows import by_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -94,7 +94,7 @@ def long_numbers(
     names = [name for name, values in before.items() if values.dtype == np.float32]
     stored = {name: shortest(before[name]) for name in names}
     found = {name: stored[name].copy() for name in names}
-    for part in filter(None, parted(names)):
+    for part in by_table(names).values():
         every = functools.reduce(np.union1d, (sequences[name] for name in part))
         for rows in reading.cycles.numbers(part, every.tolist()):
             numbers, *columns = _arrays(rows)

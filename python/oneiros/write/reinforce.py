@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from oneiros.model.memory import Memory
     from oneiros.scoring.reinforcement import ReinforcementDeclaration
     from oneiros.store import StoredLink
+    from oneiros.store.checksums import StoredStates
     from oneiros.store.columns import StoredBatch
     from oneiros.store.links import LinkValues
-    from oneiros.store.states import StoredStates
 
 __all__ = ["FLUSH_EVENTS", "OF_USE", "ReinforcementEvent", "Reinforcing", "WriteBehind"]
 
