@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -249,11 +249,6 @@ class Store:
         """Return the number of memories, soft-deleted ones too."""
         with self.read() as reading:
             return reading.count()
-
-    def live_count(self, *, without: Iterable[int] = ()) -> int:
-        """Return the number of memories that are not soft-deleted; see ``Reading.live_count``."""
-        with self.read() as reading:
-            return reading.live_count(without=without)
 
     def link_count(self) -> int:
         """Return the number of links, those of soft-deleted memories too."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import apsw
 
-from oneiros.store.connections import sync_folder
+from oneiros.runtime.files import new_file
 
 __all__ = ["contains", "copy_to"]
 
@@ -42,18 +41,10 @@ def copy_to(source: apsw.Connection, path: Path) -> None:
         if os.path.lexists(log):
             msg = f"path: must not be a database in use, but {log!r} exists"
             raise ValueError(msg)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.fchmod(descriptor, 0o600)  # undoes the umask
-    os.close(descriptor)
-    temporary = Path(name)
-    try:
-        _copy_pages(source, temporary)
-        _sync(temporary)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_folder(str(path))
+    draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
+    with new_file(path, draft=draft) as file:
+        os.fchmod(file.fileno(), 0o600)  # undoes the umask
+        _copy_pages(source, draft)
 
 
 def _copy_pages(source: apsw.Connection, path: Path) -> None:
@@ -64,14 +55,6 @@ def _copy_pages(source: apsw.Connection, path: Path) -> None:
                 backup.step(_PAGES_AT_A_TIME)  # Ctrl-C is handled between steps
     finally:
         target.close()
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def contains(connection: apsw.Connection, needle: bytes) -> bool:

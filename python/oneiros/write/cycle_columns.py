@@ -6,6 +6,8 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
+from oneiros.dream import undo_log
+from oneiros.dream.words import coded, shortest
 from oneiros.errors import StoreCorrupt
 from oneiros.index.columns import ColumnWrite, LongNumbers
 from oneiros.runtime.dataclasses import dataclass, field
@@ -63,8 +65,6 @@ def write_columns(
 
 def _cells(write: ColumnWrite, places: npt.NDArray[np.intp]) -> list[Any]:
     """Return the table cells of some of the values."""
-    from oneiros.dream.words import coded  # noqa: PLC0415 - few write columns
-
     cells = coded(write.values[places])
     if write.long is not None and len(write.long.places):
         found = np.minimum(np.searchsorted(write.long.places, places), len(write.long.places) - 1)
@@ -87,10 +87,7 @@ def long_numbers(
 
     Raises:
         StoreCorrupt: a stored value is not a number.
-        StoreCorrupt: the store holds no number where it should.
     """
-    from oneiros.dream.words import shortest  # noqa: PLC0415 - few write columns
-
     names = [name for name, values in before.items() if values.dtype == np.float32]
     stored = {name: shortest(before[name]) for name in names}
     found = {name: stored[name].copy() for name in names}
@@ -143,8 +140,6 @@ def changed_by(cycle: StoredCycle, reading: Reading, lifecycle: Lifecycle) -> Ow
     """
     if cycle.changes is None:
         return None
-    from oneiros.dream import undo_log  # noqa: PLC0415 - few follow a cycle
-
     try:
         columns, _ = undo_log.decoded(cycle.changes)
     except StoreCorrupt:

@@ -259,7 +259,10 @@ class Sync:
             if successor is not None and successor.is_recorded_in(settings):
                 self.vectors, self.successor = successor, None
         self.vectors.follow(settings)
-        self._revision = last
+        self._note_applied(last)
+
+    def _note_applied(self, revision: int) -> None:
+        self._revision = revision
         self._content_revision += 1  # last, so that no result cached before is returned afterwards
         self._is_behind = False
 
@@ -530,9 +533,7 @@ class Sync:
             self._apply(memories)
         if settings is not None:
             self.vectors.follow(settings)
-        self._revision = transaction.revision
-        self._content_revision += 1
-        self._is_behind = False
+        self._note_applied(transaction.revision)
 
     @contextmanager
     def _committing(self) -> Iterator[Transaction]:
@@ -574,9 +575,7 @@ class Sync:
             self._follow_erased(reading)
             self._take_memories(own, reading)
             self._follow_links(reading)
-        self._revision = revision
-        self._content_revision += 1
-        self._is_behind = False
+        self._note_applied(revision)
 
     def rebuild(self) -> Projections:
         """Rebuild the projections from the store alone, and return them.
