@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final, TypeAlias, TypeVar
 
-from oneiros.store.rows import Damaged, StoredMemory, metadata_of, sessions_of, tags_of
+from oneiros.store.rows import StoredMemory, json_damage, metadata_of, sessions_of, tags_of
 
 __all__ = ["INSERTED_AT_ONCE", "StoredBatch", "StoredColumns"]
 
@@ -103,9 +103,8 @@ class StoredColumns:
                 try:
                     known[text] = parse(text)
                 except (TypeError, ValueError, RecursionError) as error:
-                    reason = f"JSON in the store is not what its field holds ({error})"
                     sequence, id = self["sequence"][place], self["id"][place]
-                    raise Damaged(sequence, id, reason).error() from error
+                    raise json_damage(sequence, id, error) from error
         return list(map(known.__getitem__, texts))
 
     def at(self, places: Sequence[int]) -> StoredColumns:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import apsw
 
+from oneiros import store
 from oneiros.clock import LONGEST_WAIT_SECONDS
 from oneiros.errors import EngineClosed, StoreCorrupt
 from oneiros.model.validation import as_float, file_name, is_real, require_choice, wrong
@@ -265,15 +266,8 @@ class Store:
             ValueError: the path is a symbolic link, or the store's own.
             OSError: the copy cannot be written.
         """
-        from pathlib import Path  # noqa: PLC0415
-
-        from oneiros.store import files  # noqa: PLC0415 - rarely used
-
-        target = Path(path)
-        if self._path != MEMORY and target.exists() and target.samefile(self._path):
-            raise ValueError(wrong("path", "another file than the store's own", str(target)))
         with self._unmoving() as connection:
-            files.copy_to(connection, target)
+            store.files.copy_to(connection, path, own=self._path)
 
     def quick_check(self) -> list[str]:
         """Read the whole file and return the problems found; empty for a sound file."""
@@ -305,12 +299,10 @@ class Store:
         """
         if not needle:
             raise ValueError(wrong("needle", "at least one byte", needle))
-        from oneiros.store import files  # noqa: PLC0415 - rarely used
-
         with self._unmoving() as connection:
             if self._path == MEMORY:
                 return needle not in connection.serialize("main")
-            return not files.contains(connection, needle)
+            return not store.files.contains(connection, needle)
 
     def close(self) -> None:
         """Close the store; calling it again, or in a child process, does nothing."""
@@ -371,8 +363,8 @@ _LEFT_TO_PARENT: Final[list[StoreConnection]] = []
 
 def _leave_to_parent() -> None:
     """Keep a child process from closing its parent's connections when they are collected."""
-    for store in _OPEN:
-        _LEFT_TO_PARENT.extend(store._connections())
+    for opened in _OPEN:
+        _LEFT_TO_PARENT.extend(opened._connections())
 
 
 os.register_at_fork(after_in_child=_leave_to_parent)

@@ -9,7 +9,9 @@ from typing import Final
 
 import apsw
 
+from oneiros.model.validation import wrong
 from oneiros.runtime.files import new_file
+from oneiros.store.connections import MEMORY
 
 __all__ = ["contains", "copy_to"]
 
@@ -21,16 +23,24 @@ _PIECE: Final = 16
 _LINK: Final = 4
 
 
-def copy_to(source: apsw.Connection, path: Path) -> None:
-    """Copy the database to ``path``, whole or not at all, readable by its owner only.
+def copy_to(source: apsw.Connection, target: str | os.PathLike[str], *, own: str) -> None:
+    """Copy the database to a file, whole or not at all, readable by its owner only.
 
     REQUIRES: a read transaction is open on ``source``, so that writers do not restart the copy.
 
+    Args:
+        source: to read from.
+        target: the file.
+        own: the database's own path, or ":memory:".
+
     Raises:
-        ValueError: ``path`` is a symbolic link (copies do not follow them), a folder or a device, or
+        ValueError: ``target`` is ``own``, a symbolic link (copies do not follow them), a folder or a device, or
             has the log of another database next to it, which SQLite would replay into the copy.
         OSError: the copy cannot be written.
     """
+    path = Path(target)
+    if own != MEMORY and path.exists() and path.samefile(own):
+        raise ValueError(wrong("path", "another file than the store's own", str(path)))
     if path.is_symlink():
         msg = f"path: must not be a symbolic link, got {str(path)!r}"
         raise ValueError(msg)

@@ -46,7 +46,14 @@ if TYPE_CHECKING:
     from oneiros.model.memory import Memory, Undecoded
     from oneiros.store.connections import StoreConnection
 
-__all__ = ["LAST_REVISION", "MOST_REVISIONS", "REEMBEDDING_SETTING", "SNAPSHOT_SETTING", "Reading"]
+__all__ = [
+    "LAST_REVISION",
+    "MOST_REVISIONS",
+    "NEXT_SEQUENCE",
+    "REEMBEDDING_SETTING",
+    "SNAPSHOT_SETTING",
+    "Reading",
+]
 
 Row = TypeVar("Row", StoredMemory, OwnRow)
 
@@ -75,6 +82,12 @@ SELECT max(
   coalesce((SELECT revision FROM dream_cycle WHERE revision BETWEEN 1 AND {MOST_REVISIONS}
             ORDER BY number DESC LIMIT 1), 0))
 """
+NEXT_SEQUENCE: Final = """
+SELECT 1 + max(
+  coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'memory'), 0),
+  coalesce((SELECT max(sequence) FROM memory), 0),
+  coalesce((SELECT max(sequence) FROM lifecycle), 0))"""
+"""Returns a sequence number that no memory has ever had, erased ones included."""
 _CHANGED: Final = f"memory.sequence IN ({CHANGED})"
 _CHANGED_OWN: Final = (
     "memory.sequence IN ("

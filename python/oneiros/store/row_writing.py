@@ -16,11 +16,12 @@ from oneiros.model.validation import wrong
 from oneiros.store.checksums import COVERED, checksum_after
 from oneiros.store.columns import INSERTED_AT_ONCE, StoredColumns
 from oneiros.store.connections import StoreConnection
-from oneiros.store.reading import DecodeEmbedding, Reading
+from oneiros.store.reading import NEXT_SEQUENCE, DecodeEmbedding, Reading
 from oneiros.store.rows import (
     INSERT,
     INSERT_LIFECYCLE,
     INSERTED,
+    INSERTED_CELLS,
     INSERTED_LIFECYCLE,
     StoredMemory,
     by_table,
@@ -30,7 +31,6 @@ from oneiros.store.rows import (
     memory_cells,
     text_digest,
 )
-from oneiros.store.single_insert import INSERTED_CELLS, NEXT_SEQUENCE
 
 __all__ = ["NumbersOf", "RowWriting", "assigned", "increased", "update_of"]
 

@@ -24,6 +24,7 @@ __all__ = [
     "DEFAULT_CELLS",
     "INSERT",
     "INSERTED",
+    "INSERTED_CELLS",
     "INSERTED_LIFECYCLE",
     "INSERT_LIFECYCLE",
     "LIFECYCLE",
@@ -41,8 +42,8 @@ __all__ = [
     "encoded_cells",
     "index_damage",
     "joined_cells",
+    "json_damage",
     "json_text",
-    "memories_of",
     "memory_cells",
     "metadata_of",
     "ranges_of",
@@ -171,15 +172,17 @@ class StoredMemory(_Row):  # type: ignore[misc]
         return self._parsed(metadata_of, self.metadata_json) or {}
 
     def memory(self, embedding: npt.NDArray[np.float32] | Undecoded | None = None) -> Memory:
-        """Return the row as a memory.
+        """Return the row as a memory. REQUIRES: correct checksums.
+
+        Values are not checked again: they were when written, and are unchanged.
 
         Args:
             embedding: the vector, decoded or not; the row itself has only encoded bytes.
         """
         try:
-            (memory,) = memories_of([self])
+            (memory,) = OBJECTS.made(rows=[self])
         except (TypeError, ValueError, RecursionError) as error:
-            raise self._damaged(error) from error
+            raise json_damage(self.sequence, self.id, error) from error
         if embedding is not None:
             hold_embedding(memory, embedding)
         return memory
@@ -188,11 +191,13 @@ class StoredMemory(_Row):  # type: ignore[misc]
         try:
             return None if text is None else parse(text)
         except (TypeError, ValueError, RecursionError) as error:
-            raise self._damaged(error) from error
+            raise json_damage(self.sequence, self.id, error) from error
 
-    def _damaged(self, error: Exception) -> StoreCorrupt:
-        reason = f"JSON in the store is not what its field holds ({error})"
-        return Damaged(self.sequence, self.id, reason).error()
+
+def json_damage(sequence: int, id: str, error: Exception) -> StoreCorrupt:
+    """Return the error for JSON of a memory that cannot be parsed."""
+    reason = f"JSON in the store is not what its field holds ({error})"
+    return Damaged(sequence, id, reason).error()
 
 
 _TEXTS: Final = {
@@ -312,28 +317,24 @@ def _words(text: str) -> list[str]:
     return value
 
 
-@lru_cache(maxsize=4096)  # memories of a session share its name, and many share their tags
-def _word_set(text: str) -> frozenset[str]:
-    return frozenset(_words(text))
-
-
-@lru_cache(maxsize=4096)
-def _word_row(text: str) -> tuple[str, ...]:
-    return tuple(_words(text))
-
-
+@lru_cache(maxsize=4096)  # memories of a session share its name
 def sessions_of(text: str) -> frozenset[str]:
     """Return the sessions in the JSON of ``sessions_json``.
 
     Raises:
         ValueError, TypeError, RecursionError: the JSON is damaged; the functions below raise these too.
     """
-    return _word_set(text)
+    return frozenset(_words(text))
+
+
+@lru_cache(maxsize=4096)  # many memories share their tags
+def _tag_row(text: str) -> tuple[str, ...]:
+    return tuple(_words(text))
 
 
 def tags_of(text: str) -> list[str]:
     """Return the tags in the JSON of ``tags_json``."""
-    return list(_word_row(text))
+    return list(_tag_row(text))
 
 
 def metadata_of(text: str) -> dict[str, object]:
@@ -355,21 +356,6 @@ def without_supersession(text: str | None) -> dict[str, object]:
     for name in SUPERSESSION:
         metadata.pop(name, None)
     return metadata
-
-
-def memories_of(rows: Sequence[tuple[Any, ...]]) -> list[Memory]:
-    """Return the memories of verified rows, without their embeddings.
-
-    Values are not checked again: they were when written, and the checksums show that they are
-    unchanged.
-
-    Args:
-        rows: of :func:`select`, with correct checksums.
-
-    Raises:
-        ValueError, TypeError, RecursionError: the JSON of a row is damaged.
-    """
-    return OBJECTS.made(rows=list(rows))
 
 
 def _made_of(name: str) -> Callable[[Any], Any] | None:
@@ -519,3 +505,6 @@ DEFAULT_CELLS: Final[Mapping[str, Any]] = {
     STORED_NAMES.get(name, name): _default_cell(name) for name in FIELDS
 }
 """The cells of a memory with default values, by field of ``rows.StoredMemory``."""
+# If a memory names a successor, which the store may hold, all rows are read again.
+INSERTED_CELLS: Final = {**DEFAULT_CELLS, "state_revision": 0, "is_superseded": 0}
+"""The cells of a new memory with default values."""

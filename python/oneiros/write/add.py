@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar
 
+from oneiros import filters
 from oneiros._lazy import np
 from oneiros.errors import DuplicateId
-from oneiros.filters import allowed_bits
 from oneiros.index.analysis_ahead import AnalysisAhead
 from oneiros.model.memory import validate_changes
 from oneiros.store import KINDS, StoredLink
@@ -16,6 +16,7 @@ from oneiros.store.columns import INSERTED_AT_ONCE
 from oneiros.store.embedding_bytes import decoded, encoded
 from oneiros.store.rows import cells_of
 from oneiros.write.background import whole_write
+from oneiros.write.batch import Batch, columns_of
 from oneiros.write.rules import (
     drops_own_vector,
     exists,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from oneiros.index import Projections
     from oneiros.scoring.ingest import IngestAssociation
     from oneiros.store import StoredMemory, Transaction
-    from oneiros.write.batch import AddReport, Batch, Entry, RecordColumns
+    from oneiros.write.batch import AddReport, Entry, RecordColumns
     from oneiros.write.embed import Embedding
     from oneiros.write.rules import AddRules
     from oneiros.write.sync import Sync
@@ -88,10 +89,8 @@ def _raise_alike(
         return
     allowed = None
     if within:
-        from oneiros.filters import where  # noqa: PLC0415 - filters load their conditions
-
-        rows = projections.row_sets.matching(where(**within))
-        allowed = allowed_bits(rows, len(projections.lifecycle.ids))
+        rows = projections.row_sets.matching(filters.where(**within))
+        allowed = filters.allowed_bits(rows, len(projections.lifecycle.ids))
     near: Counter[int] = Counter()
     for hits in index.search_many(decoded(found), _MOST_RAISED, allowed, threads=1):
         near.update(hits.rows[hits.scores > rule.above_cosine].tolist())
@@ -176,8 +175,6 @@ class Adding:
             rules: of the call.
             made: vectors of some of the texts.
         """
-        from oneiros.write.batch import Batch  # noqa: PLC0415 - not needed to search
-
         batch = Batch(rules, self._sync.vectors)
         with Uncollected():
             batch.read(records)
@@ -315,8 +312,6 @@ class Adding:
                 fresh.append(entry)
             else:
                 changed.append((entry, existing))
-        from oneiros.write.batch import columns_of  # noqa: PLC0415 - as above
-
         has_dropped = False
         for entry, existing in changed:  # last, as they may name a memory that was erased above
             has_dropped |= self._update_existing(transaction, entry, existing, rules.now)

@@ -20,7 +20,7 @@ from oneiros.index.snapshot import SnapshotFile
 from oneiros.store.columns import StoredColumns
 from oneiros.store.connections import MEMORY
 from oneiros.store.index_checking import index_damage, is_rebuildable
-from oneiros.store.rows import Damaged
+from oneiros.store.rows import INSERTED_CELLS, Damaged, joined_cells
 from oneiros.write.background import WriterThread, note_outcome
 from oneiros.write.reinforce import OF_USE, Reinforcing
 from oneiros.write.vectors import TextVectors
@@ -490,9 +490,6 @@ class Sync:
         count = len(self._unapplied)
         if not count:
             return
-        from oneiros.store.rows import joined_cells  # noqa: PLC0415 - not needed to search
-        from oneiros.store.single_insert import INSERTED_CELLS  # noqa: PLC0415 - as above
-
         # Memories read from the store in the meantime are applied already.
         fresh = [cells for cells in self._unapplied[:count] if cells["revision"] > self._revision]
         try:
