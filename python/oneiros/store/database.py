@@ -7,6 +7,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import apsw
@@ -221,11 +222,9 @@ class Store:
         self, ids: Sequence[str], numbers: Sequence[int | None]
     ) -> list[Memory | StoreCorrupt | None]:
         """Return memories, all from one state of the store; see ``Reading.load_each``."""
-        if self._takes_one_step(ids):
-            with self._translating(), self._readers.lend() as connection:
-                memories = load_memories(connection, ids, numbers, self._decode)
-            if all(memory is not None for memory in memories):
-                return list(memories)
+        load = partial(load_memories, decode=self._decode)
+        if (memories := self._at_once(ids, numbers, load)) is not None:
+            return memories
         with self.read() as reading:
             return reading.load_each(ids, numbers)
 
@@ -233,18 +232,24 @@ class Store:
         self, ids: Sequence[str], numbers: Sequence[int | None]
     ) -> list[OwnRow | StoreCorrupt | None]:
         """Return rows of the table ``memory``, all from one state; see ``Reading.own_rows``."""
-        if self._takes_one_step(ids):
-            with self._translating(), self._readers.lend() as connection:
-                rows = load_own_rows(connection, ids, numbers)
-            if None not in rows:
-                return list(rows)
+        if (rows := self._at_once(ids, numbers, load_own_rows)) is not None:
+            return rows
         with self.read() as reading:
             return reading.own_rows(ids, numbers)
 
-    def _takes_one_step(self, ids: Sequence[str]) -> bool:
-        """Return whether one statement reads these, which sees one state without a transaction."""
+    def _at_once(
+        self,
+        ids: Sequence[str],
+        numbers: Sequence[int | None],
+        load: Callable[[StoreConnection, Sequence[str], Sequence[int | None]], Sequence[Any]],
+    ) -> list[Any] | None:
+        """Return what one statement reads, which sees one state; None if it does not find all."""
         self._require_open()
-        return len(ids) <= MOST_AT_ONCE and self._path != MEMORY
+        if len(ids) > MOST_AT_ONCE or self._path == MEMORY:
+            return None
+        with self._translating(), self._readers.lend() as connection:
+            found = list(load(connection, ids, numbers))
+        return found if all(row is not None for row in found) else None
 
     def count(self) -> int:
         """Return the number of memories, soft-deleted ones too."""

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import apsw
 
 from oneiros.errors import DuplicateId, OneirosError, StoreIOError, UnknownMemory
-from oneiros.model.fields import FIELDS, INT16_MAX, U32_MAX
+from oneiros.model.fields import FIELDS, U32_MAX
 from oneiros.model.memory import Memory
 from oneiros.model.validation import wrong
 from oneiros.store.checksums import COVERED, checksum_after
@@ -62,12 +62,7 @@ def _numbered(sql: str, numbers: Iterator[int]) -> str:
     return first + "".join(f"?{next(numbers)}{part}" for part in parts)
 
 
-_COUNTERS: Final = {
-    "access_count": (0, U32_MAX),
-    "revision_count": (0, U32_MAX),
-    "duplicate_count": (0, U32_MAX),
-    "feedback": (-INT16_MAX - 1, INT16_MAX),
-}
+_COUNTERS: Final = ("access_count", "revision_count", "duplicate_count", "feedback")
 
 
 def assigned(name: str) -> tuple[str, str]:
@@ -89,8 +84,9 @@ def increased(name: str) -> tuple[str, str]:
     """
     if name not in _COUNTERS:
         raise ValueError(wrong("counter", "one of " + ", ".join(_COUNTERS), name))
-    low, high = _COUNTERS[name]
-    return name, f"max({low}, min({high}, {name} + ?))"
+    bounds = FIELDS[name].range
+    assert bounds is not None
+    return name, f"max({bounds.low}, min({bounds.high}, {name} + ?))"
 
 
 NumbersOf: TypeAlias = Callable[[Sequence[str]], Sequence[int | None]]

@@ -231,9 +231,12 @@ class Sync:
             sequence = self._unhidden[-1]
             (row,) = self.lifecycle.rows_of_sequences(np.array([sequence], np.int64)).tolist()
             if row >= 0 and (memory_id := self.lifecycle.ids[row]):
-                self.reinforcing.forget(memory_id)
-                self.projections.erase(memory_id)
+                self._drop(memory_id)
             self._unhidden.remove(sequence)
+
+    def _drop(self, memory_id: str) -> None:
+        self.reinforcing.forget(memory_id)
+        self.projections.erase(memory_id)
 
     def _follow(self, reading: Reading) -> None:
         self._hide_damaged()
@@ -332,8 +335,7 @@ class Sync:
         known = [number or 0 for number in self.numbers_of(ids)]
         for memory_id, stored_id in zip(ids, reading.cycles.ids(known), strict=True):
             if memory_id != stored_id:
-                self.reinforcing.forget(memory_id)
-                self.projections.erase(memory_id)
+                self._drop(memory_id)
         if self.damaged:
             numbers = list(self.damaged)
             for sequence, id in zip(numbers, reading.cycles.ids(numbers), strict=True):
