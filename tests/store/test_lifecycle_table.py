@@ -13,7 +13,7 @@ import pytest
 from oneiros.errors import StoreCorrupt
 from oneiros.store import Store, StoredMemory
 from oneiros.store.index_checking import index_damage
-from oneiros.store.lifecycle_rows import LIFECYCLE
+from oneiros.store.rows import LIFECYCLE
 from oneiros.store.salvage import salvage
 from tests.store.samples import FULL, add, memory, rows
 

@@ -68,7 +68,7 @@ def test_sound_rows_are_what_was_written(connection: StoreConnection) -> None:
     own = load_own_rows(connection, IDS, NUMBERS)
     assert [(row.id, row.text, row.tags) for row in own if row] == [
         ("a", "text of a", None),
-        (FULL.id, FULL.text, rows[1][27] if rows[1] else ""),
+        (FULL.id, FULL.text, rows[1].tags_json if rows[1] else ""),
         ("b", "naïve \0 café", '["x"]'),
     ]
 

@@ -83,9 +83,9 @@ def test_the_tables_hold_what_a_transaction_writes(given: list[dict[str, Any]]) 
             if any(record["text"] == held["text"] for held in told):
                 assert not insert(other, record, revision, told)
                 break
-            rest = {name: cell for name, cell in record.items() if name != "embedding"}
+            columns = {name: [cell] for name, cell in record.items()}
             with one.write() as transaction:
-                sequences = transaction.insert_cells([rest], [record.get("embedding")])
+                sequences = transaction.insert_columns(columns, {})
                 assert not transaction.count_duplicates(sequences)
             assert insert(other, record, revision, told)
             assert told[-1] is record

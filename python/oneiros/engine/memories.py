@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -21,7 +21,7 @@ from oneiros.runtime.warnings import warn
 from oneiros.search import near_duplicates, searcher
 from oneiros.search.options import BatchKeywords, SearchKeywords, WhyNotKeywords, taking
 from oneiros.search.response import readable
-from oneiros.write import Bounds, unknown
+from oneiros.write import AddRules, Bounds, unknown
 from oneiros.write.batch import OnFirstLook, records_of
 
 if TYPE_CHECKING:
@@ -106,15 +106,8 @@ class Memories:
             'coffee'
         """
         require_choice("on_conflict", on_conflict, ("raise", "update"))
-        services = self._scope.services
-        id = services.remember.adding.add_one(
-            {"text": text, **fields},
-            now=self._scope.now(now),
-            on_conflict=on_conflict,
-            bounds=self._bounds(),
-            initial_stability=services.profile.initial_stability,
-            ingest=services.profile.ingest,
-        )
+        rules = self._rules(on_conflict, now)
+        id = self._scope.services.remember.adding.add_one({"text": text, **fields}, rules)
         self._warn_of_dropped_vectors()
         return id
 
@@ -166,43 +159,14 @@ class Memories:
         require_flag("progress", progress)
         if links is not None:
             require_flag("links", links)
-        report = self._add(
-            records_of(records, progress=progress),
-            on_conflict=on_conflict,
-            on_error=on_error,
-            now=now,
-            links=links,
-        )
+        checked = records_of(records, progress=progress)
+        rules = self._rules(on_conflict, now, on_error, links)
+        report = self._scope.services.remember.adding.add(checked, rules)
+        self._warn_of_dropped_vectors()
         return replace(
             report,
             look=OnFirstLook(partial(near_duplicates.repeats_among, self._scope, report.ids)),
         )
-
-    def _add(
-        self,
-        records: Iterator[object],
-        *,
-        on_conflict: str,
-        on_error: str = "raise",
-        now: Time | None = None,
-        links: bool | None = None,
-    ) -> AddReport:
-        services = self._scope.services
-        report = services.remember.adding.add(
-            records,
-            now=self._scope.now(now),
-            on_conflict=on_conflict,
-            on_error=on_error,
-            bounds=self._bounds(),
-            initial_stability=services.profile.initial_stability,
-            ingest=services.profile.ingest,
-            links=links,
-        )
-        self._warn_of_dropped_vectors()
-        return report
-
-    def _bounds(self) -> Bounds:
-        return Bounds(self._scope.bounds, self._inside, self._scope.contains)
 
     def update(self, id: str, /, *, now: Time | None = None, **changes: object) -> None:
         """Change fields of one memory.
@@ -1118,6 +1082,24 @@ class Memories:
         return f"{len(self)} memories" if self._scope.shared.sync.is_open_here else "closed"
 
     # -- private -----------------------------------------------------------------------------------
+
+    def _rules(
+        self,
+        on_conflict: str,
+        now: Time | None,
+        on_error: str = "raise",
+        links: bool | None = None,
+    ) -> AddRules:
+        profile = self._scope.services.profile
+        return AddRules(
+            self._scope.now(now),
+            Bounds(self._scope.bounds, self._inside, self._scope.contains),
+            profile.initial_stability,
+            profile.ingest,
+            on_conflict,
+            on_error,
+            links,
+        )
 
     def _inside(self, record: Any) -> Any:
         """Return a record with the scope's fields; refuse one with other values."""

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.index.stored_rows import StoredRecords
+    from oneiros.store.checksums import StoredStates
     from oneiros.store.columns import StoredBatch
-    from oneiros.store.states import StoredStates
 
 __all__ = [
     "PLAIN_COLUMNS",

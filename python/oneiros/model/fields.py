@@ -171,21 +171,25 @@ class Range:
     """The rule in error messages, after "must be"."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Field:
     """One field of a memory."""
 
     name: str
     kind: str
     """text, embedding, words, word_set, metadata, time, seconds, float32, int, bool, enum or id."""
-    column: str | None
-    """The dtype of its column in the core, which has the field's name; None: it has no column."""
-    nullable: bool
-    """Whether the field may be None (for other fields, None in a record means "not given")."""
     check: Check
     """Converts a given value to the stored one, or raises an error that names the field."""
+    column: str | None = None
+    """The dtype of its column in the core, which has the field's name; None: it has no column."""
+    nullable: bool = False
+    """Whether the field may be None (for other fields, None in a record means "not given")."""
     range: Range | None = None
     """The range that the check enforces, for checks of whole columns; None: it is no number."""
+    default: float = 0.0
+    """The column's default value: NaN for "no time", 0 for the code of an unknown kind."""
+    is_state: bool = False
+    """Whether reinforcement or dream cycles change it, so that the table ``lifecycle`` has it."""
 
     @property
     def most_stored(self) -> float:
@@ -226,137 +230,90 @@ _PUBLISHED_PRIORITIES: Final = (  # docs/systems/omega.md O13
 PRIORITY_BY_KIND: Final = MappingProxyType(with_aliases(_PUBLISHED_PRIORITIES))
 
 
-def _text(name: str, *, low: int = 0, high: int = TEXT_LIMIT, nullable: bool = False) -> Field:
-    kind = "id" if name in ("id", "superseded_by") else "text"
-    checked = check.text(name, low=low, high=high)
-    column = "uint16" if name == "kind" else None
-    return Field(name=name, kind=kind, column=column, nullable=nullable, check=checked)
+def _text(name: str, low: int = 0, high: int = TEXT_LIMIT, **more: Any) -> Field:
+    return Field(name, more.pop("kind", "text"), check.text(name, low=low, high=high), **more)
 
 
-def _time(name: str, *, nullable: bool = True) -> Field:
-    return Field(
-        name=name,
-        kind="time",
-        column="float64",
-        nullable=nullable,
-        check=check.time(name),
-        range=Range(-FLOAT64_MAX, check.LAST_NUMBER, check.TIME_RULE),
-    )
+def _time(name: str, *, nullable: bool = True, **more: Any) -> Field:
+    bounds = Range(-FLOAT64_MAX, check.LAST_NUMBER, check.TIME_RULE)
+    return Field(name, "time", check.time(name), "float64", nullable, bounds, math.nan, **more)
 
 
-def _float(name: str, *, high: float = 1.0) -> Field:
-    rule = "a number in [0, 1]" if high == 1.0 else "a finite float32 >= 0"
-    return _number(name, "float32", "float32", Range(0.0, high, rule))
-
-
-def _number(name: str, kind: str, column: str, bounds: Range, *, nullable: bool = False) -> Field:
+def _real(name: str, kind: str, column: str, bounds: Range, **more: Any) -> Field:
     checked = check.number(name, low=bounds.low, high=bounds.high, rule=bounds.rule)
-    return Field(
-        name=name, kind=kind, column=column, nullable=nullable, check=checked, range=bounds
-    )
+    return Field(name, kind, checked, column, range=bounds, **more)
 
 
-def _int(name: str, column: str, *, low: int, high: int) -> Field:
-    return Field(
-        name=name,
-        kind="int",
-        column=column,
-        nullable=False,
-        check=check.integer(name, low=low, high=high),
-        range=Range(low, high, f"an int in [{low}, {high}]"),
-    )
+def _float(name: str, default: float, *, high: float = 1.0, **more: Any) -> Field:
+    rule = "a number in [0, 1]" if high == 1.0 else "a finite float32 >= 0"
+    return _real(name, "float32", "float32", Range(0.0, high, rule), default=default, **more)
 
 
-def _bool(name: str) -> Field:
-    return Field(
-        name=name,
-        kind="bool",
-        column="uint8",
-        nullable=False,
-        check=check.boolean(name),
-        range=Range(0, 1, "True or False"),
-    )
+def _int(name: str, column: str, low: int, high: int, **more: Any) -> Field:
+    bounds = Range(low, high, f"an int in [{low}, {high}]")
+    return Field(name, "int", check.integer(name, low=low, high=high), column, range=bounds, **more)
 
 
-def _enum(name: str) -> Field:
+def _bool(name: str, **more: Any) -> Field:
+    bounds = Range(0, 1, "True or False")
+    return Field(name, "bool", check.boolean(name), "uint8", range=bounds, **more)
+
+
+def _enum(name: str, default: str, **more: Any) -> Field:
     words = ENUMS[name]
-    return Field(
-        name=name,
-        kind="enum",
-        column="uint8",
-        nullable=False,
-        check=check.one_of(name, words),
-        range=Range(0, len(words) - 1, f"one of {', '.join(words)}, or its code"),
-    )
+    bounds = Range(0, len(words) - 1, f"one of {', '.join(words)}, or its code")
+    checked = check.one_of(name, words)
+    return Field(name, "enum", checked, "uint8", False, bounds, words.index(default), **more)
 
 
-def _ttl() -> Field:
-    bounds = Range(0.0, FLOAT64_MAX, "a finite number of seconds >= 0")
-    return _number("ttl", "seconds", "float64", bounds, nullable=True)
-
+_STATE: Final[dict[str, Any]] = {"is_state": True}
+_COUNT: Final = ("uint32", 0, U32_MAX)
+_SECONDS: Final = Range(0.0, FLOAT64_MAX, "a finite number of seconds >= 0")
 
 _TABLE = (  # in the order of docs/systems/fields.md
-    _text("id", low=1, high=256),
+    _text("id", 1, 256, kind="id"),
     _text("text"),
     _text("title"),
-    Field(
-        name="embedding",
-        kind="embedding",
-        column=None,
-        nullable=True,
-        check=check.embedding("embedding"),
-    ),
-    _text("kind", low=1, high=64),
-    _enum("category"),
+    Field("embedding", "embedding", check.embedding("embedding"), nullable=True),
+    _text("kind", 1, 64, column="uint16"),
+    _enum("category", "semantic"),
     _text("topic", nullable=True),
     _text("project", nullable=True),
     _text("session", nullable=True),
-    Field(
-        name="sessions",
-        kind="word_set",
-        column=None,
-        nullable=False,
-        check=check.word_set("sessions"),
-    ),
-    Field(name="tags", kind="words", column=None, nullable=False, check=check.words("tags")),
-    Field(
-        name="metadata",
-        kind="metadata",
-        column=None,
-        nullable=False,
-        check=metadata("metadata"),
-    ),
+    Field("sessions", "word_set", check.word_set("sessions"), **_STATE),
+    Field("tags", "words", check.words("tags")),
+    Field("metadata", "metadata", metadata("metadata")),
     _time("created_at", nullable=False),
     _time("updated_at", nullable=False),
-    _time("last_accessed_at"),
+    _time("last_accessed_at", **_STATE),
     _time("learned_at", nullable=False),
     _time("event_at"),
     _time("valid_from"),
     _time("valid_until"),
-    _ttl(),
-    _float("importance"),
-    _float("certainty"),
-    _float("impact"),
-    _int("priority", "uint8", low=1, high=5),
-    _enum("veracity"),
+    _real("ttl", "seconds", "float64", _SECONDS, nullable=True, default=math.nan),
+    _float("importance", 0.5),
+    _float("certainty", 1.0),
+    _float("impact", 0.5),
+    _int("priority", "uint8", 1, 5, default=float(PRIORITY_OTHERWISE)),
+    _enum("veracity", "unknown"),
     _bool("pinned"),
-    _int("feedback", "int16", low=-INT16_MAX - 1, high=INT16_MAX),
-    _int("access_count", "uint32", low=0, high=U32_MAX),
-    _int("revision_count", "uint32", low=0, high=U32_MAX),
-    _int("duplicate_count", "uint32", low=0, high=U32_MAX),
-    _int("session_spread", "uint32", low=1, high=U32_MAX),
-    _float("strength"),
-    _int("depth", "uint8", low=1, high=3),
-    _float("stability", high=FLOAT32_MAX),
-    _float("consolidation_quality", high=FLOAT32_MAX),
-    _enum("importance_tag"),
-    _enum("status"),
-    _bool("core"),
-    _enum("canonical_layer"),
-    _time("at_floor_since"),
-    _time("cold_since"),
-    _enum("tier"),
-    _text("superseded_by", low=1, high=256, nullable=True),
+    _int("feedback", "int16", -INT16_MAX - 1, INT16_MAX, **_STATE),
+    _int("access_count", *_COUNT, **_STATE),
+    _int("revision_count", *_COUNT),
+    _int("duplicate_count", *_COUNT, **_STATE),
+    _int("session_spread", "uint32", 1, U32_MAX, default=1.0, **_STATE),
+    _float("strength", 1.0, **_STATE),
+    _int("depth", "uint8", 1, 3, default=2.0, **_STATE),
+    _float("stability", 1.0, high=FLOAT32_MAX, **_STATE),
+    _float("consolidation_quality", 0.0, high=FLOAT32_MAX, **_STATE),
+    _enum("importance_tag", "none", **_STATE),
+    _enum("status", "staged", **_STATE),
+    _bool("core", **_STATE),
+    _enum("canonical_layer", "intermediate", **_STATE),
+    _time("at_floor_since", **_STATE),
+    _time("cold_since", **_STATE),
+    _enum("tier", "hot", **_STATE),
+    _text("superseded_by", 1, 256, kind="id", nullable=True),
     _time("deleted_at"),
 )
 
@@ -364,39 +321,8 @@ FIELDS: Final = MappingProxyType({field.name: field for field in _TABLE})
 """Every field of a memory by name, in the order of docs/systems/fields.md."""
 
 
-def _column_default(field: Field) -> float:
-    if field.kind in ("time", "seconds"):
-        return math.nan
-    if field.name in ENUMS:
-        return float(ENUMS[field.name].index(_DEFAULT_WORDS[field.name]))
-    return _DEFAULT_NUMBERS.get(field.name, 0.0)
-
-
-_DEFAULT_WORDS: Final = MappingProxyType(
-    {
-        "category": "semantic",
-        "veracity": "unknown",
-        "importance_tag": "none",
-        "status": "staged",
-        "canonical_layer": "intermediate",
-        "tier": "hot",
-    }
-)
-_DEFAULT_NUMBERS: Final = MappingProxyType(  # the others start at 0
-    {
-        "importance": 0.5,
-        "certainty": 1.0,
-        "impact": 0.5,
-        "priority": float(PRIORITY_OTHERWISE),
-        "session_spread": 1.0,
-        "strength": 1.0,
-        "depth": 2.0,
-        "stability": 1.0,
-    }
-)
-
 COLUMN_DEFAULTS: Final = MappingProxyType(
-    {field.name: _column_default(field) for field in _TABLE if field.column is not None}
+    {field.name: float(field.default) for field in _TABLE if field.column is not None}
     | {"superseded": 0.0, "asks": 0.0}
 )
 """Default values of columns as numbers: NaN for "no time", 0 for the code of an unknown kind."""

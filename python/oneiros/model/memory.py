@@ -12,7 +12,7 @@ from oneiros.model.calls import nearest
 from oneiros.model.fields import ENUMS, FIELDS, LAYER_BY_DEPTH, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
 from oneiros.model.ids import new_ulid
 from oneiros.model.validation import LAST_MOMENT, LAST_NUMBER, wrong
-from oneiros.runtime.dataclasses import MISSING, NamedTuple, dataclass, field, fields
+from oneiros.runtime.dataclasses import MISSING, dataclass, field, fields
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,8 +31,7 @@ __all__ = [
     "validate_changes",
 ]
 
-_CHECKS = {name: (entry.check, entry.nullable) for name, entry in FIELDS.items()}
-_ONLY_CHECKS = {name: entry.check for name, entry in FIELDS.items()}
+_CHECKS = {name: entry.check for name, entry in FIELDS.items()}
 _TIMES = tuple(name for name, entry in FIELDS.items() if entry.kind == "time")
 _SHOWN_ID = 40  # characters
 _SHOWN_TEXT = 60
@@ -215,15 +214,6 @@ def hold_embedding(memory: Memory, embedding: npt.NDArray[np.float32] | Undecode
         object.__setattr__(memory, "embedding", embedding)
 
 
-class ColumnValues(NamedTuple):
-    """Checked values of many records."""
-
-    varying: dict[str, list[Any]]
-    """Field -> one value per record."""
-    shared: dict[str, Any]
-    """Field -> the value that all records have."""
-
-
 def checked_values(record: object, *, now: float) -> dict[str, Any]:
     """Check a record as :meth:`Memory.from_record` does, and return its values as a dict.
 
@@ -237,7 +227,7 @@ def checked_values(record: object, *, now: float) -> dict[str, Any]:
     elif type(record) is not dict and not isinstance(record, Mapping):
         raise TypeError(wrong("record", "a mapping of fields or a Memory", record))
     values: dict[str, Any] = {}
-    checks = _ONLY_CHECKS
+    checks = _CHECKS
     for name, value in record.items():
         check = checks.get(name)
         if check is None:
@@ -251,7 +241,9 @@ def checked_values(record: object, *, now: float) -> dict[str, Any]:
     return values
 
 
-def checked_columns(records: Sequence[dict[str, Any]], *, now: float) -> ColumnValues | None:
+def checked_columns(
+    records: Sequence[dict[str, Any]], *, now: float
+) -> tuple[dict[str, list[Any]], dict[str, Any]] | None:
     """Check many records by column, with the results of :func:`checked_values`.
 
     Args:
@@ -259,8 +251,9 @@ def checked_columns(records: Sequence[dict[str, Any]], *, now: float) -> ColumnV
         now: seconds since the Unix epoch.
 
     Returns:
-        The fields given and those that depend on others. None if the records have to be checked
-        one by one, because one is invalid or has an embedding, ``sessions`` or ``session_spread``.
+        The fields given and those that depend on others: a dict of columns, one value per record,
+        and a dict of the values that all records share. None if the records have to be checked one
+        by one, because one is invalid or has an embedding, ``sessions`` or ``session_spread``.
     """
     count = len(records)
     names = set[str]().union(*records)
@@ -273,7 +266,7 @@ def checked_columns(records: Sequence[dict[str, Any]], *, now: float) -> ColumnV
             missing = given.count(None)
             if missing == count:
                 continue
-            check = _ONLY_CHECKS[name]
+            check = _CHECKS[name]
             if not missing:
                 columns[name] = list(map(check, given))
             elif name in _DEFAULTS or name in _FILLED_IN:
@@ -285,7 +278,7 @@ def checked_columns(records: Sequence[dict[str, Any]], *, now: float) -> ColumnV
         return None
     if "text" not in columns:
         return None
-    return ColumnValues(columns, _fill_in_columns(columns, count, now))
+    return columns, _fill_in_columns(columns, count, now)
 
 
 def validate_changes(changes: Mapping[str, object]) -> dict[str, object]:
@@ -305,16 +298,15 @@ def validate_changes(changes: Mapping[str, object]) -> dict[str, object]:
     """
     values: dict[str, object] = {}
     for name, value in changes.items():
-        if name not in _CHECKS:
+        if name not in FIELDS:
             raise ValueError(_unknown(name))
         if name in _FIXED:
             msg = f"{name}: cannot be changed, got {value!r}"
             raise ValueError(msg)
-        check, nullable = _CHECKS[name]
-        if value is None and not nullable:
+        if value is None and not FIELDS[name].nullable:
             msg = f"{name}: always has a value, got None"
             raise ValueError(msg)
-        values[name] = None if value is None else check(value)
+        values[name] = None if value is None else _CHECKS[name](value)
     return values
 
 
@@ -391,7 +383,7 @@ def _fill_in_columns(columns: dict[str, list[Any]], count: int, now: float) -> d
 
 def _moment(name: str, now: float) -> float:
     # Clocks were checked when they were set, so a late year is not a mistake.
-    checked: float = now if LAST_NUMBER < now <= LAST_MOMENT else _ONLY_CHECKS[name](now)
+    checked: float = now if LAST_NUMBER < now <= LAST_MOMENT else _CHECKS[name](now)
     return checked
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from oneiros._lazy import door
 
 if TYPE_CHECKING:
+    from oneiros.store import files as files
     from oneiros.store.database import Store as Store
     from oneiros.store.links import KINDS as KINDS
     from oneiros.store.links import StoredLink as StoredLink
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 else:
     __getattr__ = door(
         __name__,
-        (),
+        ("files",),
         {
             "KINDS": "links",
             "Reading": "reading",

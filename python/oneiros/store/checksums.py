@@ -12,12 +12,22 @@ from typing import Any, Final, TypeAlias
 import apsw
 
 from oneiros import _core
+from oneiros.errors import StoreCorrupt
 from oneiros.model.fields import FIELDS
 from oneiros.runtime.dataclasses import NamedTuple
-from oneiros.store.lifecycle_rows import LIFECYCLE, ranges_of
-from oneiros.store.rows import MEMORY, Damaged, StoredMemory
+from oneiros.store.rows import (
+    LIFECYCLE,
+    MEMORY,
+    STORED_NAMES,
+    Damaged,
+    StoredMemory,
+    ranges_of,
+    sessions_of,
+)
 
 __all__ = [
+    "CHANGED",
+    "CHANGED_STATES",
     "COVERED",
     "OTHER_CHECKSUM",
     "OWN_CHECKSUM",
@@ -25,6 +35,7 @@ __all__ = [
     "STATE_CHECKSUM",
     "OnDamage",
     "RawRow",
+    "StoredStates",
     "check_of",
     "checksum",
     "checksum_after",
@@ -36,6 +47,7 @@ __all__ = [
     "raw_rows",
     "register",
     "select_raw",
+    "states_of",
     "stored",
 ]
 
@@ -233,14 +245,13 @@ def _check(columns: Sequence[str], places: Mapping[str, str], checksum: str) -> 
     )
 
 
-_JSON: Final = {name: f"{name}_json" for name in ("sessions", "tags", "metadata")}
 OWN_CHECKSUM: Final = _check(
-    COVERED["memory"], {**_JSON, "revision": "own_revision"}, "own_checksum"
+    COVERED["memory"], {**STORED_NAMES, "revision": "own_revision"}, "own_checksum"
 )
 """Checks the row of ``memory`` in rows of ``rows.select``; the next one checks that of ``lifecycle``."""
 OTHER_CHECKSUM: Final = "its row in the store is damaged: the checksum is another"
 STATE_CHECKSUM: Final = _check(
-    COVERED["lifecycle"], {**_JSON, "revision": "state_revision"}, "state_checksum"
+    COVERED["lifecycle"], {**STORED_NAMES, "revision": "state_revision"}, "state_checksum"
 )
 RANGES: Final = ranges_of(
     {
@@ -258,3 +269,60 @@ _IN_ORDER: Final = {
     )
     for table, columns in COVERED.items()
 }
+
+
+CHANGED: Final = """
+SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1
+UNION SELECT sequence FROM lifecycle INDEXED BY changed_state
+WHERE revision > ?1 AND revision > 0"""
+"""The memories with a row, in either table, that a commit after a revision changed."""
+
+CHANGED_STATES: Final = f"""
+SELECT sequence, revision, {", ".join(LIFECYCLE)}, checksum
+FROM lifecycle INDEXED BY changed_state
+WHERE revision > ?1 AND revision > 0 AND sequence NOT IN (
+  SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1)"""
+"""The states changed by commits after a revision that changed nothing else of their memories."""
+
+_STATE_RANGES: Final = ranges_of({name: place for place, name in enumerate(LIFECYCLE, 2)})
+
+
+class StoredStates(NamedTuple):
+    """States of memories, by field."""
+
+    sequences: Sequence[int]
+    values: Mapping[str, Sequence[Any]]
+    """Field, except ``sessions``, to one value per memory: enumerations as codes, missing times None."""
+    sessions: Sequence[frozenset[str] | None]
+    """The sessions that have seen each memory; equal sets are one object."""
+
+
+def states_of(rows: Sequence[Sequence[Any]]) -> StoredStates:
+    """Verify and convert rows of :data:`CHANGED_STATES`.
+
+    Args:
+        rows: at least one.
+
+    Raises:
+        StoreCorrupt: a checksum is wrong, or a value lies outside its field's range.
+    """
+    cells = [tuple(row[:-1]) for row in rows]
+    checksums = checksums_of("lifecycle", cells)
+    sequences, _, *columns, stored = zip(*rows, strict=True)
+    for sequence, checksum, wanted in zip(sequences, stored, checksums, strict=True):
+        if checksum != wanted:
+            msg = (
+                f"memory {sequence}: its lifecycle in the store is damaged: the checksum is another"
+            )
+            raise StoreCorrupt(msg)
+    values = dict(zip(LIFECYCLE, columns, strict=True))
+    sessions = values.pop("sessions")
+    for place in _STATE_RANGES.outside(rows=cells):
+        msg = f"memory {sequences[place]}: a value in the store lies outside its field's range"
+        raise StoreCorrupt(msg)
+    try:
+        parsed = {text: sessions_of(text) for text in set(sessions) if text is not None}
+    except (TypeError, ValueError, RecursionError) as error:
+        msg = f"sessions in the store are not what their field holds ({error})"
+        raise StoreCorrupt(msg) from error
+    return StoredStates(sequences, values, list(map(parsed.get, sessions)))

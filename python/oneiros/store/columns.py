@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, Final, Self, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
-from oneiros.store.rows import Damaged, StoredMemory, metadata_of, sessions_of, tags_of
+from oneiros.store.rows import StoredMemory, json_damage, metadata_of, sessions_of, tags_of
 
 __all__ = ["INSERTED_AT_ONCE", "StoredBatch", "StoredColumns"]
 
@@ -32,7 +32,7 @@ class StoredColumns:
             every field is in one of the three.
     """
 
-    __slots__ = ("_count", "_defaults", "_shared", "_varying")
+    __slots__ = ("_count", "_defaults", "shared", "varying")
 
     def __init__(
         self,
@@ -42,8 +42,8 @@ class StoredColumns:
         defaults: Mapping[str, Any],
     ) -> None:
         self._count = count
-        self._varying = varying
-        self._shared = shared
+        self.varying = varying
+        self.shared = shared
         self._defaults = defaults
 
     @classmethod
@@ -57,34 +57,34 @@ class StoredColumns:
     @property
     def given(self) -> Iterable[str]:
         """The fields that may differ from their defaults."""
-        return (*self._varying, *self._shared)
+        return (*self.varying, *self.shared)
 
     def __len__(self) -> int:
         return self._count
 
     def __getitem__(self, name: str) -> Sequence[Any]:
         """Return a field's values, one per memory."""
-        column = self._varying.get(name)
+        column = self.varying.get(name)
         return [self._of_all(name)] * self._count if column is None else column
 
     def _of_all(self, name: str) -> Any:
-        shared = self._shared
+        shared = self.shared
         return shared[name] if name in shared else self._defaults[name]
 
     def cells(self) -> dict[str, Any]:
         """Return all fields: each a list or tuple of values, or one value for all memories."""
-        return {**self._defaults, **self._shared, **self._varying}
+        return {**self._defaults, **self.shared, **self.varying}
 
     def is_all(self, name: str, value: object) -> bool:
         """Return whether every memory has this value."""
-        column = self._varying.get(name)
+        column = self.varying.get(name)
         if column is None:
             return bool(self._of_all(name) == value)
         return column.count(value) == self._count
 
     def places(self, name: str, is_wanted: Callable[[Any], bool]) -> Sequence[int]:
         """Return the positions of the memories whose value passes a test."""
-        column = self._varying.get(name)
+        column = self.varying.get(name)
         if column is None:
             return range(self._count) if is_wanted(self._of_all(name)) else ()
         return [place for place, value in enumerate(column) if is_wanted(value)]
@@ -103,38 +103,37 @@ class StoredColumns:
                 try:
                     known[text] = parse(text)
                 except (TypeError, ValueError, RecursionError) as error:
-                    reason = f"JSON in the store is not what its field holds ({error})"
                     sequence, id = self["sequence"][place], self["id"][place]
-                    raise Damaged(sequence, id, reason).error() from error
+                    raise json_damage(sequence, id, error) from error
         return list(map(known.__getitem__, texts))
 
-    def at(self, places: Sequence[int]) -> Self:
+    def at(self, places: Sequence[int]) -> StoredColumns:
         """Return the memories at some positions."""
         if len(places) == self._count:
             return self
         if not places:
-            return self._with(0, dict.fromkeys(self._varying, ()))
+            return self._with(0, dict.fromkeys(self.varying, ()))
         pick = itemgetter(*places) if len(places) > 1 else _single(places[0])
-        varying = {name: pick(column) for name, column in self._varying.items()}
+        varying = {name: pick(column) for name, column in self.varying.items()}
         return self._with(len(places), varying)
 
-    def parts(self, size: int) -> Iterator[Self]:
+    def parts(self, size: int) -> Iterator[StoredColumns]:
         """Yield the memories in order, at most ``size`` at a time."""
         if self._count <= size:
             yield self
             return
         for start in range(0, self._count, size):
             part = slice(start, start + size)
-            varying = {name: column[part] for name, column in self._varying.items()}
+            varying = {name: column[part] for name, column in self.varying.items()}
             yield self._with(min(size, self._count - start), varying)
 
-    def sealed(self, own_checksums: list[int], state_checksums: list[int]) -> Self:
+    def sealed(self, own_checksums: list[int], state_checksums: list[int]) -> StoredColumns:
         """Return the memories with the checksums of their rows in both tables."""
         checksums = {"own_checksum": own_checksums, "state_checksum": state_checksums}
-        return self._with(self._count, {**self._varying, **checksums})
+        return self._with(self._count, {**self.varying, **checksums})
 
-    def _with(self, count: int, varying: Mapping[str, Sequence[Any]]) -> Self:
-        return type(self)(count, varying, self._shared, self._defaults)
+    def _with(self, count: int, varying: Mapping[str, Sequence[Any]]) -> StoredColumns:
+        return StoredColumns(count, varying, self.shared, self._defaults)
 
     def rows(self) -> list[StoredMemory]:
         """Return the memories by row."""

@@ -12,9 +12,8 @@ from oneiros.errors import StoreCorrupt
 from oneiros.model.fields import FLOAT64_MAX
 from oneiros.model.validation import LAST_MOMENT
 from oneiros.runtime.dataclasses import NamedTuple
-from oneiros.store.checksums import RawRow, checksum_after, insert_of
-from oneiros.store.lifecycle_rows import LIFECYCLE
-from oneiros.store.states import CHANGED
+from oneiros.store.checksums import CHANGED, RawRow, checksum_after, insert_of
+from oneiros.store.rows import LIFECYCLE
 
 if TYPE_CHECKING:
     from oneiros.store.reading import Reading

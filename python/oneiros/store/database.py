@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import apsw
 
+from oneiros import store
 from oneiros.clock import LONGEST_WAIT_SECONDS
 from oneiros.errors import EngineClosed, StoreCorrupt
 from oneiros.model.validation import as_float, file_name, is_real, require_choice, wrong
@@ -220,11 +222,9 @@ class Store:
         self, ids: Sequence[str], numbers: Sequence[int | None]
     ) -> list[Memory | StoreCorrupt | None]:
         """Return memories, all from one state of the store; see ``Reading.load_each``."""
-        if self._takes_one_step(ids):
-            with self._translating(), self._readers.lend() as connection:
-                memories = load_memories(connection, ids, numbers, self._decode)
-            if all(memory is not None for memory in memories):
-                return list(memories)
+        load = partial(load_memories, decode=self._decode)
+        if (memories := self._at_once(ids, numbers, load)) is not None:
+            return memories
         with self.read() as reading:
             return reading.load_each(ids, numbers)
 
@@ -232,28 +232,29 @@ class Store:
         self, ids: Sequence[str], numbers: Sequence[int | None]
     ) -> list[OwnRow | StoreCorrupt | None]:
         """Return rows of the table ``memory``, all from one state; see ``Reading.own_rows``."""
-        if self._takes_one_step(ids):
-            with self._translating(), self._readers.lend() as connection:
-                rows = load_own_rows(connection, ids, numbers)
-            if None not in rows:
-                return list(rows)
+        if (rows := self._at_once(ids, numbers, load_own_rows)) is not None:
+            return rows
         with self.read() as reading:
             return reading.own_rows(ids, numbers)
 
-    def _takes_one_step(self, ids: Sequence[str]) -> bool:
-        """Return whether one statement reads these, which sees one state without a transaction."""
+    def _at_once(
+        self,
+        ids: Sequence[str],
+        numbers: Sequence[int | None],
+        load: Callable[[StoreConnection, Sequence[str], Sequence[int | None]], Sequence[Any]],
+    ) -> list[Any] | None:
+        """Return what one statement reads, which sees one state; None if it does not find all."""
         self._require_open()
-        return len(ids) <= MOST_AT_ONCE and self._path != MEMORY
+        if len(ids) > MOST_AT_ONCE or self._path == MEMORY:
+            return None
+        with self._translating(), self._readers.lend() as connection:
+            found = list(load(connection, ids, numbers))
+        return found if all(row is not None for row in found) else None
 
     def count(self) -> int:
         """Return the number of memories, soft-deleted ones too."""
         with self.read() as reading:
             return reading.count()
-
-    def live_count(self, *, without: Iterable[int] = ()) -> int:
-        """Return the number of memories that are not soft-deleted; see ``Reading.live_count``."""
-        with self.read() as reading:
-            return reading.live_count(without=without)
 
     def link_count(self) -> int:
         """Return the number of links, those of soft-deleted memories too."""
@@ -270,15 +271,8 @@ class Store:
             ValueError: the path is a symbolic link, or the store's own.
             OSError: the copy cannot be written.
         """
-        from pathlib import Path  # noqa: PLC0415
-
-        from oneiros.store import files  # noqa: PLC0415 - rarely used
-
-        target = Path(path)
-        if self._path != MEMORY and target.exists() and target.samefile(self._path):
-            raise ValueError(wrong("path", "another file than the store's own", str(target)))
         with self._unmoving() as connection:
-            files.copy_to(connection, target)
+            store.files.copy_to(connection, path, own=self._path)
 
     def quick_check(self) -> list[str]:
         """Read the whole file and return the problems found; empty for a sound file."""
@@ -310,12 +304,10 @@ class Store:
         """
         if not needle:
             raise ValueError(wrong("needle", "at least one byte", needle))
-        from oneiros.store import files  # noqa: PLC0415 - rarely used
-
         with self._unmoving() as connection:
             if self._path == MEMORY:
                 return needle not in connection.serialize("main")
-            return not files.contains(connection, needle)
+            return not store.files.contains(connection, needle)
 
     def close(self) -> None:
         """Close the store; calling it again, or in a child process, does nothing."""
@@ -376,8 +368,8 @@ _LEFT_TO_PARENT: Final[list[StoreConnection]] = []
 
 def _leave_to_parent() -> None:
     """Keep a child process from closing its parent's connections when they are collected."""
-    for store in _OPEN:
-        _LEFT_TO_PARENT.extend(store._connections())
+    for opened in _OPEN:
+        _LEFT_TO_PARENT.extend(opened._connections())
 
 
 os.register_at_fork(after_in_child=_leave_to_parent)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import apsw
 
-from oneiros.store.connections import sync_folder
+from oneiros.model.validation import wrong
+from oneiros.runtime.files import new_file
+from oneiros.store.connections import MEMORY
 
 __all__ = ["contains", "copy_to"]
 
@@ -22,16 +23,24 @@ _PIECE: Final = 16
 _LINK: Final = 4
 
 
-def copy_to(source: apsw.Connection, path: Path) -> None:
-    """Copy the database to ``path``, whole or not at all, readable by its owner only.
+def copy_to(source: apsw.Connection, target: str | os.PathLike[str], *, own: str) -> None:
+    """Copy the database to a file, whole or not at all, readable by its owner only.
 
     REQUIRES: a read transaction is open on ``source``, so that writers do not restart the copy.
 
+    Args:
+        source: to read from.
+        target: the file.
+        own: the database's own path, or ":memory:".
+
     Raises:
-        ValueError: ``path`` is a symbolic link (copies do not follow them), a folder or a device, or
+        ValueError: ``target`` is ``own``, a symbolic link (copies do not follow them), a folder or a device, or
             has the log of another database next to it, which SQLite would replay into the copy.
         OSError: the copy cannot be written.
     """
+    path = Path(target)
+    if own != MEMORY and path.exists() and path.samefile(own):
+        raise ValueError(wrong("path", "another file than the store's own", str(path)))
     if path.is_symlink():
         msg = f"path: must not be a symbolic link, got {str(path)!r}"
         raise ValueError(msg)
@@ -42,18 +51,10 @@ def copy_to(source: apsw.Connection, path: Path) -> None:
         if os.path.lexists(log):
             msg = f"path: must not be a database in use, but {log!r} exists"
             raise ValueError(msg)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.fchmod(descriptor, 0o600)  # undoes the umask
-    os.close(descriptor)
-    temporary = Path(name)
-    try:
-        _copy_pages(source, temporary)
-        _sync(temporary)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_folder(str(path))
+    draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
+    with new_file(path, draft=draft) as file:
+        os.fchmod(file.fileno(), 0o600)  # undoes the umask
+        _copy_pages(source, draft)
 
 
 def _copy_pages(source: apsw.Connection, path: Path) -> None:
@@ -64,14 +65,6 @@ def _copy_pages(source: apsw.Connection, path: Path) -> None:
                 backup.step(_PAGES_AT_A_TIME)  # Ctrl-C is handled between steps
     finally:
         target.close()
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def contains(connection: apsw.Connection, needle: bytes) -> bool:

@@ -6,8 +6,8 @@ index of ids, which finds it, finds nothing, or raises an error that names it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import apsw
 
@@ -32,6 +32,8 @@ __all__ = [
     "own_row",
     "select_own",
 ]
+
+Row = TypeVar("Row")
 
 MOST_AT_ONCE: Final = 1_000
 """Memories read in one step, during which they are in memory twice."""
@@ -84,7 +86,7 @@ def load_memories(
 
 def load_rows(
     connection: StoreConnection, ids: Sequence[str], numbers: Sequence[int | None]
-) -> list[tuple[Any, ...] | None]:
+) -> list[StoredMemory | None]:
     """Return the sound rows of ``rows.select``, in the order of the ids; None for others.
 
     All are read from one state of the store.
@@ -94,15 +96,14 @@ def load_rows(
         ids: at most :data:`MOST_AT_ONCE`.
         numbers: the presumed sequence number of each id, or None.
     """
-    return _rows(connection, _WHOLE, ids, numbers)
+    return _rows(connection, _WHOLE, ids, numbers, StoredMemory._make)
 
 
 def load_own_rows(
     connection: StoreConnection, ids: Sequence[str], numbers: Sequence[int | None]
 ) -> list[OwnRow | None]:
     """Return the rows of the table ``memory`` alone, as :func:`load_rows` does."""
-    rows = _rows(connection, _OWN, ids, numbers)
-    return [None if row is None else OwnRow._make(row) for row in rows]
+    return _rows(connection, _OWN, ids, numbers, OwnRow._make)
 
 
 def _rows(
@@ -110,12 +111,14 @@ def _rows(
     query: _core.MemoryQuery,
     ids: Sequence[str],
     numbers: Sequence[int | None],
-) -> list[tuple[Any, ...] | None]:
+    make: Callable[[tuple[Any, ...]], Row],
+) -> list[Row | None]:
     try:
         reader = connection.memory_reader(query)
-        return reader.rows(numbers=list(numbers), ids=list(ids))
+        rows = reader.rows(numbers=list(numbers), ids=list(ids))
     except apsw.Error:
         return [None] * len(ids)
+    return [None if row is None else make(row) for row in rows]
 
 
 def select_own(condition: str) -> str:

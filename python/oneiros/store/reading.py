@@ -13,12 +13,16 @@ import apsw
 from oneiros.errors import StoreCorrupt
 from oneiros.model.fields import ENUMS
 from oneiros.store.checksums import (
+    CHANGED,
+    CHANGED_STATES,
     OTHER_CHECKSUM,
     OnDamage,
     RawRow,
+    StoredStates,
     raise_damage,
     raw_rows,
     select_raw,
+    states_of,
     stored,
 )
 from oneiros.store.cycles import CycleReading
@@ -34,7 +38,6 @@ from oneiros.store.loading import (
     select_own,
 )
 from oneiros.store.rows import Damaged, StoredMemory, index_damage, select, undecoded
-from oneiros.store.states import CHANGED, CHANGED_STATES, StoredStates, states_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +46,14 @@ if TYPE_CHECKING:
     from oneiros.model.memory import Memory, Undecoded
     from oneiros.store.connections import StoreConnection
 
-__all__ = ["LAST_REVISION", "MOST_REVISIONS", "REEMBEDDING_SETTING", "SNAPSHOT_SETTING", "Reading"]
+__all__ = [
+    "LAST_REVISION",
+    "MOST_REVISIONS",
+    "NEXT_SEQUENCE",
+    "REEMBEDDING_SETTING",
+    "SNAPSHOT_SETTING",
+    "Reading",
+]
 
 Row = TypeVar("Row", StoredMemory, OwnRow)
 
@@ -72,6 +82,12 @@ SELECT max(
   coalesce((SELECT revision FROM dream_cycle WHERE revision BETWEEN 1 AND {MOST_REVISIONS}
             ORDER BY number DESC LIMIT 1), 0))
 """
+NEXT_SEQUENCE: Final = """
+SELECT 1 + max(
+  coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'memory'), 0),
+  coalesce((SELECT max(sequence) FROM memory), 0),
+  coalesce((SELECT max(sequence) FROM lifecycle), 0))"""
+"""Returns a sequence number that no memory has ever had, erased ones included."""
 _CHANGED: Final = f"memory.sequence IN ({CHANGED})"
 _CHANGED_OWN: Final = (
     "memory.sequence IN ("
@@ -230,21 +246,23 @@ class Reading:
         read as bytes.
         """
         last = 0
-        try:
-            cursor = self.run(select(condition, hint=hint), values)
-            while rows := list(islice(cursor, batch)):
-                if found := stored(_rising(rows, last), on_damage):
-                    yield found
-                last = max(last, rows[-1][0])
-        except apsw.Error as error:
-            raise self._failed(error) from error
-        except UnicodeDecodeError:
-            rest = f"({condition}) AND memory.sequence > {int(last)}"
-            cursor = self.run(select(rest, hint=hint, as_bytes=True), values)
-            while rows := self.fetch(cursor, batch):
-                if found := stored(undecoded(_rising(rows, last), on_damage), on_damage):
-                    yield found
-                last = max(last, rows[-1][0])
+        for as_bytes in (False, True):
+            rest = f"({condition}) AND memory.sequence > {int(last)}" if as_bytes else condition
+            cursor = self.run(select(rest, hint=hint, as_bytes=as_bytes), values)
+            try:
+                while rows := list(islice(cursor, batch)):
+                    rising: Iterable[tuple[Any, ...]] = _rising(rows, last)
+                    if as_bytes:
+                        rising = undecoded(rising, on_damage)
+                    if found := stored(rising, on_damage):
+                        yield found
+                    last = max(last, rows[-1][0])
+                return
+            except apsw.Error as error:
+                raise self._failed(error) from error
+            except UnicodeDecodeError as error:
+                if as_bytes:
+                    raise self._not_utf8(error) from error
 
     def embeddings(self, up_to: int, batch: int = 10_000) -> Iterator[list[tuple[int, bytes]]]:
         """Yield (sequence, encoded embedding) of live memories not changed after a revision."""
@@ -360,15 +378,25 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         Raises:
             StoreCorrupt: a memory cannot be read, or the index leads to another one; names it.
         """
+        return self._each(ids, numbers, load_rows, self._stored_one)
+
+    def _each(
+        self,
+        ids: Sequence[str],
+        numbers: Sequence[int | None] | None,
+        load: Callable[[StoreConnection, Sequence[str], Sequence[int | None]], Sequence[Any]],
+        load_one: Callable[[str, int | None], Any],
+    ) -> list[Any]:
+        """Return what ``load`` reads of the ids; where it reads nothing, what ``load_one`` does."""
         self._require_whole()
-        found: list[StoredMemory | None] = []
-        for part, known in _parts(ids, numbers):
+        found: list[Any] = []
+        for start in range(0, len(ids), MOST_AT_ONCE):
+            part = ids[start : start + MOST_AT_ONCE]
+            known = [None] * len(part) if numbers is None else numbers[start : start + len(part)]
             for id, number, row in zip(
-                part, known, load_rows(self._connection, part, known), strict=True
+                part, known, load(self._connection, part, known), strict=True
             ):
-                found.append(
-                    self._stored_one(id, number) if row is None else StoredMemory._make(row)
-                )
+                found.append(load_one(id, number) if row is None else row)
         return found
 
     def _stored_one(self, id: str, number: int | None = None) -> StoredMemory | None:
@@ -463,13 +491,8 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         self, ids: Sequence[str], numbers: Sequence[int | None] | None = None
     ) -> list[Memory | StoreCorrupt | None]:
         """Return as :meth:`load` does, with the error in place of an unreadable memory."""
-        self._require_whole()
-        found: list[Memory | StoreCorrupt | None] = []
-        for part, known in _parts(ids, numbers):
-            memories = load_memories(self._connection, part, known, self._decode)
-            for id, number, memory in zip(part, known, memories, strict=True):
-                found.append(self._load_one(id, number) if memory is None else memory)
-        return found
+        load = partial(load_memories, decode=self._decode)
+        return self._each(ids, numbers, load, self._load_one)
 
     def _load_one(self, id: str, number: int | None) -> Memory | StoreCorrupt | None:
         try:
@@ -482,13 +505,7 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         self, ids: Sequence[str], numbers: Sequence[int | None] | None = None
     ) -> list[OwnRow | StoreCorrupt | None]:
         """Return only the rows of the table ``memory``, as :meth:`load_each` does."""
-        self._require_whole()
-        found: list[OwnRow | StoreCorrupt | None] = []
-        for part, known in _parts(ids, numbers):
-            rows = load_own_rows(self._connection, part, known)
-            for id, number, row in zip(part, known, rows, strict=True):
-                found.append(self._own_one(id, number) if row is None else row)
-        return found
+        return self._each(ids, numbers, load_own_rows, self._own_one)
 
     def _own_one(self, id: str, number: int | None) -> OwnRow | StoreCorrupt | None:
         try:
@@ -665,16 +682,6 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
 
     def _failed(self, error: apsw.Error) -> Exception:
         return translated(error, self._path)
-
-
-def _parts(
-    ids: Sequence[str], numbers: Sequence[int | None] | None
-) -> Iterator[tuple[Sequence[str], Sequence[int | None]]]:
-    """Yield ids in groups that fit one statement, with their numbers (None: unknown)."""
-    known = [None] * len(ids) if numbers is None else numbers
-    for start in range(0, len(ids), MOST_AT_ONCE):
-        part = slice(start, start + MOST_AT_ONCE)
-        yield ids[part], known[part]
 
 
 def _raise_damage_of(id: str, damaged: Damaged) -> None:

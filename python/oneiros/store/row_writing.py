@@ -5,34 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import count, groupby
-from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 import apsw
 
 from oneiros.errors import DuplicateId, OneirosError, StoreIOError, UnknownMemory
-from oneiros.model.fields import FIELDS, INT16_MAX, U32_MAX
+from oneiros.model.fields import FIELDS, U32_MAX
 from oneiros.model.memory import Memory
 from oneiros.model.validation import wrong
 from oneiros.store.checksums import COVERED, checksum_after
 from oneiros.store.columns import INSERTED_AT_ONCE, StoredColumns
 from oneiros.store.connections import StoreConnection
-from oneiros.store.lifecycle_rows import parted
-from oneiros.store.reading import DecodeEmbedding, Reading
+from oneiros.store.reading import NEXT_SEQUENCE, DecodeEmbedding, Reading
 from oneiros.store.rows import (
     INSERT,
     INSERT_LIFECYCLE,
     INSERTED,
+    INSERTED_CELLS,
     INSERTED_LIFECYCLE,
-    Cells,
     StoredMemory,
+    by_table,
     cell,
     index_damage,
     joined_cells,
     memory_cells,
     text_digest,
 )
-from oneiros.store.single_insert import INSERTED_CELLS, NEXT_SEQUENCE
 
 __all__ = ["NumbersOf", "RowWriting", "assigned", "increased", "update_of"]
 
@@ -64,12 +62,7 @@ def _numbered(sql: str, numbers: Iterator[int]) -> str:
     return first + "".join(f"?{next(numbers)}{part}" for part in parts)
 
 
-_COUNTERS: Final = {
-    "access_count": (0, U32_MAX),
-    "revision_count": (0, U32_MAX),
-    "duplicate_count": (0, U32_MAX),
-    "feedback": (-INT16_MAX - 1, INT16_MAX),
-}
+_COUNTERS: Final = ("access_count", "revision_count", "duplicate_count", "feedback")
 
 
 def assigned(name: str) -> tuple[str, str]:
@@ -91,8 +84,9 @@ def increased(name: str) -> tuple[str, str]:
     """
     if name not in _COUNTERS:
         raise ValueError(wrong("counter", "one of " + ", ".join(_COUNTERS), name))
-    low, high = _COUNTERS[name]
-    return name, f"max({low}, min({high}, {name} + ?))"
+    bounds = FIELDS[name].range
+    assert bounds is not None
+    return name, f"max({bounds.low}, min({bounds.high}, {name} + ?))"
 
 
 NumbersOf: TypeAlias = Callable[[Sequence[str]], Sequence[int | None]]
@@ -108,10 +102,6 @@ FROM memory AS found INDEXED BY sqlite_autoindex_memory_1 WHERE found.id = ?1"""
 
 def _nothing_known(ids: Sequence[str]) -> Sequence[int | None]:
     return [None] * len(ids)
-
-
-_own_cells: Final = itemgetter(*INSERTED[:-1])
-_state_cells: Final = itemgetter(*INSERTED_LIFECYCLE[:-1])
 
 
 class RowWriting(Reading):
@@ -179,21 +169,10 @@ class RowWriting(Reading):
         elif len(embedding_blobs) != count:
             rule = f"one for each of the {count} memories"
             raise ValueError(wrong("embedding_blobs", rule, len(embedding_blobs)))
-        return self.insert_cells(list(map(memory_cells, memories)), embedding_blobs)
-
-    def insert_cells(
-        self, memories: Sequence[Cells], embedding_blobs: Sequence[bytes | None]
-    ) -> range:
-        """Add memories as ``insert_many`` does, from their cells.
-
-        Args:
-            memories: see :func:`oneiros.store.rows.cells_of`.
-            embedding_blobs: one for each.
-        """
         if not memories:
             self._require_whole()
             return range(0)
-        columns = joined_cells(memories)
+        columns = joined_cells(list(map(memory_cells, memories)))
         columns["embedding"] = list(embedding_blobs)
         return self.insert_columns(columns, {})
 
@@ -275,7 +254,8 @@ class RowWriting(Reading):
         """Insert rows into both tables; return them with their checksums."""
         count = len(part)
         cells = part.cells()
-        own, states = list(_own_cells(cells)), list(_state_cells(cells))
+        own = [cells[name] for name in INSERTED]
+        states = [cells[name] for name in INSERTED_LIFECYCLE]
         own_checksums = self._connection.insert_rows("memory", INSERT, own, count)
         try:
             state_checksums = self._connection.insert_rows(
@@ -347,13 +327,8 @@ class RowWriting(Reading):
 
     def _indexed(self, ids: Sequence[str]) -> dict[str, int | None]:
         """Return the numbers that the index of ids has; None where it has none."""
-        self._require_whole()
         found: dict[str, int | None] = dict.fromkeys(ids)
-        try:
-            rows = list(self._connection.executemany(_FOUND, [(id,) for id in ids]))
-        except apsw.Error as error:
-            raise self._failed(error) from error
-        for id, number, is_of_id in rows:
+        for id, number, is_of_id in self._run_many(_FOUND, [(id,) for id in ids]):
             if not is_of_id:
                 raise index_damage(id)
             found[id] = number
@@ -382,7 +357,8 @@ class RowWriting(Reading):
         Raises:
             UnknownMemory: no memory has the id.
         """
-        own, lifecycle = parted(changes)
+        tables = by_table(changes)
+        own = tables.get("memory", ())
         assignments = [assigned(name) for name in own]
         values = [cell(name, changes[name]) for name in own]
         if isinstance(text := changes.get("text"), str):
@@ -394,10 +370,8 @@ class RowWriting(Reading):
             assignments.append(("revision_count", f"min(revision_count + 1, {U32_MAX})"))
         number = self._number(id)
         self._assign(assignments, [(*values, self.revision, number)])
-        if lifecycle:
-            values = [cell(name, changes[name]) for name in lifecycle]
-            assignments = [assigned(name) for name in lifecycle]
-            self._assign(assignments, [(*values, self.revision, number)], table="lifecycle")
+        if states := tables.get("lifecycle"):
+            self._set([(number, {name: changes[name] for name in states})], assigned)
 
     def update_columns(self, rows: Iterable[tuple[str, Mapping[str, object]]]) -> int:
         """Set fields to given values, without counting a revision.
@@ -409,14 +383,7 @@ class RowWriting(Reading):
         Returns:
             The number of rows changed.
         """
-        return self._update_numbered(self._by_number(rows, _column))
-
-    def _update_numbered(self, rows: Iterable[tuple[int, Mapping[str, object]]]) -> int:
-        """Set fields as :meth:`update_columns` does, by sequence number."""
-        changed = 0
-        for names, group in groupby(rows, key=lambda row: tuple(row[1])):
-            changed += self._set(names, _column, list(group), cell)
-        return changed
+        return self._set(self._by_number(rows, _column), _column)
 
     def _by_number(
         self,
@@ -448,56 +415,51 @@ class RowWriting(Reading):
         Raises:
             ValueError: a name is not a counter.
         """
-        changed = 0
-        numbered = self._by_number(rows, increased)
-        for names, group in groupby(numbered, key=lambda row: tuple(row[1])):
-            changed += self._set(names, increased, list(group), _as_is)
-        return changed
+        return self._set(self._by_number(rows, increased), increased)
 
     def _set(
         self,
-        names: Sequence[str],
+        rows: Iterable[tuple[int, Mapping[str, Any]]],
         assignment_of: Callable[[str], tuple[str, str]],
-        rows: Sequence[tuple[int, Mapping[str, Any]]],
-        encode: Callable[[str, Any], Any],
     ) -> int:
         """Set columns of both tables; return the number of memories changed.
 
         Args:
-            names: fields that every row has.
-            assignment_of: returns a field's column and SQL.
             rows: (sequence number, {field: value}).
-            encode: returns the cell of a field's value.
+            assignment_of: returns a field's column and SQL.
         """
-        sql = {name: assignment_of(name) for name in names}  # first, as it may raise
         changed = 0
-        for table, part in zip(("memory", "lifecycle"), parted(names), strict=True):
-            if part:
+        for names, group in groupby(rows, key=lambda row: tuple(row[1])):
+            sql = {name: assignment_of(name) for name in names}  # first, as it may raise
+            members = list(group)
+            most = 0
+            for table, part in by_table(names).items():
                 values = [
-                    (*(encode(name, change[name]) for name in part), self.revision, number)
-                    for number, change in rows
+                    (*(cell(name, change[name]) for name in part), self.revision, number)
+                    for number, change in members
                 ]
-                assignments = [sql[name] for name in part]
-                changed = max(changed, self._assign(assignments, values, table=table))
+                most = max(most, self._assign([sql[name] for name in part], values, table=table))
+            changed += most
         return changed
 
     def _assign(
         self,
         assignments: Sequence[tuple[str, str]],
-        values: Sequence[tuple[Any, ...]],
+        values: Iterable[tuple[Any, ...]],
         *,
         table: str = "memory",
     ) -> int:
         """Update many rows of a table; each tuple of values ends with the revision and the number."""
-        self._require_whole()
         self._has_changed = True
         before = self._connection.total_changes()
         self._run_many(update_of(table, tuple(assignments)), values)
         return self._connection.total_changes() - before
 
-    def _run_many(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
+    def _run_many(self, sql: str, values: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
+        """Run a statement for each tuple of values; return all rows."""
+        self._require_whole()
         try:
-            self._connection.executemany(sql, values)
+            return list(self._connection.executemany(sql, values))
         except apsw.Error as error:
             raise self._failed(error) from error
         except UnicodeDecodeError as error:  # raised while a checksum reads a former value
@@ -524,14 +486,10 @@ class RowWriting(Reading):
             if len(given) != len(sequences):
                 rule = f"one value for each of the {len(sequences)} memories"
                 raise ValueError(wrong(name, rule, len(given)))
-        self._require_whole()
-        for table, names in zip(("memory", "lifecycle"), parted(values), strict=True):
-            if names:
-                self._has_changed = True
-                sql = update_of(table, tuple(map(assigned, names)))
-                revisions = [self.revision] * len(sequences)
-                columns = (*(values[name] for name in names), revisions, sequences)
-                self._run_many(sql, zip(*columns, strict=True))
+        for table, names in by_table(values).items():
+            revisions = [self.revision] * len(sequences)
+            columns = (*(values[name] for name in names), revisions, sequences)
+            self._assign(list(map(assigned, names)), zip(*columns, strict=True), table=table)
 
     def set_text(self, id: str, text: str) -> None:
         """Set a memory's text without counting a revision.
@@ -554,7 +512,3 @@ def _column(name: str) -> tuple[str, str]:
         msg = "field: a text or title is changed by update()"
         raise ValueError(msg)
     return assigned(name)
-
-
-def _as_is(_: str, value: Any) -> Any:
-    return value

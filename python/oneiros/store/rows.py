@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from struct import unpack
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -14,7 +15,6 @@ from oneiros.model.fields import ENUMS, FIELDS
 from oneiros.model.memory import Memory, Undecoded, hold_embedding
 from oneiros.runtime.dataclasses import MISSING, NamedTuple, fields
 from oneiros.runtime.hashing import blake2b
-from oneiros.store.lifecycle_rows import LIFECYCLE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,24 +24,29 @@ __all__ = [
     "DEFAULT_CELLS",
     "INSERT",
     "INSERTED",
+    "INSERTED_CELLS",
     "INSERTED_LIFECYCLE",
     "INSERT_LIFECYCLE",
+    "LIFECYCLE",
     "MEMORY",
     "OBJECTS",
+    "STORED_NAMES",
     "SUPERSESSION",
     "Cells",
     "Damaged",
     "StoredMemory",
+    "by_table",
     "cell",
     "cell_columns",
     "cells_of",
     "encoded_cells",
     "index_damage",
     "joined_cells",
+    "json_damage",
     "json_text",
-    "memories_of",
     "memory_cells",
     "metadata_of",
+    "ranges_of",
     "select",
     "select_fresh",
     "sessions_of",
@@ -55,66 +60,57 @@ __all__ = [
 Result = TypeVar("Result")
 
 
-class _Row(NamedTuple):
-    """The columns of the tables: those of ``memory``, then those of ``lifecycle``."""
+LIFECYCLE: Final = tuple(name for name, field in FIELDS.items() if field.is_state)
+"""The fields stored in the table ``lifecycle``; all others are in ``memory``."""
+MEMORY: Final = ("revision", *(name for name, field in FIELDS.items() if not field.is_state))
+"""The columns read from the table ``memory``, except ``sequence``."""
+STORED_NAMES: Final = {
+    name: f"{name}_json"
+    for name, field in FIELDS.items()
+    if field.kind in ("words", "word_set", "metadata")
+}
+"""The names in rows of the fields stored as JSON."""
+_LAST_SEQUENCE: Final = 2.0**53  # columns store sequence numbers as float64
 
-    sequence: int
-    """Order of insertion; never reused, and unchanged by updates."""
-    revision: int
-    """The commit that last changed one of the two rows."""
-    embedding: bytes | None
-    id: str
-    text: str
-    title: str
-    kind: str
-    topic: str | None
-    project: str | None
-    session: str | None
-    created_at: float
-    updated_at: float
-    learned_at: float
-    event_at: float | None
-    valid_from: float | None
-    valid_until: float | None
-    ttl: float | None
-    importance: float
-    certainty: float
-    impact: float
-    priority: int
-    pinned: int
-    revision_count: int
-    superseded_by: str | None
-    deleted_at: float | None
-    category: int
-    veracity: int
-    tags_json: str | None
-    metadata_json: str | None
-    last_accessed_at: float | None
-    feedback: int
-    access_count: int
-    duplicate_count: int
-    session_spread: int
-    strength: float
-    depth: int
-    stability: float
-    consolidation_quality: float
-    importance_tag: int
-    status: int
-    core: int
-    canonical_layer: int
-    at_floor_since: float | None
-    cold_since: float | None
-    tier: int
-    sessions_json: str | None
-    is_superseded: int
-    """1 if the store holds the memory that ``superseded_by`` names, deleted or not."""
-    own_revision: int
-    """Revision of the row in ``memory`` alone; the columns below serve verification only."""
-    state_revision: int | None
-    """Revision of the row in ``lifecycle`` alone, 0 until it changes; None without such a row."""
-    text_digest: int
-    own_checksum: int
-    state_checksum: int | None
+
+def by_table(names: Iterable[str]) -> dict[str, list[str]]:
+    """Group fields by the table that has them, "memory" first; a table without any is left out."""
+    found: dict[str, list[str]] = {"memory": [], "lifecycle": []}
+    for name in names:
+        found["lifecycle" if name in LIFECYCLE else "memory"].append(name)
+    return {table: own for table, own in found.items() if own}
+
+
+def ranges_of(places: Mapping[str, int]) -> _core.RowRanges:
+    """Return the check that the numbers of a row lie in the ranges of their fields.
+
+    A code from a damaged or hostile file must not index past the end of a table of weights.
+
+    Args:
+        places: field to position in the row, whose first cell is the sequence number; fields that
+            are not numeric are ignored.
+    """
+    ranges = [(0, 1.0, _LAST_SEQUENCE, False)]
+    ranges += [
+        (place, field.range.low, field.most_stored, field.nullable)
+        for name, place in places.items()
+        if (field := FIELDS[name]).range is not None
+    ]
+    found, lows, highs, nullable = map(list, zip(*ranges, strict=True))
+    return _core.RowRanges(places=found, lows=lows, highs=highs, nullable=nullable)
+
+
+_OWN_CELLS: Final = ("sequence", *(STORED_NAMES.get(name, name) for name in MEMORY))
+_STATE_CELLS: Final = tuple(STORED_NAMES.get(name, name) for name in LIFECYCLE)
+_VERIFIED: Final = (
+    "own_revision",
+    "state_revision",
+    "text_digest",
+    "own_checksum",
+    "state_checksum",
+)
+_named_tuple: Any = namedtuple  # type checkers require literal fields
+_Row: Any = _named_tuple("_Row", (*_OWN_CELLS, *_STATE_CELLS, "is_superseded", *_VERIFIED))
 
 
 class Damaged(NamedTuple):
@@ -144,8 +140,14 @@ def index_damage(id: str) -> StoreCorrupt:
     return Damaged(0, id, reason).error()
 
 
-class StoredMemory(_Row):
+class StoredMemory(_Row):  # type: ignore[misc]
     """A memory's rows of both tables, as read into the projections.
+
+    The fields are ``sequence`` (the order of insertion, never reused), ``revision`` (the commit that
+    last changed one of the two rows), the columns of ``memory``, then those of ``lifecycle``, and
+    ``is_superseded`` (1 if the store holds the memory that ``superseded_by`` names, deleted or not).
+    The others serve verification: the revisions of each row alone (0 for a state that has not
+    changed, None without such a row), the text's digest, and the checksums.
 
     Enumerations are codes (:data:`oneiros.model.fields.ENUMS`), flags 0 or 1, missing times None, and
     the embedding is its encoded bytes. ``sessions``, ``tags`` and ``metadata`` are parsed from JSON
@@ -170,15 +172,17 @@ class StoredMemory(_Row):
         return self._parsed(metadata_of, self.metadata_json) or {}
 
     def memory(self, embedding: npt.NDArray[np.float32] | Undecoded | None = None) -> Memory:
-        """Return the row as a memory.
+        """Return the row as a memory. REQUIRES: correct checksums.
+
+        Values are not checked again: they were when written, and are unchanged.
 
         Args:
             embedding: the vector, decoded or not; the row itself has only encoded bytes.
         """
         try:
-            (memory,) = memories_of([self])
+            (memory,) = OBJECTS.made(rows=[self])
         except (TypeError, ValueError, RecursionError) as error:
-            raise self._damaged(error) from error
+            raise json_damage(self.sequence, self.id, error) from error
         if embedding is not None:
             hold_embedding(memory, embedding)
         return memory
@@ -187,11 +191,13 @@ class StoredMemory(_Row):
         try:
             return None if text is None else parse(text)
         except (TypeError, ValueError, RecursionError) as error:
-            raise self._damaged(error) from error
+            raise json_damage(self.sequence, self.id, error) from error
 
-    def _damaged(self, error: Exception) -> StoreCorrupt:
-        reason = f"JSON in the store is not what its field holds ({error})"
-        return Damaged(self.sequence, self.id, reason).error()
+
+def json_damage(sequence: int, id: str, error: Exception) -> StoreCorrupt:
+    """Return the error for JSON of a memory that cannot be parsed."""
+    reason = f"JSON in the store is not what its field holds ({error})"
+    return Damaged(sequence, id, reason).error()
 
 
 _TEXTS: Final = {
@@ -205,22 +211,14 @@ _TEXT_PLACES: Final = {
 _ID: Final = _Row._fields.index("id")
 SUPERSESSION: Final = ("superseded_at", "superseded_reason")
 """The keys of ``metadata`` for when and why a memory was superseded."""
-_FIRST_LIFECYCLE: Final = _Row._fields.index(LIFECYCLE[0])
-MEMORY: Final = tuple(name.removesuffix("_json") for name in _Row._fields[1:_FIRST_LIFECYCLE])
-"""The columns read from the table ``memory``, except ``sequence``."""
-INSERTED: Final = (*_Row._fields[:_FIRST_LIFECYCLE], "text_digest", "own_checksum")
-"""The names here of the values bound in :data:`INSERT`."""
+INSERTED: Final = (*_OWN_CELLS, "text_digest")
+"""The names here of the values bound in :data:`INSERT`, without the checksum."""
 INSERT: Final = (
     f"INSERT INTO memory (sequence, {', '.join(MEMORY)}, text_digest, checksum) "
     f"VALUES (?, {', '.join('?' * len(MEMORY))}, ?, ?)"
 )
-INSERTED_LIFECYCLE: Final = (
-    "sequence",
-    "state_revision",
-    *(f"{name}_json" if name == "sessions" else name for name in LIFECYCLE),
-    "state_checksum",
-)
-"""The names here of the values bound in :data:`INSERT_LIFECYCLE`."""
+INSERTED_LIFECYCLE: Final = ("sequence", "state_revision", *_STATE_CELLS)
+"""The names here of the values bound in :data:`INSERT_LIFECYCLE`, without the checksum."""
 INSERT_LIFECYCLE: Final = (
     f"INSERT INTO lifecycle (sequence, revision, {', '.join(LIFECYCLE)}, checksum) "
     f"VALUES (?, ?, {', '.join('?' * len(LIFECYCLE))}, ?)"
@@ -319,28 +317,24 @@ def _words(text: str) -> list[str]:
     return value
 
 
-@lru_cache(maxsize=4096)  # memories of a session share its name, and many share their tags
-def _word_set(text: str) -> frozenset[str]:
-    return frozenset(_words(text))
-
-
-@lru_cache(maxsize=4096)
-def _word_row(text: str) -> tuple[str, ...]:
-    return tuple(_words(text))
-
-
+@lru_cache(maxsize=4096)  # memories of a session share its name
 def sessions_of(text: str) -> frozenset[str]:
     """Return the sessions in the JSON of ``sessions_json``.
 
     Raises:
         ValueError, TypeError, RecursionError: the JSON is damaged; the functions below raise these too.
     """
-    return _word_set(text)
+    return frozenset(_words(text))
+
+
+@lru_cache(maxsize=4096)  # many memories share their tags
+def _tag_row(text: str) -> tuple[str, ...]:
+    return tuple(_words(text))
 
 
 def tags_of(text: str) -> list[str]:
     """Return the tags in the JSON of ``tags_json``."""
-    return list(_word_row(text))
+    return list(_tag_row(text))
 
 
 def metadata_of(text: str) -> dict[str, object]:
@@ -364,21 +358,6 @@ def without_supersession(text: str | None) -> dict[str, object]:
     return metadata
 
 
-def memories_of(rows: Sequence[tuple[Any, ...]]) -> list[Memory]:
-    """Return the memories of verified rows, without their embeddings.
-
-    Values are not checked again: they were when written, and the checksums show that they are
-    unchanged.
-
-    Args:
-        rows: of :func:`select`, with correct checksums.
-
-    Raises:
-        ValueError, TypeError, RecursionError: the JSON of a row is damaged.
-    """
-    return OBJECTS.made(rows=list(rows))
-
-
 def _made_of(name: str) -> Callable[[Any], Any] | None:
     """Return the converter from a field's cell to its value; None: the cell is the value."""
     if name in ENUMS:
@@ -396,14 +375,9 @@ def _made_of(name: str) -> Callable[[Any], Any] | None:
 OBJECTS: Final = _core.RowObjects(
     type=Memory,
     slots=list(FIELDS),
-    places=[
-        _Row._fields.index(name if name in _Row._fields else f"{name}_json") for name in FIELDS
-    ],
+    places=[_Row._fields.index(STORED_NAMES.get(name, name)) for name in FIELDS],
     converters=list(map(_made_of, FIELDS)),
 )
-
-
-_CODES: Final = {name: {w: c for c, w in enumerate(words)} for name, words in ENUMS.items()}
 
 
 Cells: TypeAlias = dict[str, Any]
@@ -425,10 +399,10 @@ def cells_of(values: Mapping[str, Any]) -> Cells:
 def encoded_cells(values: Mapping[str, Any]) -> Cells:
     """Return the cells of some field values, except ``embedding``."""
     cells = dict(values)
-    for name in _ENCODINGS.keys() & cells.keys():
-        stored, encode = _ENCODINGS[name]
-        cells[stored] = encode(cells.pop(name))
     cells.pop("embedding", None)
+    for name in _ENCODERS.keys() & cells.keys():
+        value = _ENCODERS[name](cells.pop(name))
+        cells[STORED_NAMES.get(name, name)] = value
     return cells
 
 
@@ -445,14 +419,13 @@ def cell_columns(values: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
     """
     columns = {"text_digest": text_digests(values["text"])}
     for name, column in values.items():
-        encoding = _ENCODINGS.get(name)
-        if encoding is None:
+        encode = _ENCODERS.get(name)
+        if encode is None:
             columns[name] = column
             continue
-        stored, encode = encoding
         if name not in ("tags", "metadata"):  # the others have few distinct values
             encode = {value: encode(value) for value in set(column)}.__getitem__
-        columns[stored] = list(map(encode, column))
+        columns[STORED_NAMES.get(name, name)] = list(map(encode, column))
     return columns
 
 
@@ -484,17 +457,8 @@ def cell(name: str, value: Any) -> Any:
     Raises:
         TypeError: an embedding that is not encoded.
     """
-    kind = FIELDS[name].kind
-    if kind == "enum":
-        return _CODES[name][value]
-    if kind == "word_set":
-        return json_text(sorted(value)) if value else None
-    if kind in {"words", "metadata"}:
-        return json_text(value) if value else None
-    if kind == "embedding" and not (value is None or isinstance(value, bytes)):
-        msg = f"embedding: the store takes encoded bytes, got {type(value).__name__}"
-        raise TypeError(msg)
-    return value
+    encode = _ENCODERS.get(name)
+    return value if encode is None else encode(value)
 
 
 def json_text(value: list[str] | Mapping[str, object] | Iterable[str]) -> str:
@@ -507,28 +471,40 @@ _DEFAULTS: Final = {
     for field in fields(Memory)
     if field.default is not MISSING
 }
-_STORED_NAMES: Final = {name: f"{name}_json" for name in ("sessions", "tags", "metadata")}
 
 
-def _encodings() -> dict[str, tuple[str, Callable[[Any], Any]]]:
-    """Return the fields whose cell differs from their value: the cell's name and its encoder."""
-    made: dict[str, Callable[[Any], Any]] = {
-        name: codes.__getitem__ for name, codes in _CODES.items()
+def _encoder(name: str) -> Callable[[Any], Any] | None:
+    """Return the converter from a field's value to its cell; None: the value is the cell."""
+    if name in ENUMS:
+        return {word: code for code, word in enumerate(ENUMS[name])}.__getitem__
+    kinds: dict[str, Callable[[Any], Any]] = {
+        "bool": int,
+        "word_set": lambda value: json_text(sorted(value)) if value else None,
+        "words": lambda value: json_text(value) if value else None,
+        "metadata": lambda value: json_text(value) if value else None,
+        "embedding": _encoded_embedding,
     }
-    made |= dict.fromkeys(("pinned", "core"), int)
-    made |= {name: partial(cell, name) for name in _STORED_NAMES}
-    return {name: (_STORED_NAMES.get(name, name), encode) for name, encode in made.items()}
+    return kinds.get(FIELDS[name].kind)
+
+
+def _encoded_embedding(value: object) -> bytes | None:
+    if value is None or isinstance(value, bytes):
+        return value
+    msg = f"embedding: the store takes encoded bytes, got {type(value).__name__}"
+    raise TypeError(msg)
 
 
 def _default_cell(name: str) -> Any:
-    if name in _CODES:
-        return _CODES[name].get(str(_DEFAULTS[name]), 0)
-    return cell(name, _DEFAULTS[name]) if name in _DEFAULTS else None
+    if name in ENUMS:  # "" is the layer of a memory whose layer is not given
+        return cell(name, _DEFAULTS[name]) if _DEFAULTS[name] else 0
+    return cell(name, _DEFAULTS.get(name))
 
 
-_ENCODINGS: Final = _encodings()
+_ENCODERS: Final = {name: encode for name in FIELDS if (encode := _encoder(name)) is not None}
 DEFAULT_CELLS: Final[Mapping[str, Any]] = {
-    _STORED_NAMES.get(name, name): _default_cell(name)
-    for name in (*MEMORY[1:], *LIFECYCLE)  # without the revision
+    STORED_NAMES.get(name, name): _default_cell(name) for name in FIELDS
 }
 """The cells of a memory with default values, by field of ``rows.StoredMemory``."""
+# If a memory names a successor, which the store may hold, all rows are read again.
+INSERTED_CELLS: Final = {**DEFAULT_CELLS, "state_revision": 0, "is_superseded": 0}
+"""The cells of a new memory with default values."""

@@ -34,7 +34,7 @@ _NEW_CELLS: Final = {
     **DEFAULT_CELLS,
     **memory_cells(Memory.from_record({"id": "new", "text": ""}, now=0.0)),
 }
-_NEW_LIFECYCLE: Final = tuple(_NEW_CELLS[name] for name in INSERTED_LIFECYCLE[2:-1])
+_NEW_LIFECYCLE: Final = tuple(_NEW_CELLS[name] for name in INSERTED_LIFECYCLE[2:])
 
 
 class Salvaged(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import apsw
 
@@ -287,20 +287,14 @@ _CHECKED_TABLES: Final = (
 _NOT_CHECKED: Final = {"checksum", "number", "changes", "new_embedding"}
 
 
-def _make_first_tables(connection: apsw.Connection) -> None:
-    connection.execute(_FIRST_TABLES)
+Step: TypeAlias = Callable[[apsw.Connection], None]
 
 
-def _make_link_table(connection: apsw.Connection) -> None:
-    connection.execute(_LINK_TABLE)
+def _script(sql: str) -> Step:
+    def run(connection: apsw.Connection) -> None:
+        connection.execute(sql)
 
-
-def _make_cycle_tables(connection: apsw.Connection) -> None:
-    connection.execute(_CYCLE_TABLES)
-
-
-def _set_lifecycle_apart(connection: apsw.Connection) -> None:
-    connection.execute(_LIFECYCLE_APART)
+    return run
 
 
 def _add_learned_at(connection: apsw.Connection) -> None:
@@ -309,10 +303,6 @@ def _add_learned_at(connection: apsw.Connection) -> None:
         connection.execute(_LEARNED_AT)
     finally:
         connection.create_scalar_function("made_at", None, 2)
-
-
-def _add_new_embedding(connection: apsw.Connection) -> None:
-    connection.execute(_NEW_EMBEDDING)
 
 
 def _add_successors_and_checksums(connection: apsw.Connection) -> None:
@@ -342,13 +332,13 @@ def _write_less_of_new_memories(connection: apsw.Connection) -> None:
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, int(defensive))
 
 
-MIGRATIONS: Final[list[Callable[[apsw.Connection], None]]] = [
-    _make_first_tables,
-    _make_link_table,
-    _make_cycle_tables,
-    _set_lifecycle_apart,
+MIGRATIONS: Final[list[Step]] = [
+    _script(_FIRST_TABLES),
+    _script(_LINK_TABLE),
+    _script(_CYCLE_TABLES),
+    _script(_LIFECYCLE_APART),
     _add_learned_at,
-    _add_new_embedding,
+    _script(_NEW_EMBEDDING),
     _add_successors_and_checksums,
     _write_less_of_new_memories,
 ]

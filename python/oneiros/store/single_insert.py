@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import Any, Final
 
 from oneiros import _core
 from oneiros.store.checksums import check_of
-from oneiros.store.reading import LAST_REVISION
+from oneiros.store.reading import LAST_REVISION, NEXT_SEQUENCE
 from oneiros.store.rows import (
-    DEFAULT_CELLS,
     INSERT,
     INSERT_LIFECYCLE,
     INSERTED,
+    INSERTED_CELLS,
     INSERTED_LIFECYCLE,
     Cells,
 )
 
-__all__ = ["INSERTED_CELLS", "NEXT_SEQUENCE", "SINGLE_INSERT", "rows_of"]
-
-NEXT_SEQUENCE: Final = """
-SELECT 1 + max(
-  coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'memory'), 0),
-  coalesce((SELECT max(sequence) FROM memory), 0),
-  coalesce((SELECT max(sequence) FROM lifecycle), 0))"""
-"""Returns a sequence number that no memory has ever had, erased ones included."""
-
-# If a memory names a successor, which the store may hold, all rows are read again.
-INSERTED_CELLS: Final = {**DEFAULT_CELLS, "state_revision": 0, "is_superseded": 0}
-"""The cells of a new memory with default values, by field of ``rows.StoredMemory``."""
+__all__ = ["SINGLE_INSERT", "rows_of"]
 
 SINGLE_INSERT: Final = _core.MemoryInsert(
     memory=INSERT,
@@ -45,8 +33,6 @@ SINGLE_INSERT: Final = _core.MemoryInsert(
         ),
     ],
 )
-_own_cells: Final = itemgetter(*INSERTED[:-1])
-_state_cells: Final = itemgetter(*INSERTED_LIFECYCLE[:-1])
 _UNNUMBERED: Final = {**INSERTED_CELLS, "sequence": None, "revision": None}
 
 
@@ -57,4 +43,4 @@ def rows_of(cells: Cells) -> tuple[list[Any], list[Any]]:
         cells: see :func:`oneiros.store.rows.cells_of`; ``embedding`` is the encoded vector.
     """
     row = _UNNUMBERED | cells
-    return list(_own_cells(row)), list(_state_cells(row))
+    return [row[name] for name in INSERTED], [row[name] for name in INSERTED_LIFECYCLE]

@@ -9,8 +9,6 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, Final
 
-import apsw
-
 from oneiros.model.fields import VERDICTS
 from oneiros.model.validation import wrong
 from oneiros.store.checksums import checksum, insert_of
@@ -164,13 +162,9 @@ class Transaction(RowWriting):
         for id, sessions in rows:
             added.setdefault(id, set()).update(sessions)
         sessions_of = {number: added[id] for id, number in self.sequences_of(added).items()}
-        try:
-            numbers = [(number,) for number in sessions_of]
-            found = list(self._connection.executemany(_SESSIONS, numbers))
-        except apsw.Error as error:
-            raise self._failed(error) from error
         values = []
-        for number, text, spread in found:
+        numbers = [(number,) for number in sessions_of]
+        for number, text, spread in self._run_many(_SESSIONS, numbers):
             before = set() if text is None else set(json.loads(text))
             after = before.union(sessions_of[number])
             if after != before:
@@ -231,10 +225,7 @@ class Transaction(RowWriting):
         """Create or replace links of existing memories, given by sequence numbers."""
         self._has_changed = True
         values = ((first, second, self.revision, *state) for first, second, *state in links)
-        try:
-            self._connection.executemany(SET, values)
-        except apsw.Error as error:
-            raise self._failed(error) from error
+        self._run_many(SET, values)
         return len(links)
 
     def remove_link(self, one: str, other: str) -> bool:
@@ -308,13 +299,8 @@ class Transaction(RowWriting):
         Args:
             rows: (sequence number, encoded vector), or None for a text without a vector.
         """
-        self._require_whole()
         self._has_changed = True
-        values = [(blob or b"", sequence) for sequence, blob in rows]
-        try:
-            self._connection.executemany(_KEEP_NEW_VECTOR, values)
-        except apsw.Error as error:
-            raise self._failed(error) from error
+        self._run_many(_KEEP_NEW_VECTOR, [(blob or b"", sequence) for sequence, blob in rows])
 
     def drop_new_vectors(self) -> None:
         """Delete the vectors that :meth:`keep_new_vectors` stored."""
@@ -341,7 +327,8 @@ class Transaction(RowWriting):
         count = self.new_vector_count()
         after = 0
         while rows := self.rows(_NEW_VECTORS, (after,)):
-            self._update_numbered((number, {"embedding": blob or None}) for number, blob in rows)
+            vectors = ((number, {"embedding": blob or None}) for number, blob in rows)
+            self._set(vectors, assigned)
             after = rows[-1][0]
         self._has_changed = True
         self.run("UPDATE memory SET new_embedding = NULL WHERE new_embedding > x''")
@@ -361,7 +348,7 @@ class Transaction(RowWriting):
             else:
                 with suppress(TypeError, ValueError, RecursionError):  # damaged: left unchanged
                     changes["metadata"] = without_supersession(metadata)
-            self._update_numbered([(older_number, changes)])
+            self._set([(older_number, changes)], assigned)
             self.relinked.append(older_number)
 
     def set_setting(self, key: str, value: str) -> None:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar
 
+from oneiros import filters
 from oneiros._lazy import np
 from oneiros.errors import DuplicateId
-from oneiros.filters import allowed_bits
 from oneiros.index.indexes import AnalysisAhead
-from oneiros.model.fields import COLUMN_DEFAULTS
-from oneiros.model.memory import Memory, checked_values, validate_changes
-from oneiros.runtime.dataclasses import NamedTuple
+from oneiros.model.memory import validate_changes
 from oneiros.store import KINDS, StoredLink
-from oneiros.store.columns import INSERTED_AT_ONCE, StoredColumns
+from oneiros.store.columns import INSERTED_AT_ONCE
 from oneiros.store.embedding_bytes import decoded, encoded
-from oneiros.store.rows import DEFAULT_CELLS, cells_of
+from oneiros.store.rows import cells_of
 from oneiros.write.background import whole_write
+from oneiros.write.batch import Batch, columns_of
 from oneiros.write.rules import (
-    Bounds,
     drops_own_vector,
     exists,
     held_in,
@@ -32,53 +30,44 @@ from oneiros.write.vectors import MadeVectors, titled
 
 if TYPE_CHECKING:
     from oneiros.index import ReadModel
-    from oneiros.scoring.ingest import IngestAssociation, InitialStability
+    from oneiros.scoring.ingest import IngestAssociation
     from oneiros.store import StoredMemory, Transaction
-    from oneiros.write.batch import AddReport, Batch, Entry, RecordColumns
+    from oneiros.write.batch import AddReport, Entry, RecordColumns
     from oneiros.write.embed import Embedding
+    from oneiros.write.rules import AddRules
     from oneiros.write.sync import Sync
 
-__all__ = ["Added", "Adding", "links_of", "raise_alike"]
+__all__ = ["Adding"]
 
 
 _INGEST: Final = KINDS.index("ingest")
 _MOST_RAISED: Final = 100  # memories raised per new memory: the nearest
 
 
-class Added(NamedTuple):
-    """The data of a new memory that linking uses."""
-
-    id: str
-    session: str | None
-    blob: bytes | None
-    """The embedding, encoded."""
-
-
-def links_of(added: Sequence[Added], rule: IngestAssociation, now: float) -> list[StoredLink]:
+def _links_within(fresh: RecordColumns, rule: IngestAssociation, now: float) -> list[StoredLink]:
     """Return the links between new memories of one session."""
-    sessions: dict[str | None, list[Added]] = {}
-    for memory in added:
-        if memory.blob is not None:
-            sessions.setdefault(memory.session, []).append(memory)
+    sessions: dict[str | None, list[tuple[str, bytes]]] = {}
+    for memory_id, session, blob in zip(
+        fresh["id"], fresh["session"], fresh["embedding"], strict=True
+    ):
+        if blob is not None:
+            sessions.setdefault(session, []).append((memory_id, blob))
     links = []
     for members in sessions.values():
         for start in range(0, len(members), rule.together):
-            links += _links_among(members[start : start + rule.together], rule, now)
+            ids, blobs = zip(*members[start : start + rule.together], strict=True)
+            matrix = decoded(blobs).astype(np.float64)
+            weights = np.triu(rule.weights(matrix @ matrix.T), 1)
+            links += [
+                StoredLink(
+                    ids[first], ids[second], _INGEST, float(weights[first, second]), now, None
+                )
+                for first, second in np.argwhere(weights > 0).tolist()
+            ]
     return links
 
 
-def _links_among(entries: Sequence[Added], rule: IngestAssociation, now: float) -> list[StoredLink]:
-    matrix = decoded([entry.blob for entry in entries if entry.blob]).astype(np.float64)
-    weights = np.triu(rule.weights(matrix @ matrix.T), 1)
-    return [
-        StoredLink(
-            entries[first].id, entries[second].id, _INGEST, float(weights[first, second]), now, None
-        )
-        for first, second in np.argwhere(weights > 0).tolist()
-    ]
-
-
-def raise_alike(
+def _raise_alike(
     transaction: Transaction,
     projections: ReadModel,
     blobs: Sequence[bytes | None],
@@ -100,10 +89,8 @@ def raise_alike(
         return
     allowed = None
     if within:
-        from oneiros.filters import where  # noqa: PLC0415 - filters load their conditions
-
-        rows = projections.row_sets.matching(where(**within))
-        allowed = allowed_bits(rows, len(projections.lifecycle.ids))
+        rows = projections.row_sets.matching(filters.where(**within))
+        allowed = filters.allowed_bits(rows, len(projections.lifecycle.ids))
     near: Counter[int] = Counter()
     for hits in index.search_many(decoded(found), _MOST_RAISED, allowed, threads=1):
         near.update(hits.rows[hits.scores > rule.above_cosine].tolist())
@@ -126,17 +113,6 @@ _BETWEEN_LOOKS: Final = 2_000
 _FEWEST_AHEAD: Final = 1_000  # new memories from which analysing texts on a thread pays off
 
 
-class _Settled(NamedTuple):
-    """A batch of which all but the new memories is written."""
-
-    fresh: RecordColumns | None
-    """The new memories; None for none."""
-    updated: list[str]
-    """The ids of the updated memories."""
-    has_dropped: bool
-    """Whether a vector given by the user was dropped."""
-
-
 class Adding:
     """Adds records to the store."""
 
@@ -145,61 +121,25 @@ class Adding:
         self._embedding = embedding
         self.writer = sync.writer
 
-    def add_one(
-        self,
-        record: Mapping[str, object],
-        *,
-        now: float,
-        on_conflict: str,
-        bounds: Bounds,
-        initial_stability: InitialStability | None,
-        ingest: IngestAssociation | None,
-    ) -> str:
+    def add_one(self, record: Mapping[str, object], rules: AddRules) -> str:
         """Add one record, and return its id.
 
         A new memory that affects no other one is stored by one call of the core, in its transaction.
-
-        Args:
-            record: its fields.
-            now: the time for fields that the record leaves out.
-            on_conflict: "raise" or "update".
-            bounds: the scope of the caller.
-            initial_stability: for records without a stability; None: the field's default.
-            ingest: the rule that links new memories and raises similar ones; None: neither.
         """
-        if on_conflict == "update":
+        if rules.on_conflict == "update":
             self._sync.apply_own()  # so that all existing memories are known
         vectors = self._sync.vectors
         made = MadeVectors(vectors) if vectors.is_present else None
-        found = self._add_at_once(record, now, bounds, initial_stability, ingest, made)
-        if found is not None:
-            return found
-        report = self.add(
-            iter((record,)),
-            now=now,
-            on_conflict=on_conflict,
-            on_error="raise",
-            bounds=bounds,
-            initial_stability=initial_stability,
-            ingest=ingest,
-            made=made,
-        )
-        return report.ids[0]
+        found = self._add_at_once(record, rules, made)
+        return self.add((record,), rules, made).ids[0] if found is None else found
 
     def _add_at_once(
-        self,
-        record: Mapping[str, object],
-        now: float,
-        bounds: Bounds,
-        initial_stability: InitialStability | None,
-        ingest: IngestAssociation | None,
-        made: MadeVectors | None,
+        self, record: Mapping[str, object], rules: AddRules, made: MadeVectors | None
     ) -> str | None:
         """Return the id of the memory stored, or None, with nothing stored and no error raised."""
         sync = self._sync
         try:
-            given = bounds.inside(record)
-            values = checked_values(given, now=now)
+            values, _ = rules.checked(record)
         except (ValueError, TypeError):
             return None
         memory_id: str = values["id"]
@@ -218,61 +158,35 @@ class Adding:
             made.make([text])
             (blob, width), maker = made.of(text), made
         last_revision = sync.revision  # the commit that the checks below refer to
-        if width and (ingest is not None or not sync.vectors.are_recorded_by(maker, width)):
+        if width and (rules.ingest is not None or not sync.vectors.are_recorded_by(maker, width)):
             return None
-        values["learned_at"] = now
-        if initial_stability is not None and "stability" not in values:
-            values["stability"] = initial_stability.of(
-                values.get("importance", COLUMN_DEFAULTS["importance"])
-            )
         cells = cells_of(values)
         if blob is not None:
             cells["embedding"] = blob
         return memory_id if sync.insert_one(cells, last_revision) else None
 
     def add(
-        self,
-        records: Iterable[object],
-        *,
-        now: float,
-        on_conflict: str,
-        on_error: str,
-        bounds: Bounds,
-        initial_stability: InitialStability | None = None,
-        ingest: IngestAssociation | None = None,
-        links: bool | None = None,
-        made: MadeVectors | None = None,
+        self, records: Iterable[object], rules: AddRules, made: MadeVectors | None = None
     ) -> AddReport:
         """Add all records (less those that ``on_error`` refuses) in one transaction, or none.
 
         Args:
             records: mappings or memories.
-            now: the time for fields that records leave out.
-            on_conflict: "raise" or "update".
-            on_error: "raise", "skip" or "collect".
-            bounds: the scope of the caller.
-            initial_stability: for records without a stability; None: the field's default.
-            ingest: the rule that links new memories and raises similar ones; None: neither.
-            links: False: do not apply the rule; True: apply it to batches above its size, too.
+            rules: of the call.
             made: vectors of some of the texts.
         """
-        from oneiros.write.batch import Batch  # noqa: PLC0415 - not needed to search
-
-        batch = Batch(
-            on_conflict=on_conflict, on_error=on_error, initial_stability=initial_stability
-        )
+        batch = Batch(rules, self._sync.vectors)
         with Uncollected():
-            batch.read(records, self._sync.vectors, now, bounds.inside)
-        is_small = ingest is not None and len(batch) <= ingest.most_records
-        rule = ingest if links or (links is None and is_small) else None
+            batch.read(records)
+        is_small = rules.ingest is not None and len(batch) <= rules.ingest.most_records
+        if not (is_small if rules.links is None else rules.links):
+            rules = rules._replace(ingest=None)
 
         def write(made: MadeVectors) -> AddReport:
             with Uncollected():
-                return self._add(
-                    batch, made, now=now, on_conflict=on_conflict, bounds=bounds, ingest=rule
-                )
+                return self._add(batch, made, rules)
 
-        return self._embedding.written(self._texts_of(batch, on_conflict), write, made)
+        return self._embedding.written(self._texts_of(batch, rules.on_conflict), write, made)
 
     def _texts_of(self, batch: Batch, on_conflict: str) -> list[str]:
         """Return the texts to embed that are known before the transaction."""
@@ -293,64 +207,47 @@ class Adding:
         return [text for text in texts if text is not None]
 
     @whole_write
-    def _add(
-        self,
-        batch: Batch,
-        made: MadeVectors,
-        *,
-        now: float,
-        on_conflict: str,
-        bounds: Bounds,
-        ingest: IngestAssociation | None,
-    ) -> AddReport:
+    def _add(self, batch: Batch, made: MadeVectors, rules: AddRules) -> AddReport:
         try:
-            report = self._stored(batch, made, now, on_conflict, bounds, ingest)
+            report = self._stored(batch, made, rules)
         except BaseException:
             self._end_analysis(is_stored=False)
             raise
         self._end_analysis(is_stored=True)
         return report
 
-    def _stored(
-        self,
-        batch: Batch,
-        made: MadeVectors,
-        now: float,
-        on_conflict: str,
-        bounds: Bounds,
-        ingest: IngestAssociation | None,
-    ) -> AddReport:
-        with self._sync.writing(after_events_of=batch.ids) as transaction:
+    def _stored(self, batch: Batch, made: MadeVectors, rules: AddRules) -> AddReport:
+        sync = self._sync
+        updated: list[str] = []
+        has_dropped = False
+        with sync.writing(after_events_of=batch.ids) as transaction:
+            fresh: RecordColumns | None
             if self._are_new(batch.columns):
-                settled = _Settled(batch.columns, [], has_dropped=False)
-                self._sync.lifecycle.require_kinds(batch.columns.kinds)
-                if batch.columns.width:
-                    self._sync.vectors.record(transaction, batch.columns.width, is_made_here=False)
+                fresh = batch.columns
+                sync.lifecycle.require_kinds(set(fresh["kind"]))
+                if fresh.width:
+                    sync.vectors.record(transaction, fresh.width, is_made_here=False)
             else:
                 batch.read_by_row()
-                settled = self._settle(batch, transaction, made, now, on_conflict, bounds.seen)
-            fresh = settled.fresh
+                fresh, updated, has_dropped = self._settle(batch, transaction, made, rules)
             if fresh is not None:
                 if len(fresh) >= _FEWEST_AHEAD:
-                    self._analyze_ahead(fresh)
+                    indexes = sync.projections.indexes
+                    indexes.analysis_ahead = AnalysisAhead(indexes.lexical, fresh, INSERTED_AT_ONCE)
                 sequences = transaction.insert_columns(fresh.varying, fresh.shared)
-                transaction.count_duplicates(sequences, within=bounds.fields)
-                if ingest is not None:
-                    added = list(map(Added, fresh.ids, fresh.column("session"), fresh.blobs))
-                    new_links = links_of(added, ingest, now)
-                    if new_links:
+                transaction.count_duplicates(sequences, within=rules.bounds.fields)
+                if rules.ingest is not None:
+                    if new_links := _links_within(fresh, rules.ingest, rules.now):
                         transaction.set_links(new_links)
-                    raise_alike(
-                        transaction, self._sync.projections, fresh.blobs, ingest, bounds.fields
+                    _raise_alike(
+                        transaction,
+                        sync.projections,
+                        fresh["embedding"],
+                        rules.ingest,
+                        rules.bounds.fields,
                     )
-        self._sync.has_dropped_vectors |= settled.has_dropped
-        return batch.report([] if fresh is None else fresh.ids, settled.updated)
-
-    def _analyze_ahead(self, fresh: RecordColumns) -> None:
-        """Start to analyse the texts of a large batch while the store writes them."""
-        indexes = self._sync.projections.indexes
-        memories = StoredColumns(len(fresh), fresh.varying, fresh.shared, DEFAULT_CELLS)
-        indexes.analysis_ahead = AnalysisAhead(indexes.lexical, memories, INSERTED_AT_ONCE)
+        sync.has_dropped_vectors |= has_dropped
+        return batch.report([] if fresh is None else fresh["id"], updated)
 
     def _end_analysis(self, *, is_stored: bool) -> None:
         indexes = self._sync.projections.indexes
@@ -367,19 +264,19 @@ class Adding:
         if columns.width and self._sync.vectors.dimension not in (None, columns.width):
             return False
         return not any(
-            map(self._sync.lifecycle.row_of.__contains__, self._while_wanted(columns.ids))
+            map(self._sync.lifecycle.row_of.__contains__, self._while_wanted(columns["id"]))
         )
 
     def _settle(
-        self,
-        batch: Batch,
-        transaction: Transaction,
-        made: MadeVectors,
-        now: float,
-        on_conflict: str,
-        seen: Callable[[StoredMemory | Memory], bool],
-    ) -> _Settled:
-        """Update the existing memories of a batch, and return the new ones."""
+        self, batch: Batch, transaction: Transaction, made: MadeVectors, rules: AddRules
+    ) -> tuple[RecordColumns | None, list[str], bool]:
+        """Update the existing memories of a batch.
+
+        Returns:
+            The new memories, None for none; the ids of the updated ones; and whether a vector given
+            by the user was dropped.
+        """
+        seen = rules.bounds.seen
         ids = batch.ids
         row_of = self._sync.lifecycle.row_of
         known = {
@@ -406,7 +303,7 @@ class Adding:
             existing = known.get(memory_id)
             if existing is None:
                 fresh.append(entry)
-            elif on_conflict != "update" or not seen(existing):
+            elif rules.on_conflict != "update" or not seen(existing):
                 batch.refuse(entry.place, DuplicateId(exists(existing, is_seen=seen(existing))))
             elif existing.deleted_at is not None:
                 # Only restore() brings a deleted memory back; this one is a new memory that
@@ -415,16 +312,11 @@ class Adding:
                 fresh.append(entry)
             else:
                 changed.append((entry, existing))
-        from oneiros.write.batch import columns_of  # noqa: PLC0415 - as above
-
         has_dropped = False
         for entry, existing in changed:  # last, as they may name a memory that was erased above
-            has_dropped |= self._update_existing(transaction, entry, existing, now)
-        return _Settled(
-            columns_of(list(self._while_wanted(fresh))),
-            [entry.id for entry, _ in changed],
-            has_dropped=has_dropped,
-        )
+            has_dropped |= self._update_existing(transaction, entry, existing, rules.now)
+        found = columns_of(list(self._while_wanted(fresh)))
+        return found, [entry.id for entry, _ in changed], has_dropped
 
     def _while_wanted(self, items: Sequence[Item]) -> Iterable[Item]:
         """Yield items in turn, and end the write if its caller was interrupted meanwhile."""

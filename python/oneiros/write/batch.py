@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from functools import partial
 from itertools import chain, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core
 from oneiros.errors import DuplicateId
-from oneiros.model.fields import COLUMN_DEFAULTS, FIELDS
-from oneiros.model.memory import Memory, checked_columns, checked_values
+from oneiros.model.fields import COLUMN_DEFAULTS
+from oneiros.model.memory import checked_columns
 from oneiros.model.validation import unit_rows
 from oneiros.runtime.dataclasses import dataclass, field
+from oneiros.store.columns import StoredColumns
 from oneiros.store.embedding_bytes import encoded
 from oneiros.store.rows import DEFAULT_CELLS, cell_columns, cells_of, encoded_cells, joined_cells
 
 if TYPE_CHECKING:
-    from oneiros.scoring.ingest import InitialStability
+    from oneiros.model.memory import Memory
     from oneiros.search.near_duplicates import NearDuplicate
+    from oneiros.write.rules import AddRules
     from oneiros.write.vectors import MadeVectors, TextVectors
 
 __all__ = [
@@ -75,7 +78,7 @@ def _rows_of_table(source: object) -> list[Mapping[str, object]]:
     return rows
 
 
-class RecordColumns:
+class RecordColumns(StoredColumns):
     """New memories as table cells, by column.
 
     Args:
@@ -85,54 +88,23 @@ class RecordColumns:
         width: components of the vectors; 0: there are none.
     """
 
-    __slots__ = ("shared", "varying", "width")
+    __slots__ = ("width",)
 
     def __init__(
-        self, varying: Mapping[str, list[Any]], shared: Mapping[str, Any], width: int
+        self, varying: Mapping[str, Sequence[Any]], shared: Mapping[str, Any], width: int
     ) -> None:
-        self.varying = varying
-        self.shared = shared
+        super().__init__(len(varying["id"]), varying, shared, DEFAULT_CELLS)
         self.width = width
-
-    def __len__(self) -> int:
-        return len(self.varying["id"])
-
-    @property
-    def ids(self) -> list[str]:
-        """The ids, in order."""
-        return self.varying["id"]
-
-    @property
-    def blobs(self) -> list[bytes | None]:
-        """The encoded vectors, in order."""
-        return self.column("embedding")
-
-    @property
-    def kinds(self) -> set[str]:
-        """The set of kinds."""
-        return set(self.column("kind"))
-
-    def column(self, name: str) -> list[Any]:
-        """Return a field's cells, one per record."""
-        cells = self.varying.get(name)
-        if cells is None:
-            cells = [self.shared.get(name, DEFAULT_CELLS.get(name))] * len(self)
-        return cells
 
 
 def record_columns(
-    records: Sequence[object],
-    *,
-    now: float,
-    initial_stability: InitialStability | None,
-    require_width: Callable[[int], None],
+    records: Sequence[object], rules: AddRules, require_width: Callable[[int], None]
 ) -> RecordColumns | None:
     """Return records by column, or None if they must be checked one by one.
 
     Args:
         records: at least one.
-        now: the time for fields that records leave out.
-        initial_stability: for records without a stability; None: the field's default.
+        rules: of the call.
         require_width: raises ValueError if vectors of a width do not fit the store's.
     """
     if set(map(type, records)) != {dict}:
@@ -154,12 +126,13 @@ def record_columns(
             return None
         blobs = _core.encode_embeddings(matrix=matrix)
         rows = [{name: row[name] for name in row if name != "embedding"} for row in rows]
-    values = checked_columns(rows, now=now)
+    values = checked_columns(rows, now=rules.now)
     if values is None:
         return None
     varying, shared = values
     varying.pop("learned_at", None)
-    shared["learned_at"] = now  # when this store learned it, not the one that exported it
+    shared["learned_at"] = rules.now  # when this store learned it, not the one that exported it
+    initial_stability = rules.initial_stability
     if initial_stability is not None:
         given = [row.get("stability") for row in rows]
         if given.count(None) == len(rows):
@@ -193,7 +166,7 @@ def joined(parts: Sequence[RecordColumns]) -> RecordColumns | None:
         shared.pop(name, None)
         column: list[Any] = []
         for part in parts:
-            column += part.column(name)
+            column += part[name]
         varying[name] = column
     return RecordColumns(varying, shared, parts[0].width)
 
@@ -296,21 +269,13 @@ class Batch:
     """The records of one ``add_many``.
 
     Args:
-        on_conflict: "raise" or "update".
-        on_error: "raise", "skip" or "collect".
-        initial_stability: for records without a stability; None: the field's default.
+        rules: of the call.
+        vectors: has the width of the store's vectors.
     """
 
-    def __init__(
-        self,
-        *,
-        on_conflict: str,
-        on_error: str,
-        initial_stability: InitialStability | None = None,
-    ) -> None:
-        self._on_conflict = on_conflict
-        self._on_error = on_error
-        self._initial_stability = initial_stability
+    def __init__(self, rules: AddRules, vectors: TextVectors) -> None:
+        self._rules = rules
+        self._vectors = vectors
         self.columns: RecordColumns | None = None
         """All records by column, if they could be checked so; then ``entries`` is empty."""
         self.entries: list[Entry] = []
@@ -318,35 +283,26 @@ class Batch:
         self._repeated: list[str] = []
         self._failures: list[tuple[int, Exception]] = []
 
-    def read(
-        self,
-        records: Iterable[object],
-        vectors: TextVectors,
-        now: float,
-        inside: Callable[[object], object],
-    ) -> None:
+    def read(self, records: Iterable[object]) -> None:
         """Check the records and keep one per id.
 
         Args:
             records: mappings or memories; all else is refused.
-            vectors: has the width of the store's vectors.
-            now: the time for fields that a record leaves out.
-            inside: adds the fields of the caller's scope to a record, or refuses it.
         """
         left = iter(records)
         chunk = seen = list(islice(left, _CHUNK))
         parts: list[RecordColumns] = []
         if len(chunk) >= _FEWEST_BY_COLUMN:
-            while chunk and (part := self._columns_of(chunk, vectors, now, inside)) is not None:
+            while chunk and (part := self._columns_of(chunk)) is not None:
                 parts.append(part)
                 chunk = list(islice(left, _CHUNK))
                 seen += chunk
             columns = None if chunk else joined(parts)
-            if columns is not None and len(set(columns.ids)) == len(columns):
+            if columns is not None and len(set(columns["id"])) == len(columns):
                 self.columns = columns
-                self._by_row = partial(self._read_by_row, seen, vectors, now, inside)
+                self._by_row = partial(self._read_by_row, seen)
                 return
-        self._read_by_row(chain(seen, left), vectors, now, inside)
+        self._read_by_row(chain(seen, left))
 
     def read_by_row(self) -> None:
         """Make entries of records that were checked by column."""
@@ -359,36 +315,20 @@ class Batch:
         return len(self.entries) if self.columns is None else len(self.columns)
 
     @property
-    def ids(self) -> list[str]:
+    def ids(self) -> Sequence[str]:
         """The ids of the records that are not refused, in order."""
-        return [entry.id for entry in self.entries] if self.columns is None else self.columns.ids
+        columns = self.columns
+        return [entry.id for entry in self.entries] if columns is None else columns["id"]
 
-    def _columns_of(
-        self,
-        chunk: Sequence[object],
-        vectors: TextVectors,
-        now: float,
-        inside: Callable[[object], object],
-    ) -> RecordColumns | None:
+    def _columns_of(self, chunk: Sequence[object]) -> RecordColumns | None:
         try:
-            records = list(map(inside, chunk))
+            records = list(map(self._rules.bounds.inside, chunk))
         except (ValueError, TypeError):
             return None
-        return record_columns(
-            records,
-            now=now,
-            initial_stability=self._initial_stability,
-            require_width=vectors.require_width,
-        )
+        return record_columns(records, self._rules, self._vectors.require_width)
 
-    def _read_by_row(
-        self,
-        records: Iterable[object],
-        vectors: TextVectors,
-        now: float,
-        inside: Callable[[object], object],
-    ) -> None:
-        self._check(records, vectors, now, inside)
+    def _read_by_row(self, records: Iterable[object]) -> None:
+        self._check(records)
         self._keep_one_of_each()
 
     def place_vectors(
@@ -419,53 +359,40 @@ class Batch:
     def refuse(self, place: int, error: Exception) -> None:
         """Record a failure, or raise it, depending on ``on_error``."""
         error.add_note(f"record {place} of the batch")
-        if self._on_error == "raise":
+        if self._rules.on_error == "raise":
             raise error
         self._failures.append((place, error))
 
-    def report(self, added: list[str], updated: list[str]) -> AddReport:
+    def report(self, added: Sequence[str], updated: list[str]) -> AddReport:
         """Return the result of the batch.
 
         Args:
             added: ids of the new memories, in the order of the records.
             updated: ids of memories that existed before.
         """
-        ids = added
+        ids = list(added)
         if updated:
             stored = {*added, *updated}
             ids = [entry.id for entry in self.entries if entry.id in stored]
         return AddReport(
-            ids=list(ids),
+            ids=ids,
             updated=updated,
             repeated=self._repeated,
             skipped=sorted(place for place, _ in self._failures),
-            failures=sorted(self._failures, key=_place) if self._on_error == "collect" else [],
+            failures=sorted(self._failures, key=itemgetter(0))
+            if self._rules.on_error == "collect"
+            else [],
         )
 
-    def _check(
-        self,
-        records: Iterable[object],
-        vectors: TextVectors,
-        now: float,
-        inside: Callable[[object], object],
-    ) -> None:
-        for place, given_record in enumerate(records):
+    def _check(self, records: Iterable[object]) -> None:
+        for place, record in enumerate(records):
             try:
-                record: Any = inside(given_record)
-                values = checked_values(record, now=now)
+                values, given = self._rules.checked(record)
                 embedding = values.get("embedding")
-                if embedding is not None:
-                    vectors.accept(embedding)
+                self._vectors.accept(embedding)
             except (ValueError, TypeError) as error:
                 self.refuse(place, error)
                 continue
-            values["learned_at"] = now  # when this store learned it, not the one that exported it
-            given = _given_fields(record) if isinstance(record, Memory) else record
-            initial = self._initial_stability
-            if initial is not None and given.get("stability") is None:
-                values["stability"] = initial.of(
-                    values.get("importance", COLUMN_DEFAULTS["importance"])
-                )
             entry = Entry(place, values["id"], values, given)
             if embedding is not None:
                 entry.blob, entry.width = encoded(embedding), len(embedding)
@@ -477,7 +404,7 @@ class Batch:
         for entry in self.entries:
             memory_id = entry.id
             first = kept.get(memory_id)
-            if first is not None and self._on_conflict != "update":
+            if first is not None and self._rules.on_conflict != "update":
                 places = f"records {first.place} and {entry.place}"
                 error = DuplicateId(f"id: {memory_id!r} comes twice in the batch ({places})")
                 self.refuse(entry.place, error)
@@ -496,18 +423,3 @@ def columns_of(entries: Sequence[Entry]) -> RecordColumns | None:
     cells = joined_cells([cells_of(entry.values) for entry in entries])
     cells["embedding"] = [entry.blob for entry in entries]
     return RecordColumns(cells, {}, max(entry.width for entry in entries))
-
-
-def _given_fields(memory: Memory) -> dict[str, object]:
-    """Return the fields of a memory that differ from their defaults."""
-    blank = Memory(text="")
-    values = {name: getattr(memory, name) for name in FIELDS}
-    return {
-        name: value
-        for name, value in values.items()
-        if name == "text" or repr(value) != repr(getattr(blank, name))
-    }
-
-
-def _place(failure: tuple[int, Exception]) -> int:
-    return failure[0]

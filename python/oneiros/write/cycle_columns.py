@@ -6,10 +6,11 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
+from oneiros.dream import undo_log
 from oneiros.errors import StoreCorrupt
 from oneiros.index.columns import ColumnWrite, LongNumbers, coded, shortest
 from oneiros.runtime.dataclasses import dataclass, field
-from oneiros.store.lifecycle_rows import parted
+from oneiros.store.rows import by_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -85,12 +86,11 @@ def long_numbers(
 
     Raises:
         StoreCorrupt: a stored value is not a number.
-        StoreCorrupt: the store holds no number where it should.
     """
     names = [name for name, values in before.items() if values.dtype == np.float32]
     stored = {name: shortest(before[name]) for name in names}
     found = {name: stored[name].copy() for name in names}
-    for part in filter(None, parted(names)):
+    for part in by_table(names).values():
         every = functools.reduce(np.union1d, (sequences[name] for name in part))
         for rows in reading.cycles.numbers(part, every.tolist()):
             numbers, *columns = _arrays(rows)
@@ -139,8 +139,6 @@ def changed_by(cycle: StoredCycle, reading: Reading, lifecycle: Lifecycle) -> Ow
     """
     if cycle.changes is None:
         return None
-    from oneiros.dream import undo_log  # noqa: PLC0415 - few follow a cycle
-
     try:
         columns, _ = undo_log.decoded(cycle.changes)
     except StoreCorrupt:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
+    from oneiros.graph import Associations
     from oneiros.store.rows import Damaged
     from oneiros.write.sync import Sync
 
@@ -43,24 +44,25 @@ class CycleWriter:
     def _apply_cycle(
         self, plan: DreamPlan, blobs: dict[int, bytes], *, is_of_copy: bool
     ) -> DreamReport:
-        from oneiros.dream.apply import (  # noqa: PLC0415
-            Applying,
-            PlannedRows,
-        )
+        from oneiros.dream.apply import Applying, PlannedRows  # noqa: PLC0415 - few dream
 
-        self._sync.write_events_now()
-        associations = self._sync.links_to_follow() or self._sync.projections.associations
+        associations = self._associations()
         owed = self._sync.reinforcing.owing()
         with self._sync.writing_columns() as (transaction, own):
             if transaction.cycles.dream_cycle(plan.id) is not None:
                 msg = f"plan: must be applied once, {plan.id} was already"
                 raise ValueError(msg)
-            known = associations if associations.are_read else None
             # After a rebuild of the read model, as in a copy, rows have other numbers.
             is_moved = is_of_copy or not plan.draft.source.is_of(self._sync.lifecycle)
             rows = PlannedRows(plan, self._sync.lifecycle, is_of_copy=is_moved)
             row_of = cast("Mapping[str, int]", self._sync.lifecycle.row_of)
+            known = associations if associations.are_read else None
             return Applying(plan, transaction, known, rows, row_of, owed, blobs).run(own)
+
+    def _associations(self) -> Associations:
+        """Write what waits, and return the links, which are read unless they are damaged."""
+        self._sync.write_events_now()
+        return self._sync.links_to_follow() or self._sync.projections.associations
 
     def _blobs_of(self, plan: DreamPlan) -> dict[int, bytes]:
         """Return the embeddings of memories that a plan adds, made before any lock is taken."""
@@ -101,8 +103,7 @@ class CycleWriter:
         """
         from oneiros.dream.undo import Undoing, undoable  # noqa: PLC0415 - few processes dream
 
-        self._sync.write_events_now()
-        associations = self._sync.links_to_follow() or self._sync.projections.associations
+        associations = self._associations()
         with self._sync.writing_columns() as (transaction, own):
             cycle = undoable(transaction, id)
             known = associations if associations.are_read else None

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from oneiros.model.memory import Memory
     from oneiros.scoring.reinforcement import ReinforcementDeclaration
     from oneiros.store import StoredLink
+    from oneiros.store.checksums import StoredStates
     from oneiros.store.columns import StoredBatch
     from oneiros.store.links import LinkValues
-    from oneiros.store.states import StoredStates
 
 __all__ = ["FLUSH_EVENTS", "OF_USE", "ReinforcementEvent", "Reinforcing", "WriteBehind"]
 
@@ -105,7 +105,6 @@ class WriteBehind:
 
 if TYPE_CHECKING:
     Rows = npt.NDArray[np.uint32]
-    Pairs = list[tuple[int, int]]
 
     class _Use(TypedDict):
         """An event as the core's parameters."""
@@ -124,10 +123,6 @@ _PAUSE_SECONDS: Final = 0.0002
 _ROWS_AT_ONCE: Final = 65_536
 _REINFORCED: Final = ("access_count", "last_accessed_at", "stability")
 _PROMOTED: Final = ("core", "tier")
-
-
-def _as_is(value: object) -> object:
-    return value
 
 
 OF_USE: Final = (*_REINFORCED, *_PROMOTED, "session_spread", "sessions")
@@ -151,19 +146,6 @@ class ReinforcementEvent:
     """The direct results, which gain links with each other; without those merged in from links."""
     linked: frozenset[str] = frozenset()
     """The memories in ``ids`` that were found through links."""
-
-
-class Owed(NamedTuple):
-    """The waiting changes, by row."""
-
-    event_count: int
-    rows: list[int]
-    may_stand: list[bool]
-    """For each row, whether it may have become core or hot."""
-    sessions: list[tuple[int, str]]
-    """(row, session), each pair once."""
-    pairs: Pairs
-    """Pairs of rows whose links gained weight, each once, the smaller row first."""
 
 
 class OwedWrites(NamedTuple):
@@ -198,21 +180,8 @@ class Strengthening:
         row_of = self.lifecycle.row_of
         return [row for id in dict.fromkeys(ids) if (row := row_of.get(id)) is not None]
 
-    def apply(self, event: ReinforcementEvent, *, most_waiting: int) -> bool | None:
-        """Apply an event and keep it for the store.
-
-        Returns:
-            Whether the writer should look: this is the first waiting event, or at least
-            ``most_waiting`` accesses wait. None: the writer is using the columns, and nothing was
-            applied.
-        """
-        return self.core.apply(most_waiting=most_waiting, **self._use(event))
-
-    def apply_as_writer(self, event: ReinforcementEvent) -> None:
-        """Apply an event while the core is closed to all other threads."""
-        self.core.apply_closed(**self._use(event))
-
-    def _use(self, event: ReinforcementEvent) -> _Use:
+    def use(self, event: ReinforcementEvent) -> _Use:
+        """Return an event as the core's parameters; the sessions of its memories are loaded."""
         rows = self.rows_of(event.ids)
         direct = rows if event.direct is event.ids else self.rows_of(event.direct)
         if event.session is not None:
@@ -233,11 +202,6 @@ class Strengthening:
         if last is None or last[0] is not rule:
             last = self._last = (rule, _rule_of(rule))
         return last[1]
-
-    def owed(self) -> Owed:
-        """Return the waiting changes."""
-        event_count, rows, may_stand, sessions, a, b = self.core.owed()
-        return Owed(event_count, rows, may_stand, sessions, list(zip(a, b, strict=True)))
 
     def take_over(self, former: Strengthening) -> None:
         """Apply and keep the events that wait in another object of the same store.
@@ -306,8 +270,9 @@ class Reinforcing:
         Events of one thread keep their order.
         """
         if not self.returned:
-            try:
-                is_due = self._on.apply(event, most_waiting=FLUSH_EVENTS)
+            on = self._on
+            try:  # None: the writer is using the columns, and nothing was applied
+                is_due = on.core.apply(most_waiting=FLUSH_EVENTS, **on.use(event))
             except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
                 self._behind.keep_failure(error)
                 return False
@@ -331,7 +296,7 @@ class Reinforcing:
     def _apply_returned(self) -> None:
         while self.returned:
             try:
-                self._on.apply_as_writer(self.returned[0])
+                self._on.core.apply_closed(**self._on.use(self.returned[0]))
             except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
                 self._behind.keep_failure(error)
             finally:
@@ -401,14 +366,11 @@ class Reinforcing:
         try:
             self._write()
         except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
-            self._note_failure(error)
+            if self._behind.note_failure(error):
+                self._on.core.stop_keeping()
         else:
             self._behind.note_success()
         return self._behind.due_in(self._on.core.notice())
-
-    def _note_failure(self, error: Exception) -> None:
-        if self._behind.note_failure(error):
-            self._on.core.stop_keeping()
 
     def is_owing(self) -> bool:
         """Return whether anything waits to be written."""
@@ -495,32 +457,29 @@ class Reinforcing:
         """Return the writes for the waiting events. REQUIRES: :meth:`closed`."""
         on = self._on
         columns, ids = on.lifecycle.columns, on.lifecycle.ids
-        owed = on.owed()
+        # may_stand: for each row, whether it may have become core or hot. a, b: the ends of links.
+        event_count, owed_rows, may_stand, seen, a, b = on.core.owed()
         states = []
-        for may_stand, names in ((False, _REINFORCED), (True, (*_REINFORCED, *_PROMOTED))):
+        for is_promoted, names in ((False, _REINFORCED), (True, (*_REINFORCED, *_PROMOTED))):
             rows = [
-                row for row, may in zip(owed.rows, owed.may_stand, strict=True) if may is may_stand
+                row for row, may in zip(owed_rows, may_stand, strict=True) if may is is_promoted
             ]
             if rows:
                 values = {name: columns.values_at(name=name, rows=rows) for name in names}
                 states.append((self._numbers(rows), values))
         sessions: dict[str, set[str]] = {}
-        for row, session in owed.sessions:
+        for row, session in seen:
             sessions.setdefault(ids[row], set()).add(session)
-        return OwedWrites(owed.event_count, len(owed.rows), states, sessions, self._links(owed))
-
-    def _links(self, owed: Owed) -> list[LinkValues]:
-        graph = self._on.associations.graph
-        if graph is None or not owed.pairs:
-            return []
-        a, b = zip(*owed.pairs, strict=True)
-        found = graph.find(a=a, b=b)
-        ends = zip(self._numbers(a), self._numbers(b), found, strict=True)
-        return [
-            (first, second, link[1], link[0], link[2], link[3])
-            for first, second, link in ends
-            if link is not None
-        ]
+        links: list[LinkValues] = []
+        graph = on.associations.graph
+        if graph is not None and a:
+            ends = zip(self._numbers(a), self._numbers(b), graph.find(a=a, b=b), strict=True)
+            links = [
+                (first, second, link[1], link[0], link[2], link[3])
+                for first, second, link in ends
+                if link is not None
+            ]
+        return OwedWrites(event_count, len(owed_rows), states, sessions, links)
 
     def _numbers(self, rows: Sequence[int]) -> list[int]:
         """Return the sequence numbers of rows."""
@@ -572,24 +531,16 @@ class Reinforcing:
             sleep(_PAUSE_SECONDS)
 
 
-def _values(lifecycle: Lifecycle, names: Sequence[str], rows: list[int]) -> list[dict[str, Any]]:
-    """Return field values of rows, as memories hold them."""
-    columns = lifecycle.columns
-    read = [columns.values_at(name=name, rows=rows) for name in names]
-    converted = [
-        list(map(_TO_FIELD.get(name, _as_is), values))
-        for name, values in zip(names, read, strict=True)
-    ]
-    return [dict(zip(names, row, strict=True)) for row in zip(*converted, strict=True)]
-
-
 def _current(lifecycle: Lifecycle, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the fields that reinforcement changes, by id, of the known memories."""
+    """Return the fields that reinforcement changes, by id, as the known memories hold them."""
     row_of = lifecycle.row_of
     known = {id: row for id in ids if (row := row_of.get(id)) is not None}
     rows = list(known.values())
-    values = _values(lifecycle, (*_REINFORCED, *_PROMOTED, "session_spread"), rows)
-    sessions = map(lifecycle.sessions_of, rows)
-    return {
-        id: own | {"sessions": seen} for id, own, seen in zip(known, values, sessions, strict=True)
+    columns: dict[str, Iterable[Any]] = {
+        name: lifecycle.columns.values_at(name=name, rows=rows)
+        for name in (*_REINFORCED, *_PROMOTED, "session_spread")
     }
+    columns |= {name: map(convert, columns[name]) for name, convert in _TO_FIELD.items()}
+    columns["sessions"] = map(lifecycle.sessions_of, rows)
+    values = zip(*columns.values(), strict=True)
+    return {id: dict(zip(columns, row, strict=True)) for id, row in zip(known, values, strict=True)}

@@ -1,21 +1,23 @@
-"""The scope of a write, the messages of refused writes, and the invariants of a record."""
+"""The scope and rules of a write, the messages of refused writes, and the invariants of a record."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.errors import UnknownMemory
-from oneiros.model.fields import ENUMS
-from oneiros.runtime.dataclasses import dataclass
+from oneiros.model.fields import COLUMN_DEFAULTS, ENUMS, FIELDS
+from oneiros.model.memory import Memory, checked_values
+from oneiros.runtime.dataclasses import NamedTuple, dataclass
 
 if TYPE_CHECKING:
-    from oneiros.model.memory import Memory
+    from oneiros.scoring.ingest import IngestAssociation, InitialStability
     from oneiros.store import Reading, StoredMemory, Transaction
 
     Seen = Callable[[StoredMemory | Memory], bool]
 
 __all__ = [
+    "AddRules",
     "Bounds",
     "drops_own_vector",
     "exists",
@@ -40,6 +42,51 @@ class Bounds:
     """Adds these fields to a record, or refuses it."""
     seen: Seen
     """Returns whether a memory lies within the scope."""
+
+
+class AddRules(NamedTuple):
+    """The arguments of a call that adds records, but for the records."""
+
+    now: float
+    """The time for fields that records leave out."""
+    bounds: Bounds
+    """The scope of the caller."""
+    initial_stability: InitialStability | None
+    """Sets the stability of records without one; None: the field's default."""
+    ingest: IngestAssociation | None
+    """Links new memories and raises similar ones; None: neither."""
+    on_conflict: str
+    """Either "raise" or "update"."""
+    on_error: str = "raise"
+    """One of "raise", "skip" and "collect"."""
+    links: bool | None = None
+    """False: do not apply ``ingest``; True: apply it to batches above its size, too."""
+
+    def checked(self, record: object) -> tuple[dict[str, Any], Mapping[str, object]]:
+        """Check a record; return its values, and the fields that the caller named.
+
+        Raises:
+            ValueError, TypeError: as ``Memory.from_record``, or the record lies outside the scope.
+        """
+        record = self.bounds.inside(record)
+        values = checked_values(record, now=self.now)
+        values["learned_at"] = self.now  # when this store learned it, not the one that exported it
+        given: Any = _given_fields(record) if isinstance(record, Memory) else record
+        if self.initial_stability is not None and given.get("stability") is None:
+            importance = values.get("importance", COLUMN_DEFAULTS["importance"])
+            values["stability"] = self.initial_stability.of(importance)
+        return values, given
+
+
+def _given_fields(memory: Memory) -> dict[str, object]:
+    """Return the fields of a memory that differ from their defaults."""
+    blank = Memory(text="")
+    values = {name: getattr(memory, name) for name in FIELDS}
+    return {
+        name: value
+        for name, value in values.items()
+        if name == "text" or repr(value) != repr(getattr(blank, name))
+    }
 
 
 def held_in(transaction: Transaction, id: str) -> StoredMemory:

@@ -20,7 +20,7 @@ from oneiros.index.snapshot import SnapshotFile
 from oneiros.store.columns import StoredColumns
 from oneiros.store.connections import MEMORY
 from oneiros.store.index_checking import index_damage, is_rebuildable
-from oneiros.store.rows import Damaged
+from oneiros.store.rows import INSERTED_CELLS, Damaged, joined_cells
 from oneiros.write.background import WriterThread, note_outcome
 from oneiros.write.reinforce import OF_USE, Reinforcing
 from oneiros.write.vectors import TextVectors
@@ -231,9 +231,12 @@ class Sync:
             sequence = self._unhidden[-1]
             (row,) = self.lifecycle.rows_of_sequences(np.array([sequence], np.int64)).tolist()
             if row >= 0 and (memory_id := self.lifecycle.ids[row]):
-                self.reinforcing.forget(memory_id)
-                self.projections.erase(memory_id)
+                self._drop(memory_id)
             self._unhidden.remove(sequence)
+
+    def _drop(self, memory_id: str) -> None:
+        self.reinforcing.forget(memory_id)
+        self.projections.erase(memory_id)
 
     def _follow(self, reading: Reading) -> None:
         self._hide_damaged()
@@ -259,7 +262,10 @@ class Sync:
             if successor is not None and successor.is_recorded_in(settings):
                 self.vectors, self.successor = successor, None
         self.vectors.follow(settings)
-        self._revision = last
+        self._note_applied(last)
+
+    def _note_applied(self, revision: int) -> None:
+        self._revision = revision
         self._content_revision += 1  # last, so that no result cached before is returned afterwards
         self._is_behind = False
 
@@ -329,8 +335,7 @@ class Sync:
         known = [number or 0 for number in self.numbers_of(ids)]
         for memory_id, stored_id in zip(ids, reading.cycles.ids(known), strict=True):
             if memory_id != stored_id:
-                self.reinforcing.forget(memory_id)
-                self.projections.erase(memory_id)
+                self._drop(memory_id)
         if self.damaged:
             numbers = list(self.damaged)
             for sequence, id in zip(numbers, reading.cycles.ids(numbers), strict=True):
@@ -487,9 +492,6 @@ class Sync:
         count = len(self._unapplied)
         if not count:
             return
-        from oneiros.store.rows import joined_cells  # noqa: PLC0415 - not needed to search
-        from oneiros.store.single_insert import INSERTED_CELLS  # noqa: PLC0415 - as above
-
         # Memories read from the store in the meantime are applied already.
         fresh = [cells for cells in self._unapplied[:count] if cells["revision"] > self._revision]
         try:
@@ -530,9 +532,7 @@ class Sync:
             self._apply(memories)
         if settings is not None:
             self.vectors.follow(settings)
-        self._revision = transaction.revision
-        self._content_revision += 1
-        self._is_behind = False
+        self._note_applied(transaction.revision)
 
     @contextmanager
     def _committing(self) -> Iterator[Transaction]:
@@ -574,9 +574,7 @@ class Sync:
             self._follow_erased(reading)
             self._take_memories(own, reading)
             self._follow_links(reading)
-        self._revision = revision
-        self._content_revision += 1
-        self._is_behind = False
+        self._note_applied(revision)
 
     def rebuild(self) -> ReadModel:
         """Rebuild the projections from the store alone, and return them.

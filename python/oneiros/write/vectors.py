@@ -53,7 +53,8 @@ class TextVectors:
     """
 
     def __init__(self, embedder: Embedder | None, settings: Mapping[str, str]) -> None:
-        self._embedder = embedder
+        self.embedder = embedder
+        """The engine's embedder."""
         self.is_present = embedder is not None
         """Whether texts can be embedded."""
         self.name = None if embedder is None else name_of(embedder)
@@ -71,19 +72,14 @@ class TextVectors:
         Raises:
             ValueError, TypeError: the embedder returned something else than such an array.
         """
-        assert self._embedder is not None
+        assert self.embedder is not None
         self.require_match(self.recorded_name)  # another process may have replaced all vectors
         unit = FIELDS["embedding"].check
         for start in range(0, len(texts), _TEXTS_A_CALL):
             part = list(texts[start : start + _TEXTS_A_CALL])
-            matrix = check(self._embedder(part), len(part))
+            matrix = check(self.embedder(part), len(part))
             for row in matrix:
                 yield self.accept(unit(row))
-
-    @property
-    def embedder(self) -> Embedder | None:
-        """The engine's embedder."""
-        return self._embedder
 
     def accept(self, vector: Any) -> Vector | None:
         """Return the vector if its width is that of the store's vectors.
