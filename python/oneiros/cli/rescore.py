@@ -27,6 +27,7 @@ from oneiros.cli.options import (
 from oneiros.cli.terminal import moment, output, progress_bar, seconds_of, table, text
 from oneiros.clock import system_clock
 from oneiros.display.escaping import one_line
+from oneiros.model.validation import checked_threads
 from oneiros.rescoring.files import (
     FileReport,
     ScoreColumn,
@@ -37,7 +38,6 @@ from oneiros.rescoring.files import (
 )
 from oneiros.rescoring.rescore import chosen_profiles
 from oneiros.runtime.dataclasses import asdict
-from oneiros.runtime.threads import checked_threads
 from oneiros.scoring.promotion import Promotion
 
 if TYPE_CHECKING:

@@ -28,10 +28,9 @@ from oneiros.lexical.options import (
 )
 from oneiros.lexical.rows import IdRows
 from oneiros.model.calls import named_calls
-from oneiros.model.validation import file_name, require_text
+from oneiros.model.validation import file_name, require_text, require_threads
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.runtime.locks import fork_safe_lock
-from oneiros.runtime.threads import require_threads
 
 __all__ = ["PUBLISHED_DELTA", "Hits", "LexicalIndex"]
 

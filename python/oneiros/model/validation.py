@@ -24,6 +24,7 @@ __all__ = [
     "LARGEST_WEIGHT",
     "Check",
     "as_float",
+    "checked_threads",
     "count",
     "file_name",
     "index_of",
@@ -38,6 +39,7 @@ __all__ = [
     "require_number",
     "require_numbers",
     "require_text",
+    "require_threads",
     "require_utf8",
     "settle",
     "settle_numbers",
@@ -582,3 +584,25 @@ def settle_flags(declaration: object, *fields: str) -> None:
     """
     for field in fields:
         settle(declaration, field, require_flag(field, getattr(declaration, field)))
+
+
+MOST_THREADS = 256
+
+
+def require_threads(threads: object) -> int:
+    """Return a number of threads, 1 to 256.
+
+    Raises:
+        TypeError: ``threads`` is no int.
+        ValueError: out of range.
+    """
+    return require_int("threads", plain(threads), low=1, high=MOST_THREADS)
+
+
+def checked_threads(threads: int | None) -> int:
+    """Return the number of threads to use; one per core for None.
+
+    Raises:
+        TypeError, ValueError: as :func:`require_threads`.
+    """
+    return min(os.cpu_count() or 1, MOST_THREADS) if threads is None else require_threads(threads)

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros._lazy import needed
+from oneiros.model.validation import require_threads
 from oneiros.models.embedders import check
 from oneiros.models.rerankers import one_a_pair
-from oneiros.runtime.threads import require_threads
 
 __all__ = ["OnnxEmbedder", "OnnxModel", "OnnxReranker"]
 

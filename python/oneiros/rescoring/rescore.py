@@ -13,12 +13,11 @@ import numpy as np
 from oneiros.clock import system_clock
 from oneiros.display.tables import progress_bar
 from oneiros.model.fields import ENUMS
+from oneiros.model.validation import checked_threads, require_choice, require_flag, require_instance
 from oneiros.model.validation import moment as moment_check
-from oneiros.model.validation import require_choice, require_flag, require_instance
 from oneiros.rescoring.scorer import MISSING, Scorer, require_apart
 from oneiros.rescoring.tables import open_table
 from oneiros.rescoring.validity import CHOICES
-from oneiros.runtime.threads import checked_threads
 from oneiros.scoring.profile import Profile
 from oneiros.scoring.profiles import get as get_profile
 from oneiros.scoring.promotion import promoted, threshold_of

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from oneiros._lazy import needed, np
 from oneiros.filters import set_of
 from oneiros.model.fields import ENUMS
-from oneiros.model.validation import require_flag
+from oneiros.model.validation import checked_threads, require_flag
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.runtime.threads import checked_threads
 from oneiros.scoring.factors.thompson import verdict_tables
 from oneiros.scoring.promotion import promoted, threshold_of
 from oneiros.scoring.row_scores import blocks, columns_read, score_rows, values_of_registers

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
-from oneiros.model.validation import as_float, is_scalar_array
-from oneiros.runtime.threads import require_threads
+from oneiros.model.validation import as_float, is_scalar_array, require_threads
 from oneiros.scoring.program import Parameter
 
 __all__ = [

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from oneiros.model.validation import is_scalar_array, texts
-from oneiros.runtime.threads import checked_threads
+from oneiros.model.validation import checked_threads, is_scalar_array, texts
 from oneiros.search.cache import CachedResponse
 from oneiros.search.call import SearchCall
 from oneiros.search.options import SearchOptions

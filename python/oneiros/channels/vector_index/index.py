@@ -26,9 +26,9 @@ from oneiros.channels.vector_index.vectors import (
     read_vectors,
     refuse_repeats,
 )
+from oneiros.model.validation import require_threads
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.runtime.locks import fork_safe_lock
-from oneiros.runtime.threads import require_threads
 
 if TYPE_CHECKING:
     from oneiros.channels.vector_index.hnsw import Matrix

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneiros.model.validation import as_float, require_flag
+from oneiros.model.validation import as_float, require_flag, require_threads
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.runtime.threads import require_threads
 from oneiros.scoring.array_arguments import (
     FloatArray,
     Result,
