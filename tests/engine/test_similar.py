@@ -125,12 +125,12 @@ def test_a_report_tells_what_repeats_and_drops_nothing(mind: oneiros.Engine) -> 
     )
     assert report.ids == ["same", "other", "again", "first"]
     assert len(mind) == 4
-    asked = len(mind._scope.services.sync.vectors._embedder.asked)  # type: ignore[union-attr]
+    asked = len(mind._scope.services.sync.vectors.embedder.asked)  # type: ignore[union-attr]
     assert [(one.id, one.of, one.begins_alike) for one in report.near_duplicates] == [
         ("again", "other", False)
     ]
     assert report.near_duplicates[0].cosine == pytest.approx(1.0)
-    assert len(mind._scope.services.sync.vectors._embedder.asked) == asked  # type: ignore[union-attr]
+    assert len(mind._scope.services.sync.vectors.embedder.asked) == asked  # type: ignore[union-attr]
     assert "near" not in repr(report)
 
 
