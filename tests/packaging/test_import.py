@@ -165,21 +165,21 @@ def test_sqlite_is_one_that_keeps_its_commits() -> None:
 
 FORMER_NAMES = """
 import warnings
-with warnings.catch_warnings(record=True) as told:
+with warnings.catch_warnings(record=True) as found:
     warnings.simplefilter("always")
     from oneiros.ranking.factors import TimeDecay
     import oneiros.ranking.fusion, oneiros.ranking.channels
 from oneiros.scoring import channels, factors, fusion
 assert TimeDecay is factors.TimeDecay
 assert oneiros.ranking.fusion is fusion and oneiros.ranking.channels is channels
-(one,) = told
+(one,) = found
 assert one.category is DeprecationWarning and "oneiros.ranking is now oneiros.scoring" in str(one.message)
 print(one.filename)
 """
 
 
 def test_the_former_name_of_scoring_still_works_and_says_so() -> None:
-    told = subprocess.run(
+    found = subprocess.run(
         [sys.executable, "-c", FORMER_NAMES], capture_output=True, text=True, check=True
     )
-    assert told.stdout.strip() == "<string>"  # the warning names the caller's line
+    assert found.stdout.strip() == "<string>"  # the warning names the caller's line

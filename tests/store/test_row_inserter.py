@@ -82,9 +82,9 @@ def test_a_refused_row_raises_sqlites_error_and_the_next_batch_goes_on() -> None
     connection = opened()
     with pytest.raises(
         apsw.ConstraintError, match=r"UNIQUE constraint failed: setting\.key"
-    ) as told:
+    ) as refused:
         insert(connection, [["a", "b", "a", "c"], None, 1], 4)
-    assert told.value.extendedresult == apsw.SQLITE_CONSTRAINT_PRIMARYKEY
+    assert refused.value.extendedresult == apsw.SQLITE_CONSTRAINT_PRIMARYKEY
     assert [row[0] for row in held(connection)] == ["a", "b"]
     insert(connection, [["c"], None, 1], 1)
     assert [row[0] for row in held(connection)] == ["a", "b", "c"]
