@@ -229,6 +229,11 @@ std::string Analyzer::term(TermId id) const {
   return std::string(state_->vocabulary.term(id));
 }
 
+TermId Analyzer::find_term(std::string_view term) const {
+  const std::shared_lock lock(state_->mutex);
+  return state_->vocabulary.of_term(term);
+}
+
 void Analyzer::write(SnapshotWriter& snapshot) const {
   Vocabulary::Image image;
   {

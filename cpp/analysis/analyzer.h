@@ -106,9 +106,10 @@ class Analyzer {
   // the new entries.
   std::vector<TermId> terms_with_prefix(std::string_view prefix, std::size_t most) const;
 
-  std::size_t vocabulary_size() const;  // number of terms
-  std::string term(TermId id) const;    // REQUIRES: id < vocabulary_size()
-  std::size_t resident_bytes() const;   // an estimate
+  std::size_t vocabulary_size() const;            // number of terms
+  std::string term(TermId id) const;              // REQUIRES: id < vocabulary_size()
+  TermId find_term(std::string_view term) const;  // or kUnknownTerm
+  std::size_t resident_bytes() const;             // an estimate
 
   // Writes the current vocabulary to a snapshot.
   void write(SnapshotWriter& snapshot) const;

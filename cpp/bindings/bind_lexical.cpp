@@ -139,6 +139,7 @@ void register_lexical(py::module_& module) {
   py::class_<AnalyzedTexts>(module, "AnalyzedTexts",
                             "Texts analysed by LexicalIndex.analyze_many, to be added once.")
       .def("__len__", [](const AnalyzedTexts& texts) { return texts.documents.size(); });
+  register_statistics(module);
   LexicalIndexClass index(module, "LexicalIndex",
                           "An index of texts, ranked by BM25. Thread-safe.");
   index

@@ -406,7 +406,9 @@ std::shared_ptr<BoundRun> make_run(
     double now_seconds, const std::optional<py::array>& allowed, std::size_t allowed_count,
     std::size_t bounds_count, bool follows_links, const std::optional<py::array>& reach,
     const std::optional<py::array>& vector, const std::optional<GivenHits>& hits, double walk_ms,
-    bool has_reranker, bool explain, bool is_whole, const py::dict& read) {
+    bool has_reranker, bool explain, bool is_whole, const std::optional<py::array>& scope,
+    const QueryStatistics* statistics, bool is_weighed_by_store, bool has_bounds,
+    const py::dict& read) {
   auto bound = std::make_shared<BoundRun>();
   bound->host = std::make_unique<Host>(host);
   bound->has_user_code = has_user_code;
@@ -426,6 +428,12 @@ std::shared_ptr<BoundRun> make_run(
   request.has_reranker = has_reranker;
   request.is_explained = explain;
   request.is_whole = is_whole;
+  request.scope = bound->bits(scope, "scope");
+  if (statistics != nullptr) {
+    request.statistics = *statistics;
+  }
+  request.is_weighed_by_store = is_weighed_by_store;
+  request.has_bounds = has_bounds;
   for (const std::pair<py::handle, py::handle> item : own_copy(read)) {
     read_one(*bound, item.first.cast<std::string>(), item.second);
   }
@@ -719,7 +727,8 @@ void register_search(py::module_& module) {
            py::arg("k"), py::arg("now_seconds"), py::arg("allowed"), py::arg("allowed_count"),
            py::arg("bounds_count"), py::arg("follows_links"), py::arg("reach"), py::arg("vector"),
            py::arg("hits"), py::arg("walk_ms"), py::arg("has_reranker"), py::arg("explain"),
-           py::arg("is_whole"), py::arg("read"))
+           py::arg("is_whole"), py::arg("scope"), py::arg("statistics"),
+           py::arg("is_weighed_by_store"), py::arg("has_bounds"), py::arg("read"))
       .def("run", &run_one, "Run all stages, once, without the GIL.")
       .def(
           "uncut", [](const BoundRun& bound) { return tuples_of(bound.attempt().uncut); },

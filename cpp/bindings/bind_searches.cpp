@@ -1,6 +1,10 @@
 // Binding of the lexical index's searches. Results are NumPy arrays; batches return flat arrays
 // with offsets.
+#include <pybind11/stl.h>
+
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -51,14 +55,14 @@ struct HitArrays {
 
 py::tuple search(const LexicalIndex& index, const py::object& query, std::size_t k,
                  const std::optional<py::array>& allowed, const std::string& syntax,
-                 std::size_t minimum_should_match) {
+                 std::size_t minimum_should_match, const QueryStatistics* statistics) {
   const QueryReading reading = reading_of(syntax, minimum_should_match);
   const std::string_view utf8 = utf8_of(query, "query");
   const AllowedRows rows = read_allowed(allowed);
   Found found;
   {
     const LongCall call;
-    found = index.search(utf8, k, rows, reading);
+    found = index.search(utf8, k, rows, reading, {.rows = {}, .given = statistics});
   }
   HitArrays arrays(found.hits.size());
   arrays.append(found.hits);
@@ -67,7 +71,8 @@ py::tuple search(const LexicalIndex& index, const py::object& query, std::size_t
 
 py::tuple search_many(const LexicalIndex& index, const py::list& queries, std::size_t k,
                       const std::optional<py::array>& allowed, std::size_t threads,
-                      const std::string& syntax, std::size_t minimum_should_match) {
+                      const std::string& syntax, std::size_t minimum_should_match,
+                      const QueryStatistics* statistics) {
   const QueryReading reading = reading_of(syntax, minimum_should_match);
   const Texts read = read_texts(queries, "queries");
   const AllowedRows rows = read_allowed(allowed);
@@ -75,7 +80,8 @@ py::tuple search_many(const LexicalIndex& index, const py::list& queries, std::s
   std::vector<std::int64_t> offsets{0};
   {
     const ReleasedGil nogil;
-    lists = index.search_many(read.views, k, rows, threads, reading, interruptible());
+    lists = index.search_many(read.views, k, rows, threads, reading,
+                              {.rows = {}, .given = statistics}, interruptible());
     for (const Found& found : lists) {
       offsets.push_back(offsets.back() + static_cast<std::int64_t>(found.hits.size()));
     }
@@ -105,11 +111,21 @@ std::optional<py::array_t<std::uint8_t>> permitted(const LexicalIndex& index,
 }
 
 WeighedQuery weigh(const LexicalIndex& index, const py::object& query, const std::string& syntax,
-                   std::size_t minimum_should_match) {
+                   std::size_t minimum_should_match, const QueryStatistics* statistics) {
   const QueryReading reading = reading_of(syntax, minimum_should_match);
   const std::string_view utf8 = utf8_of(query, "query");
   const LongCall call;
-  return index.weigh(utf8, reading);
+  return index.weigh(utf8, reading, {.rows = {}, .given = statistics});
+}
+
+QueryStatistics statistics_of(const LexicalIndex& index, const py::object& query,
+                              const std::string& syntax, std::size_t minimum_should_match,
+                              const std::optional<py::array>& rows, const QueryStatistics* known) {
+  const QueryReading reading = reading_of(syntax, minimum_should_match);
+  const std::string_view utf8 = utf8_of(query, "query");
+  const AllowedRows counted = read_allowed(rows);
+  const LongCall call;
+  return index.statistics(utf8, reading, {.rows = counted, .given = known});
 }
 
 py::array_t<double> score_rows(const LexicalIndex& index, const WeighedQuery& query,
@@ -126,15 +142,42 @@ py::array_t<double> score_rows(const LexicalIndex& index, const WeighedQuery& qu
 
 }  // namespace
 
+void register_statistics(py::module_& module) {
+  using ByWord = std::map<std::string, std::uint64_t, std::less<>>;
+  py::class_<QueryStatistics>(module, "QueryStatistics",
+                              "Statistics of texts for the terms of a query. Immutable.")
+      .def(py::init([](std::uint64_t documents, std::uint64_t length, ByWord df, ByWord prefix_df,
+                       lexical::PrefixTerms prefix_terms) {
+             return QueryStatistics{.counts = {.documents = documents, .length = length},
+                                    .df = std::move(df),
+                                    .prefix_df = std::move(prefix_df),
+                                    .prefix_terms = std::move(prefix_terms)};
+           }),
+           py::kw_only(), py::arg("documents"), py::arg("length"), py::arg("df"),
+           py::arg("prefix_df"), py::arg("prefix_terms"))
+      .def_property_readonly(
+          "documents", [](const QueryStatistics& one) { return one.counts.documents; },
+          "The number of texts.")
+      .def_property_readonly(
+          "length", [](const QueryStatistics& one) { return one.counts.length; },
+          "The sum of their lengths, in the index's unit.")
+      .def_readonly("df", &QueryStatistics::df, "The number of texts with a term, by term.")
+      .def_readonly("prefix_df", &QueryStatistics::prefix_df,
+                    "The number of texts with any term of a prefix, by prefix.")
+      .def_readonly("prefix_terms", &QueryStatistics::prefix_terms,
+                    "The terms that a prefix finds, by prefix.");
+}
+
 void define_searches(LexicalIndexClass& index) {
   index
       .def("search", &search, py::kw_only(), py::arg("query"), py::arg("k"), py::arg("allowed"),
            py::arg("syntax") = "plain", py::arg("minimum_should_match") = 0,
+           py::arg("statistics") = nullptr,
            "The best k rows and their scores, higher score first, then the smaller row, and the "
            "weighted query.")
       .def("search_many", &search_many, py::kw_only(), py::arg("queries"), py::arg("k"),
            py::arg("allowed"), py::arg("threads"), py::arg("syntax") = "plain",
-           py::arg("minimum_should_match") = 0,
+           py::arg("minimum_should_match") = 0, py::arg("statistics") = nullptr,
            "All rows, all scores, the offsets of the queries' parts with the end, and the "
            "weighted queries.")
       .def("permitted", &permitted, py::kw_only(), py::arg("query"), py::arg("allowed"),
@@ -142,7 +185,13 @@ void define_searches(LexicalIndexClass& index) {
            "The allowed rows that a query's operators permit, as packed bits; None if they exclude "
            "none.")
       .def("weigh", &weigh, py::kw_only(), py::arg("query"), py::arg("syntax") = "plain",
-           py::arg("minimum_should_match") = 0, "Weigh the query with the current statistics.")
+           py::arg("minimum_should_match") = 0, py::arg("statistics") = nullptr,
+           "Weigh the query with the current statistics or the given ones.")
+      .def("statistics", &statistics_of, py::kw_only(), py::arg("query"),
+           py::arg("syntax") = "plain", py::arg("minimum_should_match") = 0,
+           py::arg("rows") = py::none(), py::arg("known") = nullptr,
+           "The statistics of the texts of some rows, as packed bits, or of all, that weigh the "
+           "query. Prefixes also find the terms that `known` lists.")
       .def("score_rows", &score_rows, py::kw_only(), py::arg("query"), py::arg("rows"),
            "The score of each row for a weighted query, with the bits a search gives; 0 for no "
            "match.");

@@ -11,7 +11,10 @@ namespace oneiros {
 
 using LexicalIndexClass = pybind11::class_<LexicalIndex, std::shared_ptr<LexicalIndex>>;
 
-// REQUIRES: WeighedQuery is registered.
+// The class QueryStatistics.
+void register_statistics(pybind11::module_& module);
+
+// REQUIRES: WeighedQuery and QueryStatistics are registered.
 void define_searches(LexicalIndexClass& index);
 
 }  // namespace oneiros

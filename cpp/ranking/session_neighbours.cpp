@@ -32,10 +32,47 @@ class PlaceOfRow {
   IdTable<std::uint32_t> table_;
 };
 
-// The previous or next row in the session.
-std::uint32_t step(const SessionOrder::Reader& order, std::uint32_t row, bool is_back) {
-  return row == SessionOrder::kNobody ? row : is_back ? order.before(row) : order.after(row);
-}
+// The sessions as a scope sees them.
+class ScopedSessions {
+ public:
+  ScopedSessions(const SessionOrder& order, const lexical::AllowedRows& scope)
+      : order_(order), scope_(scope) {}
+
+  [[nodiscard]] bool are_empty() const noexcept { return order_.is_empty(); }
+  // The previous or next row in the session; kNobody if there is none.
+  [[nodiscard]] std::uint32_t step(std::uint32_t row, bool is_back) const {
+    while (row != SessionOrder::kNobody) {
+      row = is_back ? order_.before(row) : order_.after(row);
+      if (row == SessionOrder::kNobody || scope_.contains(row)) {
+        break;
+      }
+    }
+    return row;
+  }
+  // The number of rows skipped on the way to the neighbours of a row, up to `most`.
+  [[nodiscard]] std::size_t skips(std::uint32_t row, unsigned reach, std::size_t most) const {
+    std::size_t skipped = 0;
+    for (const bool is_back : {true, false}) {
+      std::uint32_t at = row;
+      for (unsigned found = 0; found < reach && skipped < most;) {
+        at = is_back ? order_.before(at) : order_.after(at);
+        if (at == SessionOrder::kNobody) {
+          break;
+        }
+        if (scope_.contains(at)) {
+          ++found;
+        } else {
+          ++skipped;
+        }
+      }
+    }
+    return skipped;
+  }
+
+ private:
+  const SessionOrder::Reader order_;
+  const lexical::AllowedRows& scope_;
+};
 
 // The mean of all scores that are not NaN.
 double mean_of(std::span<const double> scores) {
@@ -52,14 +89,32 @@ double mean_of(std::span<const double> scores) {
 
 }  // namespace
 
+bool is_long_walk(const SessionOrder& order, std::span<const std::uint32_t> rows,
+                  const NeighbourRule& rule, const lexical::AllowedRows& scope) {
+  constexpr std::size_t kMost = 4096;
+  if (scope.are_all()) {
+    return false;
+  }
+  const ScopedSessions sessions(order, scope);
+  std::size_t skipped = 0;
+  for (const std::uint32_t row : rows) {
+    skipped += sessions.skips(row, rule.reach, kMost - skipped);
+    if (skipped >= kMost) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Seeds in rank order; for each, distances 1 to reach, the earlier row first. A row is added once,
 // for the best seed that reaches it.
 BroughtIn neighbours_of_best(const SessionOrder& order, std::span<const std::uint32_t> rows,
                              std::span<const double> scores, const NeighbourRule& rule,
+                             const lexical::AllowedRows& scope,
                              const lexical::AllowedRows& allowed) {
   BroughtIn brought;
-  const SessionOrder::Reader sessions(order);
-  if (sessions.is_empty()) {
+  const ScopedSessions sessions(order, scope);
+  if (sessions.are_empty()) {
     return brought;
   }
   std::vector<std::uint32_t> best;
@@ -77,8 +132,8 @@ BroughtIn neighbours_of_best(const SessionOrder& order, std::span<const std::uin
     std::uint32_t before = rows[seed];
     std::uint32_t after = rows[seed];
     for (unsigned distance = 1; distance <= rule.reach; ++distance) {
-      before = step(sessions, before, true);
-      after = step(sessions, after, false);
+      before = sessions.step(before, true);
+      after = sessions.step(after, false);
       bring(before, rows[seed]);
       bring(after, rows[seed]);
     }
@@ -88,10 +143,11 @@ BroughtIn neighbours_of_best(const SessionOrder& order, std::span<const std::uin
 
 // The boost of each candidate, from scores or from their excess over the mean, clamped at 0.
 std::vector<double> neighbour_shares(const SessionOrder& order, std::span<const std::uint32_t> rows,
-                                     std::span<const double> scores, const NeighbourRule& rule) {
+                                     std::span<const double> scores, const NeighbourRule& rule,
+                                     const lexical::AllowedRows& scope) {
   std::vector<double> shares(rows.size(), 0.0);
-  const SessionOrder::Reader sessions(order);
-  if (sessions.is_empty()) {
+  const ScopedSessions sessions(order, scope);
+  if (sessions.are_empty()) {
     return shares;
   }
   const PlaceOfRow place_of(rows);
@@ -107,8 +163,8 @@ std::vector<double> neighbour_shares(const SessionOrder& order, std::span<const 
     std::uint32_t before = rows[i];
     std::uint32_t after = rows[i];
     shares[i] = spread_score(0.0, rule.share, rule.decay, rule.reach, [&] {
-      before = step(sessions, before, true);
-      after = step(sessions, after, false);
+      before = sessions.step(before, true);
+      after = sessions.step(after, false);
       return lent_by(before) + lent_by(after);
     });
   }

@@ -39,13 +39,20 @@ struct BroughtIn {
   std::vector<std::uint32_t> hits;  // for each, the best candidate that is its neighbour
 };
 
+// True if finding the neighbours of these rows among those of `scope` takes more than a few
+// thousand steps over others, because strangers use the same session. The caller then places the
+// scope's rows in an order of their own.
+[[nodiscard]] bool is_long_walk(const SessionOrder& order, std::span<const std::uint32_t> rows,
+                                const NeighbourRule& rule, const lexical::AllowedRows& scope);
+
 // The allowed neighbours, within reach, of the best candidates that are not candidates themselves:
 // by candidate, best first, then by distance, then the earlier. `scores`: one per row, NaN for
-// none.
+// none. Rows outside `scope` are no neighbours; those behind them are.
 [[nodiscard]] BroughtIn neighbours_of_best(const SessionOrder& order,
                                            std::span<const std::uint32_t> rows,
                                            std::span<const double> scores,
                                            const NeighbourRule& rule,
+                                           const lexical::AllowedRows& scope,
                                            const lexical::AllowedRows& allowed);
 
 // The boost of each candidate by the others; neighbours that are no candidates, and NaN, count as
@@ -53,6 +60,7 @@ struct BroughtIn {
 [[nodiscard]] std::vector<double> neighbour_shares(const SessionOrder& order,
                                                    std::span<const std::uint32_t> rows,
                                                    std::span<const double> scores,
-                                                   const NeighbourRule& rule);
+                                                   const NeighbourRule& rule,
+                                                   const lexical::AllowedRows& scope);
 
 }  // namespace oneiros

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <unordered_set>
 
 #include "columns/most_accessed.h"
+#include "columns/session_order.h"
+#include "lexical/filters/set_bits.h"
 #include "search/search_run.h"
 
 namespace oneiros::search {
@@ -83,7 +86,9 @@ void SearchRun::gather(Attempt& attempt, const std::vector<RankedRows>& hits, Ou
     stage.note = Note::filled;
     stage.first = static_cast<double>(filled);
   }
-  if (plan.neighbours && !SessionOrder::Reader(*view_.sessions).is_empty()) {
+  // In a scope the stage is always recorded: its absence would reveal that others use sessions.
+  if (plan.neighbours &&
+      (request_.has_bounds || !SessionOrder::Reader(*view_.sessions).is_empty())) {
     bring_neighbours(attempt);
   }
   attempt.signals = signals_for(attempt, candidates.rows(), outside);
@@ -190,8 +195,16 @@ void SearchRun::bring_neighbours(Attempt& attempt) {
   const NeighbourRule& rule = *plan.neighbours;
   Candidates& candidates = *attempt.candidates;
   const std::size_t before = candidates.size();
+  const lexical::AllowedRows scope = rows_in_scope();
+  const SessionOrder* order = view_.sessions.get();
+  std::optional<SessionOrder> own;
+  if (is_long_walk(*order, candidates.rows(), rule, scope)) {
+    own.emplace().place(*view_.columns,
+                        lexical::list_bits(*request_.scope, lexical::count_bits(*request_.scope)));
+    order = &*own;
+  }
   const BroughtIn brought = neighbours_of_best(
-      *view_.sessions, candidates.rows(), plan.scoring.plan->fused(candidates), rule, allowed());
+      *order, candidates.rows(), plan.scoring.plan->fused(candidates), rule, scope, allowed());
   if (!brought.rows.empty()) {
     candidates.append(brought.rows);
     for (std::size_t i = 0; i < brought.rows.size(); ++i) {
@@ -199,8 +212,8 @@ void SearchRun::bring_neighbours(Attempt& attempt) {
     }
     fill(attempt, plan.scoring, candidates, false);
   }
-  candidates.lend(neighbour_shares(*view_.sessions, candidates.rows(),
-                                   plan.scoring.plan->fused(candidates), rule));
+  candidates.lend(neighbour_shares(*order, candidates.rows(), plan.scoring.plan->fused(candidates),
+                                   rule, scope));
   trace_.end("session_neighbours", before, candidates.size());
 }
 

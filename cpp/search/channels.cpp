@@ -154,8 +154,12 @@ void SearchRun::ask(Attempt& attempt) {
 ChannelAnswer SearchRun::ask_lexical(const ChannelPlan& channel) const {
   const lexical::AllowedRows rows =
       request_.allowed ? lexical::AllowedRows(*request_.allowed) : lexical::AllowedRows();
+  QueryWeighing by = weighing();
+  if (request_.statistics) {
+    by.given = &*request_.statistics;
+  }
   lexical::Found found = view_.lexical->search(request_.query, channel.depth_for(request_.k), rows,
-                                               {.syntax = request_.syntax});
+                                               {.syntax = request_.syntax}, by);
   ChannelAnswer answer;
   answer.hits = hits_of(found);
   answer.query = std::move(found.query);
@@ -205,7 +209,8 @@ ChannelAnswer SearchRun::ask_vectors(const ChannelPlan& channel) const {
   if (view_.vectors != nullptr && !request_.vector.empty() &&
       request_.vector.size() == view_.vectors->dimension()) {
     answer.hits = nearest(request_.vector, request_.hits, channel);
-    answer.can_score = true;
+    answer.can_score = !answer.hits.empty() || !request_.scope ||
+                       view_.vectors->count({.allowed = *request_.scope}) != 0;
   }
   return answer;
 }
@@ -278,8 +283,8 @@ void SearchRun::ask_variants(const ChannelPlan& channel, ChannelAnswer& answer) 
         lists.push_back(nearest(variant.vector, variant.hits, channel));
       }
     } else if (channel.kind == ChannelKind::lexical) {
-      const lexical::Found found =
-          view_.lexical->search(variant.text, channel.depth_for(request_.k), allowed());
+      const lexical::Found found = view_.lexical->search(
+          variant.text, channel.depth_for(request_.k), allowed(), {}, weighing());
       RankedRows hits = hits_of(found);
       if (channel.words && !hits.empty()) {
         std::vector<double> relevance = minmax_floor(hits.scores, channel.words->floor);

@@ -109,6 +109,14 @@ struct SearchRequest {
   std::size_t k = 10;
   double now_seconds = 0;
   SomeRows allowed;
+  // The rows of the caller's scope; no value: all, whether or not it has bounds. A search tells
+  // nothing of others: the words of the query are weighed by the statistics of these rows, and a
+  // channel that finds nothing in them whatever the query is absent.
+  SomeRows scope;
+  bool has_bounds = false;
+  // Statistics that weigh the query instead, or those of the whole store.
+  std::optional<QueryStatistics> statistics;
+  bool is_weighed_by_store = false;
   // Counts of rows after and before the validity filter, for the trace only.
   std::size_t allowed_count = 0;
   std::size_t bounds_count = 0;

@@ -60,6 +60,13 @@ lexical::AllowedRows SearchRun::reach() const {
   return permitted_reach_ ? lexical::AllowedRows(*permitted_reach_) : rows_of(request_.reach);
 }
 
+lexical::AllowedRows SearchRun::rows_in_scope() const { return rows_of(request_.scope); }
+
+QueryWeighing SearchRun::weighing() const {
+  return {.rows = request_.is_weighed_by_store ? lexical::AllowedRows() : rows_in_scope(),
+          .given = nullptr};
+}
+
 const NamedTime* SearchRun::time_of(const Attempt& attempt) const noexcept {
   return request_.time && !attempt.is_relaxed ? &*request_.time : nullptr;
 }

@@ -275,6 +275,9 @@ class SearchRun {
   // The rows that channels may return, and those that links may reach.
   [[nodiscard]] lexical::AllowedRows allowed() const;
   [[nodiscard]] lexical::AllowedRows reach() const;
+  [[nodiscard]] lexical::AllowedRows rows_in_scope() const;
+  // What weighs a text searched by words.
+  [[nodiscard]] QueryWeighing weighing() const;
   // The named time of an attempt; null if there is none or the relaxed attempt ignores it.
   [[nodiscard]] const NamedTime* time_of(const Attempt& attempt) const noexcept;
   // The surfacing rule of an attempt; null if the plan has none.

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from oneiros.graph import Link as Link
     from oneiros.lexical import analyzers as analyzers
     from oneiros.lexical.index import LexicalIndex as LexicalIndex
+    from oneiros.lexical.statistics import QueryStatistics as QueryStatistics
     from oneiros.model.memory import Memory as Memory
     from oneiros.rescoring.rescore import factors as factors
     from oneiros.rescoring.rescore import promote as promote
@@ -78,6 +79,7 @@ _HOME = {  # public name -> the module it lives in
     "MissingEmbedderWarning": "errors",
     "OneirosError": "errors",
     "Profile": "scoring.profile",
+    "QueryStatistics": "lexical.statistics",
     "QueryTooLarge": "errors",
     "SearchResponse": "search.response",
     "SearchResult": "search.response",
@@ -120,6 +122,7 @@ __all__ = [
     "MissingEmbedderWarning",
     "OneirosError",
     "Profile",
+    "QueryStatistics",
     "QueryTooLarge",
     "SearchResponse",
     "SearchResult",

@@ -36,6 +36,27 @@ def parse_query(*, text: str | bytes, syntax: str) -> list[tuple[str, str, int, 
 class WeighedQuery:
     def __init__(self, *args: object, **kwargs: object) -> None: ...  # LexicalIndex alone makes one
 
+class QueryStatistics:
+    def __init__(
+        self,
+        *,
+        documents: int,
+        length: int,
+        df: dict[str, int],
+        prefix_df: dict[str, int],
+        prefix_terms: dict[str, list[str]],
+    ) -> None: ...
+    @property
+    def documents(self) -> int: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def df(self) -> dict[str, int]: ...
+    @property
+    def prefix_df(self) -> dict[str, int]: ...
+    @property
+    def prefix_terms(self) -> dict[str, list[str]]: ...
+
 class AnalyzedTexts:
     def __init__(self, *args: object, **kwargs: object) -> None: ...  # LexicalIndex alone makes one
     def __len__(self) -> int: ...
@@ -79,6 +100,7 @@ class LexicalIndex:
         allowed: npt.NDArray[np.uint8] | None,
         syntax: str = "plain",
         minimum_should_match: int = 0,
+        statistics: QueryStatistics | None = None,
     ) -> tuple[Rows, npt.NDArray[np.float64], WeighedQuery]: ...
     def search_many(
         self,
@@ -89,13 +111,28 @@ class LexicalIndex:
         threads: int,
         syntax: str = "plain",
         minimum_should_match: int = 0,
+        statistics: QueryStatistics | None = None,
     ) -> tuple[Rows, npt.NDArray[np.float64], npt.NDArray[np.int64], list[WeighedQuery]]: ...
     def permitted(
         self, *, query: str, allowed: npt.NDArray[np.uint8] | None, syntax: str
     ) -> npt.NDArray[np.uint8] | None: ...
     def weigh(
-        self, *, query: str, syntax: str = "plain", minimum_should_match: int = 0
+        self,
+        *,
+        query: str,
+        syntax: str = "plain",
+        minimum_should_match: int = 0,
+        statistics: QueryStatistics | None = None,
     ) -> WeighedQuery: ...
+    def statistics(
+        self,
+        *,
+        query: str,
+        syntax: str = "plain",
+        minimum_should_match: int = 0,
+        rows: npt.NDArray[np.uint8] | None = None,
+        known: QueryStatistics | None = None,
+    ) -> QueryStatistics: ...
     def score_rows(self, *, query: WeighedQuery, rows: Rows) -> npt.NDArray[np.float64]: ...
     def seal(self) -> None: ...
     @property
@@ -659,6 +696,10 @@ class SearchRun:
         has_reranker: bool,
         explain: bool,
         is_whole: bool,
+        scope: Bits | None,
+        statistics: QueryStatistics | None,
+        is_weighed_by_store: bool,
+        has_bounds: bool,
         read: dict[str, Any],
     ) -> None: ...
     def run(self) -> SearchOutcome: ...

@@ -12,29 +12,40 @@ std::shared_ptr<const MappedRows> MappedRows::of(UnmappedRows rows, const View& 
   bool is_former =
       rows.former != nullptr && rows.former->segments_.size() == view.segments->sealed.size();
   for (const auto& segment : view.segments->sealed) {
-    Documents documents = rows.former ? rows.former->share(segment->serial()) : nullptr;
-    if (documents) {
-      const std::vector<DocumentNumber> changed = segment->documents().find_each(rows.changed);
-      if (!changed.empty()) {
-        documents = std::make_shared<const AllowedDocuments>(*documents, changed);
-        is_former = false;
-      }
-    } else {
-      documents = std::make_shared<const AllowedDocuments>(rows.mapping.of(segment->documents()));
-      is_former = false;
+    const Part* const former = rows.former ? rows.former->part(segment->serial()) : nullptr;
+    const std::vector<DocumentNumber> changed = former == nullptr
+                                                    ? std::vector<DocumentNumber>()
+                                                    : segment->documents().find_each(rows.changed);
+    if (former != nullptr && changed.empty()) {
+      mapped->segments_.push_back(*former);
+      continue;
     }
-    mapped->segments_.emplace_back(segment->serial(), std::move(documents));
+    is_former = false;
+    mapped->segments_.push_back(
+        {.serial = segment->serial(),
+         .documents =
+             former != nullptr
+                 ? std::make_shared<const AllowedDocuments>(*former->documents, changed)
+                 : std::make_shared<const AllowedDocuments>(rows.mapping.of(segment->documents())),
+         .counts = std::make_shared<CountCache>()});
   }
   return is_former ? rows.former : mapped;
 }
 
-MappedRows::Documents MappedRows::share(std::uint32_t serial) const {
-  const auto found =
-      std::ranges::find(segments_, serial, [](const auto& one) { return one.first; });
-  return found == segments_.end() ? nullptr : found->second;
+const MappedRows::Part* MappedRows::part(std::uint32_t serial) const {
+  const auto found = std::ranges::find(segments_, serial, &Part::serial);
+  return found == segments_.end() ? nullptr : &*found;
 }
 
-const AllowedDocuments* MappedRows::find(std::uint32_t serial) const { return share(serial).get(); }
+const AllowedDocuments* MappedRows::find(std::uint32_t serial) const {
+  const Part* const found = part(serial);
+  return found == nullptr ? nullptr : found->documents.get();
+}
+
+CountCache* MappedRows::counts(std::uint32_t serial) const {
+  const Part* const found = part(serial);
+  return found == nullptr ? nullptr : found->counts.get();
+}
 
 bool MappedRows::covers(const View& view) const {
   return std::ranges::all_of(view.segments->sealed, [this](const auto& segment) {
@@ -44,8 +55,8 @@ bool MappedRows::covers(const View& view) const {
 
 std::size_t MappedRows::resident_bytes() const {
   std::size_t bytes = 0;
-  for (const auto& [serial, documents] : segments_) {
-    bytes += documents->resident_bytes();
+  for (const Part& part : segments_) {
+    bytes += part.documents->resident_bytes();
   }
   return bytes;
 }

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "lexical/filters/allowed_documents.h"
+#include "lexical/filters/count_cache.h"
 #include "lexical/filters/row_mapping.h"
 #include "lexical/index/view.h"
 
@@ -34,16 +34,23 @@ class MappedRows {
 
   // Null for a segment that is not part of the view.
   const AllowedDocuments* find(std::uint32_t serial) const;
+  // What is remembered about these documents; likewise.
+  CountCache* counts(std::uint32_t serial) const;
   // True if all sealed segments of the view are covered.
   bool covers(const View& view) const;
   std::size_t resident_bytes() const;
 
  private:
-  using Documents = std::shared_ptr<const AllowedDocuments>;
+  // The documents in one segment, shared by all sets that have the same there.
+  struct Part {
+    std::uint32_t serial = 0;
+    std::shared_ptr<const AllowedDocuments> documents;
+    std::shared_ptr<CountCache> counts;
+  };
 
-  Documents share(std::uint32_t serial) const;
+  const Part* part(std::uint32_t serial) const;
 
-  std::vector<std::pair<std::uint32_t, Documents>> segments_;  // by serial
+  std::vector<Part> segments_;
 };
 
 }  // namespace oneiros::lexical

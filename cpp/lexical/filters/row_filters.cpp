@@ -26,7 +26,7 @@ namespace {
 
 // The number of cached filters: about the tenants of a service that search in turn; fewer if they
 // exceed this size together.
-constexpr std::size_t kMostKept = 64;
+constexpr std::size_t kMostKept = 128;
 constexpr std::size_t kMostKeptBytes = std::size_t{32} << 20U;
 
 // Larger filters are not stored.
@@ -59,21 +59,35 @@ std::uint64_t word_at(std::span<const std::uint8_t> bytes, std::size_t at) {
   return word;
 }
 
+// Row numbers have 32 bits.
+std::span<const std::uint8_t> known_rows(std::span<const std::uint8_t> bits) {
+  constexpr std::size_t kAllRows = std::size_t{1} << 29U;  // bytes
+  return bits.first(std::min(bits.size(), kAllRows));
+}
+
 }  // namespace
 
 RowFilters::Sight RowFilters::see(std::span<const std::uint8_t> bits, const View& view) {
-  constexpr std::size_t kAllRows = std::size_t{1} << 29U;  // bytes: row numbers have 32 bits
-  const Rows rows = bits.first(std::min(bits.size(), kAllRows));
+  const Rows rows = known_rows(bits);
   const std::size_t document_count = std::max<std::size_t>(view.sealed_document_count(), 1);
   const std::size_t row_count = count_bits(rows);
   Sight sight;
   if (row_count * kFew < document_count) {
     sight.mapped = see_few(list_bits(rows, row_count), view);
   } else {
-    sight.mapped = see_many(rows, row_count, view);
+    sight.mapped = see_many(rows, row_count, view, false);
   }
   sight.share = std::min(static_cast<double>(row_count) / static_cast<double>(document_count), 1.0);
   return sight;
+}
+
+std::shared_ptr<const MappedRows> RowFilters::translate(std::span<const std::uint8_t> bits,
+                                                        const View& view) {
+  const Rows rows = known_rows(bits);
+  const std::size_t row_count = count_bits(rows);
+  return row_count * kFew < std::max<std::size_t>(view.sealed_document_count(), 1)
+             ? see_few(list_bits(rows, row_count), view)
+             : see_many(rows, row_count, view, true);
 }
 
 std::shared_ptr<const MappedRows> RowFilters::see_few(std::vector<std::uint32_t> listed,
@@ -97,7 +111,7 @@ std::shared_ptr<const MappedRows> RowFilters::see_few(std::vector<std::uint32_t>
 }
 
 std::shared_ptr<const MappedRows> RowFilters::see_many(Rows rows, std::size_t row_count,
-                                                       const View& view) {
+                                                       const View& view, bool is_due) {
   const std::size_t document_count = view.sealed_document_count();
   const bool are_rather_few = row_count * kRatherFew < document_count;
   auto next = std::make_shared<Filter>();
@@ -105,8 +119,15 @@ std::shared_ptr<const MappedRows> RowFilters::see_many(Rows rows, std::size_t ro
   const Known known = nearest(rows, next->sample);
   const Filter* const filter = known.filter.get();
   if (filter == nullptr) {
+    const bool is_kept = is_due && rows.size() <= kMostBytes;
+    if (is_kept) {
+      next->rows.assign(rows.begin(), rows.end());
+      next->mapped = mapped_once(next->rows, row_count, view);
+    }
+    std::shared_ptr<const MappedRows> mapped =
+        is_kept || !are_rather_few ? next->mapped : mapped_once(rows, row_count, view);
     keep(std::move(next), nullptr);
-    return are_rather_few ? mapped_once(rows, row_count, view) : nullptr;
+    return mapped;
   }
   const bool is_same = known.changed.empty();
   if (filter->mapped) {
@@ -118,7 +139,7 @@ std::shared_ptr<const MappedRows> RowFilters::see_many(Rows rows, std::size_t ro
   } else {
     next->sight_count = is_same ? ++filter->sight_count : filter->sight_count + 1;
   }
-  const bool is_due = filter->mapped || are_rather_few || next->sight_count >= kSights;
+  is_due = is_due || filter->mapped || are_rather_few || next->sight_count >= kSights;
   if (rows.size() > kMostBytes) {
     return are_rather_few ? mapped_once(rows, row_count, view) : nullptr;
   }

@@ -33,6 +33,8 @@ class RowFilters {
 
   // Looks up the rows that a search of the view is limited to, and records the use.
   Sight see(std::span<const std::uint8_t> bits, const View& view);
+  // The same, with the translation in any case, except for more than 2^27 rows.
+  std::shared_ptr<const MappedRows> translate(std::span<const std::uint8_t> bits, const View& view);
 
   std::size_t resident_bytes() const;
 
@@ -87,7 +89,8 @@ class RowFilters {
 
   // The look-up for small and for large sets. Both cache the set if it is worth it.
   std::shared_ptr<const MappedRows> see_few(std::vector<std::uint32_t> listed, const View& view);
-  std::shared_ptr<const MappedRows> see_many(Rows rows, std::size_t row_count, const View& view);
+  std::shared_ptr<const MappedRows> see_many(Rows rows, std::size_t row_count, const View& view,
+                                             bool is_due);
   // The translation of a set that is not cached.
   static std::shared_ptr<const MappedRows> mapped_once(Rows rows, std::size_t row_count,
                                                        const View& view);

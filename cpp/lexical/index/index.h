@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lexical/filters/allowed_rows.h"
@@ -16,7 +17,9 @@
 #include "lexical/index/view.h"
 #include "lexical/query/clauses.h"
 #include "lexical/search/bm25.h"
+#include "lexical/search/document_counts.h"
 #include "lexical/search/statistics.h"
+#include "lexical/search/term_statistics.h"
 #include "lexical/search/top_k.h"
 #include "lexical/search/window_search.h"
 #include "lexical/segments/document.h"
@@ -98,15 +101,22 @@ class Index {
   void seal();
 
   // The best k documents with one of the terms, in rank order, and the weighted query. REQUIRES:
-  // distinct terms.
-  Found search(std::span<const QueryTerm> query, std::size_t k, const AllowedRows& allowed) const;
+  // distinct terms; `allowed` permits no document that the statistics' source leaves out.
+  Found search(std::span<const QueryTerm> query, std::size_t k, const AllowedRows& allowed,
+               const StatisticsSource& source = {}) const;
 
   // Weighs a query with the current statistics. REQUIRES: distinct terms.
-  WeighedQuery weigh(std::span<const QueryTerm> query) const;
+  WeighedQuery weigh(std::span<const QueryTerm> query, const StatisticsSource& source = {}) const;
+
+  // The statistics with which weigh() weighs. REQUIRES: distinct terms.
+  TermStatistics statistics(std::span<const QueryTerm> query,
+                            const StatisticsSource& source = {}) const;
 
   // The same for queries with operators.
-  Found search(const ClauseQuery& query, std::size_t k, const AllowedRows& allowed) const;
-  WeighedQuery weigh(const ClauseQuery& query) const;
+  Found search(const ClauseQuery& query, std::size_t k, const AllowedRows& allowed,
+               const StatisticsSource& source = {}) const;
+  WeighedQuery weigh(const ClauseQuery& query, const StatisticsSource& source = {}) const;
+  TermStatistics statistics(const ClauseQuery& query, const StatisticsSource& source = {}) const;
   // The result of permitted_rows() as bits by row.
   std::vector<std::uint8_t> permitted(const ClauseQuery& query, const AllowedRows& allowed) const;
 
@@ -114,6 +124,9 @@ class Index {
   // if it does not match. REQUIRES: rows.size() == scores.size().
   void score_rows(const WeighedQuery& query, std::span<const std::uint32_t> rows,
                   std::span<double> scores) const;
+
+  // True if a living document contains the term.
+  bool contains_term(TermId term) const;
 
   // A snapshot of the current documents. It keeps segments alive that are merged later.
   View view() const;
@@ -156,9 +169,13 @@ class Index {
     std::vector<SegmentView> sources;
   };
 
-  // Weigh a query and take a view at the same moment.
-  Moment weighed(std::span<const QueryTerm> query) const;
-  Moment weighed(const ClauseQuery& query) const;
+  // Count the terms of a query, and take a view, at the same moment.
+  View counted(std::span<const TermId> terms, const StatisticsSource& source,
+               CountedTerms& counted) const;
+  std::pair<View, TermStatistics> counted(const ClauseQuery& query,
+                                          const StatisticsSource& source) const;
+  Moment weighed(std::span<const QueryTerm> query, const StatisticsSource& source) const;
+  Moment weighed(const ClauseQuery& query, const StatisticsSource& source) const;
   // Adds to each score that of the document at its location, if it is part of the view.
   void score_locations(const View& now, const WeighedQuery& query,
                        std::span<const Location> locations, std::span<double> scores) const;

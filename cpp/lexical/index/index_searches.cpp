@@ -6,70 +6,134 @@
 #include "lexical/index/index.h"
 #include "lexical/query/clause_search.h"
 #include "lexical/query/clause_weights.h"
+#include "lexical/search/document_counts.h"
 #include "lexical/search/document_scores.h"
 
 namespace oneiros::lexical {
 
-// Weights and view are taken in one read of the LeftRight, so that they agree.
-Index::Moment Index::weighed(std::span<const QueryTerm> query) const {
-  std::vector<std::uint64_t> df(query.size());
-  std::uint64_t document_count = 0;
-  Moment moment;
+namespace {
+
+TermStatistics by_term(std::span<const TermId> terms, const CountedTerms& counted) {
+  TermStatistics statistics{.counts = counted.counts, .df = {}, .prefix_df = {}};
+  statistics.df.reserve(terms.size());
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    statistics.df.emplace(terms[i], counted.df[i]);
+  }
+  return statistics;
+}
+
+}  // namespace
+
+// View and statistics are taken in one read of the LeftRight, so that they agree.
+View Index::counted(std::span<const TermId> terms, const StatisticsSource& source,
+                    CountedTerms& counted) const {
+  View view;
   published_.read([&](const Published& published) noexcept {
-    moment.view = published.view;
-    const Statistics& statistics = published.statistics;
-    document_count = statistics.document_count();
-    moment.query.average_length = document_count == 0 ? 0 : statistics.average_length();
-    for (std::size_t i = 0; i < query.size(); ++i) {
-      df[i] = statistics.df(query[i].term);
+    view = published.view;
+    if (source.is_whole()) {
+      const Statistics& statistics = published.statistics;
+      counted.counts = statistics.counts();
+      for (std::size_t i = 0; i < terms.size(); ++i) {
+        counted.df[i] = statistics.df(terms[i]);
+      }
     }
   });
+  if (source.given != nullptr) {
+    counted.counts = source.given->counts;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      const auto found = source.given->df.find(terms[i]);
+      counted.df[i] = found == source.given->df.end() ? 0 : found->second;
+    }
+  } else if (!source.rows.are_all()) {
+    const std::shared_ptr<const MappedRows> mapped = filters_.translate(source.rows.bits(), view);
+    counted = count_documents(view.searched(), source.rows, mapped.get(), terms);
+  }
+  return view;
+}
+
+bool Index::contains_term(TermId term) const {
+  bool is_any = false;
+  published_.read(
+      [&](const Published& published) noexcept { is_any = published.statistics.df(term) != 0; });
+  return is_any;
+}
+
+Index::Moment Index::weighed(std::span<const QueryTerm> query,
+                             const StatisticsSource& source) const {
+  std::vector<TermId> terms(query.size());
+  std::ranges::transform(query, terms.begin(), &QueryTerm::term);
+  CountedTerms counted{.counts = {}, .df = std::vector<std::uint64_t>(terms.size())};
+  Moment moment;
+  moment.view = this->counted(terms, source, counted);
+  moment.query.average_length = counted.counts.average_length();
   for (std::size_t i = 0; i < query.size(); ++i) {
-    if (df[i] != 0) {
-      const double weight = query[i].count * idf(bm25_.variant, document_count, df[i]);
+    if (counted.df[i] != 0) {
+      const double weight =
+          query[i].count * idf(bm25_.variant, counted.counts.documents, counted.df[i]);
       moment.query.terms.push_back({.term = query[i].term, .weight = weight});
     }
   }
   return moment;
 }
 
-WeighedQuery Index::weigh(std::span<const QueryTerm> query) const { return weighed(query).query; }
-
-Found Index::search(std::span<const QueryTerm> query, std::size_t k,
-                    const AllowedRows& allowed) const {
-  return search(weighed(query), k, allowed);
+WeighedQuery Index::weigh(std::span<const QueryTerm> query, const StatisticsSource& source) const {
+  return weighed(query, source).query;
 }
 
-Index::Moment Index::weighed(const ClauseQuery& query) const {
-  ClauseStatistics counts;
+Found Index::search(std::span<const QueryTerm> query, std::size_t k, const AllowedRows& allowed,
+                    const StatisticsSource& source) const {
+  return search(weighed(query, source), k, allowed);
+}
+
+TermStatistics Index::statistics(std::span<const QueryTerm> query,
+                                 const StatisticsSource& source) const {
+  std::vector<TermId> terms(query.size());
+  std::ranges::transform(query, terms.begin(), &QueryTerm::term);
+  CountedTerms counted{.counts = {}, .df = std::vector<std::uint64_t>(terms.size())};
+  this->counted(terms, source, counted);
+  return by_term(terms, counted);
+}
+
+std::pair<View, TermStatistics> Index::counted(const ClauseQuery& query,
+                                               const StatisticsSource& source) const {
+  std::vector<TermId> terms;
   for (const CountedClause& one : query.clauses) {
-    for (const TermId term : one.clause.terms) {
-      counts.df.emplace(term, 0);
-    }
+    terms.insert(terms.end(), one.clause.terms.begin(), one.clause.terms.end());
   }
-  Moment moment;
-  published_.read([&](const Published& published) noexcept {
-    moment.view = published.view;
-    const Statistics& statistics = published.statistics;
-    counts.document_count = statistics.document_count();
-    counts.average_length = counts.document_count == 0 ? 0 : statistics.average_length();
-    for (auto& [term, df] : counts.df) {
-      df = statistics.df(term);
-    }
-  });
-  moment.query = weigh_clauses(query, bm25_, counts, moment.view.searched());
-  return moment;
+  std::ranges::sort(terms);
+  terms.erase(std::ranges::unique(terms).begin(), terms.end());
+  CountedTerms counted{.counts = {}, .df = std::vector<std::uint64_t>(terms.size())};
+  View view = this->counted(terms, source, counted);
+  TermStatistics statistics = by_term(terms, counted);
+  if (source.given != nullptr) {
+    statistics.prefix_df = source.given->prefix_df;
+  } else {
+    statistics.prefix_df = count_prefixes(query, bm25_, statistics, source.rows, view.searched());
+  }
+  return {std::move(view), std::move(statistics)};
 }
 
-WeighedQuery Index::weigh(const ClauseQuery& query) const { return weighed(query).query; }
+Index::Moment Index::weighed(const ClauseQuery& query, const StatisticsSource& source) const {
+  auto [view, statistics] = counted(query, source);
+  return {.view = std::move(view), .query = weigh_clauses(query, bm25_, statistics)};
+}
 
-Found Index::search(const ClauseQuery& query, std::size_t k, const AllowedRows& allowed) const {
-  return search(weighed(query), k, allowed);
+WeighedQuery Index::weigh(const ClauseQuery& query, const StatisticsSource& source) const {
+  return weighed(query, source).query;
+}
+
+Found Index::search(const ClauseQuery& query, std::size_t k, const AllowedRows& allowed,
+                    const StatisticsSource& source) const {
+  return search(weighed(query, source), k, allowed);
+}
+
+TermStatistics Index::statistics(const ClauseQuery& query, const StatisticsSource& source) const {
+  return counted(query, source).second;
 }
 
 std::vector<std::uint8_t> Index::permitted(const ClauseQuery& query,
                                            const AllowedRows& allowed) const {
-  const Moment moment = weighed(query);
+  const Moment moment = weighed(query, {});
   return permitted_rows(moment.view.searched(), moment.query, bm25_, allowed);
 }
 

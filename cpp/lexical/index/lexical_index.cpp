@@ -236,7 +236,8 @@ std::size_t LexicalIndex::add_analyzed(std::span<const std::uint32_t> rows, Anal
 
 // Chooses between a bag of words and clauses. Limits are checked before terms are looked up.
 LexicalIndex::AnalyzedAsRead LexicalIndex::analyze_query(std::string_view query,
-                                                         const QueryReading& reading) const {
+                                                         const QueryReading& reading,
+                                                         const QueryStatistics* given) const {
   if (query.size() > kMaxQueryBytes) {
     throw QueryTooLarge("query: must be at most " + std::to_string(kMaxQueryBytes) +
                         " bytes of UTF-8, got " + std::to_string(query.size()));
@@ -250,8 +251,9 @@ LexicalIndex::AnalyzedAsRead LexicalIndex::analyze_query(std::string_view query,
     }
     return terms;
   }
-  lexical::AnalyzedClauses analyzed = lexical::analyze_clauses(
-      lexical::parse_query(query, reading.syntax), *analyzer_, kMaxQueryTerms);
+  lexical::AnalyzedClauses analyzed =
+      lexical::analyze_clauses(lexical::parse_query(query, reading.syntax), *analyzer_,
+                               kMaxQueryTerms, given == nullptr ? nullptr : &given->prefix_terms);
   if (analyzed.term_count > kMaxQueryTerms) {
     refuse(kMaxQueryTerms, "terms", "more");  // the rest was not read
   }
@@ -270,11 +272,91 @@ LexicalIndex::AnalyzedAsRead LexicalIndex::analyze_query(std::string_view query,
                               .minimum_should_match = reading.minimum_should_match};
 }
 
+// Terms of a query that the index contains, but the given statistics do not, would be ignored.
+lexical::TermStatistics LexicalIndex::translate(const QueryStatistics& given,
+                                                const AnalyzedAsRead& query) const {
+  lexical::TermStatistics translated{
+      .counts = given.counts, .df = {}, .prefix_df = given.prefix_df};
+  const auto add = [&](TermId term) {
+    const std::string spelling = analyzer_->term(term);
+    if (const auto found = given.df.find(spelling); found != given.df.end()) {
+      translated.df.emplace(term, found->second);
+    } else if (index_.contains_term(term)) {
+      throw std::invalid_argument("statistics: lack the term \"" + spelling +
+                                  "\", which this index has: they are of another query or of "
+                                  "other texts");
+    } else {
+      translated.df.emplace(term, 0);
+    }
+  };
+  if (const auto* const terms = std::get_if<std::vector<lexical::QueryTerm>>(&query)) {
+    for (const lexical::QueryTerm& one : *terms) {
+      add(one.term);
+    }
+  } else {
+    for (const lexical::CountedClause& one : std::get<lexical::ClauseQuery>(query).clauses) {
+      std::ranges::for_each(one.clause.terms, add);
+    }
+  }
+  return translated;
+}
+
+template <typename Use>
+auto LexicalIndex::weighed_by(std::string_view query, const QueryReading& reading,
+                              const QueryWeighing& by, const Use& use) const {
+  const AnalyzedAsRead analyzed = analyze_query(query, reading, by.given);
+  std::optional<lexical::TermStatistics> given;
+  if (by.given != nullptr) {
+    given = translate(*by.given, analyzed);
+  }
+  const lexical::StatisticsSource source{.rows = by.rows, .given = given ? &*given : nullptr};
+  return std::visit([&](const auto& terms) { return use(terms, source); }, analyzed);
+}
+
 lexical::Found LexicalIndex::search(std::string_view query, std::size_t k,
                                     const lexical::AllowedRows& allowed,
-                                    const QueryReading& reading) const {
-  return std::visit([&](const auto& analyzed) { return index_.search(analyzed, k, allowed); },
-                    analyze_query(query, reading));
+                                    const QueryReading& reading, const QueryWeighing& by) const {
+  return weighed_by(query, reading, by, [&](const auto& terms, const auto& source) {
+    return index_.search(terms, k, allowed, source);
+  });
+}
+
+QueryStatistics LexicalIndex::statistics(std::string_view query, const QueryReading& reading,
+                                         const QueryWeighing& by) const {
+  const AnalyzedAsRead analyzed = analyze_query(query, reading, by.given);
+  const lexical::StatisticsSource source{.rows = by.rows, .given = nullptr};
+  const lexical::TermStatistics counted =
+      std::visit([&](const auto& terms) { return index_.statistics(terms, source); }, analyzed);
+  QueryStatistics statistics{
+      .counts = counted.counts, .df = {}, .prefix_df = counted.prefix_df, .prefix_terms = {}};
+  // Terms that only other texts have, now or formerly, are left out.
+  for (const auto& [term, df] : counted.df) {
+    if (df != 0) {
+      statistics.df.emplace(analyzer_->term(term), df);
+    }
+  }
+  if (const auto* const clauses = std::get_if<lexical::ClauseQuery>(&analyzed)) {
+    for (const auto& [clause, count] : clauses->clauses) {
+      if (clause.kind == lexical::ClauseKind::kPrefix) {
+        std::vector<std::string>& terms = statistics.prefix_terms[clause.prefix];
+        terms.clear();
+        for (const TermId term : clause.terms) {
+          if (counted.df.at(term) != 0) {
+            terms.push_back(analyzer_->term(term));
+          }
+        }
+        if (by.given != nullptr) {
+          const auto found = by.given->prefix_terms.find(clause.prefix);
+          if (found != by.given->prefix_terms.end()) {
+            terms.insert(terms.end(), found->second.begin(), found->second.end());
+          }
+        }
+        std::ranges::sort(terms);
+        terms.erase(std::ranges::unique(terms).begin(), terms.end());
+      }
+    }
+  }
+  return statistics;
 }
 
 std::optional<std::vector<std::uint8_t>> LexicalIndex::permitted(
@@ -291,16 +373,18 @@ std::optional<std::vector<std::uint8_t>> LexicalIndex::permitted(
   return index_.permitted(*asked, allowed);
 }
 
-lexical::WeighedQuery LexicalIndex::weigh(std::string_view query,
-                                          const QueryReading& reading) const {
-  return std::visit([&](const auto& analyzed) { return index_.weigh(analyzed); },
-                    analyze_query(query, reading));
+lexical::WeighedQuery LexicalIndex::weigh(std::string_view query, const QueryReading& reading,
+                                          const QueryWeighing& by) const {
+  return weighed_by(query, reading, by, [&](const auto& terms, const auto& source) {
+    return index_.weigh(terms, source);
+  });
 }
 
 // Queries run in parallel; each is a search of its own.
 std::vector<lexical::Found> LexicalIndex::search_many(
     std::span<const std::string_view> queries, std::size_t k, const lexical::AllowedRows& allowed,
-    std::size_t thread_count, const QueryReading& reading, const Interrupt& pause) const {
+    std::size_t thread_count, const QueryReading& reading, const QueryWeighing& by,
+    const Interrupt& pause) const {
   if (thread_count == 0) {
     throw std::invalid_argument("threads: must be at least 1, got 0");
   }
@@ -310,7 +394,7 @@ std::vector<lexical::Found> LexicalIndex::search_many(
   const auto search_each = [&](std::size_t begin, std::size_t end) {
     const PauseScope scope(pause_all);
     for (std::size_t i = begin; i < end; ++i) {
-      found[i] = search(queries[i], k, allowed, reading);
+      found[i] = search(queries[i], k, allowed, reading, by);
     }
   };
   try {

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -44,6 +46,22 @@ struct QueryReading {
   // The number of words, phrases and prefixes without an operator that must match; at least one
   // anyway if no clause is required.
   std::size_t minimum_should_match = 0;
+};
+
+// Statistics as a value, of one index or of several: terms by their spelling, so that they can be
+// added. All numbers are sums over documents, and additive over disjoint sets of them.
+struct QueryStatistics {
+  lexical::DocumentCounts counts;
+  std::map<std::string, std::uint64_t, std::less<>> df;         // by term
+  std::map<std::string, std::uint64_t, std::less<>> prefix_df;  // by prefix
+  lexical::PrefixTerms prefix_terms;                            // the terms that it finds
+};
+
+// What weighs a query: the statistics of the documents of some rows, by default of all, or given
+// ones in their place.
+struct QueryWeighing {
+  lexical::AllowedRows rows = {};
+  const QueryStatistics* given = nullptr;
 };
 
 // Metadata and further sections of a snapshot.
@@ -115,9 +133,16 @@ class LexicalIndex {
   bool remove(std::uint32_t row) { return index_.remove(row); }
 
   // The best k texts that match the query, in rank order; a plain query matches texts with any of
-  // its words. Any bytes are a valid query. Throws QueryTooLarge.
+  // its words. Any bytes are a valid query. Throws QueryTooLarge, and std::invalid_argument if
+  // given statistics lack a term of the query that the index has. REQUIRES: the statistics cover
+  // all allowed rows.
   lexical::Found search(std::string_view query, std::size_t k, const lexical::AllowedRows& allowed,
-                        const QueryReading& reading = {}) const;
+                        const QueryReading& reading = {}, const QueryWeighing& by = {}) const;
+
+  // The statistics with which search() weighs the query by `by.rows`. A prefix also finds the terms
+  // that `by.given`, whose numbers are not used, lists for it. Throws QueryTooLarge.
+  QueryStatistics statistics(std::string_view query, const QueryReading& reading = {},
+                             const QueryWeighing& by = {}) const;
 
   // The allowed rows that the query's operators permit, as bits; no value if they exclude none.
   // Throws QueryTooLarge.
@@ -125,8 +150,9 @@ class LexicalIndex {
                                                      const QueryReading& reading,
                                                      const lexical::AllowedRows& allowed) const;
 
-  // Weighs the query with the current statistics. Throws QueryTooLarge.
-  lexical::WeighedQuery weigh(std::string_view query, const QueryReading& reading = {}) const;
+  // Weighs the query. Throws as search().
+  lexical::WeighedQuery weigh(std::string_view query, const QueryReading& reading = {},
+                              const QueryWeighing& by = {}) const;
 
   // Writes each row's score under these weights, with the bits a search gives; 0 if it does not
   // match or has no text. REQUIRES: rows.size() == scores.size().
@@ -141,6 +167,7 @@ class LexicalIndex {
                                           const lexical::AllowedRows& allowed,
                                           std::size_t thread_count,
                                           const QueryReading& reading = {},
+                                          const QueryWeighing& by = {},
                                           const Interrupt& pause = {}) const;
 
   // See Index.
@@ -162,7 +189,15 @@ class LexicalIndex {
   // Analyses tags line by line, with a gap of positions between tags.
   std::vector<Occurrence> analyze_tags(std::string_view tags, std::size_t& cut_token_count) const;
   // Parses and analyses a query, as a bag of words if that is equivalent.
-  AnalyzedAsRead analyze_query(std::string_view query, const QueryReading& reading) const;
+  AnalyzedAsRead analyze_query(std::string_view query, const QueryReading& reading,
+                               const QueryStatistics* given = nullptr) const;
+  // Calls use(analyzed query, source of statistics).
+  template <typename Use>
+  auto weighed_by(std::string_view query, const QueryReading& reading, const QueryWeighing& by,
+                  const Use& use) const;
+  // Given statistics by the term numbers of this index.
+  lexical::TermStatistics translate(const QueryStatistics& given,
+                                    const AnalyzedAsRead& query) const;
 
   std::shared_ptr<Analyzer> analyzer_;
   lexical::FieldWeights weights_;

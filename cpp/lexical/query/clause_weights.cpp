@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "lexical/query/clause_reader.h"
@@ -14,9 +15,8 @@ namespace {
 
 class Weighing {
  public:
-  Weighing(const Bm25& bm25, const ClauseStatistics& statistics,
-           std::span<const SegmentView> segments)
-      : bm25_(bm25), statistics_(statistics), segments_(segments) {}
+  Weighing(const Bm25& bm25, const TermStatistics& statistics)
+      : bm25_(bm25), statistics_(statistics) {}
 
   WeighedClause weigh(const Clause& clause, std::uint32_t count) {
     WeighedClause weighed{.occur = clause.occur,
@@ -36,7 +36,7 @@ class Weighing {
       if (clause.kind == ClauseKind::kPhrase) {
         weigh_phrase(weighed);
       } else {
-        weigh_prefix(weighed);
+        weigh_prefix(clause, weighed);
       }
     }
     return weighed;
@@ -65,55 +65,57 @@ class Weighing {
     }
   }
 
-  void weigh_prefix(WeighedClause& weighed) {
+  void weigh_prefix(const Clause& clause, WeighedClause& weighed) const {
     std::erase_if(weighed.terms, [&](const WeightedTerm& term) { return df(term.term) == 0; });
-    std::vector<TermId> terms;
-    for (const WeightedTerm& term : weighed.terms) {
-      terms.push_back(term.term);
-    }
-    weighed.matches_nothing = terms.empty();
-    weighed.weight =
-        weighed.occur == Occur::kMustNot ? 0.0 : weighed.count * idf_of(df_of_any(terms));
-  }
-
-  // The same prefix may occur with several operators and fields; it is evaluated once.
-  std::uint64_t df_of_any(const std::vector<TermId>& terms) {
-    if (terms.size() <= 1) {
-      return terms.empty() ? 0 : df(terms.front());
-    }
-    const auto [known, is_new] = dfs_of_any_.emplace(terms, 0);
-    if (is_new) {
-      for (const SegmentView& view : segments_) {
-        const AllowedRows all;
-        const ClauseReader reader(view, bm25_.weights, all);
-        known->second += reader.unite(terms, nullptr).documents.size();
-      }
-    }
-    return known->second;
+    weighed.matches_nothing = weighed.terms.empty();
+    const auto found = statistics_.prefix_df.find(clause.prefix);
+    weighed.weight = weighed.occur == Occur::kMustNot || found == statistics_.prefix_df.end()
+                         ? 0.0
+                         : weighed.count * idf_of(found->second);
   }
 
   std::uint64_t df(TermId term) const { return statistics_.df.at(term); }
   // 0 if no document contains it.
   double idf_of(std::uint64_t df) const {
-    return df == 0 ? 0.0 : idf(bm25_.variant, statistics_.document_count, df);
+    return df == 0 ? 0.0 : idf(bm25_.variant, statistics_.counts.documents, df);
   }
 
   const Bm25& bm25_;
-  const ClauseStatistics& statistics_;
-  std::span<const SegmentView> segments_;
-  std::map<std::vector<TermId>, std::uint64_t> dfs_of_any_;
+  const TermStatistics& statistics_;
 };
 
 }  // namespace
 
+std::map<std::string, std::uint64_t, std::less<>> count_prefixes(
+    const ClauseQuery& query, const Bm25& bm25, const TermStatistics& statistics,
+    const AllowedRows& rows, std::span<const SegmentView> segments) {
+  std::map<std::string, std::uint64_t, std::less<>> counts;
+  for (const auto& [clause, count] : query.clauses) {
+    if (clause.kind != ClauseKind::kPrefix || counts.contains(clause.prefix)) {
+      continue;
+    }
+    std::vector<TermId> terms = clause.terms;
+    std::erase_if(terms, [&](TermId term) { return statistics.df.at(term) == 0; });
+    std::uint64_t df = 0;
+    if (terms.size() == 1) {
+      df = statistics.df.at(terms.front());
+    } else if (!terms.empty()) {
+      for (const SegmentView& view : segments) {
+        df += ClauseReader(view, bm25.weights, rows).unite(terms, nullptr).documents.size();
+      }
+    }
+    counts.emplace(clause.prefix, df);
+  }
+  return counts;
+}
+
 WeighedQuery weigh_clauses(const ClauseQuery& query, const Bm25& bm25,
-                           const ClauseStatistics& statistics,
-                           std::span<const SegmentView> segments) {
-  Weighing weighing(bm25, statistics, segments);
+                           const TermStatistics& statistics) {
+  Weighing weighing(bm25, statistics);
   WeighedQuery weighed{.terms = {},
                        .clauses = {},
                        .minimum_should_match = query.minimum_should_match,
-                       .average_length = statistics.average_length};
+                       .average_length = statistics.counts.average_length()};
   weighed.clauses.reserve(query.clauses.size());
   for (const auto& [clause, count] : query.clauses) {
     weighed.clauses.push_back(weighing.weigh(clause, count));

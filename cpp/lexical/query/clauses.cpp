@@ -15,8 +15,8 @@ namespace {
 
 class ClauseAnalysis {
  public:
-  ClauseAnalysis(const Analyzer& analyzer, std::size_t most_terms)
-      : analyzer_(analyzer), most_terms_(most_terms) {}
+  ClauseAnalysis(const Analyzer& analyzer, std::size_t most_terms, const PrefixTerms* others)
+      : analyzer_(analyzer), most_terms_(most_terms), others_(others) {}
 
   void add(const ParsedClause& parsed) {
     if (parsed.kind == ClauseKind::kPrefix) {
@@ -37,7 +37,7 @@ class ClauseAnalysis {
     if (words.occurrences.empty()) {
       return;
     }
-    Clause clause{parsed.occur, kind, parsed.fields, {}, {}, false};
+    Clause clause{parsed.occur, kind, parsed.fields, {}, {}, {}, false};
     const bool is_exact = kind == ClauseKind::kPhrase || parsed.occur != Occur::kShould;
     for (const WordOccurrence& word : words.occurrences) {
       if (is_exact && word.is_part) {
@@ -71,17 +71,39 @@ class ClauseAnalysis {
     }
     auto found = terms_of_.find(analyzed.prefix);
     if (found == terms_of_.end()) {
-      std::vector<TermId> terms = analyzer_.terms_with_prefix(analyzed.prefix, most_terms_);
+      std::vector<TermId> terms = terms_with(analyzed.prefix);
       known_.insert(terms.begin(), terms.end());
-      found = terms_of_.emplace(std::move(analyzed.prefix), std::move(terms)).first;
+      found = terms_of_.emplace(analyzed.prefix, std::move(terms)).first;
     }
     const std::vector<TermId>& terms = found->second;
-    clauses_.push_back(
-        {parsed.occur, ClauseKind::kPrefix, parsed.fields, terms, {}, terms.empty()});
+    clauses_.push_back({parsed.occur,
+                        ClauseKind::kPrefix,
+                        parsed.fields,
+                        terms,
+                        {},
+                        std::move(analyzed.prefix),
+                        terms.empty()});
+  }
+
+  std::vector<TermId> terms_with(const std::string& prefix) const {
+    std::vector<TermId> terms = analyzer_.terms_with_prefix(prefix, most_terms_);
+    if (others_ == nullptr) {
+      return terms;
+    }
+    if (const auto found = others_->find(prefix); found != others_->end()) {
+      for (const std::string& spelling : found->second) {
+        const TermId term = analyzer_.find_term(spelling);
+        if (term != kUnknownTerm && std::ranges::find(terms, term) == terms.end()) {
+          terms.push_back(term);
+        }
+      }
+    }
+    return terms;
   }
 
   const Analyzer& analyzer_;
   const std::size_t most_terms_;
+  const PrefixTerms* const others_;
   std::vector<Clause> clauses_;
   std::unordered_set<TermId> known_;
   std::unordered_set<std::string> unknown_;
@@ -94,8 +116,8 @@ class ClauseAnalysis {
 }  // namespace
 
 AnalyzedClauses analyze_clauses(const ParsedQuery& query, const Analyzer& analyzer,
-                                std::size_t most_terms) {
-  ClauseAnalysis analysis(analyzer, most_terms);
+                                std::size_t most_terms, const PrefixTerms* others) {
+  ClauseAnalysis analysis(analyzer, most_terms, others);
   for (const ParsedClause& clause : query.clauses) {
     analysis.add(clause);
     if (analysis.is_over()) {
@@ -106,12 +128,13 @@ AnalyzedClauses analyze_clauses(const ParsedQuery& query, const Analyzer& analyz
 }
 
 std::vector<CountedClause> count_clauses(std::vector<Clause> clauses) {
-  using Key =
-      std::tuple<Occur, ClauseKind, std::uint8_t, std::vector<TermId>, std::vector<std::uint32_t>>;
+  using Key = std::tuple<Occur, ClauseKind, std::uint8_t, std::vector<TermId>,
+                         std::vector<std::uint32_t>, std::string>;
   std::map<Key, std::size_t> places;
   std::vector<CountedClause> counted;
   for (Clause& clause : clauses) {
-    Key key(clause.occur, clause.kind, clause.fields, clause.terms, clause.positions);
+    Key key(clause.occur, clause.kind, clause.fields, clause.terms, clause.positions,
+            clause.prefix);
     const auto [place, is_new] = places.emplace(std::move(key), counted.size());
     if (is_new) {
       counted.push_back({.clause = std::move(clause), .count = 0});

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "analysis/analyzer.h"
@@ -21,6 +23,7 @@ struct Clause {
   // that starts with it, in byte order.
   std::vector<TermId> terms;
   std::vector<std::uint32_t> positions;  // of a phrase's terms, from 0; stop words leave gaps
+  std::string prefix = {};               // of a prefix: its text, folded
   bool matches_nothing = false;  // it needs a term that no text contains; `terms` is empty then
 };
 
@@ -45,13 +48,17 @@ struct AnalyzedClauses {
   std::size_t term_count = 0;  // distinct terms, including those of prefixes and unknown ones
 };
 
+// Terms by prefix that other indexes found: a prefix also finds those of them that the analyzer
+// knows.
+using PrefixTerms = std::map<std::string, std::vector<std::string>, std::less<>>;
+
 // Analyses each clause. Stops at the clause with which term_count exceeds `most_terms`; the result
 // is then incomplete and must not be used. A prefix is folded but not stemmed, and finds the term
 // of every surface form that starts with it: "runn" finds "run" if a text contains "running". Words
 // joined in front of it form a clause of their own. In scripts without spaces, a prefix of two or
 // more characters is a phrase.
 AnalyzedClauses analyze_clauses(const ParsedQuery& query, const Analyzer& analyzer,
-                                std::size_t most_terms);
+                                std::size_t most_terms, const PrefixTerms* others = nullptr);
 
 // Distinct clauses in order of first appearance.
 std::vector<CountedClause> count_clauses(std::vector<Clause> clauses);

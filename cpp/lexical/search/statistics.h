@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "lexical/postings/document_frequencies.h"
+#include "lexical/search/term_statistics.h"
 #include "lexical/segments/document.h"
 #include "lexical/segments/document_lengths.h"
 
@@ -68,10 +69,9 @@ class Statistics {
     return total_length_ != 0 ? std::min<std::uint64_t>(df_[term], document_count_) : 0;
   }
   std::uint64_t document_count() const { return document_count_; }
+  DocumentCounts counts() const { return {.documents = document_count_, .length = total_length_}; }
   // REQUIRES: document_count() > 0.
-  double average_length() const {
-    return static_cast<double>(total_length_) / static_cast<double>(document_count_);
-  }
+  double average_length() const { return counts().average_length(); }
   std::size_t resident_bytes() const { return df_.resident_bytes(); }
 
  private:

@@ -164,6 +164,7 @@ void DocumentTable::die(DocumentNumber number, Epoch epoch) noexcept {
   assert(death(number) == 0);
   deaths_.set(number, epoch);
   dead_count_.store(dead_count() + 1, std::memory_order_relaxed);
+  last_death_.store(std::max(last_death(), epoch), std::memory_order_release);
 }
 
 std::size_t DocumentTable::resident_bytes() const {

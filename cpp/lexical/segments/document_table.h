@@ -87,6 +87,9 @@ class DocumentTable {
   std::size_t size() const { return runs_.empty() ? rows_.size() : packed_rows_.size(); }
   // Includes all documents dead in any epoch known to a reader, and possibly later deaths.
   std::size_t dead_count() const { return dead_count_.load(std::memory_order_relaxed); }
+  // The latest epoch in which a document died, 0 if none has. Views of that epoch and of later ones
+  // up to the next death see the same documents.
+  Epoch last_death() const { return last_death_.load(std::memory_order_acquire); }
   SegmentSize extent() const {  // writer thread only
     return {.live_count = size() - dead_count(), .dead_count = dead_count()};
   }
@@ -157,6 +160,7 @@ class DocumentTable {
   MutableArray<std::uint16_t> sizes_;
   PackedOccurrences packed_;                 // replaces the three above for large copied tables
   std::atomic<std::size_t> dead_count_ = 0;  // counted by the writer
+  std::atomic<Epoch> last_death_ = 0;
 };
 
 }  // namespace oneiros::lexical

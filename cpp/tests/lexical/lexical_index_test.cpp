@@ -153,7 +153,7 @@ TEST_CASE("LexicalIndex: a search may be ended at any pause, and does no harm") 
     };
     // So many that the thread that asks has some to answer itself, however fast the others are.
     const Texts many(20'000, queries[1]);
-    CHECK_THROWS_WITH(index.search_many(many, 10, {}, threads, reading, pause), "interrupted");
+    CHECK_THROWS_WITH(index.search_many(many, 10, {}, threads, reading, {}, pause), "interrupted");
     CHECK(pauses == 3);
   }
 }

@@ -37,12 +37,12 @@ TEST_CASE("session neighbours: by hit, the nearer first, and only what is allowe
   const std::vector<std::uint32_t> rows{2};
   const std::vector<double> scores{1.0};
   const NeighbourRule rule{0.3, 0.5, 2, 10, false};
-  const BroughtIn all = neighbours_of_best(world.order, rows, scores, rule, {});
+  const BroughtIn all = neighbours_of_best(world.order, rows, scores, rule, {}, {});
   CHECK(all.rows == std::vector<std::uint32_t>{1, 3, 0, 4});
   CHECK(all.hits == std::vector<std::uint32_t>{2, 2, 2, 2});
   const std::vector<std::uint8_t> bits{0b1001};
   const BroughtIn few =
-      neighbours_of_best(world.order, rows, scores, rule, lexical::AllowedRows(bits));
+      neighbours_of_best(world.order, rows, scores, rule, {}, lexical::AllowedRows(bits));
   CHECK(few.rows == std::vector<std::uint32_t>{3, 0});
 }
 
@@ -50,10 +50,50 @@ TEST_CASE("session neighbours: shares as the page writes them; NaN neither gives
   const World world;
   const std::vector<std::uint32_t> rows{2, 1, 4};
   const std::vector<double> scores{1.0, 0.5, std::nan("")};
-  CHECK(neighbour_shares(world.order, rows, scores, {0.3, 0.5, 2, 10, false}) ==
+  CHECK(neighbour_shares(world.order, rows, scores, {0.3, 0.5, 2, 10, false}, {}) ==
         std::vector<double>{0.3 * 0.5, 0.3 * 1.0, 0.3 * 0.5 * 1.0});
-  CHECK(neighbour_shares(world.order, rows, scores, {0.5, 0.5, 1, 10, true}) ==
+  CHECK(neighbour_shares(world.order, rows, scores, {0.5, 0.5, 1, 10, true}, {}) ==
         std::vector<double>{0.0, 0.5 * 0.25, 0.0});
+}
+
+TEST_CASE("session neighbours: a scope sees its own rows as if there were no others") {
+  constexpr std::uint32_t kRows = 20'000;
+  Columns columns;
+  columns.append(kRows);
+  std::vector<std::uint32_t> every(kRows);
+  std::vector<double> created(kRows);
+  std::vector<std::uint8_t> bits(kRows / 8);
+  std::vector<std::uint32_t> mine;
+  for (std::uint32_t row = 0; row < kRows; ++row) {
+    every[row] = row;
+    created[row] = row * 7919U % kRows;
+    if (row % 1'000 == 3) {  // one in a thousand: its neighbours lie far apart
+      bits[row / 8] = static_cast<std::uint8_t>(bits[row / 8] | 1U << row % 8);
+      mine.push_back(row);
+    }
+  }
+  const std::vector<std::uint32_t> session(kRows, 1U);
+  const std::vector<ColumnValues> values{{"session_code", std::span<const std::uint32_t>(session)},
+                                         {"created_at", std::span<const double>(created)}};
+  columns.write(every, values);
+  SessionOrder order;
+  order.place_all(columns);
+  SessionOrder alone;
+  alone.place(columns, mine);
+  const NeighbourRule rule{0.3, 0.5, 2, 3, false};
+  const lexical::AllowedRows scope(bits);
+  CHECK(is_long_walk(order, mine, rule, scope));
+  CHECK_FALSE(is_long_walk(alone, mine, rule, scope));
+  CHECK_FALSE(is_long_walk(order, mine, rule, {}));
+  const std::vector<std::uint32_t> rows(mine.begin(), mine.begin() + 5);
+  const std::vector<double> scores{5.0, 4.0, 3.0, 2.0, 1.0};
+  const BroughtIn brought = neighbours_of_best(order, rows, scores, rule, scope, scope);
+  const BroughtIn expected = neighbours_of_best(alone, rows, scores, rule, {}, {});
+  CHECK(brought.rows == expected.rows);
+  CHECK(!brought.rows.empty());
+  CHECK(brought.hits == expected.hits);
+  CHECK(neighbour_shares(order, mine, std::vector<double>(mine.size(), 1.0), rule, scope) ==
+        neighbour_shares(alone, mine, std::vector<double>(mine.size(), 1.0), rule, {}));
 }
 
 TEST_CASE("candidates: rows that stand beside hits come behind them, unranked, once") {

@@ -112,7 +112,7 @@ def _planned(
 
     def current_source() -> tuple[DraftSource, int]:
         sync.follow()
-        associations = sync.links_to_follow()
+        associations = sync.links_to_follow(is_bounded=False)
         source = DraftSource(services.store, services.projections, associations, sync.texts)
         return source, sync.revision
 

@@ -308,6 +308,7 @@ class AsyncMemories(Generic[Target]):
     export = _awaited(Memories.export)
     search = _awaited(Memories.search)
     search_many = _awaited(Memories.search_many)
+    statistics = _awaited(Memories.statistics)
     why_not = _awaited(Memories.why_not)
     similar = _awaited(Memories.similar)
     near_duplicates = _awaited(Memories.near_duplicates)

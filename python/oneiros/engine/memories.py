@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from oneiros.explain.why_not import WhyNot
     from oneiros.filters import Where
     from oneiros.graph import Link
+    from oneiros.lexical.statistics import QueryStatistics
     from oneiros.rescoring.store import PromotionReport, Rescored
     from oneiros.scoring.profile import Profile
     from oneiros.search.near_duplicates import NearDuplicate, Similar
@@ -390,6 +391,11 @@ class Memories:
                 ``query_expander``. After a timeout the order is that without the reranker, and the
                 trace says so. Default: the limit of the profile's ``rerank``; infinity waits
                 without limit. No effect where neither is called.
+            statistics: whose word frequencies and lengths BM25 reads. "scope": those of this scope,
+                which then scores as a store would that holds nothing else, and tells nothing of
+                other memories. "store": those of all live memories. A
+                :class:`oneiros.QueryStatistics`, such as the sum of :meth:`statistics` over several
+                stores, replaces both. ``where`` never changes statistics.
 
         ``hint``, ``context``, ``date_range`` and ``soft_range`` need a profile that reads them:
         ``omega`` reads all four, ``omega-bounded`` all but ``soft_range``, ``oneiros`` the two
@@ -451,6 +457,7 @@ class Memories:
             context: the caller's situation.
             reranker: a reranker, called once per query.
             deadline: seconds from now for all queries together.
+            statistics: whose word frequencies and lengths BM25 reads.
             threads: threads of the channels, 1 to 256. Default: one per core.
 
         Returns:
@@ -467,6 +474,40 @@ class Memories:
             [['b'], ['a']]
         """
         return searcher.search_many(self._scope, queries, k, options, self.search_many)
+
+    def statistics(
+        self,
+        queries: str | Sequence[str],
+        *,
+        syntax: str = "plain",
+        known: QueryStatistics | None = None,
+    ) -> QueryStatistics:
+        """Return the numbers by which BM25 weighs a query: N, lengths, df by term.
+
+        They are of the live memories of this scope, and add up over stores: memories that are
+        searched with ``statistics=`` the sum over several stores get, from words, the scores of one
+        store with all of them, to the bit.
+
+        Args:
+            queries: one query, or several that one value is to serve.
+            syntax: as in :meth:`search`.
+            known: a sum that is not complete (:attr:`oneiros.QueryStatistics.is_complete`).
+
+        Returns:
+            :class:`oneiros.QueryStatistics`.
+
+        Raises:
+            ValueError, TypeError: an argument breaks its rule.
+            QueryTooLarge: as :meth:`search`.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"text": "green tea"}, {"text": "black tea"}])
+            >>> engine.statistics("tea").frequencies
+            {'tea': 2}
+        """
+        return searcher.statistics(self._scope, queries, syntax, known)
 
     @taking(WhyNotKeywords, k=10, embedding=None, explain=True)
     def why_not(self, query: str, id: str, **options: Unpack[WhyNotKeywords]) -> WhyNot:
@@ -498,6 +539,7 @@ class Memories:
             context: as in the search.
             reranker: as in the search; it is called again.
             deadline: as in the search.
+            statistics: as in the search.
 
         Returns:
             A :class:`WhyNot`: what hides the memory, how each channel and factor scores it, its

@@ -114,6 +114,10 @@ class Visible(NamedTuple):
     """Live rows in the scope of the caller."""
     reach: Reach | None = None
     """The rows to which links may lead; None: no links are followed."""
+    scope: npt.NDArray[np.uint8] | None = None
+    """Packed bits of the live rows in the caller's scope; None: every row in the indexes."""
+    has_bounds: bool = False
+    """Whether the caller's scope has bounds, even if every row lies within them."""
 
     def letting_in(self, row: int) -> Visible:
         """Return these rows and one more row of the indexes."""
@@ -250,6 +254,18 @@ class RowSets:
             return Visible(None, len(self.live), bounds_count)
         rows = self._matching(where, columns) - hidden
         return Visible(allowed_bits(rows, len(self._lifecycle.ids)), len(rows), bounds_count)
+
+    def in_bounds(self, bounds: Where) -> npt.NDArray[np.uint8] | None:
+        """Return packed bits of the live rows in a scope; None: every row in the indexes."""
+        kept = self._kept
+        key = ("in_bounds", bounds)
+        cached = kept.get(key)
+        if cached is None:
+            rows = self._matching(bounds, self._lifecycle.column)
+            is_all = len(rows) == len(self.live)
+            bits = None if is_all else allowed_bits(rows, len(self._lifecycle.ids))
+            cached = kept[key] = _Kept(Visible(bits, len(rows), len(rows)), None)
+        return cached.visible.bits
 
     def reach(
         self, limits: Limits, bounds: Where | None, visible: Visible, associations: Associations

@@ -27,6 +27,7 @@ from oneiros.lexical.options import (
     open_saved,
 )
 from oneiros.lexical.rows import IdRows
+from oneiros.lexical.statistics import QueryStatistics, given_statistics, statistics_of
 from oneiros.model.calls import named_calls
 from oneiros.model.validation import file_name, require_text, require_threads
 from oneiros.runtime.dataclasses import dataclass
@@ -167,6 +168,7 @@ class LexicalIndex:
         *,
         syntax: str = "plain",
         minimum_should_match: int = 0,
+        statistics: QueryStatistics | None = None,
     ) -> Hits:
         """Return the ``k`` best texts that match a word of the query.
 
@@ -180,11 +182,14 @@ class LexicalIndex:
                 docs/query_syntax.md; whatever does not parse is read as words.
             minimum_should_match: how many of the words, phrases and prefixes without a sign a text
                 must match; at least one if none has the sign ``+``.
+            statistics: weigh the query by these statistics, such as the sum over several indexes of
+                :meth:`statistics`, in place of the index's own.
 
         Raises:
             TypeError: the query is no str, ``k`` or ``minimum_should_match`` no int, or ``where``
                 no collection of ids.
-            ValueError: ``k`` or ``minimum_should_match`` is below 0, or the syntax is unknown.
+            ValueError: ``k`` or ``minimum_should_match`` is below 0, the syntax is unknown, or the
+                statistics are of other settings or lack a term of the query that the index has.
             QueryTooLarge: the query is over a limit.
             TextEncodingError: the query contains lone surrogates.
 
@@ -200,6 +205,7 @@ class LexicalIndex:
             query=query,
             k=count,
             allowed=self._allowed(where),
+            statistics=given_statistics(statistics, self._made_with),
             **checked_reading(syntax, minimum_should_match),
         )
         return Hits(ids=self._rows.ids_of(rows), scores=scores)
@@ -213,6 +219,7 @@ class LexicalIndex:
         *,
         syntax: str = "plain",
         minimum_should_match: int = 0,
+        statistics: QueryStatistics | None = None,
     ) -> list[Hits]:
         """Run :meth:`search` for each query. The number of threads does not change the results.
 
@@ -223,6 +230,8 @@ class LexicalIndex:
             where: as for :meth:`search`.
             syntax: as for :meth:`search`.
             minimum_should_match: as for :meth:`search`.
+            statistics: as for :meth:`search`, of all queries (see
+                :meth:`statistics`).
 
         Raises:
             TypeError: as :meth:`search`.
@@ -242,6 +251,7 @@ class LexicalIndex:
             k=checked_count(k, "k", least=0),
             allowed=self._allowed(where),
             threads=require_threads(threads),
+            statistics=given_statistics(statistics, self._made_with),
             **checked_reading(syntax, minimum_should_match),
         )
         ids = self._rows.ids_of(rows)
@@ -258,6 +268,7 @@ class LexicalIndex:
         *,
         syntax: str = "plain",
         minimum_should_match: int = 0,
+        statistics: QueryStatistics | None = None,
     ) -> npt.NDArray[np.float64]:
         """Score given texts for a query, bit for bit as :meth:`search` does.
 
@@ -266,6 +277,7 @@ class LexicalIndex:
             ids: ids of the texts to score; duplicates are allowed.
             syntax: as for :meth:`search`.
             minimum_should_match: as for :meth:`search`.
+            statistics: as for :meth:`search`.
 
         Returns:
             Shape (n,); 0 for a text that does not match and for an unknown id.
@@ -287,6 +299,7 @@ class LexicalIndex:
         scores = np.zeros(len(checked), dtype=np.float64)
         weighed = self._core.weigh(
             query=query,
+            statistics=given_statistics(statistics, self._made_with),
             **checked_reading(syntax, minimum_should_match),
         )
         rows = self._rows.rows_of(checked)
@@ -294,6 +307,48 @@ class LexicalIndex:
         known = rows[is_known].astype(np.uint32)
         scores[is_known] = self._core.score_rows(query=weighed, rows=known)
         return scores
+
+    def statistics(
+        self,
+        queries: str | Sequence[str],
+        *,
+        syntax: str = "plain",
+        minimum_should_match: int = 0,
+        known: QueryStatistics | None = None,
+    ) -> QueryStatistics:
+        """Return the numbers that weigh a query in this index: N, lengths, df by term.
+
+        Added over several indexes and given to :meth:`search`, :meth:`search_many` and
+        :meth:`score`, they make each score as one index with all texts would, to the bit.
+
+        Args:
+            queries: one query, or several that one value is to serve.
+            syntax: as for :meth:`search`.
+            minimum_should_match: as for :meth:`search`.
+            known: a sum that is not complete (:attr:`QueryStatistics.is_complete`): prefixes then
+                find the terms, too, that other indexes found.
+
+        Raises:
+            TypeError: a query is no str, or ``known`` no :class:`QueryStatistics`.
+            ValueError: as :meth:`search`, or there is no query.
+            QueryTooLarge: a query is over a limit.
+            TextEncodingError: a query contains lone surrogates.
+
+        >>> import oneiros
+        >>> parts = [oneiros.LexicalIndex(), oneiros.LexicalIndex()]
+        >>> parts[0].add_many([1, 2], ["green tea", "black tea"]), parts[1].add(3, "green grass")
+        (0, 0)
+        >>> whole = parts[0].statistics("green") + parts[1].statistics("green")
+        >>> [part.search("green", statistics=whole).scores.round(3).tolist() for part in parts]
+        [[0.214], [0.214]]
+        """
+        return statistics_of(
+            self._core,
+            self._made_with,
+            queries if isinstance(queries, str) else checked_texts(queries, "queries"),
+            known,
+            **checked_reading(syntax, minimum_should_match),
+        )
 
     def add(
         self, id: Id, text: str, title: str | None = None, tags: Sequence[str] | None = None

@@ -7,7 +7,7 @@ from functools import lru_cache
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Final
 
-from oneiros import _core
+from oneiros import _core, lexical
 from oneiros.index import Limits
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import count, require_text
@@ -88,6 +88,10 @@ class SearchRequest:
     """Factors applied after those of the profile."""
     variant_fusion: ReciprocalRankFusion | None = None
     """The profile's fusion if variants of the query are searched too; else None."""
+    statistics: _core.QueryStatistics | None = None
+    """Statistics that weigh words in place of those of the scope."""
+    is_weighed_by_store: bool = False
+    """Whether the statistics of the whole store weigh words."""
 
 
 class _Traits(NamedTuple):
@@ -185,8 +189,14 @@ class SearchCall:
         limits, services, bounds = self.limits, self.services, self.bounds
         row_sets = services.projections.row_sets
         visible = row_sets.visible(limits, bounds)
+        if bounds is not None:
+            visible = visible._replace(scope=row_sets.in_bounds(bounds), has_bounds=True)
         expansion = self.profile.expansion
-        links = None if expansion is None else services.sync.links_to_follow()
+        links = (
+            None
+            if expansion is None
+            else services.sync.links_to_follow(is_bounded=bounds is not None)
+        )
         if expansion is None or links is None:
             return visible
         linked = visible
@@ -281,7 +291,16 @@ class SearchCall:
             expanded=expanded,
             added=(DeepRecall(self.profile.deep_recall_penalty),) if is_deep else (),
             variant_fusion=variant_fusion,
+            statistics=self._given_statistics(),
+            is_weighed_by_store=options.statistics == "store",
         )
+
+    def _given_statistics(self) -> _core.QueryStatistics | None:
+        given = self.options.statistics
+        if isinstance(given, str):
+            return None
+        made_with = self.services.projections.indexes.made_with
+        return lexical.statistics.given_statistics(given, made_with)
 
     def _understood(self, plain_text: str) -> Understood:
         """Read the query's text and the caller's context by the profile.
@@ -396,6 +415,7 @@ class SearchCall:
         return (
             self.profile,
             tuple(sorted(self._scope.bounds.items())),
+            self._statistics_key(),
             (query, options.syntax, self.k, vector),
             (options.where, options.hint, options.time, options.context),
             None if options.reranker is None else SameObject(options.reranker),
@@ -403,6 +423,10 @@ class SearchCall:
             (limits.valid_at, limits.includes_expired, limits.is_deep, limits.includes_lapsed),
             self.services.projections.row_sets.out_of_time_counts(limits),
         )
+
+    def _statistics_key(self) -> Hashable:
+        given = self.options.statistics
+        return given if isinstance(given, str) else SameObject(given)
 
     def merge_parts(
         self,

@@ -14,6 +14,7 @@ from oneiros.model.calls import unexpected
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import (
     moment,
+    require_choice,
     require_flag,
     require_instance,
     require_number,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from oneiros.clock import Time
     from oneiros.filters import Where
+    from oneiros.lexical.statistics import QueryStatistics
     from oneiros.models.rerankers import Reranker
     from oneiros.search.query.dates import TimeRange
 
@@ -73,6 +75,7 @@ class SharedKeywords(TypedDict, total=False):
     context: Context | None
     reranker: Reranker | None
     deadline: float | None
+    statistics: str | QueryStatistics
 
 
 class SearchKeywords(SharedKeywords, total=False):
@@ -124,6 +127,8 @@ class SearchOptions:
     context: Context | None = None
     reranker: Reranker | None = None
     """Replaces the engine's reranker."""
+    statistics: str | QueryStatistics = "scope"
+    """Whose statistics weigh words: "scope", "store", or given ones."""
     until: float | None = None
     """From ``deadline``: when user code is no longer waited for, by ``time.monotonic``."""
 
@@ -232,6 +237,16 @@ def _deadline(value: float) -> float:
     return require_number("deadline", value, low=0.0, above_low=True, finite=False)
 
 
+def _statistics(value: object) -> object:
+    if isinstance(value, str):
+        require_choice("statistics", value, ("scope", "store"))
+        return value
+    from oneiros.lexical.statistics import QueryStatistics  # noqa: PLC0415 - for sharding only
+
+    require_instance("statistics", value, (QueryStatistics,), "a str or oneiros.QueryStatistics")
+    return value
+
+
 _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "where": _or_none(_where),
     "session": _or_none(FIELDS["session"].check),
@@ -251,6 +266,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "context": _or_none(_context),
     "reranker": _or_none(_reranker),
     "deadline": _or_none(_deadline),
+    "statistics": _statistics,
 }
 
 

@@ -119,6 +119,10 @@ class Search:
             has_reranker=request.reranker is not None,
             explain=request.is_explained,
             is_whole=is_whole,
+            scope=visible.scope,
+            statistics=request.statistics,
+            is_weighed_by_store=request.is_weighed_by_store,
+            has_bounds=visible.has_bounds,
             read=self._read_query(),
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from oneiros import lexical
 from oneiros.model.validation import checked_threads, is_scalar_array, texts
 from oneiros.search.cache import CachedResponse
 from oneiros.search.call import SearchCall
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.engine.scope import Scope
+    from oneiros.lexical.statistics import QueryStatistics
     from oneiros.search.call import SearchRequest
     from oneiros.search.options import BatchKeywords, SearchKeywords
     from oneiros.search.response import SearchResponse
 
-__all__ = ["search", "search_many"]
+__all__ = ["search", "search_many", "statistics"]
 
 
 def search(
@@ -120,6 +122,21 @@ def _search_many(
         requests, call.services.projections, call.visible(), scope.loader, threads
     )
     return call.reinforce(call.merge_parts(queries, counts, requests, responses))
+
+
+def statistics(
+    scope: Scope, queries: str | Sequence[str], syntax: str, known: QueryStatistics | None
+) -> QueryStatistics:
+    """Return what weighs queries in a scope; see :meth:`oneiros.Engine.statistics`."""
+    options = SearchOptions.checked({"syntax": syntax}, statistics)
+    checked = queries if isinstance(queries, str) else texts("queries", queries)
+    scope.follow_others()
+    read_model = scope.services.projections
+    indexes, bounds = read_model.indexes, scope.condition()
+    rows = None if bounds is None else read_model.row_sets.in_bounds(bounds)
+    return lexical.statistics.statistics_of(
+        indexes.lexical, indexes.made_with, checked, known, syntax=options.syntax, rows=rows
+    )
 
 
 def _checked_embeddings(embeddings: Any, count: int) -> list[npt.ArrayLike | None]:

@@ -368,8 +368,12 @@ class Sync:
             self.writer.run(read)
         return associations
 
-    def links_to_follow(self) -> Associations | None:
-        """Return the links for a search to follow; None if there are none or they are damaged."""
+    def links_to_follow(self, *, is_bounded: bool) -> Associations | None:
+        """Return the links for a search to follow; None if they are damaged.
+
+        Also None if the store has none and the search is not bounded: the trace of a scope must not
+        tell whether memories outside have links.
+        """
         associations = self.projections.associations
         if associations.graph is None:
             if self._damaged_links == self._revision:
@@ -379,7 +383,8 @@ class Sync:
             except StoreCorrupt:  # reported by the calls that list links; searches do without
                 self._damaged_links = self._revision
                 return None
-        return associations if associations.graph else None  # the graph may have been dropped
+        graph = associations.graph  # it may have been dropped
+        return associations if graph or (is_bounded and graph is not None) else None
 
     def _read_links_now(self) -> None:
         with Uncollected(), self.store.read() as reading:
