@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final, TypeAlias, TypeVar
 
-from oneiros.store.rows import StoredMemory, json_damage, metadata_of, sessions_of, tags_of
+from oneiros.store.rows import (
+    StoredMemory,
+    ids_of,
+    json_damage,
+    metadata_of,
+    sessions_of,
+    tags_of,
+)
 
 __all__ = ["INSERTED_AT_ONCE", "StoredBatch", "StoredColumns"]
 
@@ -90,7 +97,7 @@ class StoredColumns:
         return [place for place, value in enumerate(column) if is_wanted(value)]
 
     def parsed(self, name: str) -> Sequence[Any]:
-        """Return ``sessions``, ``tags`` or ``metadata``, parsed; None without JSON. Equal ones are shared.
+        """Return a field that is stored as JSON, parsed; None without JSON. Equal ones are shared.
 
         Raises:
             StoreCorrupt: the JSON is damaged; names the first such memory.
@@ -151,5 +158,7 @@ def _single(place: int) -> Callable[[Sequence[Any]], Sequence[Any]]:
 _PARSERS: Final[Mapping[str, Callable[[str], Any]]] = {
     "sessions": sessions_of,
     "tags": tags_of,
+    "labels": tags_of,
+    "derived_from": ids_of,
     "metadata": metadata_of,
 }
