@@ -6,6 +6,7 @@ import math
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Final, Protocol
 
 from oneiros.model.fields import ENUMS, FIELDS, SOURCES, levels_of
@@ -190,12 +191,18 @@ class Attributed(Protocol):
     def metadata(self) -> Mapping[str, object]: ...
 
 
+_words_of: Final = attrgetter(*SINGLE)
+
+
 def values_of(record: Attributed) -> Iterable[tuple[Place, object]]:
     """Yield the values by which a record is found, each once or more."""
-    for name in SINGLE:
-        value = getattr(record, name)
-        if value is not None:
-            for word in sets_of(name, value):
+    for name, value in zip(SINGLE, _words_of(record), strict=True):
+        if value is None:
+            continue
+        if name != "namespace":
+            yield (name,), value
+        else:
+            for word in levels_of(value):
                 yield (name,), word
     for name in WORDS:
         for word in getattr(record, name):
