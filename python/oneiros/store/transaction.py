@@ -65,6 +65,7 @@ _MANY: Final = 64
 _KNOWN_DIGESTS: Final = """
 SELECT value FROM json_each(?1)
 WHERE EXISTS (SELECT 1 FROM memory WHERE text_digest = value AND sequence < ?2)"""
+_WHOSE: Final = ("user", "agent", "namespace")
 # A memory without a lifecycle is damaged, not quarantined.
 _IS_CONSULTED: Final = f"""(SELECT status FROM lifecycle
       WHERE lifecycle.sequence = {{table}}.sequence) IS NOT {ENUMS["status"].index("quarantined")}"""
@@ -84,7 +85,7 @@ SELECT older FROM repeated WHERE older IS NOT NULL"""
 
 @cache
 def _older_duplicates(within: tuple[str, ...], places: str) -> str:
-    shared = [assigned(name)[0] for name in within]
+    shared = [assigned(name)[0] for name in dict.fromkeys((*_WHOSE, *within))]
     bounds = "".join(f" AND older.{name} IS own.{name}" for name in shared)
     older, own = (_IS_CONSULTED.format(table=name) for name in ("older", "own"))
     return _OLDER_DUPLICATES.format(
@@ -112,6 +113,8 @@ class Transaction(RowWriting):
 
     def count_duplicates(self, sequences: range, *, within: Iterable[str] = ()) -> int:
         """Raise ``duplicate_count`` of the oldest live memory with the same text and topic.
+
+        Memories of different users, agents or namespaces are no duplicates, nor quarantined ones.
 
         Args:
             sequences: of memories just inserted; each duplicate of an older live text counts once.
