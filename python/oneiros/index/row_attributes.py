@@ -238,13 +238,13 @@ _make: Final = partial(tuple.__new__, _Attributes)
 
 
 def _attributes_of(memories: StoredColumns) -> list[_Attributes]:
-    plain = map(memories.__getitem__, ("id", *SINGLE))
+    ids, plain = memories["id"], map(memories.each, SINGLE)
     if all(memories.is_all(name, None) for name in _STORED):
         more: list[Iterable[Any]] = [repeat(_NO_WORDS), repeat(_NO_WORDS), repeat(_NO_METADATA)]
-        return list(map(_make, zip(*plain, *more, repeat(_NO_TEXTS), strict=False)))
+        return list(map(_make, zip(ids, *plain, *more, repeat(_NO_TEXTS), strict=False)))
     tags, labels = (
         (_NO_WORDS if many is None else many for many in memories.parsed(name)) for name in WORDS
     )
     metadata = (_NO_METADATA if data is None else data for data in memories.parsed("metadata"))
     texts = zip(*map(memories.__getitem__, _STORED), strict=True)
-    return list(map(_make, zip(*plain, tags, labels, metadata, texts, strict=True)))
+    return list(map(_make, zip(ids, *plain, tags, labels, metadata, texts, strict=False)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from operator import itemgetter
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -73,6 +74,11 @@ class StoredColumns:
         """Return a field's values, one per memory."""
         column = self.varying.get(name)
         return [self._of_all(name)] * self._count if column is None else column
+
+    def each(self, name: str) -> Iterable[Any]:
+        """Return a field's values, without an end if all memories share one."""
+        column = self.varying.get(name)
+        return repeat(self._of_all(name)) if column is None else column
 
     def _of_all(self, name: str) -> Any:
         shared = self.shared
