@@ -23,7 +23,13 @@ def finds(mind: oneiros.Engine, text: str, query: str) -> bool:
     return ids(mind.search(query, k=1000, reinforce=False)).count(id) == 1
 
 
-@pytest.mark.parametrize("name", ["text", "title", "id", "kind", "project", "session", "topic"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("text", "title", "id", "kind", "project", "session", "topic"),
+        *("user", "agent", "namespace", "source_ref"),
+    ],
+)
 def test_lone_surrogates_are_refused(mind: oneiros.Engine, name: str) -> None:
     with pytest.raises(oneiros.TextEncodingError, match=name):
         mind.add_many([{"text": "ant", name: LONE}])

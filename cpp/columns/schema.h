@@ -21,7 +21,8 @@ inline constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double kMostSequence = 9007199254740992.0;  // 2 ** 53
 
 // The columns, grouped as in fields.md:
-//   - kind, category and the scope codes: numbers of words that the store keeps in tables;
+//   - kind, category and the codes of words, such as project_code: numbers of words that the store
+//     keeps in tables;
 //   - created_at to valid_until: times; ttl: a duration in seconds;
 //   - importance to pinned: given by the caller; feedback: the sum of the user's verdicts;
 //   - access_count to session_spread: counters, saturating; session_spread is the number of
@@ -41,6 +42,11 @@ inline constexpr double kMostSequence = 9007199254740992.0;  // 2 ** 53
   X(topic_code, std::uint32_t, 0, 0, std::numeric_limits<std::uint32_t>::max())      \
   X(project_code, std::uint32_t, 0, 0, std::numeric_limits<std::uint32_t>::max())    \
   X(session_code, std::uint32_t, 0, 0, std::numeric_limits<std::uint32_t>::max())    \
+  X(user_code, std::uint32_t, 0, 0, std::numeric_limits<std::uint32_t>::max())       \
+  X(agent_code, std::uint32_t, 0, 0, std::numeric_limits<std::uint32_t>::max())      \
+  X(namespace_code, std::uint32_t, 0, 0, std::numeric_limits<std::uint32_t>::max())  \
+  X(source_code, std::uint32_t, 0, 0, std::numeric_limits<std::uint32_t>::max())     \
+  X(source_ref_code, std::uint32_t, 0, 0, std::numeric_limits<std::uint32_t>::max()) \
   X(created_at, double, kNoTime, kLowest<double>, kHighest<double>)                  \
   X(updated_at, double, kNoTime, kLowest<double>, kHighest<double>)                  \
   X(last_accessed_at, double, kNoTime, kLowest<double>, kHighest<double>)            \
@@ -55,6 +61,7 @@ inline constexpr double kMostSequence = 9007199254740992.0;  // 2 ** 53
   X(priority, std::uint8_t, 3, 1, 5)                                                 \
   X(veracity, std::uint8_t, 1, 0, 4)                                                 \
   X(pinned, std::uint8_t, 0, 0, 1)                                                   \
+  X(trust, float, 1.0F, 0, 1)                                                        \
   X(feedback, std::int16_t, 0, kLowest<std::int16_t>, kHighest<std::int16_t>)        \
   X(access_count, std::uint32_t, 0, 0, std::numeric_limits<std::uint32_t>::max())    \
   X(revision_count, std::uint32_t, 0, 0, std::numeric_limits<std::uint32_t>::max())  \
@@ -65,7 +72,7 @@ inline constexpr double kMostSequence = 9007199254740992.0;  // 2 ** 53
   X(stability, float, 1.0F, 0, kHighest<float>)                                      \
   X(consolidation_quality, float, 0.0F, 0, kHighest<float>)                          \
   X(importance_tag, std::uint8_t, 0, 0, 4)                                           \
-  X(status, std::uint8_t, 0, 0, 2)                                                   \
+  X(status, std::uint8_t, 0, 0, 3)                                                   \
   X(core, std::uint8_t, 0, 0, 1)                                                     \
   X(canonical_layer, std::uint8_t, 1, 0, 2)                                          \
   X(at_floor_since, double, kNoTime, kLowest<double>, kHighest<double>)              \

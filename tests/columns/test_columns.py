@@ -69,7 +69,7 @@ def test_the_schema_names_every_column_of_the_fields_page() -> None:
     assert schema["depth"] == "uint8"
     assert schema["asks"] == "float32"
     assert schema["sequence"] == "float64"
-    assert len(schema) == 39
+    assert len(schema) == 45
     columns = filled(2)
     for name, dtype in schema.items():
         view = columns.view(name=name)

@@ -41,6 +41,8 @@ def _memories(draw: st.DrawFn) -> Fields:
         "topic": st.sampled_from(["a", "b"]),
         "project": st.sampled_from(["p", "q"]),
         "session": st.sampled_from(["s", "t"]),
+        "user": st.sampled_from(["ada"]),
+        "trust": st.sampled_from([0.0, 0.25, 0.5]),
         "embedding": st.sampled_from(VECTORS),
         "importance": st.floats(0.0, 1.0).map(as_float32),
         "strength": STRENGTHS.map(as_float32),
@@ -51,7 +53,7 @@ def _memories(draw: st.DrawFn) -> Fields:
         "depth": st.integers(1, 3),
         "canonical_layer": st.sampled_from(["episodic", "intermediate", "semantic"]),
         "importance_tag": st.sampled_from(["explicit", "cross_session", "schema_violation"]),
-        "status": st.sampled_from(["consolidated", "archived"]),
+        "status": st.sampled_from(["consolidated", "archived", "quarantined"]),
         "replayed_at": st.just(NOW - DAY),
     }
     rarely = {

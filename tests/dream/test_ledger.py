@@ -24,7 +24,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {  # as docs/systems/fields.md has t
     "strength": st.floats(0, 1, width=32),
     "stability": st.floats(0, width=32, allow_infinity=False),
     "deleted_at": st.just(math.nan) | st.floats(-1e9, 1e11),
-    "status": st.integers(0, 2),
+    "status": st.integers(0, 3),
     "depth": st.integers(1, 3),
     "access_count": st.integers(0, 2**32 - 1),
 }
@@ -164,7 +164,7 @@ def test_a_field_that_no_cycle_changes_is_told(field: str) -> None:
     ("field", "value"),
     [
         ("strength", 1.5), ("strength", -0.5), ("strength", math.nan), ("stability", math.inf),
-        ("status", 3), ("depth", 0), ("core", 2), ("session_spread", 0), ("priority", 6),
+        ("status", 4), ("depth", 0), ("core", 2), ("session_spread", 0), ("priority", 6),
         ("created_at", math.nan), ("cold_since", math.inf), ("deleted_at", 1e12),
     ],
 )  # fmt: skip

@@ -13,7 +13,7 @@ from oneiros.dream.draft import Draft
 from oneiros.model.fields import COLUMN_DEFAULTS, ENUMS, FIELDS, LAYER_BY_DEPTH
 from tests.oracles import records, texts
 from tests.oracles.associations import PlainGraph, PlainLink
-from tests.oracles.records import DEFAULTS
+from tests.oracles.records import DEFAULTS, part_of
 
 __all__ = ["DAY", "HOUR", "NOW", "Fields", "World", "after", "changes_of", "filled"]
 
@@ -26,9 +26,13 @@ Fields = dict[str, Any]
 Rows = npt.NDArray[np.uint32]
 
 _DTYPES = {name: field.column for name, field in FIELDS.items() if field.column is not None}
-_RECORD = ("title", "topic", "project", "session", "tags", "metadata", "sessions", "superseded_by")
+_RECORD = (
+    *("title", "topic", "project", "session", "user", "agent", "namespace", "source"),
+    *("tags", "labels", "metadata", "sessions", "superseded_by", "trust"),
+)
 _EMPTY: Fields = {
     "text": "", "title": "", "topic": None, "project": None, "session": None, "embedding": None,
+    "user": None, "agent": None, "namespace": None, "source": None,
     "deleted_at": None, "last_accessed_at": None, "learned_at": None, "at_floor_since": None,
     "cold_since": None, "erased": False, "replayed_at": None,
 }  # fmt: skip
@@ -48,6 +52,8 @@ def filled(given: Mapping[str, Any], row: int) -> Fields:
         "created_at": created,
         "updated_at": created,
         "tags": [],
+        "labels": [],
+        "derived_from": (),
         "metadata": {},
         "sessions": set(),
         "canonical_layer": LAYER_BY_DEPTH[given.get("depth", 2)],
@@ -101,7 +107,9 @@ class World:
         return self._columns[name]
 
     def is_live(self, row: int) -> bool:
-        return self.memories[row]["deleted_at"] is None and not self.memories[row]["erased"]
+        memory = self.memories[row]
+        is_there = memory["deleted_at"] is None and not memory["erased"]
+        return is_there and memory["status"] != "quarantined"
 
     def live_rows(self) -> Rows:
         return np.array([row for row in range(len(self)) if self.is_live(row)], np.uint32)
@@ -116,6 +124,11 @@ class World:
         words = [memory[field] for memory in self.memories]
         codes = {word: code for code, word in enumerate(dict.fromkeys(words)) if word is not None}
         return np.array([codes.get(word, -1) for word in words], np.int64)
+
+    def parted(self) -> npt.NDArray[np.int64]:
+        parts = [part_of(memory) for memory in self.memories]
+        codes = {part: code for code, part in enumerate(dict.fromkeys(parts))}
+        return np.array([codes[part] for part in parts], np.int64)
 
     def vectors(self, rows: Rows) -> npt.NDArray[np.float32]:
         held = [self.memories[row]["embedding"] for row in range(len(self))]
@@ -173,7 +186,7 @@ class World:
         groups: dict[tuple[str | None, ...], list[int]] = {}
         for row in self.live_rows().tolist():
             memory = self.memories[row]
-            said = memory["topic"], memory["project"], memory["text"]
+            said = memory["topic"], memory["text"], part_of(memory)
             groups.setdefault(said, []).append(row)
         return [np.array(group, np.uint32) for group in groups.values() if len(group) > 1]
 

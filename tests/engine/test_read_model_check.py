@@ -92,6 +92,10 @@ CHANGES: dict[str, Callable[[Engine], object]] = {
     "column sequence": column("sequence", 4.5),
     "kind": column("kind", 0),
     "project": column("project_code", 0),
+    "user": column("user_code", 7),
+    "namespace": column("namespace_code", 7),
+    "source": column("source_code", 7),
+    "column trust": column("trust", 0.25),
     "sessions": lambda mind: mind._scope.services.projections.lifecycle.sessions.add(
         rows=[row(mind)], session="u"
     ),
@@ -100,6 +104,12 @@ CHANGES: dict[str, Callable[[Engine], object]] = {
         row(mind)
     ),
     "archived memories": lambda mind: mind._scope.services.projections.row_sets._archived.add(
+        row(mind)
+    ),
+    "quarantined memories": (
+        lambda mind: mind._scope.services.projections.row_sets._quarantined.add(row(mind))
+    ),
+    "doubted memories": lambda mind: mind._scope.services.projections.row_sets._doubted.add(
         row(mind)
     ),
     "perishable memories": lambda mind: mind._scope.services.projections.row_sets._perishable.add(

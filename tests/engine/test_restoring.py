@@ -15,7 +15,7 @@ LATER = NOW + DAY
 COUNT = 60
 TAKE_AWAY = {"oneiros", "reverie", "omega"}
 """The profiles with a phase that archives or prunes (docs/systems: H8, R13, R14, O31)."""
-STAGED, CONSOLIDATED, ARCHIVED = range(len(ENUMS["status"]))
+STAGED, CONSOLIDATED, ARCHIVED = range(ENUMS["status"].index("quarantined"))
 HOT = ENUMS["tier"].index("hot")
 
 

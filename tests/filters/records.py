@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oneiros.filters import Where, where
 from oneiros.filters.conditions import (
-    AllTags,
+    AllOf,
     And,
     AnyOf,
     Everything,
@@ -22,9 +22,9 @@ from oneiros.filters.conditions import (
     Or,
     Within,
 )
-from oneiros.model.fields import ENUMS
+from oneiros.model.fields import ENUMS, SOURCES
 
-FLOATS = ("importance", "strength")
+FLOATS = ("importance", "strength", "trust")
 WHOLE = {"depth": np.uint8, "pinned": np.uint8, "feedback": np.int16, "access_count": np.uint32}
 TIMES = ("created_at", "last_accessed_at", "event_at")
 
@@ -36,6 +36,12 @@ class Record:
     project: str | None = None
     session: str | None = None
     topic: str | None = None
+    user: str | None = None
+    agent: str | None = None
+    namespace: str | None = None
+    source: str | None = None
+    source_ref: str | None = None
+    labels: Sequence[str] = ()
     tags: Sequence[str] = ()
     metadata: Mapping[str, object] = field(default_factory=dict)
     status: str = "staged"
@@ -45,6 +51,7 @@ class Record:
     event_at: float | None = None
     importance: float = 0.5
     strength: float = 1.0
+    trust: float = 1.0
     depth: int = 2
     pinned: bool = False
     feedback: int = 0
@@ -76,12 +83,16 @@ def matches(condition: Where, record: Record) -> bool:
             return any(matches(part, record) for part in parts)
         case Not(part=part):
             return not matches(part, record)
-        case AnyOf(name="tags", values=values):
-            return any(tag in values for tag in record.tags)
+        case AnyOf(name="tags" | "labels" as name, values=values):
+            return any(word in values for word in getattr(record, name))
+        case AnyOf(name="namespace", values=values):
+            segments = [] if record.namespace is None else record.namespace.split("/")
+            above = [value.split("/") for value in values]
+            return any(wanted == segments[: len(wanted)] for wanted in above)
         case AnyOf(name=name, values=values):
             return getattr(record, name) in values
-        case AllTags(values=values):
-            return set(values) <= set(record.tags)
+        case AllOf(name=name, values=values):
+            return set(values) <= set(getattr(record, name))
         case MetadataIs(key=key, value=value):
             return key in record.metadata and same_json(record.metadata[key], value)
         case Within(name=name, start=start, end=end):
@@ -122,6 +133,7 @@ def same_json(left: object, right: object) -> bool:
 
 
 WORDS = st.sampled_from(["a", "b", "c", "naïve", "", "x\0y"])
+NAMESPACES = st.sampled_from(["a", "a/b", "a/b/c", "a/bc", "ab", "b/a", "é/x\0"])
 SCALARS = st.sampled_from(
     ["1", 1, 1.0, True, False, 0, -0.0, None, "true", 2**53 + 1, float(2**53)]
 )
@@ -135,6 +147,12 @@ RECORDS = st.builds(
     project=st.none() | WORDS,
     session=st.none() | WORDS,
     topic=st.none() | WORDS,
+    user=st.none() | WORDS,
+    agent=st.none() | WORDS,
+    namespace=st.none() | NAMESPACES,
+    source=st.none() | st.sampled_from(SOURCES),
+    source_ref=st.none() | WORDS,
+    labels=st.lists(WORDS, max_size=3),
     tags=st.lists(WORDS, max_size=3),
     metadata=st.dictionaries(
         st.sampled_from(["k", "l"]), SCALARS | st.just([1]) | st.just({"a": 1}), max_size=2
@@ -146,6 +164,7 @@ RECORDS = st.builds(
     event_at=st.none() | TIME,
     importance=MEASURE,
     strength=MEASURE,
+    trust=MEASURE,
     depth=st.integers(1, 3),
     pinned=st.booleans(),
     feedback=st.integers(-2, 2),
@@ -172,6 +191,12 @@ LEAVES = st.one_of(
         ["kind", "project", "session", "topic", "tags", "tags_all"],
         WORDS | st.lists(WORDS, max_size=3),
     ),
+    one_of_names(
+        ["user", "agent", "source_ref", "labels", "labels_all"],
+        WORDS | st.lists(WORDS, max_size=3),
+    ),
+    one_of_names(["namespace"], NAMESPACES | st.lists(NAMESPACES, max_size=3)),
+    st.lists(st.sampled_from(SOURCES), max_size=2).map(lambda v: where(source=v)),
     st.lists(st.sampled_from(ENUMS["status"]), max_size=2).map(lambda v: where(status=v)),
     st.sampled_from(ENUMS["category"]).map(lambda v: where(category=v)),
     st.builds(lambda k, v: where(metadata={k: v}), st.sampled_from(["k", "l", "m"]), SCALARS),

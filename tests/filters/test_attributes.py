@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from oneiros.filters import AttributeIndex, Where, where
+from oneiros.filters.fields import SINGLE, WORDS
 from tests.filters.records import CONDITIONS, RECORDS, Record, columns_of, matches
 
 
@@ -24,11 +25,7 @@ def filled(records: list[Record], *, at_once: bool = False) -> AttributeIndex:
     index.add_many(
         np.arange(len(records), dtype=np.uint32),
         ids=[r.id for r in records],
-        kind=[r.kind for r in records],
-        project=[r.project for r in records],
-        session=[r.session for r in records],
-        topic=[r.topic for r in records],
-        tags=[r.tags for r in records],
+        **{name: [getattr(r, name) for r in records] for name in (*SINGLE, *WORDS)},
         metadata=[r.metadata for r in records],
     )
     return index
@@ -110,9 +107,7 @@ def test_many_are_taken_out_as_one_by_one(records: list[Record], data: st.DataOb
     left = [records[row] for row in gone]
     at_once.purge_many(
         gone,
-        **{name: [getattr(r, name) for r in left] for name in ("kind", "project", "session")},
-        topic=[r.topic for r in left],
-        tags=[r.tags for r in left],
+        **{name: [getattr(r, name) for r in left] for name in (*SINGLE, *WORDS)},
         metadata=[r.metadata for r in left],
     )
     assert at_once.rows == singly.rows

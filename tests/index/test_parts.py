@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from oneiros.errors import SnapshotDamaged
 from oneiros.filters.row_bitmaps import RowsByValue, sets_of_arrays, values_and_rows
+from oneiros.index.row_attributes import StoredTexts
 from oneiros.index.snapshot_parts import PartReader, PartWriter
 from oneiros.index.stored_rows import StoredRecords, records_part
 
@@ -91,7 +92,11 @@ def stored(part: bytes) -> StoredRecords:
 SESSIONS = st.dictionaries(st.integers(0, 19), st.frozensets(WORDS, max_size=3))
 SOURCES = st.dictionaries(
     st.integers(0, 19),
-    st.tuples(st.sampled_from([None, '["a"]']), st.sampled_from([None, '{"b":1}'])),
+    st.tuples(
+        st.sampled_from([None, '["a"]']),
+        st.sampled_from([None, '{"b":1}']),
+        st.sampled_from([None, '["c"]']),
+    ),
 )
 
 
@@ -104,9 +109,9 @@ SOURCES = st.dictionaries(
 )
 def test_records_come_back_with_what_changed(
     sessions: dict[int, frozenset[str]],
-    sources: dict[int, tuple[str | None, str | None]],
+    sources: dict[int, StoredTexts],
     later: dict[int, frozenset[str]],
-    changed: dict[int, tuple[str | None, str | None]],
+    changed: dict[int, StoredTexts],
     gone: set[int],
 ) -> None:
     ids = [str(row) for row in range(20)]
@@ -119,14 +124,15 @@ def test_records_come_back_with_what_changed(
         if row in gone:
             continue
         assert again.sessions(row) == later.get(row, sessions.get(row, frozenset()))
-        known = sources.get(row, (None, None)) if row % 2 == 0 else (None, None)
-        assert (again.tags(row), again.metadata(row)) == changed.get(row, known)
+        nothing = (None, None, None)
+        known = sources.get(row, nothing) if row % 2 == 0 else nothing
+        assert again.texts(row) == changed.get(row, known)
 
 
 @given(data=st.data())
 def test_records_of_damaged_bytes_are_refused_or_read(data: st.DataObject) -> None:
     ids = [str(row) for row in range(20)]
-    sources: dict[int, tuple[str | None, str | None]] = {3: ('["a"]', None), 7: (None, '{"b":1}')}
+    sources: dict[int, StoredTexts] = {3: ('["a"]', None, '["c"]'), 7: (None, '{"b":1}', None)}
     part = bytearray(records_part(None, ids, {3: frozenset(["s"])}, sources, lambda _: True))
     for _ in range(data.draw(st.integers(1, 3))):
         part[data.draw(st.integers(0, len(part) - 1))] = data.draw(st.integers(0, 255))
@@ -135,5 +141,4 @@ def test_records_of_damaged_bytes_are_refused_or_read(data: st.DataObject) -> No
         records.check(20)
         for row in range(20):
             records.sessions(row)
-            records.tags(row)
-            records.metadata(row)
+            records.texts(row)

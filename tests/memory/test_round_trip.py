@@ -42,8 +42,17 @@ RECORDS = st.fixed_dictionaries(
         "topic": WORD,
         "project": WORD,
         "session": WORD,
+        "user": WORD.filter(bool),
+        "agent": WORD.filter(bool),
+        "namespace": st.lists(
+            WORD.filter(lambda word: word and "/" not in word), min_size=1, max_size=16
+        ).map("/".join),
         "sessions": st.sets(WORD, max_size=3),
         "tags": st.lists(WORD, max_size=3),
+        "labels": st.lists(WORD, max_size=3),
+        "source": st.sampled_from(["user", "tool", "agent", "document"]),
+        "source_ref": WORD.filter(bool),
+        "derived_from": st.lists(WORD.filter(bool), max_size=3),
         "metadata": st.dictionaries(WORD, JSON, max_size=3),
         "ttl": st.floats(0, 1e300),
         "priority": st.integers(1, 5),
@@ -56,7 +65,7 @@ RECORDS = st.fixed_dictionaries(
         "superseded_by": WORD.filter(bool),
     }
     | {name: TIME for name, field in FIELDS.items() if field.kind == "time"}
-    | dict.fromkeys(("importance", "certainty", "impact", "strength"), UNIT)
+    | dict.fromkeys(("importance", "certainty", "impact", "strength", "trust"), UNIT)
     | dict.fromkeys(("access_count", "revision_count", "duplicate_count"), COUNT)
     | {name: st.sampled_from(words) for name, words in ENUMS.items()},
 )

@@ -46,7 +46,8 @@ class Cycle:
 
     def live(self) -> Iterator[int]:
         for row, memory in enumerate(self.memories):
-            if memory["deleted_at"] is None and not memory["erased"]:
+            is_there = memory["deleted_at"] is None and not memory["erased"]
+            if is_there and memory["status"] != "quarantined":
                 yield row
 
     def days_since(self, time: float, now: float | None = None) -> float:

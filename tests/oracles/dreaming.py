@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tests.oracles import reverie, texts
 from tests.oracles.cycles import HOUR, RESISTANT, Cycle, Fields, is_protected
 from tests.oracles.ieee import as_float32
+from tests.oracles.records import part_of
 
 LAYERS = ("episodic", "intermediate", "semantic")
 
@@ -139,16 +140,21 @@ def prune(cycle: Cycle) -> None:
         memory = cycle.memories[row]
         is_shown = memory["status"] != "archived" and memory["superseded_by"] is None
         if is_shown and row not in doomed:
-            said = memory["topic"], memory["project"], memory["text"]
+            said = memory["topic"], memory["text"], *part_of(memory)
             groups.setdefault(said, []).append(row)
+    newest_of: dict[int, int] = {}
     for group in groups.values():
         newest = max(group, key=lambda row: (cycle.memories[row]["created_at"], row))
+        newest_of |= dict.fromkeys((row for row in group if row != newest), newest)
         doomed |= {row for row in group if row != newest and not is_kept(cycle, row)}
     for row in sorted(doomed, key=lambda row: (-cycle.staleness(cycle.memories[row]), row)):
         memory = cycle.memories[row]
         if memory["kind"] == "session" and memory["status"] == "archived":
             continue
         if cycle.may_go(row):
+            if row in newest_of:
+                kept = cycle.memories[newest_of[row]]
+                kept["trust"] = min(kept["trust"], memory["trust"])
             if memory["kind"] == "session":
                 memory["status"] = "archived"
             else:

@@ -19,7 +19,7 @@ from tests.oracles.cognitive import (
     to_stub,
 )
 from tests.oracles.omega import decay_of, feedback_factor, is_forgotten, kind_weight
-from tests.oracles.records import age_days
+from tests.oracles.records import age_days, part_of
 
 __all__ = ["Grouping", "conflicts", "cooled", "forgotten", "groups", "stubs", "summary", "verdict"]
 
@@ -30,8 +30,9 @@ _SINCE = ("at_floor_since", "cold_since")
 
 
 def is_live(memory: Fields) -> bool:
-    """Tell whether there is such a memory, not deleted."""
-    return memory["deleted_at"] is None and not memory["erased"]
+    """Tell whether there is such a memory, neither deleted nor quarantined."""
+    is_there = memory["deleted_at"] is None and not memory["erased"]
+    return is_there and memory["status"] != "quarantined"
 
 
 def is_superseded(memory: Fields) -> bool:
@@ -148,7 +149,7 @@ def groups(memories: Sequence[Fields], now: float, by: Grouping) -> list[list[in
                 and other != seed
                 and other not in grouped
                 and memories[other]["category"] == memories[seed]["category"]
-                and memories[other]["project"] == memories[seed]["project"]
+                and part_of(memories[other]) == part_of(memories[seed])
                 and _likeness(memories, seed, other) >= by.least_cosine
             ):
                 group.append(other)
@@ -209,11 +210,17 @@ def summary(members: Sequence[Fields]) -> dict[str, Any]:
         "stability": math.fsum(member["stability"] for member in members) / len(members),
         "consolidation_quality": summary_quality(len(members)),
         "text": _central(members)["text"],
-        "tags": [tag for tag in members[0]["tags"] if all(tag in one["tags"] for one in members)],
+        "trust": min(member["trust"] for member in members),
+        "derived_from": tuple(member["id"] for member in members),
+        **{
+            name: [word for word in members[0][name] if all(word in one[name] for one in members)]
+            for name in ("tags", "labels")
+        },
         **{
             name: members[0][name] if len({one[name] for one in members}) == 1 else default
             for name, default in (
-                *(("topic", None), ("project", None), ("session", None)),
+                *(("topic", None), ("project", None), ("session", None), ("source", None)),
+                *(("user", None), ("agent", None), ("namespace", None)),
                 ("veracity", "unknown"),
             )
         },
@@ -259,7 +266,7 @@ def conflicts(
         for place, one in enumerate(rows)
         for other in rows[place + 1 :]
         if (is_new(one) or is_new(other))
-        and memories[one]["project"] == memories[other]["project"]
+        and part_of(memories[one]) == part_of(memories[other])
         and _likeness(memories, one, other) > above
     ]
     return [(older, newer) for _, older, newer in sorted(pairs)]

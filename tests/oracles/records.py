@@ -22,6 +22,7 @@ DEFAULTS: dict[str, Any] = {
     "impact": 0.5,
     "veracity": "unknown",
     "pinned": False,
+    "trust": 1.0,
     "feedback": 0,
     "access_count": 0,
     "revision_count": 0,
@@ -84,6 +85,11 @@ def time_of(record: Record, now: float, *names: str) -> float:
         if given is not None and not math.isnan(given):
             return float(given)
     return math.nan
+
+
+def part_of(record: Record) -> tuple[str | None, ...]:
+    """Return what memories must share that a cycle merges: project, user, agent and namespace."""
+    return tuple(record[name] for name in ("project", "user", "agent", "namespace"))
 
 
 def age_days(record: Record, now: float, *names: str) -> float:

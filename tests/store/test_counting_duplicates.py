@@ -31,6 +31,9 @@ def test_a_large_batch_counts_as_one_by_one(
                 text=f"text {rng.randrange(texts)}",
                 topic=rng.choice([None, "a"]),
                 project=rng.choice([None, "p"]),
+                user=rng.choice([None, None, "ada", "bob"]),
+                namespace=rng.choice([None, None, None, "acme", "acme/eu"]),
+                status=rng.choice(["staged", "staged", "quarantined"]),
                 deleted_at=rng.choice([None, None, 1.0]),
             )
             for n in range(count)
@@ -51,3 +54,38 @@ def test_a_large_batch_counts_as_one_by_one(
             )
         assert counts(at_once) == counts(singly)
         assert texts > 1000 or repeating > 0
+
+
+def test_the_duplicates_are_those_of_a_plain_scan() -> None:
+    rng = random.Random(3)
+    memories = [
+        memory(
+            f"m{n}",
+            text=rng.choice(["tea", "milk"]),
+            topic=rng.choice([None, "a"]),
+            user=rng.choice([None, "ada", "bob"]),
+            agent=rng.choice([None, "writer"]),
+            namespace=rng.choice([None, "acme", "acme/eu"]),
+            status=rng.choice(["staged", "archived", "quarantined"]),
+            deleted_at=rng.choice([None, None, 1.0]),
+        )
+        for n in range(150)
+    ]
+
+    def key(one: Memory) -> tuple[object, ...]:
+        return one.text, one.topic, one.user, one.agent, one.namespace
+
+    expected = {one.id: 0 for one in memories}
+    for place, one in enumerate(memories):
+        if one.status == "quarantined":
+            continue
+        for older in memories[:place]:
+            is_there = older.deleted_at is None and older.status != "quarantined"
+            if is_there and key(older) == key(one):
+                expected[older.id] += 1
+                break
+    with Store(":memory:") as store:
+        with store.write() as transaction:
+            transaction.count_duplicates(transaction.insert_many(memories))
+        assert counts(store) == expected
+    assert max(expected.values()) > 2

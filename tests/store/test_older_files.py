@@ -32,7 +32,7 @@ def run_sql(path: Path, sql: str) -> None:
 
 def wide_row(connection: apsw.Connection, held: Memory, sequence: int, revision: int) -> None:
     """Write a memory as the one wide table of older versions held it."""
-    missing = ("embedding", "learned_at")
+    missing = ("embedding", "learned_at", *LATER)
     values = {name: cell(name, getattr(held, name)) for name in FIELDS if name not in missing}
     values |= {"sequence": sequence, "revision": revision, "text_digest": text_digest(held.text)}
     values["embedding"] = b"vector of " + held.id.encode()
@@ -53,6 +53,88 @@ MEMORIES = (
     memory("7" + IMPORTED[1:], created_at=NOW - 1e9, learned_at=NOW - 1e9),
     memory(new_ulid(NOW - 1e9), learned_at=NOW),
 )
+
+
+LATER = ("user", "agent", "namespace", "labels", "source", "source_ref", "derived_from", "trust")
+MEMORIES = tuple(
+    replace(
+        held,
+        **{name: getattr(Memory(text=""), name) for name in LATER},
+    )
+    for held in MEMORIES
+)
+
+
+def narrow_file(path: Path, version: int = 8) -> None:
+    """Make a file of version 7 or 8, with lifecycles apart and without scopes, labels and trust."""
+    connection = apsw.Connection(str(path))
+    for step in schema.MIGRATIONS[:version]:
+        step(connection)
+    connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {version}")
+    checksums.register(connection)
+    for sequence, held in enumerate(MEMORIES, 1):
+        values: dict[str, object] = {
+            **{name: cell(name, getattr(held, name)) for name in FIELDS if name not in LATER},
+            "sequence": sequence,
+            "revision": 1,
+            "text_digest": text_digest(held.text),
+            "embedding": b"vector of " + held.id.encode(),
+        }
+        for table in ("memory", "lifecycle"):
+            cells = {name: values[name] for name in checksums.COVERED[table] if name in values}
+            sql = checksums.checksum({name: f"?{place}" for place, name in enumerate(cells, 1)})
+            places = ", ".join(f"?{place}" for place in range(1, len(cells) + 1))
+            connection.execute(
+                f"INSERT INTO {table} ({', '.join(cells)}, checksum) VALUES ({places}, {sql})",
+                list(cells.values()),
+            )
+    connection.close()
+
+
+def test_a_file_without_scopes_and_trust_comes_forward(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    narrow_file(path)
+    ids = [held.id for held in MEMORIES]
+    with Store(path) as store:
+        assert store.deep_check() == []
+        assert store.load(ids) == list(MEMORIES)
+        assert [row.revision for row in rows(store)] == [1] * len(ids)
+        with store.write() as transaction:
+            transaction.insert_many([replace(FULL, id="fresh")])
+            transaction.update("kept", {"user": "ada", "labels": ["x"], "trust": 0.25})
+        assert store.deep_check() == []
+        fresh, kept = store.load(["fresh", "kept"])
+        assert fresh == replace(FULL, id="fresh")
+        assert kept is not None
+        assert (kept.user, kept.labels, kept.trust) == ("ada", ["x"], 0.25)
+
+
+def test_damage_of_an_older_file_is_still_noticed_when_it_came_forward(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    narrow_file(path)
+    run_sql(path, "UPDATE memory SET importance = 0.125 WHERE id = 'kept'")
+    run_sql(path, "UPDATE memory SET checksum = NULL WHERE id = 'replaced'")
+    with Store(path) as store:
+        for id in ("kept", "replaced"):
+            with pytest.raises(StoreCorrupt, match="checksum"):
+                store.load([id])
+        assert store.load(["deleted"]) == [MEMORIES[3]]
+
+
+def test_a_step_killed_on_a_narrow_file_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    narrow_file(path)
+    before = path.read_bytes()
+    told = [sys.executable, "-c", KILLED, str(path), str(10**9)]
+    done = subprocess.run(told, capture_output=True, check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    with closing(apsw.Connection(str(path))) as connection:
+        schema.verify(connection, 8)
+        assert connection.execute("PRAGMA user_version").get == 8
+    assert path.read_bytes() == before
+    with Store(path) as store:
+        assert store.load([held.id for held in MEMORIES]) == list(MEMORIES)
 
 
 def older_file(path: Path, version: int) -> None:
@@ -122,29 +204,16 @@ def test_tables_are_told_by_the_digest_of_those_that_this_version_makes() -> Non
 
 def test_a_file_in_which_all_states_are_indexed_comes_forward(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
-    with Store(path) as store, store.write() as transaction:
-        transaction.insert_many([memory("a"), memory("b")])
-    with closing(apsw.Connection(str(path))) as connection:
-        checksums.register(connection)
-        cells = {name: name for name in checksums.COVERED["lifecycle"]}
-        connection.execute(f"""
-DROP INDEX changed_state;
-CREATE INDEX lifecycle_by_revision ON lifecycle (revision);
-UPDATE lifecycle SET revision = 1;
-UPDATE lifecycle SET checksum = {checksums.checksum(cells)};
-PRAGMA writable_schema = ON;
-UPDATE sqlite_schema SET sql = replace(sql, 'PRIMARY KEY,', 'PRIMARY KEY AUTOINCREMENT,')
-WHERE name = 'memory';
-PRAGMA writable_schema = RESET;
-INSERT INTO sqlite_sequence VALUES ('memory', 7);
-PRAGMA user_version = 7""")
+    narrow_file(path, 7)
+    run_sql(path, "UPDATE sqlite_sequence SET seq = 17 WHERE name = 'memory'")
+    ids = [held.id for held in MEMORIES]
     with Store(path) as store:
         assert store.deep_check() == []
-        assert [(row.id, row.state_revision) for row in rows(store)] == [("a", 1), ("b", 1)]
+        assert [(row.id, row.state_revision) for row in rows(store)] == [(id, 1) for id in ids]
         with store.write() as transaction:
-            assert transaction.insert(memory("c")) == 8
-            transaction.increment([("a", {"access_count": 1})])
-        assert [row.id for row in rows(store, after=1)] == ["a", "c"]
+            assert transaction.insert(memory("c")) == 18
+            transaction.increment([("kept", {"access_count": 1})])
+        assert [row.id for row in rows(store, after=1)] == ["kept", "c"]
         assert store.deep_check() == []
         with store.read() as reading:
             assert index_damage(reading) == []

@@ -167,7 +167,7 @@ def _cell(column: str, cell: str) -> Any:
     """Return what a cell says.
 
     Numbers and booleans as such; a time as a number (seconds) or else as its ISO 8601 text, which
-    the record's own rules judge; ``tags`` and ``sessions`` as a JSON list or as words between
+    the record's own rules judge; ``tags`` and other lists as a JSON list or as words between
     semicolons; ``metadata`` and ``embedding`` as JSON. Text, and a column that is no field of a
     memory, unchanged.
 
@@ -181,7 +181,7 @@ def _cell(column: str, cell: str) -> Any:
             return float(cell)
         except ValueError:
             return cell.strip()
-    if kind in ("words", "word_set") and not cell.lstrip().startswith("["):
+    if kind in _LISTS and not cell.lstrip().startswith("["):
         return [word.strip() for word in cell.split(";") if word.strip()]
     if kind not in _KINDS:
         return cell
@@ -194,12 +194,14 @@ def _cell(column: str, cell: str) -> Any:
         raise ValueError(msg) from error
 
 
+_LISTS: Final = ("words", "word_set", "ids")
+_NESTED: Final = ("metadata", "embedding")
 _KINDS: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
     "int": (int, "a whole number"),
     "float32": (float, "a number"),
     "seconds": (float, "a number"),
     "bool": (lambda cell: _CLAIMS[cell.strip().lower()], "true or false"),
-    **dict.fromkeys(("words", "word_set", "metadata", "embedding"), (_json, "JSON")),
+    **dict.fromkeys((*_LISTS, *_NESTED), (_json, "JSON")),
 }
 """Kind of field -> its reader, and what a cell must be."""
 
@@ -210,7 +212,7 @@ _KINDS: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
 def _parquet(path: Path, extra_to_metadata: bool) -> Iterator[Row]:
     """Return each row's record.
 
-    Columns ``metadata``, ``tags`` and ``embedding`` may be nested or, as in CSV, JSON text.
+    Columns of lists, ``metadata`` and ``embedding`` may be nested or, as in CSV, JSON text.
     """
     try:
         arrow, parquet = needed("pyarrow", "arrow"), needed("pyarrow.parquet", "arrow")
@@ -240,7 +242,7 @@ def _from_arrow(values: Mapping[str, Any]) -> dict[str, Any]:
 def _value(name: str, value: Any) -> Any:
     if name not in FIELDS and isinstance(value, dt.datetime | dt.date):
         return value.isoformat()  # metadata is JSON, which has no dates
-    if isinstance(value, str) and name in ("metadata", "tags", "embedding", "sessions"):
+    if isinstance(value, str) and name in FIELDS and FIELDS[name].kind in (*_LISTS, *_NESTED):
         return _cell(name, value)
     return value
 

@@ -288,6 +288,23 @@ class Draft:
         """Set the strength of rows, without a budget: downscaling changes all rows by design."""
         return self._write(rule, "strength", *self._differing("strength", rows, values))
 
+    def lower_trust(self, rule: str, kept: npt.ArrayLike, merged: Rows) -> None:
+        """Lower the trust of rows to that of the rows merged into them, whatever the budget.
+
+        Applies only while the merged rows are unchanged.
+
+        Args:
+            rule: its code in docs/systems.
+            kept: for each merged row, the row that is kept; it may come several times.
+            merged: each once.
+        """
+        rows = np.asarray(kept, np.uint32)
+        trust = self.column("trust").copy()
+        np.minimum.at(trust, rows, trust[merged])
+        lowered = np.unique(rows)
+        if len(self._write(rule, "trust", *self._differing("trust", lowered, trust[lowered]))):
+            self.rest(rows, merged)
+
     def delete(self, rule: str, rows: Rows) -> Rows:
         """Soft-delete rows within the rails, in order of priority; returns the deleted rows."""
         taken = self.removable(rule, rows)

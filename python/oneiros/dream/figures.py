@@ -40,6 +40,8 @@ __all__ = [
 ]
 
 
+_STATUSES: Final = ENUMS["status"][: ENUMS["status"].index("quarantined")]
+"""Dreams see no quarantined memory."""
 STRENGTH_BOUNDS: Final = tuple(step / 10 for step in range(10))
 STABILITY_BOUNDS: Final = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 AGE_BOUNDS: Final = (0.0, 1.0, 7.0, 30.0, 90.0, 180.0, 365.0, 730.0)
@@ -91,7 +93,8 @@ def distributions(draft: Draft) -> tuple[Distribution, ...]:
     }
     found = [_binned(draft, name, bounds, sides) for name, bounds in binned.items()]
     found.append(_kinds(draft, sides))
-    found += [_coded(draft, name, ENUMS[name], sides) for name in ("status", "tier")]
+    found.append(_coded(draft, "status", _STATUSES, sides))
+    found.append(_coded(draft, "tier", ENUMS["tier"], sides))
     found.append(_coded(draft, "depth", ("1", "2", "3"), sides, first=1))
     return tuple(found)
 

@@ -8,6 +8,7 @@ from oneiros._lazy import np
 from oneiros.dream.changes import rows_of
 from oneiros.filters import allowed_bits, set_of
 from oneiros.index.texts import word_overlaps
+from oneiros.store.cycles import APART
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["DraftSource"]
 
 _FIELDS = (
-    *("title", "kind", "topic", "project", "session"),
-    *("tags", "metadata", "sessions", "superseded_by"),
+    *("title", "kind", "topic", "project", "session", "user", "agent", "namespace", "source"),
+    *("tags", "labels", "metadata", "sessions", "superseded_by", "trust"),
 )
 
 
@@ -54,7 +55,7 @@ class DraftSource:
         self._vectors = projections.indexes.vectors
         self._associations = associations
         self._count = len(projections.lifecycle.ids)
-        self._live = np.array(projections.row_sets.live.to_array(), np.uint32)
+        self._live = np.array(projections.row_sets.consulted(None).to_array(), np.uint32)
         self._live = self._live[self._live < self._count]
 
     def is_of(self, lifecycle: object) -> bool:
@@ -81,7 +82,7 @@ class DraftSource:
         return self._lifecycle.column(name)[: self._count]
 
     def live_rows(self) -> Rows:
-        """Return the rows that are not deleted, ascending."""
+        """Return the rows that are neither deleted nor quarantined, ascending."""
         return self._live
 
     def texts(self, rows: Rows) -> list[str]:
@@ -99,9 +100,18 @@ class DraftSource:
         """Return a number for each row, equal where the field is equal; -1 for no value.
 
         Args:
-            field: "topic", "project" or "session".
+            field: "topic" or another field of one word, but "kind".
         """
         return self.column(f"{field}_code").astype(np.int64) - 1
+
+    def parted(self) -> npt.NDArray[np.int64]:
+        """Return a number for each row, equal where no field of ``APART`` differs; from 0."""
+        parts: npt.NDArray[np.int64] = np.zeros(self._count, np.int64)
+        for field in APART:
+            codes = self.grouped(field) + 1
+            if codes.any():
+                _, parts = np.unique(parts * (codes.max() + 1) + codes, return_inverse=True)
+        return parts
 
     def overlaps(self, rows: Rows, among: Mask) -> npt.NDArray[np.float64]:
         """Return each row's largest word Jaccard with another row of its topic, 0 to 1.
@@ -155,9 +165,9 @@ class DraftSource:
         return found
 
     def repeated(self) -> list[Rows]:
-        """Return groups of live rows with equal text, topic and project, in order of insertion.
+        """Return groups of rows with equal text and topic that may be merged.
 
-        Rows without a topic share one topic, rows without a project one project.
+        In order of insertion. Rows without a topic share one topic.
         """
         with self._store.read() as reading:
             groups = reading.cycles.repeated_texts()

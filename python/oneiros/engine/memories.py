@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from oneiros import engine, explain, rescoring
 from oneiros.display.escaping import shortened
-from oneiros.engine.scope import Scope, checked_ids
+from oneiros.engine.scope import Scope, checked_ids, is_within
 from oneiros.errors import MissingEmbedderWarning, UnknownMemory
 from oneiros.graph import linking
 from oneiros.model.calls import named_calls
@@ -50,8 +50,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Memories"]
 
-_SCOPE_FIELDS = ("project", "session", "topic")
+_SCOPE_FIELDS = ("project", "session", "topic", "user", "agent", "namespace")
 _BOUND = 60  # most characters of a bound in a repr
+
+
+def _namespace(value: object) -> str | None:
+    """Return a given namespace as text; None for another type, which the field's check refuses."""
+    return value if isinstance(value, str) else None
 
 
 @named_calls("Scope")
@@ -198,8 +203,10 @@ class Memories:
             >>> engine.get(id).text
             'Deploys happen on Mondays'
         """
-        for name in self._scope.bounds:
-            if name in changes:
+        for name, bound in self._scope.bounds.items():
+            if name in changes and not (
+                name == "namespace" and is_within(name, _namespace(changes[name]), bound)
+            ):
                 msg = f"{name}: fixed by the scope, cannot be changed through it"
                 raise ValueError(msg)
         require_utf8("id", id)
@@ -369,7 +376,9 @@ class Memories:
             valid_at: return only memories valid at this time, whatever the profile hides; a time as
                 ``now``. Kinds that do not expire in the profile have no end. Scores and
                 reinforcement still use ``now``.
-            status: return only memories with one of these statuses. Default: all but "archived".
+            status: return only memories with one of these statuses. Default: all but "archived" and
+                "quarantined".
+            least_trust: return only memories with at least this ``trust``, 0 to 1. Default: all.
             syntax: "plain", or "query" to understand ``+must -not "a phrase" pre* title:word``
                 (docs/query_syntax.md). Must and must-not hold for every channel; the vector channel
                 searches for the words without the must-not ones.
@@ -450,6 +459,7 @@ class Memories:
             include_expired_in_deep_recall: with ``deep_recall``, also return expired memories.
             valid_at: return only memories valid at this time.
             status: return only memories with one of these statuses.
+            least_trust: return only memories with at least this ``trust``.
             syntax: the syntax of all queries, "plain" or "query".
             hint: a kind or a type of question.
             date_range: when the events happened.
@@ -532,6 +542,7 @@ class Memories:
             include_expired_in_deep_recall: as in the search.
             valid_at: as in the search.
             status: as in the search.
+            least_trust: as in the search.
             syntax: as in the search.
             hint: as in the search.
             date_range: as in the search.
@@ -575,7 +586,7 @@ class Memories:
         cosine. The profile's ``duplicates`` decides which are near-duplicates: by default those
         with the same first 150 characters, ignoring markdown, white space and case, or with a
         cosine of at least 0.92. All live memories of the scope are compared, also those that a
-        search would hide. The first call reads their texts; after that a call costs one pass over
+        search would hide, except quarantined ones. The first call reads their texts; after that a call costs one pass over
         the beginnings and one vector search, approximate above 5,000 memories. Never counts as an
         access.
 
@@ -1078,19 +1089,22 @@ class Memories:
         return engine.maintenance.export(self._scope, path, embeddings=embeddings)
 
     def scope(self, **bounds: str) -> Memories:
-        """Return a view of the memories of one project, session or topic.
+        """Return a view of the memories of one user, agent, namespace, project, session or topic.
 
         The view sees no other memory, and what you add through it gets the scope's fields. Scopes
-        nest.
+        nest. A scope with a namespace also contains what lies below it: a record may name such a
+        namespace, and gets the scope's otherwise.
 
         Args:
-            **bounds: ``project``, ``session`` or ``topic``, each a str.
+            **bounds: ``user``, ``agent``, ``namespace``, ``project``, ``session`` or ``topic``, each
+                a str.
 
         Returns:
             :class:`Memories`: the methods of this class over the part.
 
         Raises:
-            ValueError: another field, or a field that this view already fixes to another value.
+            ValueError: another field, or a field that this view already fixes to another value. A
+                nested scope may name a namespace below that of the view.
 
         Examples:
             >>> import oneiros
@@ -1101,13 +1115,16 @@ class Memories:
             'apollo'
             >>> engine.scope(project="gemini").count()
             0
+            >>> id = engine.add("Refunds take a week", user="ada", namespace="acme/support/eu")
+            >>> engine.scope(user="ada", namespace="acme/support").search("refunds").ids == [id]
+            True
         """
         for name, value in bounds.items():
             if name not in _SCOPE_FIELDS:
                 msg = f"scope: {name!r} cannot bound a scope; can: {', '.join(_SCOPE_FIELDS)}"
                 raise ValueError(msg)
             FIELDS[name].check(value)
-            if self._scope.bounds.get(name, value) != value:
+            if not is_within(name, value, self._scope.bounds.get(name, value)):
                 msg = f"{name}: this scope is already bound to another value"
                 raise ValueError(msg)
         return Memories(Scope(self._scope.services, {**self._scope.bounds, **bounds}))
@@ -1150,14 +1167,17 @@ class Memories:
         is_memory = isinstance(record, Memory)
         if not is_memory and not isinstance(record, Mapping):
             return record  # the check of all records refuses it
+        fixed: dict[str, str] = {}
         for name, value in self._scope.bounds.items():
             given = getattr(record, name) if is_memory else record.get(name)
-            if given not in (None, value):
+            if given is None or given == value:
+                fixed[name] = value
+            elif not (name == "namespace" and is_within(name, _namespace(given), value)):
                 msg = f"{name}: the scope fixes it, got another value"
                 raise ValueError(msg)
         if isinstance(record, Memory):
-            return replace(record, **self._scope.bounds)  # type: ignore[arg-type]
-        return {**record, **self._scope.bounds}
+            return replace(record, **fixed)  # type: ignore[arg-type]
+        return {**record, **fixed}
 
     def _warn_of_dropped_vectors(self) -> None:
         sync = self._scope.services.sync

@@ -12,6 +12,7 @@ from oneiros.clock import system_clock
 from oneiros.dream.lock import CycleLock
 from oneiros.errors import EngineClosed, StoreCorrupt
 from oneiros.filters import require_where
+from oneiros.model.fields import is_below
 from oneiros.model.validation import moment as moment_check
 from oneiros.model.validation import require_utf8, texts
 from oneiros.runtime.dataclasses import dataclass, field
@@ -43,6 +44,7 @@ __all__ = [
     "ScopeLoader",
     "Watch",
     "checked_ids",
+    "is_within",
     "require_watch",
 ]
 
@@ -112,6 +114,11 @@ class EngineServices:
         self.cycles = CycleLock(self.store.path)
 
 
+def is_within(name: str, value: str | None, bound: str) -> bool:
+    """Return whether a field's value lies within a bound: equals it, or is a namespace below it."""
+    return is_below(value, bound) if name == "namespace" else value == bound
+
+
 class Scope:
     """The memories whose fields have given values.
 
@@ -165,7 +172,9 @@ class Scope:
 
     def contains(self, memory: StoredMemory | Memory | OwnRow) -> bool:
         """Return whether a memory lies in the scope."""
-        return all(getattr(memory, name) == value for name, value in self.bounds.items())
+        return all(
+            is_within(name, getattr(memory, name), bound) for name, bound in self.bounds.items()
+        )
 
     def contained(self, found: list[Read | None]) -> list[Read | None]:
         """Return a list of memories with None for those outside the scope."""
@@ -194,6 +203,10 @@ class Scope:
     def matching(self, condition: Where | None) -> BitMap:
         """Return the rows of the live memories of the scope that pass a filter."""
         return self.services.projections.row_sets.matching(self.within(condition))
+
+    def consulted(self, condition: Where | None) -> BitMap:
+        """Return the rows of :meth:`matching` without those of quarantined memories."""
+        return self.services.projections.row_sets.consulted(self.within(condition))
 
     def load(self, ids: Sequence[str]) -> list[Memory | None]:
         """Return memories, also soft-deleted ones and those outside the scope; None: no such id."""

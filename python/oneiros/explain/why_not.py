@@ -18,7 +18,7 @@ from oneiros.explain.explanation import (
     FactorValue,
     combined,
 )
-from oneiros.filters.conditions import AllTags, And, AnyOf, Measured, MetadataIs, Where, Within
+from oneiros.filters.conditions import AllOf, And, AnyOf, Measured, MetadataIs, Where, Within
 from oneiros.index.row_sets import of_status
 from oneiros.model.validation import require_utf8
 from oneiros.runtime.dataclasses import dataclass, replace
@@ -48,11 +48,16 @@ class Exclusion:
     """One reason that excludes a memory from the results."""
 
     reason: str
-    """deleted, archived, superseded, expired, not_yet_valid, status, filter, cold, kind; or a rule
-    of the profile that leaves candidates out: rule, duplicate (of a better result), abstention
+    """deleted, archived, quarantined, superseded, expired, not_yet_valid, trust, status, filter,
+    cold, kind; or a rule of the profile that leaves candidates out: rule, duplicate (of a better result), abstention
     (not close enough)."""
     detail: str
     """The reason in words, with the values of the memory and the search."""
+
+    @property
+    def headline(self) -> str:
+        """The reason in a few words."""
+        return self.detail if self.reason == "trust" else self.reason.replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +161,7 @@ class WhyNot:
         if self.linked_place is not None:
             return f"returned, in place {self.linked_place}, by links of other results"
         if self.hidden:
-            reasons = dict.fromkeys(each.reason.replace("_", " ") for each in self.hidden)
+            reasons = dict.fromkeys(each.headline for each in self.hidden)
             return f"hidden: {', '.join(reasons)}"
         if self.place is None:
             return "no channel finds it"
@@ -503,6 +508,8 @@ def exclusions(
         "cold": "it is not of the hot tier",
         "kind": f"its kind is {memory.kind!r}, hidden unless the filter asks for kinds",
         "archived": 'its status is archived; status="archived" asks for such',
+        "quarantined": 'its status is quarantined; status="quarantined" asks for such',
+        "trust": f"trust {memory.trust:g} below least_trust {limits.least_trust:g}",
         "expired": _expiry(memory, limits),
         "not_yet_valid": f"valid from {moment(memory.valid_from)}, {_clock(limits)}",
     }
@@ -537,8 +544,8 @@ def _unmet(condition: Where, memory: Memory) -> str:
             if name == "occurred_at":
                 name = "created_at" if memory.event_at is None else "event_at"
             value = getattr(memory, name)
-        case AllTags():
-            name, value = "tags", memory.tags
+        case AllOf(name=name):
+            value = getattr(memory, name)
         case MetadataIs(key=key):
             name, value = f"metadata {_json(key)}", memory.metadata.get(key)
         case _:

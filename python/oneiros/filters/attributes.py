@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from pyroaring import BitMap
 
 from oneiros._lazy import np
-from oneiros.filters.fields import TAGS, Attributed, Place, scalars_of, values_of
+from oneiros.filters.fields import SINGLE, WORDS, Attributed, Place, scalars_of, sets_of, values_of
 from oneiros.filters.row_bitmaps import Rows, RowsByValue, rows_where, set_of
 from oneiros.model.fields import ENUMS
 from oneiros.runtime.locks import fork_safe_lock
@@ -94,6 +94,23 @@ def discard_grouped(sets: RowsByValue, pairs: Iterable[tuple[object, int]]) -> N
         sets.discard_all(value, rows)
 
 
+def _pairs(
+    name: str, values: Sequence[str | None], rows: Sequence[int]
+) -> Iterable[tuple[object, int]]:
+    """Return the words whose sets hold the rows with these values of a field, with the rows."""
+    pairs = zip(values, rows, strict=True)
+    if name != "namespace":
+        return pairs
+    return (
+        (word, row) for value, row in pairs if value is not None for word in sets_of(name, value)
+    )
+
+
+def _words(pairs: Iterable[tuple[Iterable[str], int]]) -> Iterable[tuple[object, int]]:
+    """Return each distinct word of each row, with the row."""
+    return ((word, row) for words, row in pairs for word in set(words))
+
+
 def _grouped(pairs: Iterable[tuple[object, int]]) -> dict[object, list[int]]:
     groups: dict[object, list[int]] = {}
     for value, row in pairs:
@@ -112,7 +129,7 @@ _MOST_TRIES: Final = 4
 
 
 class AttributeIndex:
-    """Row sets per attribute value: kind, project, session, topic, tags, metadata, id.
+    """Row sets per attribute value: of the fields that name words, metadata and id.
 
     Enumerations, times and numbers are read from the columns when a filter is compiled. One thread
     at a time may write; readers need not wait for it.
@@ -231,25 +248,27 @@ class AttributeIndex:
         rows: Rows | Sequence[int],
         *,
         ids: Sequence[str] | None = None,
-        kind: Sequence[str | None] | None = None,
-        project: Sequence[str | None] | None = None,
-        session: Sequence[str | None] | None = None,
-        topic: Sequence[str | None] | None = None,
-        tags: Sequence[Iterable[str]] | None = None,
         metadata: Sequence[Mapping[str, object] | None] | None = None,
+        **fields: Sequence[str | None] | Sequence[Iterable[str]],
     ) -> None:
         """Add many rows at once, one list per field; a field left out is absent in all of them.
 
         Groups the rows by value, and so is many times as fast as :meth:`add` row by row.
+
+        Args:
+            rows: the rows, each once.
+            ids: per row.
+            metadata: per row.
+            fields: by field of :data:`~oneiros.filters.fields.SINGLE` and
+                :data:`~oneiros.filters.fields.WORDS`, per row.
 
         Raises:
             ValueError: a list has another length than ``rows``, or a row is known already or given
                 twice.
         """
         numbers: list[int] = list(rows) if isinstance(rows, list) else np.asarray(rows).tolist()
-        single = {"kind": kind, "project": project, "session": session, "topic": topic}
-        others = {"ids": ids, "tags": tags, "metadata": metadata}
-        for name, values in {**single, **others}.items():
+        given = {**fields, "ids": ids, "metadata": metadata}
+        for name, values in given.items():
             if values is not None and len(values) != len(numbers):
                 msg = f"{name}: expected {len(numbers)} values, one a row, got {len(values)}"
                 raise ValueError(msg)
@@ -257,18 +276,19 @@ class AttributeIndex:
         if len(added) != len(numbers) or not added.isdisjoint(self._known):
             msg = "rows: a row is known already, or given twice"
             raise ValueError(msg)
-        for name, values in single.items():
-            if values is None:
-                continue
-            distinct = set(values)
+        for name in SINGLE:
+            words: Any = fields.get(name, ())
+            distinct = set(words)
             if len(distinct) > 1:
-                add_grouped(self._at((name,)), zip(values, numbers, strict=True))
+                add_grouped(self._at((name,)), _pairs(name, words, numbers))
             elif (value := distinct.pop() if distinct else None) is not None:
-                self._at((name,)).add_all(value, numbers)
-        if tags is not None and any(tags):
-            pairs = zip(tags, numbers, strict=True)
-            tagged = ((tag, row) for many, row in pairs for tag in set(many))
-            add_grouped(self._at(TAGS), tagged)
+                for word in sets_of(name, value):
+                    self._at((name,)).add_all(word, numbers)
+        for name in WORDS:
+            many: Any = fields.get(name, ())
+            if any(many):
+                pairs = zip(many, numbers, strict=True)
+                add_grouped(self._at((name,)), _words(pairs))
         if metadata is not None and any(metadata):
             for key, group in by_key(zip(metadata, numbers, strict=True)).items():
                 add_grouped(self._at(("metadata", key)), group)
@@ -280,9 +300,8 @@ class AttributeIndex:
         self,
         rows: Sequence[int],
         *,
-        tags: Sequence[Iterable[str]],
         metadata: Sequence[Mapping[str, object]],
-        **single: Sequence[str | None],
+        **fields: Any,
     ) -> None:
         """Remove many rows at once, given one list per field of the attributes they have.
 
@@ -291,14 +310,13 @@ class AttributeIndex:
 
         Args:
             rows: the rows, each once.
-            tags: per row.
             metadata: per row.
-            single: by field (kind, project, session, topic), per row.
+            fields: as in :meth:`add_many`.
         """
-        for name, values in single.items():
-            discard_grouped(self._at((name,)), zip(values, rows, strict=True))
-        tagged = ((tag, row) for many, row in zip(tags, rows, strict=True) for tag in many)
-        discard_grouped(self._at(TAGS), tagged)
+        for name in SINGLE:
+            discard_grouped(self._at((name,)), _pairs(name, fields[name], rows))
+        for name in WORDS:
+            discard_grouped(self._at((name,)), _words(zip(fields[name], rows, strict=True)))
         for key, pairs in by_key(zip(metadata, rows, strict=True)).items():
             discard_grouped(self._at(("metadata", key)), pairs)
         self._known -= set_of(rows)
@@ -313,10 +331,10 @@ class AttributeIndex:
         return self._consistent(lambda: self._match(condition, column_of))
 
     def rows_of_values(self, name: str, matches: Callable[[str], bool]) -> BitMap:
-        """Return a new set of the rows whose kind, project, session or topic matches.
+        """Return a new set of the rows whose value of a field of one word matches.
 
         Args:
-            name: one of the four.
+            name: one of :data:`~oneiros.filters.fields.SINGLE`.
             matches: called with each distinct value.
         """
         sets = self._existing((name,))
@@ -360,10 +378,10 @@ class AttributeIndex:
                 return self._known - self._match(part, column_of)
             case conditions.AnyOf(name=name, values=values):
                 return self._any_of(name, values, column_of)
-            case conditions.AllTags(values=values):
+            case conditions.AllOf(name=name, values=values):
                 if not values:
                     return BitMap(self._known)
-                return BitMap.intersection(*(self._at(TAGS).rows(value) for value in values))
+                return BitMap.intersection(*(self._at((name,)).rows(value) for value in values))
             case conditions.MetadataIs(key=key, canonical=canonical):
                 sets = self._existing(("metadata", key))  # _at would store keys that queries invent
                 return BitMap() if sets is None else sets.rows(canonical)

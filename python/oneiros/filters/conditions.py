@@ -11,6 +11,7 @@ from oneiros.filters.fields import (
     MEASURES,
     NAMED,
     TIMES,
+    WORDS,
     Scalar,
     read_bounds,
     read_scalar,
@@ -21,7 +22,7 @@ from oneiros.model.fields import ENUMS
 from oneiros.runtime.dataclasses import dataclass, field
 
 __all__ = [
-    "AllTags",
+    "AllOf",
     "And",
     "AnyOf",
     "Everything",
@@ -41,7 +42,8 @@ __all__ = [
 MAX_DEPTH: Final = 32
 MAX_VALUES: Final = 100_000
 
-_KNOWN: Final = (*NAMED, "tags_all", "metadata", *ENUMS, *TIMES, *MEASURES)
+_ALL_OF: Final = {f"{name}_all": name for name in WORDS}
+_KNOWN: Final = (*NAMED, *_ALL_OF, "metadata", *ENUMS, *TIMES, *MEASURES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +137,10 @@ class AnyOf(Where):
 
 
 @dataclass(frozen=True, slots=True)
-class AllTags(Where):
-    """The memory has all of ``values`` as tags."""
+class AllOf(Where):
+    """The memory has all of ``values`` in a field of many words, such as ``tags``."""
 
+    name: str
     values: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -233,17 +236,19 @@ def where(**conditions: object) -> Where:
     Args:
         **conditions: by field name.
 
-            - ``id``, ``kind``, ``project``, ``session``, ``topic``, ``category``, ``status``,
-              ``veracity``, ``tier``, ``importance_tag``, ``canonical_layer``: a text, or a list of
-              texts of which one must match. ``tags``: the same for any of the memory's tags;
-              ``tags_all``: the memory must have all of them.
+            - ``id``, ``kind``, ``project``, ``session``, ``topic``, ``user``, ``agent``,
+              ``source``, ``source_ref``, ``category``, ``status``, ``veracity``, ``tier``,
+              ``importance_tag``, ``canonical_layer``: a text, or a list of texts of which one must
+              match. ``namespace``: the same; "acme/support" also matches what lies below it, such
+              as "acme/support/eu". ``tags`` and ``labels``: the same for any of the memory's tags
+              or labels; ``tags_all`` and ``labels_all``: the memory must have all of them.
             - ``created_at``, ``updated_at``, ``last_accessed_at``, ``event_at``, ``occurred_at``
               (``event_at``, else ``created_at``), ``valid_from``, ``valid_until``: a half-open
               range (start, end), so that consecutive days do not overlap. Each end is a number of
               seconds since the epoch, an aware ``datetime``, an ISO 8601 text with offset, or None
               for an open end.
-            - ``importance``, ``strength``, ``depth``, ``priority``, ``pinned`` and the other
-              numeric fields: a number, or a range (low, high) that includes both ends, so
+            - ``importance``, ``trust``, ``strength``, ``depth``, ``priority``, ``pinned`` and the
+              other numeric fields: a number, or a range (low, high) that includes both ends, so
               ``importance=(0.8, 1.0)`` matches 1.0.
             - ``metadata``: a dict of key to text, number, bool or None; all must be equal.
 
@@ -269,8 +274,8 @@ def where(**conditions: object) -> Where:
 def _conditions(name: str, value: object) -> Iterable[Where]:
     if name in NAMED or name in ENUMS:
         return [AnyOf(name, read_words(name, value))]
-    if name == "tags_all":
-        return [AllTags(read_words(name, value))]
+    if name in _ALL_OF:
+        return [AllOf(_ALL_OF[name], read_words(name, value))]
     if name in TIMES:
         return [Within(name, *read_bounds(name, value))]
     if name in MEASURES:
@@ -298,8 +303,8 @@ def to_json(condition: Where) -> dict[str, object]:
             return {"not": to_json(part)}
         case AnyOf(name=name, values=values):
             return {name: values[0] if len(values) == 1 else list(values)}
-        case AllTags(values=values):
-            return {"tags_all": list(values)}
+        case AllOf(name=name, values=values):
+            return {f"{name}_all": list(values)}
         case Within(name=name, start=low, end=high) | Measured(name=name, low=low, high=high):
             return {name: [low, high]}
         case MetadataIs(key=key, value=value):

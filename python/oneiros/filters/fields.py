@@ -6,16 +6,18 @@ import math
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Final, Protocol
 
-from oneiros.model.fields import ENUMS, FIELDS
+from oneiros.model.fields import ENUMS, FIELDS, SOURCES, levels_of
 from oneiros.model.validation import is_scalar_array, plain, time
 
 __all__ = [
     "MEASURES",
     "NAMED",
-    "TAGS",
+    "SINGLE",
     "TIMES",
+    "WORDS",
     "Attributed",
     "Place",
     "Scalar",
@@ -24,6 +26,7 @@ __all__ = [
     "read_words",
     "scalar_key",
     "scalars_of",
+    "sets_of",
     "values_of",
 ]
 
@@ -31,8 +34,16 @@ __all__ = [
 Scalar = str | int | float | bool | None
 """A metadata value that filters can compare; lists and objects are not compared."""
 
-# Fields of free words, with a row set per value.
-NAMED: Final = ("id", "kind", "project", "session", "topic", "tags")
+SINGLE: Final = (
+    *("kind", "project", "session", "topic"),
+    *("user", "agent", "namespace", "source", "source_ref"),
+)
+"""Fields of one word, with a row set per value. Those of a namespace hold the rows below it too."""
+
+WORDS: Final = ("tags", "labels")
+"""Fields of many words, with a row set per word."""
+
+NAMED: Final = ("id", *SINGLE, *WORDS)
 
 # Not deleted_at, as no filter finds deleted memories. occurred_at, event_at or else created_at, is
 # not a field.
@@ -94,7 +105,8 @@ def read_words(field: str, value: object) -> tuple[str, ...]:
 
     Raises:
         TypeError: not a text, or None: leave a condition out to match all.
-        ValueError: the field is an enumeration without this word.
+        ValueError: the field is an enumeration without this word, or a namespace with an empty
+            segment.
     """
     if isinstance(value, str):
         words: list[object] = [value]
@@ -107,7 +119,7 @@ def read_words(field: str, value: object) -> tuple[str, ...]:
     else:
         msg = f"{field}: expected text or a list of texts, got {value!r}"
         raise TypeError(msg)
-    known = ENUMS.get(field)
+    known = SOURCES if field == "source" else ENUMS.get(field)
     for word in words:
         if not isinstance(word, str):
             msg = f"{field}: expected text or a list of texts, got {word!r} in it"
@@ -115,6 +127,8 @@ def read_words(field: str, value: object) -> tuple[str, ...]:
         if known is not None and word not in known:
             msg = f"{field}: no such value {word!r}; known: {', '.join(known)}"
             raise ValueError(msg)
+        if field == "namespace":
+            FIELDS[field].check(word)  # one that no memory can have is a mistake
     return tuple(sorted({word for word in words if isinstance(word, str)}))
 
 
@@ -145,8 +159,6 @@ def scalar_key(value: Scalar) -> object:
 Place = tuple[str, ...]
 """The place of a value: a field, or "metadata" and a key."""
 
-TAGS: Final = ("tags",)
-
 
 class Attributed(Protocol):
     """The attributes that the index reads; :class:`oneiros.Memory` has them."""
@@ -162,24 +174,46 @@ class Attributed(Protocol):
     @property
     def topic(self) -> str | None: ...
     @property
+    def user(self) -> str | None: ...
+    @property
+    def agent(self) -> str | None: ...
+    @property
+    def namespace(self) -> str | None: ...
+    @property
+    def source(self) -> str | None: ...
+    @property
+    def source_ref(self) -> str | None: ...
+    @property
     def tags(self) -> Sequence[str]: ...
+    @property
+    def labels(self) -> Sequence[str]: ...
     @property
     def metadata(self) -> Mapping[str, object]: ...
 
 
+_words_of: Final = attrgetter(*SINGLE)
+
+
 def values_of(record: Attributed) -> Iterable[tuple[Place, object]]:
     """Yield the values by which a record is found, each once or more."""
-    yield ("kind",), record.kind
-    if record.project is not None:
-        yield ("project",), record.project
-    if record.session is not None:
-        yield ("session",), record.session
-    if record.topic is not None:
-        yield ("topic",), record.topic
-    for tag in record.tags:
-        yield TAGS, tag
+    for name, value in zip(SINGLE, _words_of(record), strict=True):
+        if value is None:
+            continue
+        if name != "namespace":
+            yield (name,), value
+        else:
+            for word in levels_of(value):
+                yield (name,), word
+    for name in WORDS:
+        for word in getattr(record, name):
+            yield (name,), word
     for key, scalar in scalars_of(record.metadata):
         yield ("metadata", key), scalar
+
+
+def sets_of(name: str, value: str) -> Sequence[str]:
+    """Return the words whose row sets hold a memory with this value of a field of one word."""
+    return levels_of(value) if name == "namespace" else (value,)
 
 
 def scalars_of(metadata: Mapping[str, object]) -> Iterable[tuple[str, object]]:

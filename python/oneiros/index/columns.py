@@ -193,7 +193,7 @@ class Lifecycle:
     ) -> None:
         """Take over the rows of a snapshot. REQUIRES: there are no rows yet.
 
-        ``words`` has by field (kind, topic, project, session) a function that reads its words.
+        ``words`` has by field of ``CODE_COLUMNS`` a function that reads its words.
         """
         self.columns, self._stored = columns, records
         self.ids, self.row_of = StoredIdsByRow(ids), StoredRowsById(ids)
@@ -203,11 +203,11 @@ class Lifecycle:
         self.kinds = self._codes["kind"].words()
 
     def words(self) -> dict[str, tuple[str, ...]]:
-        """Return the words by field: kind, topic, project, session; without "none"."""
+        """Return the words by field of ``CODE_COLUMNS``, without "none"."""
         return {name: codes.words()[1:] for name, codes in self._codes.items()}
 
     def stored_word(self, name: str, code: int) -> str | None:
-        """Return the word of a code of the snapshot, for a kind, topic, project or session."""
+        """Return the word of a code of the snapshot, for a field of ``CODE_COLUMNS``."""
         return self._codes[name].stored_word(code)
 
     def column(self, name: str) -> npt.NDArray[Any]:

@@ -21,6 +21,7 @@ __all__ = ["SUMMED", "StoreComparison"]
 
 
 _ARCHIVED: Final = ENUMS["status"].index("archived")
+_QUARANTINED: Final = ENUMS["status"].index("quarantined")
 _HOT: Final = ENUMS["tier"].index("hot")
 SUMMED: Final = (
     *("category", "priority", "veracity", "pinned", "revision_count", "feedback"),
@@ -127,6 +128,8 @@ class StoreComparison:
                 time is not None for time in (memory.valid_from, memory.valid_until, memory.ttl)
             ),
             "archived": lambda memory: memory.status == _ARCHIVED,
+            "quarantined": lambda memory: memory.status == _QUARANTINED,
+            "doubted": lambda memory: memory.trust < 1.0,
         }
         for name, is_in in states.items():
             found = [row in sets[name] for row in rows]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from oneiros._lazy import np
 from oneiros.filters import AttributeIndex
+from oneiros.filters.fields import SINGLE, WORDS
 from oneiros.index.columns import is_missing
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.columns import StoredColumns
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     Rows = npt.NDArray[np.uint32]
 
-__all__ = ["RowAttributes"]
+__all__ = ["RowAttributes", "StoredTexts"]
 
 
 class _Attributes(NamedTuple):
@@ -37,10 +38,20 @@ class _Attributes(NamedTuple):
     project: str | None
     session: str | None
     topic: str | None
+    user: str | None
+    agent: str | None
+    namespace: str | None
+    source: str | None
+    source_ref: str | None
     tags: Sequence[str]
+    labels: Sequence[str]
     metadata: dict[str, object]
-    source: tuple[str | None, str | None]
-    """Tags and metadata as stored: as Python values, 1 would equal True."""
+    stored: StoredTexts
+    """As stored: as Python values, 1 would equal True."""
+
+
+StoredTexts: TypeAlias = tuple[str | None, str | None, str | None]
+"""Tags, metadata and labels as JSON."""
 
 
 class RowAttributes:
@@ -81,9 +92,9 @@ class RowAttributes:
         """Whether no interrupt left the attributes of a row half changed."""
         return not self._unsure
 
-    def sources(self) -> dict[int, tuple[str | None, str | None]]:
-        """Return tags and metadata, as stored, of every row that may differ from the snapshot."""
-        return {row: attributes.source for row, attributes in self._attributes.items()}
+    def stored_texts(self) -> dict[int, StoredTexts]:
+        """Return the stored texts of every row that may differ from the snapshot."""
+        return {row: attributes.stored for row, attributes in self._attributes.items()}
 
     def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
         """Bring the index into line with the store."""
@@ -109,7 +120,7 @@ class RowAttributes:
                 zip(_Attributes._fields, zip(*fresh, strict=True), strict=True)
             )
             columns["ids"] = columns.pop("id")
-            del columns["source"]
+            del columns["stored"]
             self._unsure.update((row, (new,)) for row, new in zip(fresh_rows, fresh, strict=True))
             self.index.add_many(fresh_rows, **columns)
             self._attributes.update(zip(fresh_rows, fresh, strict=True))
@@ -159,16 +170,16 @@ class RowAttributes:
         return attributes
 
     def _of_snapshot(self, stored: StoredRecords, row: int) -> _Attributes:
-        tags, metadata = stored.tags(row), stored.metadata(row)
+        words: dict[str, Any] = {name: stored.word(name, row) for name in SINGLE}
+        words["kind"] = words["kind"] or ""
+        tags, metadata, labels = texts = stored.texts(row)
         return _Attributes(
-            self._lifecycle.ids[row],
-            stored.word("kind", row) or "",
-            stored.word("project", row),
-            stored.word("session", row),
-            stored.word("topic", row),
-            _NO_TAGS if tags is None else tags_of(tags),
-            _NO_METADATA if metadata is None else metadata_of(metadata),
-            (tags, metadata),
+            id=self._lifecycle.ids[row],
+            **words,
+            tags=_words_of(tags),
+            labels=_words_of(labels),
+            metadata=_metadata_of(metadata),
+            stored=texts,
         )
 
     def forget_many(self, rows: Rows) -> None:
@@ -181,7 +192,7 @@ class RowAttributes:
         if cached:
             fields = {
                 name: [getattr(self._attributes[row], name) for row in cached]
-                for name in (*_SINGLE, *_MANY)
+                for name in (*SINGLE, *WORDS, "metadata")
             }
             self.index.purge_many(cached, **fields)
             for row in cached:
@@ -191,14 +202,12 @@ class RowAttributes:
 
     def _fields_of_snapshot(self, stored: StoredRecords, rows: Rows) -> dict[str, list[Any]]:
         """Return the snapshot's attributes of rows, one list per field."""
-        fields: dict[str, list[Any]] = {name: stored.words(name, rows) for name in _SINGLE}
-        pairs = list(zip(rows.tolist(), stored.with_records(rows), strict=True))
-        tags = (stored.tags(row) if has else None for row, has in pairs)
-        metadata = (stored.metadata(row) if has else None for row, has in pairs)
-        fields["tags"] = [_NO_TAGS if text is None else tags_of(text) for text in tags]
-        fields["metadata"] = [
-            _NO_METADATA if text is None else metadata_of(text) for text in metadata
-        ]
+        fields: dict[str, list[Any]] = {name: stored.words(name, rows) for name in SINGLE}
+        pairs = zip(rows.tolist(), stored.with_records(rows), strict=True)
+        texts = [stored.texts(row) if has else _NO_TEXTS for row, has in pairs]
+        tags, metadata, labels = zip(*texts, strict=True)
+        fields["tags"], fields["labels"] = list(map(_words_of, tags)), list(map(_words_of, labels))
+        fields["metadata"] = list(map(_metadata_of, metadata))
         return fields
 
     def forget(self, row: int) -> None:
@@ -210,23 +219,32 @@ class RowAttributes:
         self._unsure.pop(row, None)
 
 
-_SINGLE: Final = ("kind", "project", "session", "topic")
-_MANY: Final = ("tags", "metadata")
-# Shared by all rows without tags or metadata, which are most rows.
-_NO_TAGS: Final[Sequence[str]] = ()
+# Shared by all rows without tags, labels or metadata, which are most rows.
+_NO_WORDS: Final[Sequence[str]] = ()
 _NO_METADATA: Final[dict[str, object]] = {}
+_NO_TEXTS: Final[StoredTexts] = (None, None, None)
 
 
-_NO_SOURCE: Final = (None, None)
+def _words_of(text: str | None) -> Sequence[str]:
+    return _NO_WORDS if text is None else tags_of(text)
+
+
+def _metadata_of(text: str | None) -> dict[str, object]:
+    return _NO_METADATA if text is None else metadata_of(text)
+
+
+_STORED: Final = ("tags_json", "metadata_json", "labels_json")
 _make: Final = partial(tuple.__new__, _Attributes)
 
 
 def _attributes_of(memories: StoredColumns) -> list[_Attributes]:
-    plain = map(memories.__getitem__, ("id", *_SINGLE))
-    if memories.is_all("tags_json", None) and memories.is_all("metadata_json", None):
-        more: list[Iterable[Any]] = [repeat(_NO_TAGS), repeat(_NO_METADATA), repeat(_NO_SOURCE)]
-        return list(map(_make, zip(*plain, *more, strict=False)))
-    tags = (_NO_TAGS if many is None else many for many in memories.parsed("tags"))
+    ids, plain = memories["id"], map(memories.each, SINGLE)
+    if all(memories.is_all(name, None) for name in _STORED):
+        more: list[Iterable[Any]] = [repeat(_NO_WORDS), repeat(_NO_WORDS), repeat(_NO_METADATA)]
+        return list(map(_make, zip(ids, *plain, *more, repeat(_NO_TEXTS), strict=False)))
+    tags, labels = (
+        (_NO_WORDS if many is None else many for many in memories.parsed(name)) for name in WORDS
+    )
     metadata = (_NO_METADATA if data is None else data for data in memories.parsed("metadata"))
-    sources = zip(memories["tags_json"], memories["metadata_json"], strict=True)
-    return list(map(_make, zip(*plain, tags, metadata, sources, strict=True)))
+    texts = zip(*map(memories.__getitem__, _STORED), strict=True)
+    return list(map(_make, zip(ids, *plain, tags, labels, metadata, texts, strict=False)))

@@ -34,6 +34,7 @@ __all__ = ["BackAgain", "Limits", "Reach", "RowSets", "Visible", "of_status"]
 Params = ParamSpec("Params")
 
 _ARCHIVED: Final = ENUMS["status"].index("archived")
+_QUARANTINED: Final = ENUMS["status"].index("quarantined")
 _HOT: Final = ENUMS["tier"].index("hot")
 _MOST_KEPT: Final = 64
 
@@ -50,7 +51,7 @@ class Limits:
     where: Where | None
     """A further condition."""
     status: Sequence[str] | None
-    """Only memories with these statuses, archived ones if named; None hides archived ones."""
+    """Only memories with these statuses; None: all but archived and quarantined ones."""
     now: float
     """Seconds."""
     valid_at: float | None = None
@@ -61,6 +62,8 @@ class Limits:
     """Whether superseded memories return, of any tier. Source: docs/systems/cognitive.md C4, C6."""
     includes_lapsed: bool = False
     """Whether deep recall also returns expired memories."""
+    least_trust: float = 0.0
+    """Only memories of at least this trust, rounded to float32."""
 
     @property
     def penalises_lapsed(self) -> bool:
@@ -170,9 +173,11 @@ class RowSets:
         self.attributes = RowAttributes(lifecycle)
         self.live = BitMap()
         self._archived = BitMap()
+        self._quarantined = BitMap()
         self._superseded = BitMap()
         self._cold = BitMap()  # rows that are not hot, and some that became hot
         self._perishable = BitMap()  # rows with a bound on their validity
+        self._doubted = BitMap()  # rows of a trust below 1
         self._kept: dict[Hashable, _Kept] = {}  # for searches since the last change of rows
 
     def __len__(self) -> int:
@@ -191,9 +196,11 @@ class RowSets:
         ``sets`` has by place a function that reads the sets of the place.
         """
         self._archived = states["archived"]
+        self._quarantined = states["quarantined"]
         self._superseded = states["superseded"]
         self._cold = states["cold"]
         self._perishable = states["perishable"]
+        self._doubted = states["doubted"]
         self.attributes.take_over(states["known"], sets, records)
         self.live = states["live"]
 
@@ -202,15 +209,29 @@ class RowSets:
         return {
             "live": self.live,
             "archived": self._archived,
+            "quarantined": self._quarantined,
             "superseded": self._superseded,
             "cold": self._cold,
             "perishable": self._perishable,
+            "doubted": self._doubted,
             "known": self.attributes.index.rows,
         }
 
     def matching(self, where: Where | None) -> BitMap:
         """Return a new set of the live rows that a filter matches."""
         return self._matching(where, self._lifecycle.column)
+
+    @property
+    def has_quarantined(self) -> bool:
+        """Whether some memory is quarantined."""
+        return bool(self._quarantined)
+
+    def consulted(self, where: Where | None) -> BitMap:
+        """Return a new set of the live rows that a filter matches, without quarantined ones.
+
+        Rules that compare memories, such as that of duplicates, see no others.
+        """
+        return self.matching(where) - self._quarantined
 
     def _matching(self, where: Where | None, column: Callable[[str], Column]) -> BitMap:
         if where is None:
@@ -229,6 +250,7 @@ class RowSets:
             *(limits.where, bounds, id(selection)),
             None if limits.status is None else tuple(limits.status),
             *(limits.is_deep, limits.includes_expired, limits.includes_lapsed, limits.valid_at),
+            limits.least_trust,
         )
         cached = kept.get(key)
         if cached is not None:
@@ -293,8 +315,8 @@ class RowSets:
     def hidden(self, limits: Limits) -> dict[str, BitMap]:
         """Return by reason the rows that a search without a filter may not return.
 
-        Reasons are "superseded", "cold", "kind", "archived", "expired" and "not_yet_valid". A row
-        may have several. The sets are not copied.
+        Reasons are "superseded", "cold", "kind", "archived", "quarantined", "trust", "expired" and
+        "not_yet_valid". A row may have several. The sets are not copied.
         """
         return self._hidden(limits, self._lifecycle.column)
 
@@ -310,6 +332,9 @@ class RowSets:
             hidden["cold"] = cold - self._superseded if limits.is_deep else cold
         if limits.status is None:
             hidden["archived"] = self._archived
+            hidden["quarantined"] = self._quarantined
+        if limits.least_trust > 0.0 and self._doubted:
+            hidden["trust"] = self._below_trust(limits.least_trust)
         if limits.judges_validity and self._perishable:
             expired, not_yet_valid = self._out_of_time(limits, column)
             if not (limits.includes_expired or limits.penalises_lapsed):
@@ -346,6 +371,8 @@ class RowSets:
             if places := memories.places(name, is_given):
                 perishable = sorted({*perishable, *places})
         _keep(self._archived, rows, memories.places("status", _ARCHIVED.__eq__))
+        _keep(self._quarantined, rows, memories.places("status", _QUARANTINED.__eq__))
+        _keep(self._doubted, rows, memories.places("trust", _is_doubted))
         _keep(self._superseded, rows, memories.places("is_superseded", bool))
         _keep(self._cold, rows, memories.places("tier", _HOT.__ne__))
         _keep(self._perishable, rows, perishable)
@@ -355,6 +382,9 @@ class RowSets:
         """Bring the sets into line with the values of a column."""
         if write.field == "status":
             self._keep_where(self._archived, write.rows, write.values == _ARCHIVED)
+            self._keep_where(self._quarantined, write.rows, write.values == _QUARANTINED)
+        elif write.field == "trust":
+            self._keep_where(self._doubted, write.rows, write.values < 1.0)
         elif write.field == "tier":
             self._keep_where(self._cold, write.rows, write.values != _HOT)
 
@@ -379,9 +409,16 @@ class RowSets:
     @_changing
     def erase(self, row: int) -> None:
         """Drop a row from every set."""
-        for rows in (self.live, self._archived, self._superseded, self._cold, self._perishable):
+        for rows in (self.live, self._archived, self._quarantined, self._superseded):
+            rows.discard(row)
+        for rows in (self._cold, self._perishable, self._doubted):
             rows.discard(row)
         self.attributes.forget(row)
+
+    def _below_trust(self, least: float) -> BitMap:
+        """Return the rows of less trust, which changes only with writes."""
+        rows = np.array(self._doubted.to_array(), np.uint32)
+        return set_of(rows[self._lifecycle.column("trust")[rows] < np.float32(least)])
 
     def _still_cold(self, column: Callable[[str], Column]) -> BitMap:
         """Return the rows that are not hot; searches may have warmed some since the last read."""
@@ -408,6 +445,10 @@ class RowSets:
             codes = [kinds.index(kind) for kind in expiring if kind in kinds]
             is_expired &= np.isin(column("kind")[rows], codes)
         return set_of(rows[is_expired]), set_of(rows[is_early])
+
+
+def _is_doubted(trust: float) -> bool:
+    return trust < 1.0
 
 
 def of_status(status: Sequence[str]) -> Where:

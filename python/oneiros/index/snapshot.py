@@ -38,9 +38,12 @@ __all__ = ["FEWEST_ROWS", "SnapshotFile"]
 FEWEST_ROWS: Final = 2_000
 """Stores with fewer rows are read as fast without a file."""
 
-_FORMAT: Final = 5  # changes with the content of any part
+_FORMAT: Final = 6  # changes with the content of any part
 _SHARE_CHANGED: Final = 500  # the file is rewritten when one row in this many has changed
-_STATE_NAMES: Final = ("live", "archived", "superseded", "cold", "perishable", "known")
+_STATE_NAMES: Final = (
+    *("live", "archived", "quarantined", "superseded"),
+    *("cold", "perishable", "doubted", "known"),
+)
 _INVALID: Final = (SnapshotDamaged, ValueError, TypeError, KeyError, RecursionError)
 _HEAD, _STATES, _RECORDS, _WORDS, _FIRST_PLACE = range(5)  # the parts
 
@@ -249,7 +252,11 @@ def _parts(read_model: ReadModel, *, has_graph: bool) -> list[bytes]:
         words.put_json(lifecycle.words()[name])
     known = states["known"]
     records = records_part(
-        attributes.stored, ids, lifecycle.all_sessions(), attributes.sources(), known.__contains__
+        attributes.stored,
+        ids,
+        lifecycle.all_sessions(),
+        attributes.stored_texts(),
+        known.__contains__,
     )
     sets = [_part_of_sets(rows_by_value) for rows_by_value in places.values()]
     return [head.bytes(), bits.bytes(), records, words.bytes(), *sets]

@@ -1,4 +1,4 @@
-"""The rows of a snapshot: ids, sessions, tags and metadata."""
+"""The rows of a snapshot: ids, sessions, tags, metadata and labels."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from oneiros import _core
+    from oneiros.index.row_attributes import StoredTexts
 
 __all__ = ["CODE_COLUMNS", "StoredIdsByRow", "StoredRecords", "StoredRowsById", "records_part"]
 
@@ -125,10 +126,17 @@ CODE_COLUMNS: Final = {
     "topic": "topic_code",
     "project": "project_code",
     "session": "session_code",
+    "user": "user_code",
+    "agent": "agent_code",
+    "namespace": "namespace_code",
+    "source": "source_code",
+    "source_ref": "source_ref_code",
 }
 """The columns of codes, by the field that has the words."""
 
-_FIELDS: Final = 3  # sessions, tags, metadata
+_PARSERS: Final[tuple[Callable[[str], object], ...]] = (sessions_of, tags_of, metadata_of, tags_of)
+"""The parsers of the texts of a record: sessions, tags, metadata, labels."""
+_FIELDS: Final = len(_PARSERS)
 
 
 class StoredRecords:
@@ -166,55 +174,54 @@ class StoredRecords:
             (ends[:-1] <= ends[1:]).all() and (ends[-1] if len(ends) else 0) == len(self._texts),
             "texts of records do not fill their bytes",
         )
-        for _, sessions, tags, metadata in self:
-            for text, parse in ((sessions, sessions_of), (tags, tags_of), (metadata, metadata_of)):
+        for _, texts in self:
+            for text, parse in zip(texts, _PARSERS, strict=True):
                 if text is not None:
                     parse(text)
 
-    def __iter__(self) -> Iterator[tuple[int, str | None, str | None, str | None]]:
-        """Yield row, sessions, tags and metadata as JSON, for the rows that have any."""
+    def __iter__(self) -> Iterator[tuple[int, list[str | None]]]:
+        """Yield row, and sessions, tags, metadata and labels as JSON, for the rows that have any."""
         for place, row in enumerate(self._rows.tolist()):
-            yield row, self._text(place, 0), self._text(place, 1), self._text(place, 2)
+            yield row, [self._text(place, field) for field in range(_FIELDS)]
 
     def holds(self, row: int) -> bool:
         """Return whether a row belongs to the snapshot."""
         return row < len(self._codes["kind"])
 
     def word(self, name: str, row: int) -> str | None:
-        """Return the kind, topic, project or session of a row."""
+        """Return the word of a row in a field of :data:`CODE_COLUMNS`."""
         return self._word(name, self._codes[name][row])
 
     def words(self, name: str, rows: Rows) -> list[str | None]:
-        """Return the kinds, topics, projects or sessions of rows."""
+        """Return the words of rows in a field of :data:`CODE_COLUMNS`."""
         codes = np.asarray(self._codes[name])[rows].tolist()
         word_of = {code: self._word(name, code) for code in set(codes)}
         return list(map(word_of.__getitem__, codes))
 
     def with_records(self, rows: Rows) -> list[bool]:
-        """Return for each row whether it may have sessions, tags or metadata."""
+        """Return for each row whether it may have sessions, tags, metadata or labels."""
         found: list[bool] = np.isin(rows, np.asarray(self._rows)).tolist()
         return found
 
     def sessions(self, row: int) -> frozenset[str]:
         """Return the sessions that recalled the memory of a row."""
-        text = self._of(row, 0)
+        place = self._place(row)
+        text = None if place is None else self._text(place, 0)
         return frozenset() if text is None else sessions_of(text)
 
-    def tags(self, row: int) -> str | None:
-        """Return a row's tags as JSON."""
-        return self._of(row, 1)
+    def texts(self, row: int) -> StoredTexts:
+        """Return a row's tags, metadata and labels as JSON."""
+        place = self._place(row)
+        if place is None:
+            return None, None, None
+        return self._text(place, 1), self._text(place, 2), self._text(place, 3)
 
-    def metadata(self, row: int) -> str | None:
-        """Return a row's metadata as JSON."""
-        return self._of(row, 2)
-
-    def _of(self, row: int, field: int) -> str | None:
+    def _place(self, row: int) -> int | None:
+        """Return the place of a row's record; None: it has none."""
         if row >= self._row_end:
             return None
         place = bisect_left(self._rows, row)
-        if self._rows[place] != row:
-            return None
-        return self._text(place, field)
+        return place if self._rows[place] == row else None
 
     def _text(self, place: int, field: int) -> str | None:
         number = _FIELDS * place + field
@@ -222,11 +229,14 @@ class StoredRecords:
         return self._texts[start : self._ends[number]].tobytes().decode() or None
 
 
+_NO_TEXTS: Final = (None, None, None)
+
+
 def records_part(
     former: StoredRecords | None,
     ids: list[str],
     sessions: Mapping[int, frozenset[str]],
-    sources: Mapping[int, tuple[str | None, str | None]],
+    stored: Mapping[int, StoredTexts],
     is_known: Callable[[int], bool],
 ) -> bytes:
     """Return the bytes that :class:`StoredRecords` reads.
@@ -235,25 +245,25 @@ def records_part(
         former: the records of the previous snapshot.
         ids: by row; rows without an id are left out.
         sessions: for the rows whose sessions differ from the previous snapshot.
-        sources: tags and metadata for the rows that may differ from it.
+        stored: tags, metadata and labels for the rows that may differ from it.
         is_known: whether a row has attributes now.
     """
     records: dict[int, list[str | None]] = {}
-    for row, sessions_text, tags, metadata in former or ():
-        is_same = row not in sources and is_known(row)
-        records[row] = [sessions_text, tags if is_same else None, metadata if is_same else None]
-    for row, (tags, metadata) in sources.items():
-        if tags is not None or metadata is not None or row in records:
-            records.setdefault(row, [None, None, None])[1:] = tags, metadata
+    for row, texts in former or ():
+        is_same = row not in stored and is_known(row)
+        records[row] = texts if is_same else [texts[0], *_NO_TEXTS]
+    for row, fresh in stored.items():
+        if fresh != _NO_TEXTS or row in records:
+            records.setdefault(row, [None, *_NO_TEXTS])[1:] = fresh
     for row, names in sessions.items():
         if names or row in records:
-            records.setdefault(row, [None, None, None])[0] = (
+            records.setdefault(row, [None, *_NO_TEXTS])[0] = (
                 json_text(sorted(names)) if names else None
             )
     rows = sorted(row for row, texts in records.items() if ids[row] and any(texts))
-    texts = [(text or "").encode() for row in rows for text in records[row]]
+    encoded = [(text or "").encode() for row in rows for text in records[row]]
     part = PartWriter()
     part.put(np.array(rows, np.uint32))
-    part.put(np.cumsum([len(text) for text in texts], dtype=np.uint64))
-    part.put_bytes(b"".join(texts))
+    part.put(np.cumsum([len(text) for text in encoded], dtype=np.uint64))
+    part.put_bytes(b"".join(encoded))
     return part.bytes()

@@ -31,10 +31,13 @@ __all__ = [
     "LAYER_BY_DEPTH",
     "PRIORITY_BY_KIND",
     "PRIORITY_OTHERWISE",
+    "SOURCES",
     "VERDICTS",
     "Field",
     "Range",
+    "is_below",
     "kinds_of",
+    "levels_of",
     "metadata",
     "table_of",
     "with_aliases",
@@ -177,7 +180,7 @@ class Field:
 
     name: str
     kind: str
-    """text, embedding, words, word_set, metadata, time, seconds, float32, int, bool, enum or id."""
+    """text, embedding, words, word_set, ids, metadata, time, seconds, float32, int, bool, enum or id."""
     check: Check
     """Converts a given value to the stored one, or raises an error that names the field."""
     column: str | None = None
@@ -208,7 +211,7 @@ ENUMS: Final = MappingProxyType(  # the index of a word is its code in columns a
         "category": ("episodic", "semantic", "procedural"),
         "veracity": ("stated", "unknown", "inferred", "imported", "tool"),
         "importance_tag": ("none", "proximity", "explicit", "cross_session", "schema_violation"),
-        "status": ("staged", "consolidated", "archived"),
+        "status": ("staged", "consolidated", "archived", "quarantined"),
         "canonical_layer": ("episodic", "intermediate", "semantic"),
         "tier": ("hot", "cold", "stub"),
     }
@@ -216,6 +219,9 @@ ENUMS: Final = MappingProxyType(  # the index of a word is its code in columns a
 CATEGORIES: Final = ENUMS["category"]
 LAYERS: Final = ENUMS["canonical_layer"]
 LAYER_BY_DEPTH: Final = MappingProxyType({1: LAYERS[0], 2: LAYERS[1], 3: LAYERS[2]})
+
+SOURCES: Final = ("user", "tool", "agent", "document")
+"""The values of ``source``, besides None: who said it."""
 
 VERDICTS: Final = MappingProxyType({"helpful": 1, "unhelpful": -1, "outdated": -2})
 """Verdict -> change of ``feedback``. Source: docs/systems/omega.md O12."""
@@ -228,6 +234,33 @@ _PUBLISHED_PRIORITIES: Final = (  # docs/systems/omega.md O13
     | dict.fromkeys(("coordination_snapshot", "session_respawn", "file_summary", "code_chunk"), 1)
 )
 PRIORITY_BY_KIND: Final = MappingProxyType(with_aliases(_PUBLISHED_PRIORITIES))
+
+
+_LONGEST_ID: Final = 256
+_LONGEST_NAME: Final = 1_024
+_LONGEST_REFERENCE: Final = 65_536
+_MOST_SEGMENTS: Final = 16
+
+
+def levels_of(namespace: str) -> tuple[str, ...]:
+    """Return a namespace and all above it, the topmost first.
+
+    >>> from oneiros.model.fields import levels_of
+    >>> levels_of("acme/support/eu")
+    ('acme', 'acme/support', 'acme/support/eu')
+    """
+    ends = [place for place, character in enumerate(namespace) if character == "/"]
+    return (*(namespace[:end] for end in ends), namespace)
+
+
+def is_below(namespace: str | None, above: str) -> bool:
+    """Return whether a namespace is another one or lies below it.
+
+    >>> from oneiros.model.fields import is_below
+    >>> is_below("acme/support/eu", "acme/support"), is_below("acme/supporters", "acme/support")
+    (True, False)
+    """
+    return namespace is not None and (namespace == above or namespace.startswith(f"{above}/"))
 
 
 def _text(name: str, low: int = 0, high: int = TEXT_LIMIT, **more: Any) -> Field:
@@ -271,7 +304,7 @@ _COUNT: Final = ("uint32", 0, U32_MAX)
 _SECONDS: Final = Range(0.0, FLOAT64_MAX, "a finite number of seconds >= 0")
 
 _TABLE = (  # in the order of docs/systems/fields.md
-    _text("id", 1, 256, kind="id"),
+    _text("id", 1, _LONGEST_ID, kind="id"),
     _text("text"),
     _text("title"),
     Field("embedding", "embedding", check.embedding("embedding"), nullable=True),
@@ -280,8 +313,17 @@ _TABLE = (  # in the order of docs/systems/fields.md
     _text("topic", nullable=True),
     _text("project", nullable=True),
     _text("session", nullable=True),
+    _text("user", 1, _LONGEST_NAME, nullable=True),
+    _text("agent", 1, _LONGEST_NAME, nullable=True),
+    Field(
+        "namespace",
+        "text",
+        check.path("namespace", high=_LONGEST_NAME, most=_MOST_SEGMENTS),
+        nullable=True,
+    ),
     Field("sessions", "word_set", check.word_set("sessions"), **_STATE),
     Field("tags", "words", check.words("tags")),
+    Field("labels", "words", check.words("labels")),
     Field("metadata", "metadata", metadata("metadata")),
     _time("created_at", nullable=False),
     _time("updated_at", nullable=False),
@@ -297,6 +339,10 @@ _TABLE = (  # in the order of docs/systems/fields.md
     _int("priority", "uint8", 1, 5, default=float(PRIORITY_OTHERWISE)),
     _enum("veracity", "unknown"),
     _bool("pinned"),
+    Field("source", "text", check.one_of("source", SOURCES), nullable=True),
+    _text("source_ref", 1, _LONGEST_REFERENCE, nullable=True),
+    Field("derived_from", "ids", check.ids("derived_from", high=_LONGEST_ID)),
+    _float("trust", 1.0),
     _int("feedback", "int16", -INT16_MAX - 1, INT16_MAX, **_STATE),
     _int("access_count", *_COUNT, **_STATE),
     _int("revision_count", *_COUNT),
@@ -313,7 +359,7 @@ _TABLE = (  # in the order of docs/systems/fields.md
     _time("at_floor_since", **_STATE),
     _time("cold_since", **_STATE),
     _enum("tier", "hot", **_STATE),
-    _text("superseded_by", 1, 256, kind="id", nullable=True),
+    _text("superseded_by", 1, _LONGEST_ID, kind="id", nullable=True),
     _time("deleted_at"),
 )
 

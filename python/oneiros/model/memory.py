@@ -91,8 +91,12 @@ class Memory(_WithUndecoded):
     topic: str | None = None
     project: str | None = None
     session: str | None = None
+    user: str | None = None
+    agent: str | None = None
+    namespace: str | None = None
     sessions: frozenset[str] = frozenset()
     tags: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
     metadata: dict[str, object] = field(default_factory=dict)
     created_at: float = math.nan
     updated_at: float = math.nan
@@ -108,6 +112,10 @@ class Memory(_WithUndecoded):
     priority: int = 0
     veracity: str = "unknown"
     pinned: bool = False
+    source: str | None = None
+    source_ref: str | None = None
+    derived_from: tuple[str, ...] = ()
+    trust: float = 1.0
     feedback: int = 0
     access_count: int = 0
     revision_count: int = 0
@@ -172,6 +180,8 @@ class Memory(_WithUndecoded):
             record["embedding"] = self.embedding.tolist()
         record["sessions"] = sorted(self.sessions)
         record["tags"] = list(self.tags)
+        record["labels"] = list(self.labels)
+        record["derived_from"] = list(self.derived_from)
         for name in _TIMES:
             seconds = record[name]
             if seconds is not None and (iso or seconds > LAST_NUMBER):
@@ -399,7 +409,7 @@ _FILLED_IN = frozenset(
 )
 for _name in _FILLED_IN:
     del _DEFAULTS[_name]
-_DEFAULTS |= {"tags": [], "metadata": {}}
+_DEFAULTS |= {"tags": [], "labels": [], "metadata": {}}
 _COLUMN_FIELDS = FIELDS.keys() - {"embedding", "sessions", "session_spread"}
 
 

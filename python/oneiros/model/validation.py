@@ -245,6 +245,38 @@ def words(name: str) -> Callable[[Any], list[str]]:
     return check
 
 
+def ids(name: str, *, high: int) -> Check:
+    """Return the check of a list of ids of 1 to ``high`` bytes. It returns a tuple, each id once."""
+    check_words, check_id = words(name), text(name, low=1, high=high)
+
+    def check(value: Any) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(map(check_id, check_words(value))))
+
+    return check
+
+
+def path(name: str, *, high: int, most: int) -> Check:
+    """Return the check of segments joined by "/".
+
+    Args:
+        name: the field.
+        high: maximum number of bytes of UTF-8.
+        most: maximum number of segments. Each has at least one character.
+    """
+    check_text = text(name, low=1, high=high)
+
+    def check(value: Any) -> str:
+        checked: str = check_text(value)
+        segments = checked.split("/")
+        if "" in segments:
+            raise ValueError(wrong(name, "segments joined by single slashes, as in a/b", value))
+        if len(segments) > most:
+            raise ValueError(wrong(name, f"at most {most} segments, not {len(segments)}", value))
+        return checked
+
+    return check
+
+
 def word_set(name: str) -> Check:
     """Return the check of a set of strings, given as any iterable."""
     check_words = words(name)

@@ -182,6 +182,7 @@ class SearchCall:
             includes_expired=options.include_expired,
             is_deep=options.deep_recall,
             includes_lapsed=options.include_expired_in_deep_recall,
+            least_trust=options.least_trust or 0.0,
         )
 
     def visible(self) -> Visible:
@@ -421,6 +422,7 @@ class SearchCall:
             None if options.reranker is None else SameObject(options.reranker),
             None if limits.status is None else frozenset(map(str, limits.status)),
             (limits.valid_at, limits.includes_expired, limits.is_deep, limits.includes_lapsed),
+            limits.least_trust,
             self.services.projections.row_sets.out_of_time_counts(limits),
         )
 

@@ -212,16 +212,17 @@ def among(
 
 
 def repeats_among(scope: Scope, ids: Sequence[str]) -> list[NearDuplicate]:
-    """Return the near-duplicates of those memories that still exist."""
-    rows = scope.live_rows(ids)
-    return among(scope, [id for id, row in zip(ids, rows, strict=True) if row is not None])
+    """Return the near-duplicates of those memories that still exist and are not quarantined."""
+    consulted = scope.consulted(None)
+    rows = zip(ids, scope.live_rows(ids), strict=True)
+    return among(scope, [id for id, row in rows if row is not None and row in consulted])
 
 
 def _finder(scope: Scope, where: Where | None, profile: Profile | str | None) -> DuplicateFinder:
     rule = scope.profile(profile).duplicates or Duplicates()
     scope.follow_others()
     scope.services.sync.texts()
-    return DuplicateFinder(rule, scope.services.projections, scope.matching(where))
+    return DuplicateFinder(rule, scope.services.projections, scope.consulted(where))
 
 
 def _texts_of(scope: Scope, ids: Sequence[str]) -> Sequence[str]:

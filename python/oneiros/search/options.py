@@ -68,6 +68,7 @@ class SharedKeywords(TypedDict, total=False):
     include_expired_in_deep_recall: bool
     valid_at: Time | None
     status: str | Sequence[str] | None
+    least_trust: float | None
     syntax: str
     hint: str | None
     date_range: TimePair | None
@@ -120,6 +121,7 @@ class SearchOptions:
     include_expired_in_deep_recall: bool = False
     valid_at: float | None = None
     status: Sequence[str] | None = None
+    least_trust: float | None = None
     syntax: str = "plain"
     hint: str | None = None
     time: TimeRange | None = None
@@ -233,6 +235,10 @@ def _reranker(value: Reranker) -> Reranker:
     return value
 
 
+def _least_trust(value: float) -> float:
+    return require_number("least_trust", value, low=0.0, high=1.0)
+
+
 def _deadline(value: float) -> float:
     return require_number("deadline", value, low=0.0, above_low=True, finite=False)
 
@@ -259,6 +265,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "include_expired_in_deep_recall": _flag("include_expired_in_deep_recall"),
     "valid_at": _or_none(_check_valid_at),
     "status": _or_none(_status),
+    "least_trust": _or_none(_least_trust),
     "syntax": _syntax,
     "hint": _or_none(_check_hint),
     "date_range": lambda value: value,  # checked with soft_range

@@ -87,13 +87,15 @@ def checksum(cells: Mapping[str, str]) -> str:
     return f"{_CHECKSUM}({', '.join(pairs)})"
 
 
-def checksum_after(cells: Mapping[str, str]) -> str:
+def checksum_after(cells: Mapping[str, str], *, before: Mapping[str, str] | None = None) -> str:
     """Return SQL for the checksum of an updated row.
 
     Args:
         cells: changed column to SQL of its new value.
+        before: changed column to SQL of its old value, where that is not the column itself.
     """
-    parts = (f"{_core.column_salt(name=name)}, {name}, {cell}" for name, cell in cells.items())
+    old = {name: name for name in cells} | dict(before or {})
+    parts = (f"{_core.column_salt(name=name)}, {old[name]}, {new}" for name, new in cells.items())
     return f"{_CHECKSUM_AFTER}(checksum, {', '.join(parts)})"
 
 

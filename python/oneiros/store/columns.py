@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from operator import itemgetter
 from typing import Any, Final, TypeAlias, TypeVar
 
-from oneiros.store.rows import StoredMemory, json_damage, metadata_of, sessions_of, tags_of
+from oneiros.store.rows import (
+    StoredMemory,
+    ids_of,
+    json_damage,
+    metadata_of,
+    sessions_of,
+    tags_of,
+)
 
 __all__ = ["INSERTED_AT_ONCE", "StoredBatch", "StoredColumns"]
 
@@ -67,6 +75,11 @@ class StoredColumns:
         column = self.varying.get(name)
         return [self._of_all(name)] * self._count if column is None else column
 
+    def each(self, name: str) -> Iterable[Any]:
+        """Return a field's values, without an end if all memories share one."""
+        column = self.varying.get(name)
+        return repeat(self._of_all(name)) if column is None else column
+
     def _of_all(self, name: str) -> Any:
         shared = self.shared
         return shared[name] if name in shared else self._defaults[name]
@@ -90,7 +103,7 @@ class StoredColumns:
         return [place for place, value in enumerate(column) if is_wanted(value)]
 
     def parsed(self, name: str) -> Sequence[Any]:
-        """Return ``sessions``, ``tags`` or ``metadata``, parsed; None without JSON. Equal ones are shared.
+        """Return a field that is stored as JSON, parsed; None without JSON. Equal ones are shared.
 
         Raises:
             StoreCorrupt: the JSON is damaged; names the first such memory.
@@ -151,5 +164,7 @@ def _single(place: int) -> Callable[[Sequence[Any]], Sequence[Any]]:
 _PARSERS: Final[Mapping[str, Callable[[str], Any]]] = {
     "sessions": sessions_of,
     "tags": tags_of,
+    "labels": tags_of,
+    "derived_from": ids_of,
     "metadata": metadata_of,
 }

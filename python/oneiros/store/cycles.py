@@ -52,6 +52,8 @@ _COUNTED: Final = ", ".join(
       max(0, min({2**53}, json_extract(report, '$.{name}'))) END END END"""
     for name in _COUNTS
 )
+APART: Final = ("project", "user", "agent", "namespace")
+"""Memories that differ in one of these fields are never merged."""
 _TAKEN: Final = f"""
 SELECT CAST(id AS BLOB), CAST(undoes AS BLOB),
   coalesce(dreamed_at > ?1 - 86400.0 AND dreamed_at < ?1 + 86400.0, 0), {_COUNTED}
@@ -65,10 +67,11 @@ _MANY: Final = 20_000  # lookups from which on the whole table is read instead
 _SAID_OFTEN: Final = """
 SELECT text_digest, min(sequence) AS first FROM memory INDEXED BY memory_by_text
 GROUP BY text_digest HAVING count(*) > 1"""
+_ALIKE: Final = ("text_digest", "topic", *APART)
 _REPEATED: Final = f"""
-SELECT text_digest, topic, project, sequence FROM memory
+SELECT {", ".join(_ALIKE)}, sequence FROM memory
 WHERE deleted_at IS NULL AND text_digest IN (SELECT text_digest FROM ({_SAID_OFTEN}))
-ORDER BY text_digest, topic, project, sequence"""
+ORDER BY {", ".join(_ALIKE)}, sequence"""
 _UNLIKE: Final = f"""
 SELECT DISTINCT other.text_digest FROM ({_SAID_OFTEN}) AS often
 JOIN memory AS one ON one.sequence = often.first
@@ -301,13 +304,13 @@ ORDER BY number DESC LIMIT 1"""
     def repeated_texts(self) -> list[list[int]]:
         """Return groups of the sequence numbers of live memories with equal texts.
 
-        The members of a group also share topic and project (both may be missing). Each group has at
-        least two, in order of insertion.
+        The members of a group also share topic and the fields of :data:`APART` (which may be
+        missing). Each group has at least two, in order of insertion.
         """
         unlike = {row[0] for row in self._reading.rows(_UNLIKE)}  # equal digests of different texts
         found: list[list[int]] = []
-        for (digest, *_), rows in groupby(self._reading.rows(_REPEATED), key=lambda row: row[:3]):
-            sequences = [row[3] for row in rows]
+        for (digest, *_), rows in groupby(self._reading.rows(_REPEATED), key=lambda row: row[:-1]):
+            sequences = [row[-1] for row in rows]
             found += self._of_one_text(digest, sequences) if digest in unlike else [sequences]
         return [sequences for sequences in found if len(sequences) > 1]
 

@@ -50,6 +50,9 @@ class OwnRow(NamedTuple):
     topic: str | None
     project: str | None
     session: str | None
+    user: str | None
+    agent: str | None
+    namespace: str | None
 
 
 def load_memories(

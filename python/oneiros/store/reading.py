@@ -126,6 +126,8 @@ _COUNT_LACKING: Final = f"""
 SELECT count(*) FROM memory JOIN lifecycle ON lifecycle.sequence = memory.sequence
 WHERE {_LACKS_VECTOR} AND memory.sequence NOT IN (SELECT value FROM json_each(?3))"""
 _LACKING: Final = f"memory.sequence > ?3 AND memory.sequence <= ?4 AND {_LACKS_VECTOR}"
+_BELOW: Final = "instr(memory.namespace || '/', ? || '/') = 1"
+"""Whether a memory's namespace is the bound one or lies below it."""
 _REEMBEDS: Final = f"""
 memory.sequence > ?1 AND memory.sequence <= ?2 AND memory.new_embedding IS NULL
 AND NOT (memory.embedding IS NULL AND lifecycle.tier = {_STUB})"""
@@ -550,12 +552,12 @@ SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
         """Return (kind, verdict, count) of the feedback on memories with the given field values.
 
         Args:
-            within: project, session or topic to its value; empty for all memories.
+            within: field of a scope to its value; empty for all memories.
         """
         sql = "SELECT feedback_event.kind, verdict, count(*) FROM feedback_event"
         if within:
-            conditions = " AND ".join(f"memory.{name} = ?" for name in within)
-            sql += f" JOIN memory USING (sequence) WHERE {conditions}"
+            bounds = (_BELOW if name == "namespace" else f"memory.{name} = ?" for name in within)
+            sql += f" JOIN memory USING (sequence) WHERE {' AND '.join(bounds)}"
         return self.rows(f"{sql} GROUP BY 1, 2 ORDER BY 1, 2", tuple(within.values()))
 
     def count(self) -> int:

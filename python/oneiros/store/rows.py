@@ -40,6 +40,7 @@ __all__ = [
     "cell_columns",
     "cells_of",
     "encoded_cells",
+    "ids_of",
     "index_damage",
     "joined_cells",
     "json_damage",
@@ -67,7 +68,7 @@ MEMORY: Final = ("revision", *(name for name, field in FIELDS.items() if not fie
 STORED_NAMES: Final = {
     name: f"{name}_json"
     for name, field in FIELDS.items()
-    if field.kind in ("words", "word_set", "metadata")
+    if field.kind in ("words", "word_set", "ids", "metadata")
 }
 """The names in rows of the fields stored as JSON."""
 _LAST_SEQUENCE: Final = 2.0**53  # columns store sequence numbers as float64
@@ -150,8 +151,8 @@ class StoredMemory(_Row):  # type: ignore[misc]
     changed, None without such a row), the text's digest, and the checksums.
 
     Enumerations are codes (:data:`oneiros.model.fields.ENUMS`), flags 0 or 1, missing times None, and
-    the embedding is its encoded bytes. ``sessions``, ``tags`` and ``metadata`` are parsed from JSON
-    on access, and raise ``StoreCorrupt`` if it is damaged.
+    the embedding is its encoded bytes. ``sessions``, ``tags``, ``labels``, ``derived_from`` and
+    ``metadata`` are parsed from JSON on access, and raise ``StoreCorrupt`` if it is damaged.
     """
 
     __slots__ = ()
@@ -165,6 +166,16 @@ class StoredMemory(_Row):  # type: ignore[misc]
     def tags(self) -> list[str]:
         """The tags, in their order."""
         return self._parsed(tags_of, self.tags_json) or []
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels, in their order."""
+        return self._parsed(tags_of, self.labels_json) or []
+
+    @property
+    def derived_from(self) -> tuple[str, ...]:
+        """The ids of the memories that it was made from."""
+        return self._parsed(ids_of, self.derived_from_json) or ()
 
     @property
     def metadata(self) -> dict[str, object]:
@@ -203,7 +214,7 @@ def json_damage(sequence: int, id: str, error: Exception) -> StoreCorrupt:
 _TEXTS: Final = {
     name
     for name, field in FIELDS.items()
-    if field.kind in {"id", "text", "words", "word_set", "metadata"}
+    if field.kind in {"id", "text", "words", "word_set", "ids", "metadata"}
 }
 _TEXT_PLACES: Final = {
     place for place, name in enumerate(_Row._fields) if name.removesuffix("_json") in _TEXTS
@@ -337,6 +348,11 @@ def tags_of(text: str) -> list[str]:
     return list(_tag_row(text))
 
 
+def ids_of(text: str) -> tuple[str, ...]:
+    """Return the ids in the JSON of ``derived_from_json``."""
+    return _tag_row(text)
+
+
 def metadata_of(text: str) -> dict[str, object]:
     """Return the object in the JSON of ``metadata_json``."""
     value = _json(text)
@@ -366,6 +382,7 @@ def _made_of(name: str) -> Callable[[Any], Any] | None:
         "bool": bool,
         "word_set": lambda text: frozenset() if text is None else sessions_of(text),
         "words": lambda text: [] if text is None else tags_of(text),
+        "ids": lambda text: () if text is None else ids_of(text),
         "metadata": lambda text: {} if text is None else metadata_of(text),
         "embedding": lambda _: None,
     }
@@ -411,6 +428,11 @@ def memory_cells(memory: Memory) -> Cells:
     return cells_of({name: getattr(memory, name) for name in FIELDS})
 
 
+_NOT_HASHABLE: Final = frozenset(
+    name for name, field in FIELDS.items() if field.kind in ("words", "metadata")
+)
+
+
 def cell_columns(values: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
     """Return the cells of new memories by column.
 
@@ -423,7 +445,7 @@ def cell_columns(values: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
         if encode is None:
             columns[name] = column
             continue
-        if name not in ("tags", "metadata"):  # the others have few distinct values
+        if name not in _NOT_HASHABLE:  # the others have few distinct values
             encode = {value: encode(value) for value in set(column)}.__getitem__
         columns[STORED_NAMES.get(name, name)] = list(map(encode, column))
     return columns
@@ -481,6 +503,7 @@ def _encoder(name: str) -> Callable[[Any], Any] | None:
         "bool": int,
         "word_set": lambda value: json_text(sorted(value)) if value else None,
         "words": lambda value: json_text(value) if value else None,
+        "ids": lambda value: json_text(value) if value else None,
         "metadata": lambda value: json_text(value) if value else None,
         "embedding": _encoded_embedding,
     }

@@ -280,6 +280,17 @@ _WITHOUT_COUNTER: Final = """
 UPDATE sqlite_schema SET sql = replace(sql, ' AUTOINCREMENT', '') WHERE name = 'memory'
 """
 
+# The columns of later fields. A missing one has no checksum, so only ``trust`` changes those of the
+# rows. Line breaks and indents go, since the SQL of all tables must stay on the first page.
+_PROVENANCE: Final = (
+    *("user TEXT", "agent TEXT", "namespace TEXT", "labels TEXT"),
+    *("source TEXT", "source_ref TEXT", "derived_from TEXT", "trust REAL NOT NULL DEFAULT 1"),
+)
+_TERSE: Final = """
+UPDATE sqlite_schema SET sql = replace(replace(sql, char(10) || '  ', ''), char(10), '')
+WHERE type = 'table' AND name NOT GLOB 'sqlite_*'
+"""
+
 _CHECKED_TABLES: Final = (
     *("memory", "lifecycle", "link", "setting", "feedback_event", "dream_cycle", "dream_content"),
 )
@@ -322,14 +333,29 @@ def _add_successors_and_checksums(connection: apsw.Connection) -> None:
 
 def _write_less_of_new_memories(connection: apsw.Connection) -> None:
     connection.execute(_CHANGED_STATES_ONLY)
+    _rewrite_schema(connection, _WITHOUT_COUNTER)
+
+
+def _rewrite_schema(connection: apsw.Connection, sql: str) -> None:
+    """Run SQL that changes the texts of tables, but not how their rows are stored."""
     defensive = connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, -1)
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
     try:
         connection.execute("PRAGMA writable_schema = ON")
-        connection.execute(_WITHOUT_COUNTER)
+        connection.execute(sql)
     finally:
         connection.execute("PRAGMA writable_schema = RESET")
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, int(defensive))
+
+
+def _add_provenance(connection: apsw.Connection) -> None:
+    """Add the columns of scopes, labels and provenance; every memory has the trust 1."""
+    _rewrite_schema(connection, _TERSE)
+    for column in _PROVENANCE:
+        connection.execute(f"ALTER TABLE memory ADD {column}")
+    checksums.register(connection)
+    after = checksums.checksum_after({"trust": "1.0"}, before={"trust": "NULL"})
+    connection.execute(f"UPDATE memory SET checksum = {after} WHERE checksum NOT NULL")
 
 
 MIGRATIONS: Final[list[Step]] = [
@@ -341,6 +367,7 @@ MIGRATIONS: Final[list[Step]] = [
     _script(_NEW_EMBEDDING),
     _add_successors_and_checksums,
     _write_less_of_new_memories,
+    _add_provenance,
 ]
 """The step at index n migrates a file from version n to n + 1; a new file takes them all.
 
@@ -353,7 +380,7 @@ APPLICATION_ID: Final = 0x4F4E4552  # "ONER", marks the file as a store
 
 # Creating this version's tables for a comparison takes longer than a search. A file with another digest
 # is compared with them.
-_DIGEST_OF_TABLES: Final = "83c0b5ec75b7eeeb90e4f9da598f887a"
+_DIGEST_OF_TABLES: Final = "c0f83606265946b09dfb5cb5717874c4"
 
 
 def is_current(connection: apsw.Connection) -> bool:

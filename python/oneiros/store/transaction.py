@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, Final
 
-from oneiros.model.fields import VERDICTS
+from oneiros.model.fields import ENUMS, VERDICTS
 from oneiros.model.validation import wrong
 from oneiros.store.checksums import checksum, insert_of
 from oneiros.store.connections import StoreConnection
@@ -65,6 +65,10 @@ _MANY: Final = 64
 _KNOWN_DIGESTS: Final = """
 SELECT value FROM json_each(?1)
 WHERE EXISTS (SELECT 1 FROM memory WHERE text_digest = value AND sequence < ?2)"""
+_WHOSE: Final = ("user", "agent", "namespace")
+# A memory without a lifecycle is damaged, not quarantined.
+_IS_CONSULTED: Final = f"""(SELECT status FROM lifecycle
+      WHERE lifecycle.sequence = {{table}}.sequence) IS NOT {ENUMS["status"].index("quarantined")}"""
 # {bounds}: further fields that both must share.
 _OLDER_DUPLICATES: Final = """
 WITH repeated AS MATERIALIZED (
@@ -73,16 +77,20 @@ WITH repeated AS MATERIALIZED (
     WHERE older.text_digest = own.text_digest AND older.topic IS own.topic
       AND older.text = own.text AND older.sequence < own.sequence
       AND older.deleted_at IS NULL{bounds}
+      AND {older_is_consulted}
     ORDER BY older.sequence LIMIT 1) AS older
-  FROM memory AS own WHERE own.sequence {places})
+  FROM memory AS own WHERE own.sequence {places} AND {own_is_consulted})
 SELECT older FROM repeated WHERE older IS NOT NULL"""
 
 
 @cache
 def _older_duplicates(within: tuple[str, ...], places: str) -> str:
-    shared = [assigned(name)[0] for name in within]
+    shared = [assigned(name)[0] for name in dict.fromkeys((*_WHOSE, *within))]
     bounds = "".join(f" AND older.{name} IS own.{name}" for name in shared)
-    return _OLDER_DUPLICATES.format(bounds=bounds, places=places)
+    older, own = (_IS_CONSULTED.format(table=name) for name in ("older", "own"))
+    return _OLDER_DUPLICATES.format(
+        bounds=bounds, places=places, older_is_consulted=older, own_is_consulted=own
+    )
 
 
 class Transaction(RowWriting):
@@ -105,6 +113,8 @@ class Transaction(RowWriting):
 
     def count_duplicates(self, sequences: range, *, within: Iterable[str] = ()) -> int:
         """Raise ``duplicate_count`` of the oldest live memory with the same text and topic.
+
+        Memories of different users, agents or namespaces are no duplicates, nor quarantined ones.
 
         Args:
             sequences: of memories just inserted; each duplicate of an older live text counts once.

@@ -10,6 +10,7 @@ from oneiros import filters
 from oneiros._lazy import np
 from oneiros.errors import DuplicateId
 from oneiros.index.indexes import AnalysisAhead
+from oneiros.model.fields import ENUMS
 from oneiros.model.memory import validate_changes
 from oneiros.store import KINDS, StoredLink
 from oneiros.store.columns import INSERTED_AT_ONCE
@@ -40,15 +41,16 @@ if TYPE_CHECKING:
 __all__ = ["Adding"]
 
 
+_QUARANTINED: Final = ENUMS["status"].index("quarantined")
 _INGEST: Final = KINDS.index("ingest")
 _MOST_RAISED: Final = 100  # memories raised per new memory: the nearest
 
 
 def _links_within(fresh: RecordColumns, rule: IngestAssociation, now: float) -> list[StoredLink]:
-    """Return the links between new memories of one session."""
+    """Return the links between new memories of one session, without quarantined ones."""
     sessions: dict[str | None, list[tuple[str, bytes]]] = {}
     for memory_id, session, blob in zip(
-        fresh["id"], fresh["session"], fresh["embedding"], strict=True
+        fresh["id"], fresh["session"], _consulted_vectors(fresh), strict=True
     ):
         if blob is not None:
             sessions.setdefault(session, []).append((memory_id, blob))
@@ -65,6 +67,14 @@ def _links_within(fresh: RecordColumns, rule: IngestAssociation, now: float) -> 
                 for first, second in np.argwhere(weights > 0).tolist()
             ]
     return links
+
+
+def _consulted_vectors(fresh: RecordColumns) -> Sequence[bytes | None]:
+    """Return the encoded vectors of new memories, None for a quarantined one."""
+    return [
+        None if status == _QUARANTINED else blob
+        for status, blob in zip(fresh["status"], fresh["embedding"], strict=True)
+    ]
 
 
 def _raise_alike(
@@ -88,8 +98,8 @@ def _raise_alike(
     if not index or not found or not rule.raised_by:
         return
     allowed = None
-    if within:
-        rows = projections.row_sets.matching(filters.where(**within))
+    if within or projections.row_sets.has_quarantined:
+        rows = projections.row_sets.consulted(filters.where(**within))
         allowed = filters.allowed_bits(rows, len(projections.lifecycle.ids))
     near: Counter[int] = Counter()
     for hits in index.search_many(decoded(found), _MOST_RAISED, allowed, threads=1):
@@ -242,7 +252,7 @@ class Adding:
                     _raise_alike(
                         transaction,
                         sync.projections,
-                        fresh["embedding"],
+                        _consulted_vectors(fresh),
                         rules.ingest,
                         rules.bounds.fields,
                     )
@@ -314,7 +324,7 @@ class Adding:
                 changed.append((entry, existing))
         has_dropped = False
         for entry, existing in changed:  # last, as they may name a memory that was erased above
-            has_dropped |= self._update_existing(transaction, entry, existing, rules.now)
+            has_dropped |= self._update_existing(transaction, entry, existing, rules)
         found = columns_of(list(self._while_wanted(fresh)))
         return found, [entry.id for entry, _ in changed], has_dropped
 
@@ -337,7 +347,7 @@ class Adding:
             self._sync.vectors.record(transaction, widths.pop(), is_made_here=is_made_here)
 
     def _update_existing(
-        self, transaction: Transaction, entry: Entry, existing: StoredMemory, now: float
+        self, transaction: Transaction, entry: Entry, existing: StoredMemory, rules: AddRules
     ) -> bool:
         """Update a memory; return whether that dropped a vector given by the user."""
         changes = validate_changes(
@@ -347,6 +357,8 @@ class Adding:
                 if name not in ("id", "learned_at") and value is not None
             }
         )
+        if changes.get("namespace") == rules.bounds.fields.get("namespace"):
+            changes.pop("namespace", None)  # the scope's own: a memory below it stays there
         is_dropped = False
         if entry.blob is not None:
             changes["embedding"] = entry.blob
@@ -355,7 +367,7 @@ class Adding:
             is_dropped = drops_own_vector(existing, self._sync.vectors.recorded_name)
         keep_spread(existing, changes)
         restage(existing, changes)
-        changes.setdefault("updated_at", now)
+        changes.setdefault("updated_at", rules.now)
         transaction.update(entry.id, changes)
         return is_dropped
 

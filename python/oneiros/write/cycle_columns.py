@@ -47,9 +47,9 @@ def write_columns(
         writes: one per field, with ascending rows.
         sequence_of: the sequence number of each row.
     """
-    masks = np.zeros(len(sequence_of), np.uint32)
+    masks = np.zeros(len(sequence_of), np.uint64)
     for place, write in enumerate(writes):
-        masks[write.rows] |= np.uint32(1 << place)
+        masks[write.rows] |= np.uint64(1 << place)
     for mask in np.unique(masks[masks != 0]).tolist():
         every = np.flatnonzero(masks == mask)
         for start in range(0, len(every), _AT_ONCE):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from oneiros._lazy import np
 from oneiros.dream.changes import ARCHIVED, COLD, HOT, STUB, rows_of
 from oneiros.dream.phases.row_values import retained
+from oneiros.filters.fields import WORDS
 from oneiros.index.columns import coded
 from oneiros.model.fields import ENUMS
 from oneiros.model.validation import require_choice, require_utf8
@@ -40,7 +41,7 @@ _LARGEST: Final = (
     *("learned_at", "strength", "depth", "certainty", "impact", "priority"),
 )
 """Fields for which a summary gets the maximum of its sources, including times."""
-_SHARED: Final = ("topic", "project", "session")
+_SHARED: Final = ("topic", "project", "session", "user", "agent", "namespace", "source")
 VERDICTS: Final = ("contradiction", "update", "duplicate", "distinct")
 """The allowed results of a judge for an older and a newer text."""
 _MOST: Final = 2**32 - 1  # the field's maximum duplicate count
@@ -164,7 +165,7 @@ def summarise(draft: Draft, phase: Summarising) -> None:
     Source: docs/systems/cognitive.md C21.
     """
     rows, vectors = _compared(draft, phase)
-    sections = draft.column("category")[rows] + 3 * (draft.source.grouped("project")[rows] + 1)
+    sections = draft.column("category")[rows] + 3 * draft.source.parted()[rows]
     groups = _groups_of(vectors, sections, phase)
     for group in groups:
         _summarise(draft, phase, rows[group], vectors[group])
@@ -221,6 +222,8 @@ def _summarise(draft: Draft, phase: Summarising, rows: Rows, vectors: Matrix) ->
         **_shared(records),
         **_content(draft, rows, vectors),
         "consolidation_quality": phase.quality,
+        "derived_from": [id for row in rows.tolist() if (id := draft.source.ids[row])],
+        "trust": _least_trust(draft, rows, records),
     }
     summary = draft.add("C21", record, rows)
     for row in rows.tolist():
@@ -264,17 +267,30 @@ def _fields(draft: Draft, rows: Rows) -> dict[str, object]:
     return fields
 
 
+def _least_trust(draft: Draft, rows: Rows, records: Sequence[Mapping[str, Any]]) -> float:
+    """Return the least trust of rows: the stored number, unless the cycle lowered it."""
+    stored: float = min(record["trust"] for record in records)
+    lowest = draft.column("trust")[rows].min(keepdims=True)
+    if np.float32(stored) > lowest[0]:
+        stored = coded(lowest)[0]
+    return stored
+
+
 def _shared(records: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """Return topic, project, session and tags as far as all sources share them."""
+    """Return the words, tags and labels that all sources share."""
     first = records[0]
     words = {
         name: first[name]
         for name in _SHARED
         if first[name] is not None and all(record[name] == first[name] for record in records)
     }
-    tags: Any = [record["tags"] for record in records]
-    shared = [tag for tag in dict.fromkeys(tags[0]) if all(tag in other for other in tags)]
-    return {**words, "tags": shared}
+    return {**words, **{name: _in_all(records, name) for name in WORDS}}
+
+
+def _in_all(records: Sequence[Mapping[str, object]], field: str) -> list[str]:
+    """Return the words of a field that all records have."""
+    words: Any = [record[field] for record in records]
+    return [word for word in dict.fromkeys(words[0]) if all(word in other for other in words)]
 
 
 def judge_conflicts(draft: Draft, phase: Conflicts) -> None:
@@ -311,6 +327,7 @@ def _settle(draft: Draft, verdict: str, older: int, newer: int) -> bool:
     draft.supersede("C22", older, newer)
     _to_cold(draft, "C19", rows[:1])  # superseded memories are cooled at once
     if is_duplicate:
+        draft.lower_trust("C22", rows[1:], rows[:1])
         count = int(draft.column("duplicate_count")[newer])
         draft.change("C22", "duplicate_count", rows[1:], min(count + 1, _MOST))
         draft.rest(rows[1:], rows[:1])  # counts as a duplicate only if the older one is retired
@@ -322,12 +339,12 @@ def _pairs(draft: Draft, phase: Conflicts) -> list[Pair]:
     current = draft.live & (draft.column("superseded") == 0)
     current &= (draft.column("status") != ARCHIVED) & (draft.column("tier") != STUB)
     rows = _new_rows(draft, current)[: phase.most_asked]
-    projects = draft.source.grouped("project")
+    parts = draft.source.parted()
     similarity: dict[Pair, int] = {}
     least = _rounded(phase.above_cosine)
-    for project in np.unique(projects[rows]).tolist():
-        members = rows[projects[rows] == project]
-        found = draft.source.nearest(members, phase.nearest, current & (projects == project))
+    for part in np.unique(parts[rows]).tolist():
+        members = rows[parts[rows] == part]
+        found = draft.source.nearest(members, phase.nearest, current & (parts == part))
         for row, (others, cosines) in zip(members.tolist(), found, strict=True):
             for other, cosine in zip(others.tolist(), _rounded(cosines).tolist(), strict=True):
                 if cosine > least:

@@ -229,6 +229,7 @@ def prune(draft: Draft, phase: Prune) -> None:
     draft.delete("R13", taken[~kept_kinds[taken]])
     repeats = taken[only_repeated[taken]]
     draft.rest(repeats, newest[repeats])
+    draft.lower_trust("R13", newest[repeats], repeats)
     draft.count(**{reason: int(mask[taken].sum()) for reason, mask in reasons.items()})
 
 
@@ -241,7 +242,7 @@ def _unused(draft: Draft, phase: Prune) -> Mask:
 
 
 def _newest(draft: Draft, counted: Mask) -> npt.NDArray[np.int64]:
-    """Return for each row the newest row with the same text, topic and project; -1 if itself.
+    """Return for each row the newest row with the same text that it may be merged with; -1: itself.
 
     All duplicates refer to the row that is kept, not to the next in a chain: if that row changes
     after the plan was made, all of them are kept.
