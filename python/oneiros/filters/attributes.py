@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from pyroaring import BitMap
 
 from oneiros._lazy import np
-from oneiros.filters.fields import TAGS, Attributed, Place, scalars_of, values_of
+from oneiros.filters.fields import TAGS, Attributed, Place, values_of
+from oneiros.filters.metadata_index import MetadataIndex, MetadataOfRows
 from oneiros.filters.row_bitmaps import Rows, RowsByValue, rows_where, set_of
 from oneiros.model.fields import ENUMS
 from oneiros.runtime.locks import fork_safe_lock
@@ -23,7 +24,6 @@ __all__ = [
     "AttributeIndex",
     "Column",
     "add_grouped",
-    "by_key",
     "discard_grouped",
     "in_time",
     "measured",
@@ -70,18 +70,6 @@ def measured(values: Column, low: float | None, high: float | None) -> npt.NDArr
     return inside
 
 
-def by_key(
-    pairs: Iterable[tuple[Mapping[str, object] | None, int]],
-) -> dict[str, list[tuple[object, int]]]:
-    """Return the scalars of metadata with their rows, by key."""
-    found: dict[str, list[tuple[object, int]]] = {}
-    for mapping, row in pairs:
-        if mapping:
-            for key, scalar in scalars_of(mapping):
-                found.setdefault(key, []).append((scalar, row))
-    return found
-
-
 def add_grouped(sets: RowsByValue, pairs: Iterable[tuple[object, int]]) -> None:
     """Add rows to the sets of their values; None is no value."""
     for value, rows in _grouped(pairs).items():
@@ -114,14 +102,21 @@ _MOST_TRIES: Final = 4
 class AttributeIndex:
     """Row sets per attribute value: kind, project, session, topic, tags, metadata, id.
 
-    Enumerations, times and numbers are read from the columns when a filter is compiled. One thread
-    at a time may write; readers need not wait for it.
+    Enumerations, times and numbers are read from the columns when a filter is compiled, and a path
+    of metadata is indexed when a filter first names it. One thread at a time may write; readers need
+    not wait for it.
 
     Args:
         row_of: id -> row or None, if the caller has such a map. Default: the index keeps its own.
+        metadata: returns rows with their metadata, if the caller has them; rows are to be among them
+            before they are added. Default: the index keeps them.
     """
 
-    def __init__(self, row_of: Callable[[str], int | None] | None = None) -> None:
+    def __init__(
+        self,
+        row_of: Callable[[str], int | None] | None = None,
+        metadata: MetadataOfRows | None = None,
+    ) -> None:
         self._own_ids: dict[str, int] | None = {} if row_of is None else None
         self._row_of = self._own_ids.get if self._own_ids is not None else row_of
         self._known = BitMap()
@@ -129,6 +124,7 @@ class AttributeIndex:
         self._unread: dict[Place, Callable[[], RowsByValue]] = {}
         self._replacing = fork_safe_lock()
         self._replaced = 0  # odd while the attributes of a row are being replaced
+        self._metadata = MetadataIndex(self._replacing, metadata)
 
     def __len__(self) -> int:
         return len(self._known)
@@ -164,6 +160,7 @@ class AttributeIndex:
             raise ValueError(msg)
         for place, value in values_of(record):
             self._at(place).add(value, row)
+        self._metadata.note(row, {}, record.metadata)
         if self._own_ids is not None:
             self._own_ids[record.id] = row
         self._known.add(row)  # last: no reader sees the row without attributes
@@ -180,11 +177,25 @@ class AttributeIndex:
             self._own_ids.pop(record.id, None)
         for place, value in values_of(record):
             self._at(place).discard(value, row)
+        self._metadata.note(row, record.metadata, {})
 
-    def replace(self, row: int, old: Attributed, new: Attributed) -> None:
+    def replace(
+        self,
+        row: int,
+        old: Attributed,
+        new: Attributed,
+        *,
+        publish: Callable[[], None] | None = None,
+    ) -> None:
         """Replace the attributes of a row.
 
         Concurrent readers always see the row, with its old or its new values.
+
+        Args:
+            row: a known row.
+            old: its attributes.
+            new: those that it gets.
+            publish: called once while readers wait: makes the caller's metadata the new ones.
 
         Raises:
             ValueError: the row is not known.
@@ -204,6 +215,9 @@ class AttributeIndex:
                 sets.add(value, row)
             for sets, value in lost:
                 sets.discard(value, row)
+            if publish is not None:
+                publish()
+            self._metadata.note(row, old.metadata, new.metadata)
         finally:
             self._replaced += 1
             if is_locked:
@@ -270,8 +284,9 @@ class AttributeIndex:
             tagged = ((tag, row) for many, row in pairs for tag in set(many))
             add_grouped(self._at(TAGS), tagged)
         if metadata is not None and any(metadata):
-            for key, group in by_key(zip(metadata, numbers, strict=True)).items():
-                add_grouped(self._at(("metadata", key)), group)
+            for row, new in zip(numbers, metadata, strict=True):
+                if new:
+                    self._metadata.note(row, {}, new)
         if self._own_ids is not None:
             self._own_ids.update(zip(ids or (), numbers, strict=False))
         self._known |= added
@@ -299,8 +314,8 @@ class AttributeIndex:
             discard_grouped(self._at((name,)), zip(values, rows, strict=True))
         tagged = ((tag, row) for many, row in zip(tags, rows, strict=True) for tag in many)
         discard_grouped(self._at(TAGS), tagged)
-        for key, pairs in by_key(zip(metadata, rows, strict=True)).items():
-            discard_grouped(self._at(("metadata", key)), pairs)
+        for row, old in zip(rows, metadata, strict=True):
+            self._metadata.note(row, old, {})
         self._known -= set_of(rows)
 
     def compile(self, condition: Where, column_of: Callable[[str], Column]) -> BitMap:
@@ -310,6 +325,9 @@ class AttributeIndex:
             condition: the filter; negation is relative to the known rows.
             column_of: column name -> its values, shape (n,), with every known row below n.
         """
+        from oneiros.filters import conditions  # noqa: PLC0415 - loaded with the first filter
+
+        self._metadata.index_paths(list(conditions.metadata_keys(condition)))
         return self._consistent(lambda: self._match(condition, column_of))
 
     def rows_of_values(self, name: str, matches: Callable[[str], bool]) -> BitMap:
@@ -364,9 +382,8 @@ class AttributeIndex:
                 if not values:
                     return BitMap(self._known)
                 return BitMap.intersection(*(self._at(TAGS).rows(value) for value in values))
-            case conditions.MetadataIs(key=key, canonical=canonical):
-                sets = self._existing(("metadata", key))  # _at would store keys that queries invent
-                return BitMap() if sets is None else sets.rows(canonical)
+            case conditions.OnMetadata():
+                return self._metadata.rows(condition)
             case conditions.Within(name=name, start=low, end=high):
                 return rows_where(in_time(name, low, high, column_of))
             case conditions.Measured(name=name, low=low, high=high):

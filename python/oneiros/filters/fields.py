@@ -20,10 +20,8 @@ __all__ = [
     "Place",
     "Scalar",
     "read_bounds",
-    "read_scalar",
     "read_words",
     "scalar_key",
-    "scalars_of",
     "values_of",
 ]
 
@@ -118,32 +116,13 @@ def read_words(field: str, value: object) -> tuple[str, ...]:
     return tuple(sorted({word for word in words if isinstance(word, str)}))
 
 
-def read_scalar(key: object, value: object) -> Scalar:
-    """Return a metadata value to compare with.
-
-    Raises:
-        TypeError: the key is not a text, or the value is a list, an object or not JSON.
-        ValueError: NaN or infinity, which JSON lacks.
-    """
-    if not isinstance(key, str):
-        msg = f"metadata: keys are text, got {key!r}"
-        raise TypeError(msg)
-    if value is not None and not isinstance(value, str | bool | int | float):
-        msg = f"metadata[{key!r}]: expected text, number, truth value or None, got {value!r}"
-        raise TypeError(msg)
-    if isinstance(value, float) and not math.isfinite(value):
-        msg = f"metadata[{key!r}]: must be finite, got {value!r}"
-        raise ValueError(msg)
-    return value
-
-
 def scalar_key(value: Scalar) -> object:
     """Return a dict key for a scalar: 1 equals 1.0, but True does not equal 1."""
     return (value,) if value is None or isinstance(value, bool) else value
 
 
 Place = tuple[str, ...]
-"""The place of a value: a field, or "metadata" and a key."""
+"""The place of a value: the name of a field."""
 
 TAGS: Final = ("tags",)
 
@@ -168,7 +147,7 @@ class Attributed(Protocol):
 
 
 def values_of(record: Attributed) -> Iterable[tuple[Place, object]]:
-    """Yield the values by which a record is found, each once or more."""
+    """Yield the values by which a record is found, each once or more; not those of metadata."""
     yield ("kind",), record.kind
     if record.project is not None:
         yield ("project",), record.project
@@ -178,12 +157,3 @@ def values_of(record: Attributed) -> Iterable[tuple[Place, object]]:
         yield ("topic",), record.topic
     for tag in record.tags:
         yield TAGS, tag
-    for key, scalar in scalars_of(record.metadata):
-        yield ("metadata", key), scalar
-
-
-def scalars_of(metadata: Mapping[str, object]) -> Iterable[tuple[str, object]]:
-    """Yield the keys and values of metadata that filters can compare: no lists, no objects."""
-    for key, value in metadata.items():
-        if value is None or isinstance(value, str | bool | int | float):
-            yield key, scalar_key(value)

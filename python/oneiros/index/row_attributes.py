@@ -14,11 +14,12 @@ from oneiros.store.columns import StoredColumns
 from oneiros.store.rows import metadata_of, tags_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
     from pyroaring import BitMap
 
+    from oneiros.filters.metadata_paths import Key
     from oneiros.filters.row_bitmaps import RowsByValue
     from oneiros.index.columns import Lifecycle
     from oneiros.index.stored_rows import StoredRecords
@@ -48,7 +49,7 @@ class RowAttributes:
 
     def __init__(self, lifecycle: Lifecycle) -> None:
         self._lifecycle = lifecycle
-        self.index = AttributeIndex(self._row_of)
+        self.index = AttributeIndex(self._row_of, self._metadata_of_rows)
         self.stored: StoredRecords | None = None
         """The snapshot's attributes of its rows."""
         self._attributes: dict[int, _Attributes] = {}
@@ -76,6 +77,20 @@ class RowAttributes:
         self.stored = records
         self.index.take_over(known, sets)
 
+    def _metadata_of_rows(
+        self, paths: Collection[Key]
+    ) -> Iterator[tuple[int, Mapping[str, object]]]:
+        """Yield rows with their metadata: all in which a path finds a value, and some others."""
+        attributes = self._attributes
+        for row in list(attributes):
+            found = attributes.get(row)
+            if found is not None and found.metadata:
+                yield row, found.metadata
+        if self.stored is not None:
+            yield from self.stored.all_metadata(
+                lambda row: row not in attributes and row in self.index, paths
+            )
+
     @property
     def is_sure(self) -> bool:
         """Whether no interrupt left the attributes of a row half changed."""
@@ -101,8 +116,8 @@ class RowAttributes:
         if len(fresh) == 1:  # no need to group by value
             (row,), (new,) = fresh_rows, fresh
             self._unsure[row] = (new,)
+            self._attributes[row] = new  # first: see MetadataIndex
             self.index.add(row, new)
-            self._attributes[row] = new
             del self._unsure[row]
         elif fresh:
             columns: dict[str, Any] = dict(
@@ -111,8 +126,8 @@ class RowAttributes:
             columns["ids"] = columns.pop("id")
             del columns["source"]
             self._unsure.update((row, (new,)) for row, new in zip(fresh_rows, fresh, strict=True))
-            self.index.add_many(fresh_rows, **columns)
             self._attributes.update(zip(fresh_rows, fresh, strict=True))
+            self.index.add_many(fresh_rows, **columns)
             for row in fresh_rows:
                 del self._unsure[row]
 
@@ -146,8 +161,8 @@ class RowAttributes:
                 others.append(place)
             elif old != new:
                 self._unsure[row] = (old, new)
-                self.index.replace(row, old, new)
-                self._attributes[row] = new
+                publish = partial(self._attributes.__setitem__, row, new)
+                self.index.replace(row, old, new, publish=publish)
                 del self._unsure[row]
         return others
 
