@@ -31,7 +31,7 @@ README = ROOT / "README.md"
 GUIDE = tuple(
     ROOT / "docs" / "guide" / f"{name}.md"
     for name in (
-        *("search", "memories", "profiles", "models", "batches", "parts", "dreaming"),
+        *("search", "filters", "memories", "profiles", "models", "batches", "parts", "dreaming"),
         "command_line",
     )
 )

@@ -10,7 +10,7 @@ from pyroaring import BitMap
 
 from oneiros._lazy import np
 from oneiros.filters.fields import TAGS, Attributed, Place, values_of
-from oneiros.filters.metadata_index import MetadataIndex, MetadataOfRows
+from oneiros.filters.metadata_index import MetadataIndex, ValuesOfRows
 from oneiros.filters.row_bitmaps import Rows, RowsByValue, rows_where, set_of
 from oneiros.model.fields import ENUMS
 from oneiros.runtime.locks import fork_safe_lock
@@ -108,14 +108,14 @@ class AttributeIndex:
 
     Args:
         row_of: id -> row or None, if the caller has such a map. Default: the index keeps its own.
-        metadata: returns rows with their metadata, if the caller has them; rows are to be among them
-            before they are added. Default: the index keeps them.
+        metadata: returns the rows with a value at a path of their metadata, if the caller has the
+            metadata; rows are to be among them before they are added. Default: the index keeps them.
     """
 
     def __init__(
         self,
         row_of: Callable[[str], int | None] | None = None,
-        metadata: MetadataOfRows | None = None,
+        metadata: ValuesOfRows | None = None,
     ) -> None:
         self._own_ids: dict[str, int] | None = {} if row_of is None else None
         self._row_of = self._own_ids.get if self._own_ids is not None else row_of
@@ -327,7 +327,7 @@ class AttributeIndex:
         """
         from oneiros.filters import conditions  # noqa: PLC0415 - loaded with the first filter
 
-        self._metadata.index_paths(list(conditions.metadata_keys(condition)))
+        self._metadata.index_paths(conditions.metadata_keys(condition))
         return self._consistent(lambda: self._match(condition, column_of))
 
     def rows_of_values(self, name: str, matches: Callable[[str], bool]) -> BitMap:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from pyroaring import BitMap
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
 
     from oneiros.filters.conditions import MetadataRange, OnMetadata
 
-__all__ = ["MetadataIndex", "MetadataOfRows"]
+__all__ = ["MetadataIndex", "ValuesOfRows"]
 
 Metadata: TypeAlias = Mapping[str, object]
-MetadataOfRows: TypeAlias = Callable[[Collection[Key]], Iterable[tuple[int, Metadata]]]
-"""Returns rows with their metadata: all in which one of the paths finds a value, and any others."""
+ValuesOfRows: TypeAlias = Callable[[Key], Iterable[tuple[int, object]]]
+"""Returns the rows whose metadata have a value at a path, with the value."""
 
 _NONE: Final[Metadata] = {}
 _MOST_PATHS: Final = 64
@@ -68,12 +69,12 @@ class MetadataIndex:
 
     Args:
         lock: held while changes are applied to a path and while it is read; reentrant.
-        source: returns rows with their metadata. Default: the index keeps the metadata noted.
+        source: returns the values at a path. Default: the index keeps the metadata noted.
     """
 
-    def __init__(self, lock: threading.RLock, source: MetadataOfRows | None = None) -> None:
+    def __init__(self, lock: threading.RLock, source: ValuesOfRows | None = None) -> None:
         self._own: dict[int, Metadata] | None = {} if source is None else None
-        self._source: MetadataOfRows = self._own_rows if source is None else source
+        self._source = self._own_rows if source is None else source
         self._lock = lock
         self._indexing = fork_safe_lock()
         self._paths: dict[Key, _Path] = {}
@@ -97,32 +98,24 @@ class MetadataIndex:
                 if path.applied < changes.start:
                     self._paths.pop(key, None)
 
-    def index_paths(self, keys: Collection[Key]) -> None:
-        """Index paths that are not indexed yet, in one pass over the metadata."""
-        if all(key in self._paths for key in keys):
-            return
-        with self._indexing:  # threads that need the same paths wait instead of indexing them, too
-            missing = [key for key in dict.fromkeys(keys) if key not in self._paths]
-            if missing:
-                self._index(missing)
+    def index_paths(self, keys: Iterable[Key]) -> None:
+        """Index the paths that are not indexed yet."""
+        for key in keys:
+            if key not in self._paths:
+                with self._indexing:  # threads that need the same path wait instead of indexing it
+                    if key not in self._paths:
+                        self._index(key)
 
-    def _index(self, keys: Collection[Key]) -> dict[Key, _Path]:
+    def _index(self, key: Key) -> _Path:
         # Without a lock, and whole before others see it: an interrupt leaves nothing half done.
-        if self._changes is None:
-            self._changes = _Changes(0, [])
-        paths = {key: _Path(key, self._changes.end) for key in keys}
-        for path in paths.values():
-            path.begin()
-        collectors = [path.collect for path in paths.values()]
-        for row, metadata in self._source(keys):
-            for collect in collectors:
-                collect(row, metadata)
-        for key, path in paths.items():
-            path.finish()
-            while len(self._paths) >= _MOST_PATHS:
-                self._paths.pop(next(iter(self._paths)), None)
-            self._paths[key] = path
-        return paths
+        changes = self._changes
+        if changes is None:
+            changes = self._changes = _Changes(0, [])
+        path = _Path(key, changes.end, self._source(key))
+        while len(self._paths) >= _MOST_PATHS:
+            self._paths.pop(next(iter(self._paths)), None)
+        self._paths[key] = path
+        return path
 
     def rows(self, condition: OnMetadata) -> BitMap:
         """Return a new set of the rows that a condition matches. Some may have been removed."""
@@ -131,7 +124,7 @@ class MetadataIndex:
             path, changes = self._paths.get(key), self._changes
             if path is None or changes is None or path.applied < changes.start or path.is_busy:
                 # Busy: this is a signal handler, which interrupted the reader of the path.
-                path = self._index([key])[key]
+                path = self._index(key)
                 changes = self._changes
                 assert changes is not None
             path.is_busy = True
@@ -141,9 +134,13 @@ class MetadataIndex:
             finally:
                 path.is_busy = False
 
-    def _own_rows(self, _: Collection[Key]) -> Iterable[tuple[int, Metadata]]:
+    def _own_rows(self, key: Key) -> Iterable[tuple[int, object]]:
         assert self._own is not None
-        return list(self._own.items())
+        find = resolver(key)
+        for row, metadata in list(self._own.items()):
+            value = find(metadata)
+            if value is not MISSING:
+                yield row, value
 
 
 class _Path:
@@ -152,13 +149,13 @@ class _Path:
     Args:
         key: the path.
         applied: the number of the changes that it includes.
+        values: the rows with their values, after these changes or after later ones.
     """
 
-    def __init__(self, key: Key, applied: int) -> None:
+    def __init__(self, key: Key, applied: int, values: Iterable[tuple[int, object]]) -> None:
         self.applied = applied
         self.is_busy = False
         self._find = resolver(key)
-        self._present = BitMap()
         self._scalars = RowsByValue()
         self._items = RowsByValue()
         # What ranges and prefixes need, made of the scalars on first use.
@@ -166,39 +163,24 @@ class _Path:
         self._wide: set[int] = set()  # ints that float64 rounds, if there are _numbers
         self._times: _SortedRows | None = None
         self._texts: _SortedTexts | None = None
+        self._present = self._fill(values)
 
-    # -- indexing all rows -------------------------------------------------------------------------
-
-    def begin(self) -> None:
-        """Prepare for :meth:`collect`."""
-        self._rows: list[int] = []
-        self._rows_of: dict[object, list[int]] = {}
-        self._rows_with: dict[object, list[int]] = {}
-
-    def collect(self, row: int, metadata: Metadata) -> None:
-        """Take the value of one row."""
-        value = self._find(metadata)
-        if value is MISSING:
-            return
-        self._rows.append(row)
-        if isinstance(value, list):
-            for item in _items_of(value):
-                self._rows_with.setdefault(item, []).append(row)
-        elif not isinstance(value, dict):
-            key = scalar_key(value)  # type: ignore[arg-type]
-            group = self._rows_of.get(key)
-            if group is None:
-                self._rows_of[key] = [row]
-            else:
-                group.append(row)
-
-    def finish(self) -> None:
-        """Index the values collected."""
-        self._present = set_of(self._rows)
-        for sets, groups in ((self._scalars, self._rows_of), (self._items, self._rows_with)):
-            for value, rows in groups.items():
-                sets.put(value, rows[0] if len(rows) == 1 else set_of(rows))
-        del self._rows, self._rows_of, self._rows_with
+    def _fill(self, values: Iterable[tuple[int, object]]) -> BitMap:
+        """Fill the sets, and return the rows that have a value."""
+        present: list[int] = []
+        rows_of: defaultdict[object, list[int]] = defaultdict(list)
+        rows_with: defaultdict[object, list[int]] = defaultdict(list)
+        for row, value in values:
+            present.append(row)
+            if isinstance(value, list):
+                for item in _items_of(value):
+                    rows_with[item].append(row)
+            elif not isinstance(value, dict):
+                rows_of[scalar_key(value)].append(row)  # type: ignore[arg-type]
+        for sets, groups in ((self._scalars, rows_of), (self._items, rows_with)):
+            for key, rows in groups.items():
+                sets.put(key, rows[0] if len(rows) == 1 else set_of(rows))
+        return set_of(present)
 
     # -- changes -----------------------------------------------------------------------------------
 

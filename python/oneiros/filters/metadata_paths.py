@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Final, TypeAlias
 
 from oneiros.errors import QueryTooLarge
 
-__all__ = ["MISSING", "Key", "Missing", "label", "needle", "read_key", "resolver"]
+__all__ = ["MISSING", "Key", "Missing", "label", "read_key", "resolver", "utf8_of"]
 
 Key: TypeAlias = "str | tuple[str, ...]"
 """A key of metadata, a dotted path, or the keys of a path one by one."""
@@ -59,19 +58,16 @@ def label(key: Key) -> str:
     return f"metadata[{key!r}]"
 
 
-def _first_key(key: Key) -> str:
-    """Return the text with which the first key of a path begins, wherever the path finds a value."""
-    return key.partition(".")[0] if isinstance(key, str) else key[0]
+def utf8_of(key: Key) -> tuple[list[bytes], bytes]:
+    """Return the keys of a path, and the key that comes before them, empty if there is none.
 
-
-def needle(key: Key) -> bytes:
-    """Return bytes that are in the JSON of all metadata in which a path finds a value.
-
-    Other bytes may spell the same key where it has more than plain letters; then any JSON passes.
+    Lone surrogates, which no stored key has, are encoded as other bytes than any key's.
     """
-    first = _first_key(key)
-    is_plain = first.isascii() and first.replace("_", "").replace("-", "").isalnum()
-    return json.dumps(first)[:-1].encode() if is_plain else b""
+    dotted = key if isinstance(key, str) and "." in key else ""
+    keys = key.split(".") if isinstance(key, str) else key
+    return [word.encode("utf-8", "surrogatepass") for word in keys], dotted.encode(
+        "utf-8", "surrogatepass"
+    )
 
 
 def resolver(key: Key) -> Callable[[Mapping[str, object]], object]:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
 from oneiros.filters import AttributeIndex
+from oneiros.filters.metadata_paths import MISSING, resolver
 from oneiros.index.columns import is_missing
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.columns import StoredColumns
 from oneiros.store.rows import metadata_of, tags_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
     from pyroaring import BitMap
@@ -49,7 +50,7 @@ class RowAttributes:
 
     def __init__(self, lifecycle: Lifecycle) -> None:
         self._lifecycle = lifecycle
-        self.index = AttributeIndex(self._row_of, self._metadata_of_rows)
+        self.index = AttributeIndex(self._row_of, self._metadata_values)
         self.stored: StoredRecords | None = None
         """The snapshot's attributes of its rows."""
         self._attributes: dict[int, _Attributes] = {}
@@ -77,19 +78,20 @@ class RowAttributes:
         self.stored = records
         self.index.take_over(known, sets)
 
-    def _metadata_of_rows(
-        self, paths: Collection[Key]
-    ) -> Iterator[tuple[int, Mapping[str, object]]]:
-        """Yield rows with their metadata: all in which a path finds a value, and some others."""
-        attributes = self._attributes
+    def _metadata_values(self, path: Key) -> Iterator[tuple[int, object]]:
+        """Yield the rows whose metadata have a value at a path, with the value."""
+        find, attributes = resolver(path), self._attributes
         for row in list(attributes):
             found = attributes.get(row)
             if found is not None and found.metadata:
-                yield row, found.metadata
+                value = find(found.metadata)
+                if value is not MISSING:
+                    yield row, value
         if self.stored is not None:
-            yield from self.stored.all_metadata(
-                lambda row: row not in attributes and row in self.index, paths
-            )
+            known = self.index.rows
+            for row, value in self.stored.metadata_values(path):
+                if row not in attributes and row in known:
+                    yield row, value
 
     @property
     def is_sure(self) -> bool:

@@ -6,18 +6,18 @@ import json
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, overload
 
+from oneiros import _core
 from oneiros._lazy import np
-from oneiros.filters.metadata_paths import needle
+from oneiros.filters.metadata_paths import MISSING, resolver, utf8_of
 from oneiros.index.snapshot_parts import PartReader, PartWriter, require_sense
 from oneiros.store.rows import json_text, metadata_of, sessions_of, tags_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
     from typing_extensions import Buffer
 
-    from oneiros import _core
     from oneiros.filters.metadata_paths import Key
 
 __all__ = ["CODE_COLUMNS", "StoredIdsByRow", "StoredRecords", "StoredRowsById", "records_part"]
@@ -132,7 +132,7 @@ CODE_COLUMNS: Final = {
 """The columns of codes, by the field that has the words."""
 
 _FIELDS: Final = 3  # sessions, tags, metadata
-_PARSED_AT_ONCE: Final = 1_000
+_READ_AT_ONCE: Final = 5_000
 
 
 class StoredRecords:
@@ -212,30 +212,27 @@ class StoredRecords:
         """Return a row's metadata as JSON."""
         return self._of(row, 2)
 
-    def all_metadata(
-        self, is_wanted: Callable[[int], bool], paths: Collection[Key]
-    ) -> Iterator[tuple[int, dict[str, object]]]:
-        """Yield rows with their metadata: all in which a path finds a value, and some others.
-
-        Args:
-            is_wanted: whether a row is to be yielded.
-            paths: texts without the first key of every path are not parsed.
-        """
-        needles = list(map(needle, paths))
-        for start in range(0, len(self._rows), _PARSED_AT_ONCE):
-            rows = self._rows[start : start + _PARSED_AT_ONCE].tolist()
-            places = self._ends[_FIELDS * start : _FIELDS * (start + len(rows))].tolist()
-            found: list[int] = []
-            texts: list[bytes] = []
-            for row, begin, end in zip(rows, places[1::_FIELDS], places[2::_FIELDS], strict=True):
-                if begin == end or not is_wanted(row):
-                    continue
-                text = self._texts[begin:end].tobytes()
-                if any(map(text.__contains__, needles)):
-                    found.append(row)
-                    texts.append(text)
-            # One call for all takes half the time of a call for each.
-            yield from zip(found, json.loads(b"[" + b",".join(texts) + b"]"), strict=True)
+    def metadata_values(self, path: Key) -> Iterator[tuple[int, object]]:
+        """Yield the rows whose metadata have a value at a path, with the value."""
+        keys, whole_key = utf8_of(path)
+        find = resolver(path)
+        for start in range(0, len(self._rows), _READ_AT_ONCE):
+            places, values, unclear = _core.json_values(
+                texts=self._texts,
+                ends=self._ends,
+                stride=_FIELDS,
+                offset=_FIELDS - 1,
+                first=start,
+                last=min(start + _READ_AT_ONCE, len(self._rows)),
+                keys=keys,
+                whole_key=whole_key,
+            )
+            for place, value in zip(places, json.loads(values), strict=True):
+                yield self._rows[place], value
+            for place in unclear:
+                value = find(metadata_of(self._text(place, _FIELDS - 1) or "{}"))
+                if value is not MISSING:
+                    yield self._rows[place], value
 
     def _of(self, row: int, field: int) -> str | None:
         if row >= self._row_end:
