@@ -131,16 +131,16 @@ def measure(engine: oneiros.Engine, rounds: int, width: int) -> None:
     for kind in ("words", "words and vector"):
         for name, sides in pairs.items():
             spent: tuple[list[float], list[float]] = ([], [])
-            for _ in range(rounds * 4):
+            for turn in range(rounds * 4):
                 query = " ".join(WORDS[word] for word in random.integers(0, 300, 3))
                 vector = random.standard_normal(width) if kind != "words" else None
-                found = []
-                for side in (0, 1):
+                found: dict[int, list[str]] = {}
+                for side in (0, 1) if turn % 2 else (1, 0):
                     began = time.perf_counter()
                     response = engine.search(
                         query, embedding=vector, k=10, where=sides[side], reinforce=False
                     )
-                    found.append(response.ids)
+                    found[side] = response.ids
                     spent[side].append((time.perf_counter() - began) * 1000)
                 assert found[0] == found[1]
             field, metadata = (statistics.median(times) for times in spent)

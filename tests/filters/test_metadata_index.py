@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from itertools import count
 
 import pytest
@@ -279,6 +280,50 @@ def test_a_reader_that_interrupts_a_reader_reads_for_itself(
     assert list(index.compile(meta("k") == 2, columns_of([]))) == [0]
     assert inner == [[0]]
     assert list(index.compile(meta("k") == 1, columns_of([]))) == []
+
+
+def test_no_other_thread_waits_long_for_an_interrupted_reader(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A signal handler may have interrupted the reader, and wait for a write with a filter."""
+    monkeypatch.setattr(metadata_index, "_LONGEST_WAIT_SECONDS", 0.01)
+    index = AttributeIndex()
+    for row in range(3):
+        index.add(row, Record(id=str(row), metadata={"k": row}))
+    found: list[list[int]] = []
+
+    def read() -> None:
+        found.append(list(index.compile(meta("k") >= 1, columns_of([]))))
+
+    for lock in (index._metadata._indexing, index._metadata._lock):
+        with lock:
+            thread = threading.Thread(target=read)
+            thread.start()
+            thread.join(10)
+    assert found == [[1, 2], [1, 2]]
+
+
+def test_a_path_indexed_next_to_many_writes_follows_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata_index, "_MOST_CHANGES", 4)
+    records = {row: Record(id=str(row), metadata={"k": 0}) for row in range(20)}
+    values: dict[int, Mapping[str, object]] = {}
+    index = AttributeIndex(metadata=lambda _: written_between())
+
+    def written_between() -> Iterator[tuple[int, object]]:
+        for row, metadata in list(values.items()):
+            yield row, metadata["k"]
+        for row, old in records.items():  # after they were read
+            new = replace(old, metadata={"k": row})
+            index.replace(row, old, new, publish=partial(values.__setitem__, row, new.metadata))
+            records[row] = new
+
+    for row, record in records.items():
+        values[row] = record.metadata
+        index.add(row, record)
+    assert list(index.compile(meta("k") >= 10, columns_of([]))) == list(range(10, 20))
+    index.compile(meta("k") >= 10, columns_of([]))
+    index.replace(15, records[15], replace(records[15], metadata={}))
+    assert list(index.compile(meta("k") >= 15, columns_of([]))) == list(range(16, 20))
 
 
 def test_changes_that_an_interrupt_cut_off_are_applied_again(

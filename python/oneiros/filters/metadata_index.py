@@ -6,11 +6,13 @@ changes since its last use, so that writes cost the same however many paths are 
 
 from __future__ import annotations
 
+import threading
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
 
 from pyroaring import BitMap
 
@@ -21,14 +23,13 @@ from oneiros.filters.row_bitmaps import RowsByValue, rows_where, set_of
 from oneiros.runtime.locks import fork_safe_lock
 
 if TYPE_CHECKING:
-    import threading
-
     import numpy.typing as npt
 
     from oneiros.filters.conditions import MetadataRange, OnMetadata
 
 __all__ = ["MetadataIndex", "ValuesOfRows"]
 
+Result = TypeVar("Result")
 Metadata: TypeAlias = Mapping[str, object]
 ValuesOfRows: TypeAlias = Callable[[Key], Iterable[tuple[int, object]]]
 """Returns the rows whose metadata have a value at a path, with the value."""
@@ -40,6 +41,7 @@ _MOST_CHANGES: Final = 50_000
 """Noted changes. A path that is further behind is indexed again when a filter names it."""
 _MOST_FRESH: Final = 1_024
 """Changed rows next to sorted ones, before they are merged."""
+_LONGEST_WAIT_SECONDS: Final = 1.0
 _DENSE: Final = 32  # from one row in this many on, a mask of all rows is faster than a set of some
 
 
@@ -79,6 +81,7 @@ class MetadataIndex:
         self._indexing = fork_safe_lock()
         self._paths: dict[Key, _Path] = {}
         self._changes: _Changes | None = None  # None: no path was indexed yet
+        self._begun: set[object] = set()  # one item for each path that is being indexed
 
     def note(self, row: int, before: Metadata, after: Metadata) -> None:
         """Note that the metadata of a row changed; empty metadata stand for no row."""
@@ -91,7 +94,7 @@ class MetadataIndex:
         if changes is None or not (before or after):
             return
         changes.entries.append((row, before, after))
-        if len(changes.entries) >= _MOST_CHANGES:
+        if len(changes.entries) >= _MOST_CHANGES and not self._begun:
             half = _MOST_CHANGES // 2
             self._changes = changes = _Changes(changes.start + half, changes.entries[half:])
             for key, path in list(self._paths.items()):
@@ -101,38 +104,48 @@ class MetadataIndex:
     def index_paths(self, keys: Iterable[Key]) -> None:
         """Index the paths that are not indexed yet."""
         for key in keys:
-            if key not in self._paths:
-                with self._indexing:  # threads that need the same path wait instead of indexing it
-                    if key not in self._paths:
-                        self._index(key)
+            if key not in self._paths:  # threads that need the same path wait for it
+                _holding(self._indexing, partial(self._index, key))
 
-    def _index(self, key: Key) -> _Path:
-        # Without a lock, and whole before others see it: an interrupt leaves nothing half done.
-        changes = self._changes
-        if changes is None:
-            changes = self._changes = _Changes(0, [])
-        path = _Path(key, changes.end, self._source(key))
+    def _index(self, key: Key, _: bool) -> None:
+        if key not in self._paths:
+            self._paths[key] = self._indexed(key)
+
+    def _indexed(self, key: Key) -> _Path:
+        """Return a path with all changes up to now. Needs no lock: no other thread sees the path yet."""
+        begun = object()
+        try:
+            self._begun.add(begun)  # first, so that no change since is dropped
+            if self._changes is None:
+                self._changes = _Changes(0, [])
+            path = _Path(key, self._changes.end, self._source(key))
+            path.follow(self._changes)
+        finally:
+            self._begun.discard(begun)
         while len(self._paths) >= _MOST_PATHS:
             self._paths.pop(next(iter(self._paths)), None)
-        self._paths[key] = path
         return path
 
     def rows(self, condition: OnMetadata) -> BitMap:
         """Return a new set of the rows that a condition matches. Some may have been removed."""
+        return _holding(self._lock, partial(self._rows, condition))
+
+    def _rows(self, condition: OnMetadata, is_held: bool) -> BitMap:
         key = condition.key
-        with self._lock:
-            path, changes = self._paths.get(key), self._changes
-            if path is None or changes is None or path.applied < changes.start or path.is_busy:
-                # Busy: this is a signal handler, which interrupted the reader of the path.
-                path = self._index(key)
-                changes = self._changes
-                assert changes is not None
-            path.is_busy = True
-            try:
-                path.apply(changes.entries[path.applied - changes.start :])
-                return path.matching(condition)
-            finally:
-                path.is_busy = False
+        path, changes = self._paths.get(key), self._changes
+        is_usable = path is not None and changes is not None and path.applied >= changes.start
+        # Busy: this is a signal handler, which interrupted the reader of the path.
+        if path is None or changes is None or not is_usable or not is_held or path.is_busy:
+            path = self._indexed(key)
+            if is_held:
+                self._paths[key] = path
+            return path.matching(condition)
+        path.is_busy = True
+        try:
+            path.follow(changes)
+            return path.matching(condition)
+        finally:
+            path.is_busy = False
 
     def _own_rows(self, key: Key) -> Iterable[tuple[int, object]]:
         assert self._own is not None
@@ -141,6 +154,26 @@ class MetadataIndex:
             value = find(metadata)
             if value is not MISSING:
                 yield row, value
+
+
+def _holding(lock: threading.RLock, call: Callable[[bool], Result]) -> Result:
+    """Call a function with a lock held, or on other threads than the main one after a long wait.
+
+    A signal handler on the main thread may have interrupted the holder, and wait for the writer.
+
+    Args:
+        lock: the lock.
+        call: receives whether the lock is held.
+    """
+    if threading.current_thread() is threading.main_thread():
+        with lock:  # unlike acquire, safe from interrupts, which only this thread gets
+            return call(True)
+    is_held = lock.acquire(timeout=_LONGEST_WAIT_SECONDS)
+    try:
+        return call(is_held)
+    finally:
+        if is_held:
+            lock.release()
 
 
 class _Path:
@@ -184,12 +217,13 @@ class _Path:
 
     # -- changes -----------------------------------------------------------------------------------
 
-    def apply(self, changes: list[tuple[int, Metadata, Metadata]]) -> None:
-        """Apply changes in order. After an interrupt, they are applied once more."""
-        if not changes:
+    def follow(self, changes: _Changes) -> None:
+        """Apply the changes since the last call. After an interrupt, they are applied once more."""
+        entries = changes.entries[self.applied - changes.start :]
+        if not entries:
             return
         find = self._find
-        for row, before, after in changes:
+        for row, before, after in entries:
             old, new = find(before), find(after)
             if old is not MISSING:
                 self._discard(row, old)
@@ -198,7 +232,7 @@ class _Path:
         for sorted_rows in (self._numbers, self._times):
             if sorted_rows is not None:
                 sorted_rows.merge_if_many()
-        self.applied += len(changes)
+        self.applied += len(entries)
 
     def _add(self, row: int, value: object) -> None:
         if row in self._present:
