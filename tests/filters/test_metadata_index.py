@@ -159,7 +159,7 @@ def test_paths_follow_every_change(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(metadata_index, "_MOST_FRESH", data.draw(st.sampled_from([1, 2, 1_000])))
         patch.setattr(metadata_index, "_MOST_CHANGES", data.draw(st.sampled_from([2, 5, 1_000])))
-        patch.setattr(metadata_index, "_MOST_PATHS", data.draw(st.sampled_from([1, 64])))
+        patch.setattr(metadata_index, "_MOST_PATHS", data.draw(st.sampled_from([1, 256])))
         index = AttributeIndex()
         index.add_many(
             list(range(len(records))),
@@ -359,10 +359,10 @@ def test_only_paths_that_a_filter_names_are_indexed() -> None:
     index.add(0, Record(id="a", metadata={"k": 1, "l": 2}))
     index.compile(where(kind="note"), columns_of([]))
     assert not index._metadata._paths
-    assert index._metadata._changes is None
+    assert not index._metadata._is_noting
     index.compile(meta("k") == 1, columns_of([]))
     assert list(index._metadata._paths) == ["k"]
-    for number in range(200):  # made up by queries
+    for number in range(300):  # made up by queries
         index.compile(meta(f"k{number}") == 1, columns_of([]))
-    assert len(index._metadata._paths) == 64
+    assert len(index._metadata._paths) == 256
     assert isinstance(meta("k") == 1, OnMetadata)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
@@ -34,8 +33,7 @@ Metadata: TypeAlias = Mapping[str, object]
 ValuesOfRows: TypeAlias = Callable[[Key], Iterable[tuple[int, object]]]
 """Returns the rows whose metadata have a value at a path, with the value."""
 
-_NONE: Final[Metadata] = {}
-_MOST_PATHS: Final = 64
+_MOST_PATHS: Final = 256
 """Indexed paths. Queries may invent paths, so the one indexed first makes room for one more."""
 _MOST_CHANGES: Final = 50_000
 """Noted changes. A path that is further behind is indexed again when a filter names it."""
@@ -80,7 +78,8 @@ class MetadataIndex:
         self._lock = lock
         self._indexing = fork_safe_lock()
         self._paths: dict[Key, _Path] = {}
-        self._changes: _Changes | None = None  # None: no path was indexed yet
+        self._changes = _Changes(0, [])
+        self._is_noting = False  # until a path is indexed
         self._begun: set[object] = set()  # one item for each path that is being indexed
 
     def note(self, row: int, before: Metadata, after: Metadata) -> None:
@@ -90,9 +89,9 @@ class MetadataIndex:
                 self._own[row] = after
             else:
                 self._own.pop(row, None)
-        changes = self._changes
-        if changes is None or not (before or after):
+        if not self._is_noting or not (before or after):
             return
+        changes = self._changes
         changes.entries.append((row, before, after))
         if len(changes.entries) >= _MOST_CHANGES and not self._begun:
             half = _MOST_CHANGES // 2
@@ -116,8 +115,7 @@ class MetadataIndex:
         begun = object()
         try:
             self._begun.add(begun)  # first, so that no change since is dropped
-            if self._changes is None:
-                self._changes = _Changes(0, [])
+            self._is_noting = True
             path = _Path(key, self._changes.end, self._source(key))
             path.follow(self._changes)
         finally:
@@ -133,9 +131,8 @@ class MetadataIndex:
     def _rows(self, condition: OnMetadata, is_held: bool) -> BitMap:
         key = condition.key
         path, changes = self._paths.get(key), self._changes
-        is_usable = path is not None and changes is not None and path.applied >= changes.start
         # Busy: this is a signal handler, which interrupted the reader of the path.
-        if path is None or changes is None or not is_usable or not is_held or path.is_busy:
+        if path is None or path.applied < changes.start or path.is_busy or not is_held:
             path = self._indexed(key)
             if is_held:
                 self._paths[key] = path
@@ -201,18 +198,18 @@ class _Path:
     def _fill(self, values: Iterable[tuple[int, object]]) -> BitMap:
         """Fill the sets, and return the rows that have a value."""
         present: list[int] = []
-        rows_of: defaultdict[object, list[int]] = defaultdict(list)
-        rows_with: defaultdict[object, list[int]] = defaultdict(list)
+        rows_of: _RowsOf = {}
+        rows_with: _RowsOf = {}
         for row, value in values:
             present.append(row)
             if isinstance(value, list):
                 for item in _items_of(value):
-                    rows_with[item].append(row)
+                    _append(rows_with, item, row)
             elif not isinstance(value, dict):
-                rows_of[scalar_key(value)].append(row)  # type: ignore[arg-type]
+                _append(rows_of, scalar_key(value), row)  # type: ignore[arg-type]
         for sets, groups in ((self._scalars, rows_of), (self._items, rows_with)):
             for key, rows in groups.items():
-                sets.put(key, rows[0] if len(rows) == 1 else set_of(rows))
+                sets.put(key, rows if isinstance(rows, int) else set_of(rows))
         return set_of(present)
 
     # -- changes -----------------------------------------------------------------------------------
@@ -329,6 +326,20 @@ class _Path:
         if self._wide:
             rows |= self._scalars.rows_of_any(n for n in self._wide if _is_within(n, condition))
         return rows
+
+
+_RowsOf: TypeAlias = dict[object, "int | list[int]"]
+
+
+def _append(rows_of: _RowsOf, value: object, row: int) -> None:
+    """Add a row to those of a value. A list for each of many values would busy the collector."""
+    rows = rows_of.get(value)
+    if rows is None:
+        rows_of[value] = row
+    elif isinstance(rows, int):
+        rows_of[value] = [rows, row]
+    else:
+        rows.append(row)
 
 
 def _items_of(values: list[object]) -> set[object]:
