@@ -63,7 +63,14 @@ def matches(condition: Where, memory: oneiros.Memory) -> bool:
 
 def memory(id: str, number: int, metadata: dict[str, object]) -> dict[str, Any]:
     project = "p" if number % 2 else "q"
-    return {"id": id, "text": f"word {id}", "project": project, "metadata": metadata}
+    vector = [1.0, number / 10]
+    return {
+        "id": id,
+        "text": f"word {id}",
+        "project": project,
+        "metadata": metadata,
+        "embedding": vector,
+    }
 
 
 def take(engine: oneiros.Engine, step: tuple[Any, ...], count: int) -> None:
@@ -91,8 +98,11 @@ def check(engine: oneiros.Engine, conditions: list[Where]) -> None:
         wanted = [memory.id for memory in memories if matches(condition, memory)]
         assert [memory.id for memory in engine.list(condition, limit=1_000)] == wanted
         assert engine.count(condition) == len(wanted)
-        found = engine.search("word", k=1_000, where=condition, now=NOW, reinforce=False)
-        assert sorted(found.ids) == sorted(wanted)
+        for query, vector in (("word", None), ("", [1.0, 0.5]), ("word", [0.5, 1.0])):
+            found = engine.search(
+                query, k=1_000, where=condition, embedding=vector, now=NOW, reinforce=False
+            )
+            assert sorted(found.ids) == sorted(wanted)
         assert engine.rescore(now=NOW, where=condition).ids == wanted
         links = engine.links(condition, now=NOW)
         assert [(id, link.id) for id, link in links] == [
