@@ -37,6 +37,8 @@ _MOST_PATHS: Final = 256
 """Indexed paths. Queries may invent paths, so the one indexed first makes room for one more."""
 _MOST_CHANGES: Final = 50_000
 """Noted changes. A path that is further behind is indexed again when a filter names it."""
+_MOST_WAITING_CHANGES: Final = 1_000_000
+"""Noted changes while a path is being indexed, which needs them."""
 _MOST_FRESH: Final = 1_024
 """Changed rows next to sorted ones, before they are merged."""
 _LONGEST_WAIT_SECONDS: Final = 1.0
@@ -93,9 +95,10 @@ class MetadataIndex:
             return
         changes = self._changes
         changes.entries.append((row, before, after))
-        if len(changes.entries) >= _MOST_CHANGES and not self._begun:
-            half = _MOST_CHANGES // 2
-            self._changes = changes = _Changes(changes.start + half, changes.entries[half:])
+        limit = _MOST_WAITING_CHANGES if self._begun else _MOST_CHANGES
+        if len(changes.entries) >= limit:
+            dropped = len(changes.entries) - _MOST_CHANGES // 2
+            self._changes = changes = _Changes(changes.start + dropped, changes.entries[dropped:])
             for key, path in list(self._paths.items()):
                 if path.applied < changes.start:
                     self._paths.pop(key, None)
@@ -116,8 +119,12 @@ class MetadataIndex:
         try:
             self._begun.add(begun)  # first, so that no change since is dropped
             self._is_noting = True
-            path = _Path(key, self._changes.end, self._source(key))
-            path.follow(self._changes)
+            while True:
+                path = _Path(key, self._changes.end, self._source(key))
+                changes = self._changes
+                if path.applied >= changes.start:
+                    break
+            path.follow(changes)
         finally:
             self._begun.discard(begun)
         while len(self._paths) >= _MOST_PATHS:
