@@ -31,7 +31,8 @@ README = ROOT / "README.md"
 GUIDE = tuple(
     ROOT / "docs" / "guide" / f"{name}.md"
     for name in (
-        *("search", "memories", "scopes", "profiles", "models", "batches", "parts", "dreaming"),
+        *("search", "filters", "memories", "scopes", "profiles", "models", "batches", "parts"),
+        "dreaming",
         "command_line",
     )
 )

@@ -7,6 +7,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
   oneiros::register_analysis(module);
   oneiros::register_encoding(module);
   oneiros::register_row_checksum(module);
+  oneiros::register_json_path(module);
   oneiros::register_stored_rows(module);
   oneiros::register_columns(module);
   oneiros::register_reinforcement(module);

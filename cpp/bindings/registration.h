@@ -22,6 +22,7 @@ void register_search(py::module_& module);
 void register_programs(py::module_& module);
 void register_encoding(py::module_& module);
 void register_row_checksum(py::module_& module);
+void register_json_path(py::module_& module);
 void register_stored_rows(py::module_& module);
 void register_snapshot(py::module_& module);
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from oneiros.errors import UnknownProfile as UnknownProfile
     from oneiros.explain.explanation import Explanation as Explanation
     from oneiros.explain.why_not import WhyNot as WhyNot
+    from oneiros.filters import meta as meta
     from oneiros.filters import where as where
     from oneiros.graph import Link as Link
     from oneiros.lexical import analyzers as analyzers
@@ -96,6 +97,7 @@ _HOME = {  # public name -> the module it lives in
     "WhyNot": "explain.why_not",
     "drift_over": "dream.drift",
     "factors": "rescoring.rescore",
+    "meta": "filters",
     "promote": "rescoring.rescore",
     "rescore": "rescoring.rescore",
     "rrf": "scoring.rrf",
@@ -142,6 +144,7 @@ __all__ = [
     "drift_over",
     "factors",
     "kernels",
+    "meta",
     "profiles",
     "promote",
     "rescore",

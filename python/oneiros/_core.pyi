@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import Buffer
 
 Rows: TypeAlias = npt.NDArray[np.uint32]
 _Made = TypeVar("_Made")
@@ -162,6 +163,17 @@ def open_lexical_index(
     tags_weight: float | None = None,
 ) -> tuple[LexicalIndex, bytes, int]: ...
 def snapshot_identity(*, path: str) -> str: ...
+def json_values(
+    *,
+    texts: Buffer,
+    ends: Buffer,
+    stride: int,
+    offset: int,
+    first: int,
+    last: int,
+    keys: Sequence[bytes],
+    whole_key: bytes,
+) -> tuple[list[int], bytes, list[int]]: ...
 
 class StoredIds:
     def __init__(self, *args: object, **kwargs: object) -> None: ...  # a snapshot alone makes one

@@ -89,6 +89,8 @@ def test_search_takes_a_range_of_time_in_place_of_the_querys(run: Run, store: Pa
             ["--where", '{"occurred_at": ["2025-01-02T00:00:00Z", "2025-01-03T00:00:00Z"]}'],
             {"m2"},
         ),
+        (["--where", '{"not": {"metadata": {"a": {"$exists": true}}}}', "--kind", "note"], {"m2"}),
+        (["--where", '{"metadata": {"a": {"$gte": 1}}}'], set()),
     ],
 )
 def test_filters_all_hold(run: Run, store: Path, filters: list[str], ids: set[str]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -17,12 +15,13 @@ from oneiros.filters.conditions import (
     AnyOf,
     Everything,
     Measured,
-    MetadataIs,
     Not,
+    OnMetadata,
     Or,
     Within,
 )
 from oneiros.model.fields import ENUMS, SOURCES
+from tests.filters.metadata_oracle import METADATA, ON_METADATA, holds
 
 FLOATS = ("importance", "strength", "trust")
 WHOLE = {"depth": np.uint8, "pinned": np.uint8, "feedback": np.int16, "access_count": np.uint32}
@@ -93,8 +92,8 @@ def matches(condition: Where, record: Record) -> bool:
             return getattr(record, name) in values
         case AllOf(name=name, values=values):
             return set(values) <= set(getattr(record, name))
-        case MetadataIs(key=key, value=value):
-            return key in record.metadata and same_json(record.metadata[key], value)
+        case OnMetadata():
+            return holds(condition, record.metadata)
         case Within(name=name, start=start, end=end):
             return inside(time_of(name, record), start, end)
         case Measured(name=name, low=low, high=high):
@@ -119,24 +118,8 @@ def inside(time: float | None, start: float | None, end: float | None) -> bool:
     return (start is None or time >= start) and (end is None or time < end)
 
 
-def same_json(left: object, right: object) -> bool:
-    """Tell whether two are the same JSON scalar; numbers by value, whatever their spelling."""
-    if isinstance(left, list | dict):
-        return False
-    if isinstance(left, bool) or isinstance(right, bool) or left is None or right is None:
-        return json.dumps(left) == json.dumps(right)
-    if isinstance(left, str) or isinstance(right, str):
-        return isinstance(left, str) and isinstance(right, str) and left == right
-    assert isinstance(left, int | float)
-    assert isinstance(right, int | float)
-    return math.isfinite(left) and left == right
-
-
 WORDS = st.sampled_from(["a", "b", "c", "naïve", "", "x\0y"])
 NAMESPACES = st.sampled_from(["a", "a/b", "a/b/c", "a/bc", "ab", "b/a", "é/x\0"])
-SCALARS = st.sampled_from(
-    ["1", 1, 1.0, True, False, 0, -0.0, None, "true", 2**53 + 1, float(2**53)]
-)
 TIME = st.integers(-3, 3).map(float)
 MEASURE = st.sampled_from([0.0, 0.1, 0.5, 0.8, 1.0])
 
@@ -154,9 +137,7 @@ RECORDS = st.builds(
     source_ref=st.none() | WORDS,
     labels=st.lists(WORDS, max_size=3),
     tags=st.lists(WORDS, max_size=3),
-    metadata=st.dictionaries(
-        st.sampled_from(["k", "l"]), SCALARS | st.just([1]) | st.just({"a": 1}), max_size=2
-    ),
+    metadata=METADATA,
     status=st.sampled_from(ENUMS["status"]),
     category=st.sampled_from(ENUMS["category"]),
     created_at=TIME,
@@ -199,7 +180,7 @@ LEAVES = st.one_of(
     st.lists(st.sampled_from(SOURCES), max_size=2).map(lambda v: where(source=v)),
     st.lists(st.sampled_from(ENUMS["status"]), max_size=2).map(lambda v: where(status=v)),
     st.sampled_from(ENUMS["category"]).map(lambda v: where(category=v)),
-    st.builds(lambda k, v: where(metadata={k: v}), st.sampled_from(["k", "l", "m"]), SCALARS),
+    ON_METADATA,
     one_of_names([*TIMES, "occurred_at"], ranges(TIME)),
     one_of_names(FLOATS, ranges(MEASURE) | MEASURE),
     one_of_names(["depth", "feedback"], ranges(st.integers(-2, 3).map(float)) | st.integers(-3, 3)),

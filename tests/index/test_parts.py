@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import json
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oneiros import _core
 from oneiros.errors import SnapshotDamaged
 from oneiros.filters.row_bitmaps import RowsByValue, sets_of_arrays, values_and_rows
 from oneiros.index.row_attributes import StoredTexts
 from oneiros.index.snapshot_parts import PartReader, PartWriter
 from oneiros.index.stored_rows import StoredRecords, records_part
+from tests.filters.metadata_oracle import METADATA, NOTHING, PATHS, value_at
 
 NUMBERS = st.lists(st.integers(0, 2**32 - 1), max_size=20)
 WORDS = st.text(max_size=6)
@@ -142,3 +145,71 @@ def test_records_of_damaged_bytes_are_refused_or_read(data: st.DataObject) -> No
         for row in range(20):
             records.sessions(row)
             records.texts(row)
+
+
+SPELLINGS = st.fixed_dictionaries(
+    {
+        "ensure_ascii": st.booleans(),
+        "indent": st.sampled_from([None, 2]),
+        "separators": st.sampled_from([(",", ":"), (", ", ": "), (" ,", " : ")]),
+    }
+)
+
+
+@given(metadata=st.lists(METADATA, max_size=6), path=PATHS, spelling=SPELLINGS)
+def test_values_at_a_path_are_those_of_the_parsed_metadata(
+    metadata: list[dict[str, object]], path: str | tuple[str, ...], spelling: dict[str, object]
+) -> None:
+    sources = {
+        3 * place: (None, json.dumps(each, **spelling), None)  # type: ignore[arg-type]
+        for place, each in enumerate(metadata)
+    }
+    ids = [str(row) for row in range(3 * len(metadata))]
+    records = stored(records_part(None, ids, {}, sources, lambda _: True))
+    found = dict(records.metadata_values(path))
+    wanted = {3 * place: value_at(each, path) for place, each in enumerate(metadata)}
+    assert repr(sorted(found.items())) == repr(
+        [(row, value) for row, value in wanted.items() if value is not NOTHING]
+    )
+
+
+@given(data=st.data())
+def test_values_of_damaged_metadata_are_refused_or_read(data: st.DataObject) -> None:
+    ids = [str(row) for row in range(20)]
+    sources: dict[int, StoredTexts] = {
+        3: (None, '{"b":{"c":[1,"x"]}}', '["l"]'),
+        7: ('["t"]', '{"b":1,"b.c":null}', None),
+    }
+    part = bytearray(records_part(None, ids, {}, sources, lambda _: True))
+    for _ in range(data.draw(st.integers(1, 3))):
+        part[data.draw(st.integers(0, len(part) - 1))] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(*REFUSALS):
+        list(stored(bytes(part)).metadata_values("b.c"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"last": 2}, "first, last"),
+        ({"first": 1, "last": 0}, "first, last"),
+        ({"stride": 0}, "first, last"),
+        ({"offset": 1}, "first, last"),
+        ({"keys": []}, "keys: must not be empty"),
+        ({"ends": memoryview(np.array([9], np.uint64))}, "ends: text 0 is out of bounds"),
+        ({"ends": memoryview(np.array([1], np.uint32))}, "ends: must be a contiguous buffer"),
+        ({"texts": memoryview(np.zeros((2, 2), np.uint8))}, "texts: must be a contiguous buffer"),
+    ],
+)
+def test_values_of_texts_that_do_not_fit_are_refused(
+    changed: dict[str, object], message: str
+) -> None:
+    given: dict[str, object] = {
+        "texts": memoryview(b'{"a":1}'),
+        "ends": memoryview(np.array([7], np.uint64)),
+        "keys": [b"a"],
+        "whole_key": b"",
+    }
+    given |= {"stride": 1, "offset": 0, "first": 0, "last": 1}
+    assert _core.json_values(**given) == ([0], b"[1]", [])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=message):
+        _core.json_values(**(given | changed))  # type: ignore[arg-type]

@@ -18,7 +18,17 @@ from oneiros.explain.explanation import (
     FactorValue,
     combined,
 )
-from oneiros.filters.conditions import AllOf, And, AnyOf, Measured, MetadataIs, Where, Within
+from oneiros.filters.conditions import (
+    AllOf,
+    And,
+    AnyOf,
+    Measured,
+    MetadataIs,
+    OnMetadata,
+    Where,
+    Within,
+)
+from oneiros.filters.metadata_paths import MISSING, resolver
 from oneiros.index.row_sets import of_status
 from oneiros.model.validation import require_utf8
 from oneiros.runtime.dataclasses import dataclass, replace
@@ -546,8 +556,12 @@ def _unmet(condition: Where, memory: Memory) -> str:
             value = getattr(memory, name)
         case AllOf(name=name):
             value = getattr(memory, name)
-        case MetadataIs(key=key):
-            name, value = f"metadata {_json(key)}", memory.metadata.get(key)
+        case OnMetadata(key=key):
+            name, value = f"metadata {_json(key)}", resolver(key)(memory.metadata)
+            if value is MISSING:
+                is_null = isinstance(condition, MetadataIs) and condition.value is not None
+                end = "is null" if is_null else "is missing"
+                return f"outside the filter {wanted}: its {name} {end}"
         case _:
             return f"outside the filter {wanted}"
     return f"outside the filter {wanted}: its {name} is {_json(value)}"

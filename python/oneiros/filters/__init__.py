@@ -12,9 +12,15 @@ from oneiros.model.validation import require_instance
 
 if TYPE_CHECKING:
     from oneiros.filters import conditions as conditions
+    from oneiros.filters import metadata_times as metadata_times
     from oneiros.filters.conditions import Where, where
+    from oneiros.filters.metadata import meta
 else:  # loaded with the first filter
-    __getattr__ = door(__name__, ("conditions",), dict.fromkeys(("Where", "where"), "conditions"))
+    __getattr__ = door(
+        __name__,
+        ("conditions", "metadata", "metadata_times"),
+        {"Where": "conditions", "meta": "metadata", "where": "conditions"},
+    )
 
 __all__ = [
     "AttributeIndex",
@@ -23,6 +29,7 @@ __all__ = [
     "Rows",
     "Where",
     "allowed_bits",
+    "meta",
     "require_where",
     "rows_where",
     "set_of",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from pyroaring import BitMap
 
 from oneiros._lazy import np
-from oneiros.filters.fields import SINGLE, WORDS, Attributed, Place, scalars_of, sets_of, values_of
+from oneiros.filters.fields import SINGLE, WORDS, Attributed, Place, sets_of, values_of
+from oneiros.filters.metadata_index import MetadataIndex, ValuesOfRows
 from oneiros.filters.row_bitmaps import Rows, RowsByValue, rows_where, set_of
 from oneiros.model.fields import ENUMS
 from oneiros.runtime.locks import fork_safe_lock
@@ -23,7 +24,6 @@ __all__ = [
     "AttributeIndex",
     "Column",
     "add_grouped",
-    "by_key",
     "discard_grouped",
     "in_time",
     "measured",
@@ -68,18 +68,6 @@ def measured(values: Column, low: float | None, high: float | None) -> npt.NDArr
         if high is not None:
             inside &= values <= high
     return inside
-
-
-def by_key(
-    pairs: Iterable[tuple[Mapping[str, object] | None, int]],
-) -> dict[str, list[tuple[object, int]]]:
-    """Return the scalars of metadata with their rows, by key."""
-    found: dict[str, list[tuple[object, int]]] = {}
-    for mapping, row in pairs:
-        if mapping:
-            for key, scalar in scalars_of(mapping):
-                found.setdefault(key, []).append((scalar, row))
-    return found
 
 
 def add_grouped(sets: RowsByValue, pairs: Iterable[tuple[object, int]]) -> None:
@@ -131,14 +119,21 @@ _MOST_TRIES: Final = 4
 class AttributeIndex:
     """Row sets per attribute value: of the fields that name words, metadata and id.
 
-    Enumerations, times and numbers are read from the columns when a filter is compiled. One thread
-    at a time may write; readers need not wait for it.
+    Enumerations, times and numbers are read from the columns when a filter is compiled, and a path
+    of metadata is indexed when a filter first names it. One thread at a time may write; readers need
+    not wait for it.
 
     Args:
         row_of: id -> row or None, if the caller has such a map. Default: the index keeps its own.
+        metadata: returns the rows with a value at a path of their metadata, if the caller has the
+            metadata; rows are to be among them before they are added. Default: the index keeps them.
     """
 
-    def __init__(self, row_of: Callable[[str], int | None] | None = None) -> None:
+    def __init__(
+        self,
+        row_of: Callable[[str], int | None] | None = None,
+        metadata: ValuesOfRows | None = None,
+    ) -> None:
         self._own_ids: dict[str, int] | None = {} if row_of is None else None
         self._row_of = self._own_ids.get if self._own_ids is not None else row_of
         self._known = BitMap()
@@ -146,6 +141,7 @@ class AttributeIndex:
         self._unread: dict[Place, Callable[[], RowsByValue]] = {}
         self._replacing = fork_safe_lock()
         self._replaced = 0  # odd while the attributes of a row are being replaced
+        self._metadata = MetadataIndex(self._replacing, metadata)
 
     def __len__(self) -> int:
         return len(self._known)
@@ -181,6 +177,7 @@ class AttributeIndex:
             raise ValueError(msg)
         for place, value in values_of(record):
             self._at(place).add(value, row)
+        self._metadata.note(row, {}, record.metadata)
         if self._own_ids is not None:
             self._own_ids[record.id] = row
         self._known.add(row)  # last: no reader sees the row without attributes
@@ -197,11 +194,25 @@ class AttributeIndex:
             self._own_ids.pop(record.id, None)
         for place, value in values_of(record):
             self._at(place).discard(value, row)
+        self._metadata.note(row, record.metadata, {})
 
-    def replace(self, row: int, old: Attributed, new: Attributed) -> None:
+    def replace(
+        self,
+        row: int,
+        old: Attributed,
+        new: Attributed,
+        *,
+        publish: Callable[[], None] | None = None,
+    ) -> None:
         """Replace the attributes of a row.
 
         Concurrent readers always see the row, with its old or its new values.
+
+        Args:
+            row: a known row.
+            old: its attributes.
+            new: those that it gets.
+            publish: called once while readers wait: makes the caller's metadata the new ones.
 
         Raises:
             ValueError: the row is not known.
@@ -221,6 +232,9 @@ class AttributeIndex:
                 sets.add(value, row)
             for sets, value in lost:
                 sets.discard(value, row)
+            if publish is not None:
+                publish()
+            self._metadata.note(row, old.metadata, new.metadata)
         finally:
             self._replaced += 1
             if is_locked:
@@ -290,8 +304,9 @@ class AttributeIndex:
                 pairs = zip(many, numbers, strict=True)
                 add_grouped(self._at((name,)), _words(pairs))
         if metadata is not None and any(metadata):
-            for key, group in by_key(zip(metadata, numbers, strict=True)).items():
-                add_grouped(self._at(("metadata", key)), group)
+            for row, new in zip(numbers, metadata, strict=True):
+                if new:
+                    self._metadata.note(row, {}, new)
         if self._own_ids is not None:
             self._own_ids.update(zip(ids or (), numbers, strict=False))
         self._known |= added
@@ -317,8 +332,8 @@ class AttributeIndex:
             discard_grouped(self._at((name,)), _pairs(name, fields[name], rows))
         for name in WORDS:
             discard_grouped(self._at((name,)), _words(zip(fields[name], rows, strict=True)))
-        for key, pairs in by_key(zip(metadata, rows, strict=True)).items():
-            discard_grouped(self._at(("metadata", key)), pairs)
+        for row, old in zip(rows, metadata, strict=True):
+            self._metadata.note(row, old, {})
         self._known -= set_of(rows)
 
     def compile(self, condition: Where, column_of: Callable[[str], Column]) -> BitMap:
@@ -328,6 +343,9 @@ class AttributeIndex:
             condition: the filter; negation is relative to the known rows.
             column_of: column name -> its values, shape (n,), with every known row below n.
         """
+        from oneiros.filters import conditions  # noqa: PLC0415 - loaded with the first filter
+
+        self._metadata.index_paths(conditions.metadata_keys(condition))
         return self._consistent(lambda: self._match(condition, column_of))
 
     def rows_of_values(self, name: str, matches: Callable[[str], bool]) -> BitMap:
@@ -382,9 +400,8 @@ class AttributeIndex:
                 if not values:
                     return BitMap(self._known)
                 return BitMap.intersection(*(self._at((name,)).rows(value) for value in values))
-            case conditions.MetadataIs(key=key, canonical=canonical):
-                sets = self._existing(("metadata", key))  # _at would store keys that queries invent
-                return BitMap() if sets is None else sets.rows(canonical)
+            case conditions.OnMetadata():
+                return self._metadata.rows(condition)
             case conditions.Within(name=name, start=low, end=high):
                 return rows_where(in_time(name, low, high, column_of))
             case conditions.Measured(name=name, low=low, high=high):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from oneiros.errors import QueryTooLarge
@@ -14,11 +14,12 @@ from oneiros.filters.fields import (
     WORDS,
     Scalar,
     read_bounds,
-    read_scalar,
     read_words,
     scalar_key,
 )
-from oneiros.model.fields import ENUMS
+from oneiros.filters.metadata_paths import Key
+from oneiros.model.calls import nearest
+from oneiros.model.fields import ENUMS, FIELDS
 from oneiros.runtime.dataclasses import dataclass, field
 
 __all__ = [
@@ -27,13 +28,20 @@ __all__ = [
     "AnyOf",
     "Everything",
     "Measured",
+    "MetadataExists",
+    "MetadataHas",
+    "MetadataIn",
     "MetadataIs",
+    "MetadataPrefix",
+    "MetadataRange",
     "Not",
+    "OnMetadata",
     "Or",
     "Where",
     "Within",
     "from_json",
     "joined",
+    "metadata_keys",
     "to_json",
     "where",
 ]
@@ -166,15 +174,70 @@ class Measured(Where):
 
 
 @dataclass(frozen=True, slots=True)
-class MetadataIs(Where):
-    """``metadata[key]`` equals a scalar: 1 equals 1.0, True does not equal 1, None is JSON null."""
+class OnMetadata(Where):
+    """A condition on the value at a path of metadata; without a value, none holds."""
 
-    key: str
+    key: Key
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataIs(OnMetadata):
+    """The value equals a scalar: 1 equals 1.0, True does not equal 1, None is JSON null."""
+
     value: Scalar = field(compare=False)
     canonical: object = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "canonical", scalar_key(self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataIn(OnMetadata):
+    """The value equals one of several scalars; without scalars, never."""
+
+    values: tuple[Scalar, ...] = field(compare=False)
+    canonical: frozenset[object] = field(init=False, repr=False, default=frozenset())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "canonical", frozenset(map(scalar_key, self.values)))
+        _measure(self, 1, max(1, len(self.values)))
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataHas(OnMetadata):
+    """The value is a list, and one of its items equals one of ``values``."""
+
+    values: tuple[Scalar, ...] = field(compare=False)
+    canonical: frozenset[object] = field(init=False, repr=False, default=frozenset())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "canonical", frozenset(map(scalar_key, self.values)))
+        _measure(self, 1, max(1, len(self.values)))
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataExists(OnMetadata):
+    """There is a value, be it null, a list or an object."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataPrefix(OnMetadata):
+    """The value is a text that starts with ``prefix``."""
+
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataRange(OnMetadata):
+    """The value is a number, or a time in ISO 8601, between two ends; None is open."""
+
+    low: float | None
+    high: float | None
+    has_low: bool
+    """Whether the lower end matches."""
+    has_high: bool
+    is_time: bool
+    """Whether the ends are seconds since 1970 and the value is a time; else it is a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +293,17 @@ def joined(join: type[And | Or], sides: Iterable[Where]) -> Where:
     return unique[0] if len(unique) == 1 else join(unique)
 
 
+def metadata_keys(condition: Where) -> Iterator[Key]:
+    """Yield the paths that a condition names, some of them more than once."""
+    if isinstance(condition, OnMetadata):
+        yield condition.key
+    elif isinstance(condition, And | Or):
+        for part in condition.parts:
+            yield from metadata_keys(part)
+    elif isinstance(condition, Not):
+        yield from metadata_keys(condition.part)
+
+
 def where(**conditions: object) -> Where:
     """Return a filter for memories that meet all given conditions; without one, all memories.
 
@@ -250,7 +324,9 @@ def where(**conditions: object) -> Where:
             - ``importance``, ``trust``, ``strength``, ``depth``, ``priority``, ``pinned`` and the
               other numeric fields: a number, or a range (low, high) that includes both ends, so
               ``importance=(0.8, 1.0)`` matches 1.0.
-            - ``metadata``: a dict of key to text, number, bool or None; all must be equal.
+            - ``metadata``: a dict of key to text, number, bool or None; all must be equal. A key
+              may be a dotted path, and a value a dict of the keys below. :func:`oneiros.meta` has
+              the other comparisons; a dict of operators such as ``{"$gte": 10}`` is their JSON.
 
     Returns:
         A :class:`Where`.
@@ -281,11 +357,12 @@ def _conditions(name: str, value: object) -> Iterable[Where]:
     if name in MEASURES:
         return [Measured(name, *read_bounds(name, value))]
     if name == "metadata":
-        if not isinstance(value, Mapping):
-            msg = f"metadata: expected a dict of key to value, got {value!r}"
-            raise TypeError(msg)
-        return [MetadataIs(key, read_scalar(key, item)) for key, item in value.items()]
-    msg = f"where: unknown field {name!r}; known: {', '.join(sorted(_KNOWN))}"
+        from oneiros.filters import metadata  # noqa: PLC0415 - it imports this module
+
+        return metadata.read_conditions(value)
+    near = None if name in FIELDS else nearest(name, _KNOWN)
+    hint = f"; did you mean {near!r}?" if near else ""
+    msg = f"where: unknown field {name!r}; known: {', '.join(sorted(_KNOWN))}{hint}"
     raise ValueError(msg)
 
 
@@ -307,8 +384,10 @@ def to_json(condition: Where) -> dict[str, object]:
             return {f"{name}_all": list(values)}
         case Within(name=name, start=low, end=high) | Measured(name=name, low=low, high=high):
             return {name: [low, high]}
-        case MetadataIs(key=key, value=value):
-            return {"metadata": {key: value}}
+        case OnMetadata():
+            from oneiros.filters import metadata  # noqa: PLC0415 - it imports this module
+
+            return {"metadata": metadata.to_json(condition)}
         case Everything():
             return {}
         case _:

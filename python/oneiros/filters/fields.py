@@ -22,10 +22,8 @@ __all__ = [
     "Place",
     "Scalar",
     "read_bounds",
-    "read_scalar",
     "read_words",
     "scalar_key",
-    "scalars_of",
     "sets_of",
     "values_of",
 ]
@@ -132,32 +130,13 @@ def read_words(field: str, value: object) -> tuple[str, ...]:
     return tuple(sorted({word for word in words if isinstance(word, str)}))
 
 
-def read_scalar(key: object, value: object) -> Scalar:
-    """Return a metadata value to compare with.
-
-    Raises:
-        TypeError: the key is not a text, or the value is a list, an object or not JSON.
-        ValueError: NaN or infinity, which JSON lacks.
-    """
-    if not isinstance(key, str):
-        msg = f"metadata: keys are text, got {key!r}"
-        raise TypeError(msg)
-    if value is not None and not isinstance(value, str | bool | int | float):
-        msg = f"metadata[{key!r}]: expected text, number, truth value or None, got {value!r}"
-        raise TypeError(msg)
-    if isinstance(value, float) and not math.isfinite(value):
-        msg = f"metadata[{key!r}]: must be finite, got {value!r}"
-        raise ValueError(msg)
-    return value
-
-
 def scalar_key(value: Scalar) -> object:
     """Return a dict key for a scalar: 1 equals 1.0, but True does not equal 1."""
     return (value,) if value is None or isinstance(value, bool) else value
 
 
 Place = tuple[str, ...]
-"""The place of a value: a field, or "metadata" and a key."""
+"""The place of a value: the name of a field."""
 
 
 class Attributed(Protocol):
@@ -195,7 +174,7 @@ _words_of: Final = attrgetter(*SINGLE)
 
 
 def values_of(record: Attributed) -> Iterable[tuple[Place, object]]:
-    """Yield the values by which a record is found, each once or more."""
+    """Yield the values by which a record is found, each once or more; not those of metadata."""
     for name, value in zip(SINGLE, _words_of(record), strict=True):
         if value is None:
             continue
@@ -207,17 +186,8 @@ def values_of(record: Attributed) -> Iterable[tuple[Place, object]]:
     for name in WORDS:
         for word in getattr(record, name):
             yield (name,), word
-    for key, scalar in scalars_of(record.metadata):
-        yield ("metadata", key), scalar
 
 
 def sets_of(name: str, value: str) -> Sequence[str]:
     """Return the words whose row sets hold a memory with this value of a field of one word."""
     return levels_of(value) if name == "namespace" else (value,)
-
-
-def scalars_of(metadata: Mapping[str, object]) -> Iterable[tuple[str, object]]:
-    """Yield the keys and values of metadata that filters can compare: no lists, no objects."""
-    for key, value in metadata.items():
-        if value is None or isinstance(value, str | bool | int | float):
-            yield key, scalar_key(value)

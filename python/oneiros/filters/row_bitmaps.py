@@ -169,6 +169,15 @@ class RowsByValue:
         """Return each value with its row or its set, not copied."""
         return self._sets.items()
 
+    def has(self, value: object, row: int) -> bool:
+        """Return whether a row has a value."""
+        rows = self._sets.get(value)
+        return rows == row if rows is None or isinstance(rows, int) else row in rows
+
+    def __contains__(self, value: object) -> bool:
+        """Return whether any row has a value."""
+        return value in self._sets
+
     def values(self) -> list[object]:
         """Return a new list of the values."""
         return list(self._sets)

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from oneiros._lazy import np
 from oneiros.filters import AttributeIndex
 from oneiros.filters.fields import SINGLE, WORDS
+from oneiros.filters.metadata_paths import MISSING, resolver
 from oneiros.index.columns import is_missing
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.columns import StoredColumns
 from oneiros.store.rows import metadata_of, tags_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
     from pyroaring import BitMap
 
+    from oneiros.filters.metadata_paths import Key
     from oneiros.filters.row_bitmaps import RowsByValue
     from oneiros.index.columns import Lifecycle
     from oneiros.index.stored_rows import StoredRecords
@@ -59,7 +61,7 @@ class RowAttributes:
 
     def __init__(self, lifecycle: Lifecycle) -> None:
         self._lifecycle = lifecycle
-        self.index = AttributeIndex(self._row_of)
+        self.index = AttributeIndex(self._row_of, self._metadata_values)
         self.stored: StoredRecords | None = None
         """The snapshot's attributes of its rows."""
         self._attributes: dict[int, _Attributes] = {}
@@ -87,6 +89,21 @@ class RowAttributes:
         self.stored = records
         self.index.take_over(known, sets)
 
+    def _metadata_values(self, path: Key) -> Iterator[tuple[int, object]]:
+        """Yield the rows whose metadata have a value at a path, with the value."""
+        find, attributes = resolver(path), self._attributes
+        for row in list(attributes):
+            found = attributes.get(row)
+            if found is not None and found.metadata:
+                value = find(found.metadata)
+                if value is not MISSING:
+                    yield row, value
+        if self.stored is not None:
+            known = self.index.rows
+            for row, value in self.stored.metadata_values(path):
+                if row not in attributes and row in known:
+                    yield row, value
+
     @property
     def is_sure(self) -> bool:
         """Whether no interrupt left the attributes of a row half changed."""
@@ -112,8 +129,8 @@ class RowAttributes:
         if len(fresh) == 1:  # no need to group by value
             (row,), (new,) = fresh_rows, fresh
             self._unsure[row] = (new,)
+            self._attributes[row] = new  # first: see MetadataIndex
             self.index.add(row, new)
-            self._attributes[row] = new
             del self._unsure[row]
         elif fresh:
             columns: dict[str, Any] = dict(
@@ -122,8 +139,8 @@ class RowAttributes:
             columns["ids"] = columns.pop("id")
             del columns["stored"]
             self._unsure.update((row, (new,)) for row, new in zip(fresh_rows, fresh, strict=True))
-            self.index.add_many(fresh_rows, **columns)
             self._attributes.update(zip(fresh_rows, fresh, strict=True))
+            self.index.add_many(fresh_rows, **columns)
             for row in fresh_rows:
                 del self._unsure[row]
 
@@ -157,8 +174,8 @@ class RowAttributes:
                 others.append(place)
             elif old != new:
                 self._unsure[row] = (old, new)
-                self.index.replace(row, old, new)
-                self._attributes[row] = new
+                publish = partial(self._attributes.__setitem__, row, new)
+                self.index.replace(row, old, new, publish=publish)
                 del self._unsure[row]
         return others
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, overload
 
+from oneiros import _core
 from oneiros._lazy import np
+from oneiros.filters.metadata_paths import MISSING, resolver, utf8_of
 from oneiros.index.snapshot_parts import PartReader, PartWriter, require_sense
 from oneiros.store.rows import json_text, metadata_of, sessions_of, tags_of
 
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Buffer
 
-    from oneiros import _core
+    from oneiros.filters.metadata_paths import Key
     from oneiros.index.row_attributes import StoredTexts
 
 __all__ = ["CODE_COLUMNS", "StoredIdsByRow", "StoredRecords", "StoredRowsById", "records_part"]
@@ -137,6 +140,8 @@ CODE_COLUMNS: Final = {
 _PARSERS: Final[tuple[Callable[[str], object], ...]] = (sessions_of, tags_of, metadata_of, tags_of)
 """The parsers of the texts of a record: sessions, tags, metadata, labels."""
 _FIELDS: Final = len(_PARSERS)
+_METADATA: Final = 2
+_READ_AT_ONCE: Final = 5_000
 
 
 class StoredRecords:
@@ -215,6 +220,28 @@ class StoredRecords:
         if place is None:
             return None, None, None
         return self._text(place, 1), self._text(place, 2), self._text(place, 3)
+
+    def metadata_values(self, path: Key) -> Iterator[tuple[int, object]]:
+        """Yield the rows whose metadata have a value at a path, with the value."""
+        keys, whole_key = utf8_of(path)
+        find = resolver(path)
+        for start in range(0, len(self._rows), _READ_AT_ONCE):
+            places, values, unclear = _core.json_values(
+                texts=self._texts,
+                ends=self._ends,
+                stride=_FIELDS,
+                offset=_METADATA,
+                first=start,
+                last=min(start + _READ_AT_ONCE, len(self._rows)),
+                keys=keys,
+                whole_key=whole_key,
+            )
+            for place, value in zip(places, json.loads(values), strict=True):
+                yield self._rows[place], value
+            for place in unclear:
+                value = find(metadata_of(self._text(place, _METADATA) or "{}"))
+                if value is not MISSING:
+                    yield self._rows[place], value
 
     def _place(self, row: int) -> int | None:
         """Return the place of a row's record; None: it has none."""
