@@ -165,7 +165,8 @@ def test_a_scope_is_a_store_of_its_own(profile: str, seed: int, size: int) -> No
 
 
 def test_store_statistics_are_those_of_all_memories() -> None:
-    with oneiros.Engine(":memory:", profile="cognitive-memory") as engine:
+    clock = VirtualClock(NOW)
+    with oneiros.Engine(":memory:", profile="cognitive", clock=clock) as engine:
         mine = engine.scope(project="mine")
         mine.add_many([{"id": "1", "text": "green tea"}, {"id": "2", "text": "black tea"}])
         before = mine.search("green tea", reinforce=False).scores
