@@ -192,8 +192,8 @@ class MetadataIs(OnMetadata):
 
 
 @dataclass(frozen=True, slots=True)
-class MetadataIn(OnMetadata):
-    """The value equals one of several scalars; without scalars, never."""
+class _AnyScalar(OnMetadata):
+    """A condition that one of several scalars meets; without scalars, it never holds."""
 
     values: tuple[Scalar, ...] = field(compare=False)
     canonical: frozenset[object] = field(init=False, repr=False, default=frozenset())
@@ -204,15 +204,13 @@ class MetadataIn(OnMetadata):
 
 
 @dataclass(frozen=True, slots=True)
-class MetadataHas(OnMetadata):
+class MetadataIn(_AnyScalar):
+    """The value equals one of ``values``."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataHas(_AnyScalar):
     """The value is a list, and one of its items equals one of ``values``."""
-
-    values: tuple[Scalar, ...] = field(compare=False)
-    canonical: frozenset[object] = field(init=False, repr=False, default=frozenset())
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "canonical", frozenset(map(scalar_key, self.values)))
-        _measure(self, 1, max(1, len(self.values)))
 
 
 @dataclass(frozen=True, slots=True)

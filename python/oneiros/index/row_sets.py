@@ -36,7 +36,7 @@ Params = ParamSpec("Params")
 _ARCHIVED: Final = ENUMS["status"].index("archived")
 _QUARANTINED: Final = ENUMS["status"].index("quarantined")
 _HOT: Final = ENUMS["tier"].index("hot")
-_MOST_KEPT: Final = 64
+_MOST_KEPT: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,8 @@ class Visible(NamedTuple):
     """The rows to which links may lead; None: no links are followed."""
     scope: npt.NDArray[np.uint8] | None = None
     """Packed bits of the live rows in the caller's scope; None: every row in the indexes."""
+    rows: BitMap | None = None
+    """The rows as a set, for a scope without further limits."""
     has_bounds: bool = False
     """Whether the caller's scope has bounds, even if every row lies within them."""
 
@@ -151,6 +153,13 @@ class _Kept(NamedTuple):
 
     visible: Visible
     selection: Selection | None
+
+
+def _keep_latest(kept: dict[Hashable, _Kept], key: Hashable, entry: _Kept) -> None:
+    """Keep an entry, and few others."""
+    if len(kept) >= _MOST_KEPT:
+        kept.clear()
+    kept[key] = entry
 
 
 class _ColumnsRead:
@@ -258,13 +267,11 @@ class RowSets:
         columns = _ColumnsRead(self._lifecycle)
         visible = self._visible(limits, bounds, columns)
         if not columns.names:  # columns change with every use, and validity with the clock
-            if len(kept) >= _MOST_KEPT:
-                kept.clear()
-            kept[key] = _Kept(visible, selection)
+            _keep_latest(kept, key, _Kept(visible, selection))
         return visible
 
     def _visible(self, limits: Limits, bounds: Where | None, columns: _ColumnsRead) -> Visible:
-        bounds_count = len(self.live) if bounds is None else len(self._matching(bounds, columns))
+        bounds_count = len(self.live) if bounds is None else self.in_bounds(bounds).row_count
         where = limits.where
         if bounds is not None:
             where = bounds if where is None else bounds & where
@@ -274,11 +281,15 @@ class RowSets:
         hidden = BitMap.union(BitMap(), *self._hidden(limits, columns).values())
         if where is None and hidden.isdisjoint(self.live):
             return Visible(None, len(self.live), bounds_count)
+        if where is bounds and bounds is not None:
+            scope = self.in_bounds(bounds)
+            if scope.rows is not None and hidden.isdisjoint(scope.rows):
+                return scope
         rows = self._matching(where, columns) - hidden
         return Visible(allowed_bits(rows, len(self._lifecycle.ids)), len(rows), bounds_count)
 
-    def in_bounds(self, bounds: Where) -> npt.NDArray[np.uint8] | None:
-        """Return packed bits of the live rows in a scope; None: every row in the indexes."""
+    def in_bounds(self, bounds: Where) -> Visible:
+        """Return the live rows in a scope. REQUIRES: its bounds name no column."""
         kept = self._kept
         key = ("in_bounds", bounds)
         cached = kept.get(key)
@@ -286,8 +297,9 @@ class RowSets:
             rows = self._matching(bounds, self._lifecycle.column)
             is_all = len(rows) == len(self.live)
             bits = None if is_all else allowed_bits(rows, len(self._lifecycle.ids))
-            cached = kept[key] = _Kept(Visible(bits, len(rows), len(rows)), None)
-        return cached.visible.bits
+            cached = _Kept(Visible(bits, len(rows), len(rows), rows=rows), None)
+            _keep_latest(kept, key, cached)
+        return cached.visible
 
     def reach(
         self, limits: Limits, bounds: Where | None, visible: Visible, associations: Associations

@@ -191,7 +191,7 @@ class SearchCall:
         row_sets = services.projections.row_sets
         visible = row_sets.visible(limits, bounds)
         if bounds is not None:
-            visible = visible._replace(scope=row_sets.in_bounds(bounds), has_bounds=True)
+            visible = visible._replace(scope=row_sets.in_bounds(bounds).bits, has_bounds=True)
         expansion = self.profile.expansion
         links = (
             None

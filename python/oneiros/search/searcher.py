@@ -133,7 +133,7 @@ def statistics(
     scope.follow_others()
     read_model = scope.services.projections
     indexes, bounds = read_model.indexes, scope.condition()
-    rows = None if bounds is None else read_model.row_sets.in_bounds(bounds)
+    rows = None if bounds is None else read_model.row_sets.in_bounds(bounds).bits
     return lexical.statistics.statistics_of(
         indexes.lexical, indexes.made_with, checked, known, syntax=options.syntax, rows=rows
     )
