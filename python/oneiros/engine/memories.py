@@ -345,7 +345,8 @@ class Memories:
         Args:
             query: any text; taken literally unless ``syntax="query"``.
             k: most results to return, >= 0. Each channel returns at most its depth (100 in most
-                profiles); the trace notes a larger ``k``.
+                profiles), and the trace notes a larger ``k``. The channels of ``bm25``, ``cosine``
+                and ``rrf`` go as deep as ``k``.
             where: a filter (:func:`oneiros.where`), applied inside every channel.
             session: the caller's session. Reinforcement adds it to the sessions of the returned
                 memories; nothing else reads it.
@@ -389,7 +390,18 @@ class Memories:
             deadline: seconds from now, > 0, to wait for the reranker and the engine's
                 ``query_expander``. After a timeout the order is that without the reranker, and the
                 trace says so. Default: the limit of the profile's ``rerank``; infinity waits
-                without limit. No effect where neither is called.
+                without limit. No effect where neither is called. Seconds or a ``timedelta``.
+            offset: number of the first results to leave out: ``search(query, k, offset=n)`` returns
+                what ``search(query, n + k)`` returns after place n. Only the returned memories
+                count as accessed. Under a profile whose candidates or links depend on ``k``
+                (``cognitive``, ``omega``) two pages may overlap.
+            min_score: least score of a result. Scores are those of the profile: BM25 under
+                ``bm25``, shares of the best under ``omega``.
+            exclude: ids of memories to leave out, inside every channel and for links; unknown ids
+                have no effect.
+            exclude_newer: leave out memories that were added within this many seconds before the
+                search, by their ``learned_at``: what the caller has just stored. Seconds or a
+                ``timedelta``.
 
         ``hint``, ``context``, ``date_range`` and ``soft_range`` need a profile that reads them:
         ``omega`` reads all four, ``omega-bounded`` all but ``soft_range``, ``oneiros`` the two
@@ -451,6 +463,10 @@ class Memories:
             context: the caller's situation.
             reranker: a reranker, called once per query.
             deadline: seconds from now for all queries together.
+            offset: number of the first results to leave out.
+            min_score: least score of a result.
+            exclude: ids of memories to leave out.
+            exclude_newer: leave out memories added within this many seconds before the search.
             threads: threads of the channels, 1 to 256. Default: one per core.
 
         Returns:
@@ -498,6 +514,10 @@ class Memories:
             context: as in the search.
             reranker: as in the search; it is called again.
             deadline: as in the search.
+            offset: as in the search.
+            min_score: as in the search.
+            exclude: as in the search.
+            exclude_newer: as in the search.
 
         Returns:
             A :class:`WhyNot`: what hides the memory, how each channel and factor scores it, its

@@ -38,6 +38,7 @@ __all__ = [
     "require_int",
     "require_number",
     "require_numbers",
+    "require_seconds",
     "require_text",
     "require_threads",
     "require_utf8",
@@ -506,6 +507,37 @@ def require_number(
         msg = f"{field}: must be {' and '.join(bounds)}, got {value!r}"
         raise ValueError(msg)
     return number
+
+
+def require_seconds(
+    field: str,
+    value: object,
+    *,
+    low: float = 0.0,
+    above_low: bool = False,
+    finite: bool = True,
+) -> float:
+    """Return a duration, given in seconds or as a ``timedelta``, as seconds.
+
+    Args:
+        field: the field's name, for the error.
+        value: a number or a ``datetime.timedelta``.
+        low: the smallest value allowed, seconds.
+        above_low: whether ``low`` itself is refused.
+        finite: whether infinity is refused; NaN always is.
+
+    Raises:
+        TypeError, ValueError: as :func:`require_number`.
+    """
+    return require_number(field, seconds_of(value), low=low, above_low=above_low, finite=finite)
+
+
+def seconds_of(value: object) -> object:
+    """Return the seconds of a ``timedelta``, anything else unchanged."""
+    datetime = sys.modules.get("datetime")  # slow to load; a timedelta's caller has loaded it
+    if datetime is not None and isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    return value
 
 
 def settle_numbers(declaration: object, **rules: tuple[float, float, bool]) -> None:

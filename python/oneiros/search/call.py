@@ -29,6 +29,7 @@ from oneiros.search.query.parsed import (
 )
 from oneiros.search.query.subqueries import merged_answer, parts_of
 from oneiros.search.text_match import TextMatcher
+from oneiros.search.window import WHOLE, Window
 from oneiros.write.reinforce import ReinforcementEvent
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class SearchRequest:
     absent: str
     """Why the vector channel is left out; empty if it is not."""
     k: int
-    """Most results; the depth of channels follows from it."""
+    """Most results, those before the window included; the depth of channels follows from it."""
     now: float
     """Seconds UTC."""
     profile: Profile
@@ -88,6 +89,8 @@ class SearchRequest:
     """Factors applied after those of the profile."""
     variant_fusion: ReciprocalRankFusion | None = None
     """The profile's fusion if variants of the query are searched too; else None."""
+    window: Window = WHOLE
+    """The part of the ``k`` results that is returned."""
 
 
 class _Traits(NamedTuple):
@@ -139,6 +142,7 @@ class SearchCall:
         "profile",
         "services",
         "traits",
+        "window",
     )
 
     def __init__(
@@ -151,7 +155,11 @@ class SearchCall:
     ) -> None:
         self._scope = scope
         self.options = options
-        self.k = k if type(k) is int and 0 <= k <= _USUAL_K else count("k", k)
+        k = k if type(k) is int and 0 <= k <= _USUAL_K else count("k", k)
+        self.k = k + options.offset if k else 0
+        self.window = WHOLE
+        if options.offset or options.min_score is not None:
+            self.window = Window(options.offset, options.min_score)
         self.services = services = scope.services
         services.sync.follow_others(is_asked=services.auto_refresh)
         self.profile = services.profile if options.profile is None else options.profile
@@ -178,6 +186,10 @@ class SearchCall:
             includes_expired=options.include_expired,
             is_deep=options.deep_recall,
             includes_lapsed=options.include_expired_in_deep_recall,
+            excluded=options.exclude,
+            learned_before=None
+            if options.exclude_newer is None
+            else self.now - options.exclude_newer,
         )
 
     def visible(self) -> Visible:
@@ -225,7 +237,19 @@ class SearchCall:
         skips_vector = [bool(self._understood(text).skips_vectors) for text in plain_texts]
         vectors = self._embedded(plain_texts, vectors, skips_vector)
         requests = [self.request(part, vector) for part, vector in zip(parts, vectors, strict=True)]
+        if not self.window.is_whole:
+            self._leave_parts_whole(requests, counts)
         return requests, counts
+
+    @staticmethod
+    def _leave_parts_whole(requests: Sequence[SearchRequest], counts: Sequence[int]) -> None:
+        """Take the window from the parts of compound queries: it is of the merged results."""
+        start = 0
+        for part_count in counts:
+            if part_count > 1:
+                for request in requests[start : start + part_count]:
+                    request.window = WHOLE
+            start += part_count
 
     def _parts_of(self, query: str) -> Sequence[str]:
         """Return the parts of a compound query, else the query. docs/systems/omega.md O10."""
@@ -281,6 +305,7 @@ class SearchCall:
             expanded=expanded,
             added=(DeepRecall(self.profile.deep_recall_penalty),) if is_deep else (),
             variant_fusion=variant_fusion,
+            window=self.window,
         )
 
     def _understood(self, plain_text: str) -> Understood:
@@ -399,6 +424,7 @@ class SearchCall:
             (query, options.syntax, self.k, vector),
             (options.where, options.hint, options.time, options.context),
             None if options.reranker is None else SameObject(options.reranker),
+            (self.window, options.exclude),
             None if limits.status is None else frozenset(map(str, limits.status)),
             (limits.valid_at, limits.includes_expired, limits.is_deep, limits.includes_lapsed),
             self.services.projections.row_sets.out_of_time_counts(limits),
@@ -428,6 +454,7 @@ class SearchCall:
                     responses[parts],
                     self.services.projections,
                     self._scope.loader,
+                    self.window,
                 )
             )
         return merged

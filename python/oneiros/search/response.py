@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from copy import copy
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeVar, overload
 
 from oneiros import display, explain
 from oneiros.display.escaping import shortened, snippet
@@ -13,7 +13,7 @@ from oneiros.runtime.dataclasses import NamedTuple, replace
 from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from oneiros.display.tables import DisplayTable
     from oneiros.explain.explanation import Explanation
@@ -146,6 +146,7 @@ class SearchResult:
     """
 
     __slots__ = (
+        "_channels",
         "_explain",
         "_explanation",
         "_memories",
@@ -166,8 +167,10 @@ class SearchResult:
         memory_id: str,
         scores: tuple[float, float, float],
         explain: Callable[[], Explanation | None] | None = None,
+        channels: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         self._memories = memories
+        self._channels = channels
         self.id = memory_id
         self.relevance_score, self.retention_score, self.combined_score = scores
         self.raw_score = self.combined_score
@@ -196,6 +199,15 @@ class SearchResult:
             UnknownMemory, StoreCorrupt: as :attr:`memory`.
         """
         return _present(self.id, self._memories.text(self.id))
+
+    @property
+    def channels(self) -> Mapping[str, float]:
+        """By name of each channel that found it: the channel's own score, such as BM25 or a cosine.
+
+        Empty for a memory that no channel found, such as one reached by links. Of a compound query,
+        the scores in the part that ranked it best.
+        """
+        return self._channels()
 
     @property
     def explanation(self) -> Explanation | None:
@@ -427,6 +439,14 @@ class SearchResponse:
 
     def __iter__(self) -> Iterator[SearchResult]:
         return iter(self.results)
+
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> SearchResult: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[SearchResult, ...]: ...
+    def __getitem__(self, place: SupportsIndex | slice) -> SearchResult | tuple[SearchResult, ...]:
+        """Return the result at a place, from 0, or those of a slice."""
+        return self.results[place]
 
     def with_reinforcement(self, duration_ms: float) -> SearchResponse:
         """Add the reinforcement stage to the trace and return self.

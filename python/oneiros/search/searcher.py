@@ -52,7 +52,8 @@ def _search(
     call = SearchCall(scope, SearchOptions.checked(keywords, method), k)
     call.options.require_reinforcement(call.profile)
     rule = call.profile.cache
-    if rule is None or call.options.now is not None or call.is_explained:
+    is_clocked = call.options.now is not None or call.options.exclude_newer is not None
+    if rule is None or is_clocked or call.is_explained:
         response, _ = _run(call, query, embedding, scope)
         return call.reinforce([response])[0]
     load, cache = scope.loader, call.services.recent
