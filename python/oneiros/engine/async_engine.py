@@ -322,6 +322,8 @@ class AsyncMemories(Generic[Target]):
     get_many = _awaited(Memories.get_many)
     count = _awaited(Memories.count)
     list = _awaited(Memories.list)
+    last = _awaited(Memories.last)
+    values = _awaited(Memories.values)
     rescore = _awaited(Memories.rescore)
     promote = _awaited(Memories.promote)
 

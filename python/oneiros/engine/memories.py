@@ -15,12 +15,11 @@ from oneiros.graph import linking
 from oneiros.model.calls import named_calls
 from oneiros.model.fields import FIELDS, VERDICTS
 from oneiros.model.memory import Memory
-from oneiros.model.validation import count, require_choice, require_flag, require_utf8
+from oneiros.model.validation import require_choice, require_flag, require_utf8
 from oneiros.runtime.dataclasses import replace
 from oneiros.runtime.warnings import warn
 from oneiros.search import near_duplicates, searcher
 from oneiros.search.options import BatchKeywords, SearchKeywords, WhyNotKeywords, taking
-from oneiros.search.response import readable
 from oneiros.write import AddRules, Bounds, unknown
 from oneiros.write.batch import OnFirstLook, records_of
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.clock import Time
+    from oneiros.engine.listing import Page
     from oneiros.explain.why_not import WhyNot
     from oneiros.filters import Where
     from oneiros.graph import Link
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     LinksOfAll = list[tuple[str, Link]]
     MaybeMemories = list[Memory | None]
     NearDuplicates = list[NearDuplicate]
-    Page = list[Memory]
+    NewestMemories = list[Memory]
     Responses = list[SearchResponse]
     Similars = list[Similar]
 
@@ -626,7 +626,9 @@ class Memories:
     # -- read --------------------------------------------------------------------------------------
 
     def get(self, id: str) -> Memory:
-        """Return one memory. Never counts as an access.
+        """Return one memory, also an expired, archived or superseded one.
+
+        Never counts as an access.
 
         Args:
             id: the memory's id.
@@ -651,7 +653,7 @@ class Memories:
     def get_many(self, ids: Sequence[str]) -> MaybeMemories:
         """Return memories in the order of the ids, None for an id without a live memory.
 
-        Never counts as an access.
+        Never counts as an access. Expired, archived and superseded memories are returned.
 
         Args:
             ids: ids of memories.
@@ -672,11 +674,12 @@ class Memories:
     def __len__(self) -> int:
         return self.count()
 
-    def count(self, where: Where | None = None) -> int:
+    def count(self, where: Where | None = None, *, include_expired: bool = True) -> int:
         """Return the number of live memories that match a filter.
 
         Args:
             where: a filter (:func:`oneiros.where`). Default: all.
+            include_expired: whether to count memories past their ``valid_until`` or ``ttl``.
 
         Examples:
             >>> import oneiros
@@ -686,22 +689,44 @@ class Memories:
             1
         """
         self._scope.follow_others()
-        if where is None and not self._scope.bounds:
+        if where is None and not self._scope.bounds and include_expired is True:
             return self._scope.services.projections.live_count
-        return len(self._scope.matching(where))
+        return len(engine.listing.matching(self._scope, where, include_expired=include_expired))
 
     def list(
-        self, where: Where | None = None, *, after: str | None = None, limit: int = 100
+        self,
+        where: Where | None = None,
+        *,
+        order: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+        offset: int = 0,
+        with_total: bool = False,
+        include_expired: bool = True,
     ) -> Page:
-        """Return live memories in order of insertion, one page at a time.
+        """Return live memories, one page at a time. Never counts as an access.
+
+        The order is computed from columns in memory; only the page is read from the store.
 
         Args:
             where: a filter (:func:`oneiros.where`).
-            after: the last id of the previous page.
+            order: "oldest" or "newest" by ``created_at``; or a field such as "importance", or
+                "-importance" for descending. Text fields are in alphabetical order, enumerations in
+                that of docs/systems/fields.md; memories without the field come last. Ties are in
+                order of insertion, under "newest" in the reverse. Default: in order of insertion.
+            after: the last id of the previous page: the page begins after it. It may have been
+                deleted since.
             limit: most memories to return, >= 0.
+            offset: number of memories to skip, after ``after``.
+            with_total: whether to set ``total`` of the page to the number of all that match.
+            include_expired: whether to list memories past their ``valid_until`` or ``ttl``.
+
+        Returns:
+            :class:`Page`, a list of :class:`Memory` with ``total``.
 
         Raises:
             UnknownMemory: ``after`` names no memory.
+            ValueError: ``order`` names no field that can be ordered.
 
         Examples:
             >>> import oneiros
@@ -709,26 +734,86 @@ class Memories:
             >>> report = engine.add_many([{"id": "a", "text": "tea"}, {"id": "b", "text": "milk"}])
             >>> [memory.id for memory in engine.list(after="a")]
             ['b']
+            >>> page = engine.list(order="newest", limit=1, with_total=True)
+            >>> page[0].id, page.total
+            ('b', 2)
         """
-        self._scope.follow_others()
-        limit = count("limit", limit)
-        lifecycle = self._scope.services.projections.lifecycle
-        first = 0
-        if after is not None:
-            require_utf8("after", after)
-            row = lifecycle.row_of.get(after)
-            if row is None or self._scope.loader([after])[0] is None:
-                raise UnknownMemory(unknown(after))
-            first = row + 1
-        rows = self._scope.matching(where)
-        start = rows.rank(first - 1) if first else 0
-        found: Page = []
-        while len(found) < limit and start < len(rows):
-            page_rows = rows[start : start + limit - len(found)]
-            start += len(page_rows)
-            memories = readable(self._scope.load_live, [lifecycle.ids[row] for row in page_rows])
-            found += [memory for memory in memories if memory is not None]
-        return found
+        return engine.listing.page(
+            self._scope,
+            where,
+            order=order,
+            after=after,
+            limit=limit,
+            offset=offset,
+            with_total=with_total,
+            include_expired=include_expired,
+        )
+
+    def last(
+        self,
+        n: int = 10,
+        *,
+        session: str | None = None,
+        where: Where | None = None,
+        include_expired: bool = True,
+    ) -> NewestMemories:
+        """Return the newest memories in chronological order, as the messages of a chat.
+
+        Never counts as an access.
+
+        Args:
+            n: most memories to return, >= 0.
+            session: only memories of this session. Default: of all sessions.
+            where: a filter (:func:`oneiros.where`).
+            include_expired: whether to return memories past their ``valid_until`` or ``ttl``.
+
+        Returns:
+            A list of :class:`Memory`, the oldest first, by ``created_at``, ties by insertion.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> for text in ("Hello", "How are you?", "Fine"):
+            ...     id = engine.add(text, session="chat")
+            >>> [memory.text for memory in engine.last(2, session="chat")]
+            ['How are you?', 'Fine']
+        """
+        return engine.listing.latest(
+            self._scope, n, session, where, include_expired=include_expired
+        )
+
+    def values(
+        self, field: str, where: Where | None = None, *, include_expired: bool = True
+    ) -> dict[Any, int]:
+        """Return how many live memories have each value of a field, the most frequent first.
+
+        Args:
+            field: ``kind``, ``project``, ``session``, ``topic``, ``tags``, an enumeration such as
+                ``status`` or ``canonical_layer``, a number or flag such as ``priority`` or
+                ``pinned``, or "metadata.key" for the texts, numbers, truth values and nulls of a
+                key.
+            where: a filter (:func:`oneiros.where`).
+            include_expired: whether to count memories past their ``valid_until`` or ``ttl``.
+
+        Returns:
+            Value to count; ties in alphabetical order. Memories without the field are not counted,
+            one with several tags is counted for each. Values of metadata that are equal in Python,
+            such as 1 and true, are counted together.
+
+        Raises:
+            ValueError: no such field, or one whose values are not counted.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"text": text, "kind": "fact"} for text in ("a", "b")])
+            >>> id = engine.add("c", tags=["draft"])
+            >>> engine.values("kind"), engine.values("tags")
+            ({'fact': 2, 'note': 1}, {'draft': 1})
+        """
+        return engine.listing.value_counts(
+            self._scope, field, where, include_expired=include_expired
+        )
 
     # -- mark and link -----------------------------------------------------------------------------
 

@@ -82,6 +82,11 @@ def by_key(
     return found
 
 
+def _scalar_of(key: object) -> object:
+    """Return the value of which :func:`scalar_key` made a key."""
+    return key[0] if isinstance(key, tuple) else key
+
+
 def add_grouped(sets: RowsByValue, pairs: Iterable[tuple[object, int]]) -> None:
     """Add rows to the sets of their values; None is no value."""
     for value, rows in _grouped(pairs).items():
@@ -325,6 +330,19 @@ class AttributeIndex:
         return self._consistent(
             lambda: sets.rows_of_any([value for value in sets.values() if matches(str(value))])
         )
+
+    def counts(self, place: Place, rows: BitMap) -> list[tuple[object, int]]:
+        """Return each value of a place with its number of rows among these, those without left out.
+
+        Args:
+            place: a field, or "metadata" and a key.
+            rows: the rows to count.
+        """
+        sets = self._existing(place)
+        if sets is None:
+            return []
+        counts = ((value, len(sets.rows(value) & rows)) for value in sets.values())
+        return [(_scalar_of(value), count) for value, count in counts if count]
 
     def _consistent(self, read: Callable[[], BitMap]) -> BitMap:
         """Return the known rows that ``read`` finds in one state of the index."""
