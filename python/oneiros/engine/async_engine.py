@@ -301,6 +301,8 @@ class AsyncMemories(Generic[Target]):
     add = _awaited(Memories.add)
     add_many = _awaited(Memories.add_many)
     update = _awaited(Memories.update)
+    touch = _awaited(Memories.touch)
+    sweep_expired = _awaited(Memories.sweep_expired)
     feedback = _awaited(Memories.feedback)
     delete = _awaited(Memories.delete)
     restore = _awaited(Memories.restore)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Page", "latest", "matching", "page", "value_counts"]
 
+_SHOWN: Final = 3  # memories in the repr of a page
 _NEVER: Final = ("deleted_at",)  # listed memories are not deleted
 _WORDS: Final = ("oldest", "newest")
 _ORDERABLE: Final = (
@@ -52,13 +53,20 @@ class Page(list[Memory]):
     total: int | None = None
     """Number of all memories that match; None unless ``with_total=True``."""
 
+    def __repr__(self) -> str:
+        more = len(self) - _SHOWN
+        shown = ", ".join(map(repr, self[:_SHOWN]))
+        return f"[{shown}, ... {more} more]" if more > 0 else f"[{shown}]"
+
 
 def matching(scope: Scope, where: Where | None, *, include_expired: bool = True) -> BitMap:
     """Return the rows of the live memories of the scope that pass a filter."""
     rows = scope.matching(where)
     if require_flag("include_expired", include_expired):
         return rows
-    return rows - scope.services.projections.row_sets.expired(scope.now(None))
+    services = scope.services
+    selection = services.profile.selection
+    return rows - services.projections.row_sets.expired(scope.now(None), selection)
 
 
 def page(

@@ -15,7 +15,7 @@ from oneiros.graph import linking
 from oneiros.model.calls import named_calls
 from oneiros.model.fields import FIELDS, VERDICTS
 from oneiros.model.memory import Memory
-from oneiros.model.validation import require_choice, require_flag, require_utf8
+from oneiros.model.validation import require_choice, require_flag, require_seconds, require_utf8
 from oneiros.runtime.dataclasses import replace
 from oneiros.runtime.warnings import warn
 from oneiros.search import near_duplicates, searcher
@@ -24,6 +24,8 @@ from oneiros.write import AddRules, Bounds, unknown
 from oneiros.write.batch import OnFirstLook, records_of
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     import numpy.typing as npt
 
     from oneiros.clock import Time
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Memories"]
 
+ON_CONFLICT = ("raise", "update", "replace")
 _SCOPE_FIELDS = ("project", "session", "topic")
 _BOUND = 60  # most characters of a bound in a repr
 
@@ -72,6 +75,7 @@ class Memories:
         text: str,
         *,
         on_conflict: str = "raise",
+        merge_metadata: bool = False,
         now: Time | None = None,
         **fields: object,
     ) -> str:
@@ -81,8 +85,13 @@ class Memories:
 
         Args:
             text: up to 16 MiB of UTF-8; may be empty.
-            on_conflict: "raise", or "update" to update the live memory that has the id. A deleted
-                memory with the id is erased, and the new one starts from its own fields.
+            on_conflict: "raise"; "update" to update the live memory that has the id; or "replace"
+                to replace all its fields: those left out get their defaults, ``created_at`` is now
+                unless given, and counts of use start again. Its links, the verdicts on it and its
+                place in the order of insertion stay. A deleted memory with the id is erased, and
+                the new one starts from its own fields.
+            merge_metadata: with "update", merge ``metadata`` into that of the memory, as in
+                :meth:`update`. A new memory gets it as given.
             now: the current time, for ``created_at`` and a generated id: seconds since the Unix
                 epoch (UTC), an aware ``datetime`` or an ISO 8601 text with offset. Default: the
                 engine's clock.
@@ -105,8 +114,7 @@ class Memories:
             >>> engine.add("Ada likes her coffee black", id="coffee", kind="user_preference")
             'coffee'
         """
-        require_choice("on_conflict", on_conflict, ("raise", "update"))
-        rules = self._rules(on_conflict, now)
+        rules = self._rules(on_conflict, now, merges_metadata=merge_metadata)
         id = self._scope.services.remember.adding.add_one({"text": text, **fields}, rules)
         self._warn_of_dropped_vectors()
         return id
@@ -117,6 +125,7 @@ class Memories:
         *,
         on_conflict: str = "raise",
         on_error: str = "raise",
+        merge_metadata: bool = False,
         now: Time | None = None,
         progress: bool = False,
         links: bool | None = None,
@@ -126,11 +135,13 @@ class Memories:
         Args:
             records: an iterable of dicts or :class:`Memory`, an Arrow table, or a pandas or polars
                 frame.
-            on_conflict: "raise" (:class:`DuplicateId` for an id that exists or comes twice), or
-                "update": an existing memory is updated with the given fields, and of records with
-                the same id the last wins. A deleted memory with the id is erased and replaced.
+            on_conflict: "raise" (:class:`DuplicateId` for an id that exists or comes twice),
+                "update": an existing memory is updated with the given fields, or "replace", as in
+                :meth:`add`. Of records with the same id the last wins. A deleted memory with the id
+                is erased and replaced.
             on_error: "raise" at the first invalid record, "skip" invalid records, or "collect"
                 their errors in the report's ``failures``.
+            merge_metadata: as in :meth:`add`.
             now: as in :meth:`add`.
             progress: show a progress bar on stderr.
             links: whether to link similar memories and to raise the stability of existing similar
@@ -154,13 +165,12 @@ class Memories:
             >>> report.ids[0], len(report.ids)
             ('tea', 2)
         """
-        require_choice("on_conflict", on_conflict, ("raise", "update"))
         require_choice("on_error", on_error, ("raise", "skip", "collect"))
         require_flag("progress", progress)
         if links is not None:
             require_flag("links", links)
         checked = records_of(records, progress=progress)
-        rules = self._rules(on_conflict, now, on_error, links)
+        rules = self._rules(on_conflict, now, on_error, links, merges_metadata=merge_metadata)
         report = self._scope.services.remember.adding.add(checked, rules)
         self._warn_of_dropped_vectors()
         return replace(
@@ -168,7 +178,15 @@ class Memories:
             look=OnFirstLook(partial(near_duplicates.repeats_among, self._scope, report.ids)),
         )
 
-    def update(self, id: str, /, *, now: Time | None = None, **changes: object) -> None:
+    def update(
+        self,
+        id: str,
+        /,
+        *,
+        merge_metadata: bool = False,
+        now: Time | None = None,
+        **changes: object,
+    ) -> None:
         """Change fields of one memory.
 
         ``revision_count`` rises by one, and ``updated_at`` becomes the current time. The engine's
@@ -177,6 +195,9 @@ class Memories:
 
         Args:
             id: the memory's id.
+            merge_metadata: merge ``metadata`` into that of the memory instead of replacing it, as
+                JSON merge patch does (RFC 7396): the keys given are set, None removes a key, other
+                keys stay, and objects within are merged in the same way.
             now: as in :meth:`add`.
             **changes: new values by field name.
 
@@ -203,9 +224,73 @@ class Memories:
                 raise ValueError(msg)
         require_utf8("id", id)
         self._scope.services.remember.update(
-            id, changes, now=self._scope.now(now), seen=self._scope.contains
+            id,
+            changes,
+            now=self._scope.now(now),
+            seen=self._scope.contains,
+            merges_metadata=require_flag("merge_metadata", merge_metadata),
         )
         self._warn_of_dropped_vectors()
+
+    def touch(self, id: str, *, ttl: float | timedelta | None, now: Time | None = None) -> None:
+        """Set when a memory expires, counted from now.
+
+        ``valid_until`` becomes now + ``ttl``, and the memory's own ``ttl``, which counts from its
+        creation, becomes None. Neither a revision nor a use: ``updated_at`` stays.
+
+        Args:
+            id: the memory's id; it may have expired.
+            ttl: seconds from now, >= 0, or a ``timedelta``. None: the memory never expires.
+            now: the current time, as in :meth:`add`.
+
+        Raises:
+            UnknownMemory: no live memory has this id.
+            ValueError, TypeError: ``ttl`` breaks its rule.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:", clock=lambda: 1_000.0)
+            >>> id = engine.add("The build is red", ttl=60)
+            >>> engine.touch(id, ttl=3_600)
+            >>> engine.get(id).valid_until
+            4600.0
+        """
+        require_utf8("id", id)
+        end: float | None = None
+        if ttl is not None:
+            end = FIELDS["valid_until"].check(self._scope.now(now) + require_seconds("ttl", ttl))
+        self._scope.services.remember.touch(id, end, seen=self._scope.contains)
+
+    def sweep_expired(self, where: Where | None = None, *, now: Time | None = None) -> int:
+        """Soft-delete the memories past their ``valid_until`` or ``ttl``.
+
+        Searches hide them anyway; this also removes them from :meth:`get`, :meth:`list` and
+        :meth:`count`. :meth:`restore` brings one back. The kinds that expire are those of the
+        engine's profile.
+
+        Args:
+            where: a filter (:func:`oneiros.where`); memories that do not match stay.
+            now: the current time, as in :meth:`add`.
+
+        Returns:
+            The number of deleted memories.
+
+        Raises:
+            StoreBusy: another process held the store's lock for too long.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("The build is red", ttl=60, created_at="2025-06-01T00:00:00Z")
+            >>> engine.sweep_expired(), engine.count()
+            (1, 0)
+
+        Source: docs/systems/cognitive.md C7.
+        """
+        scope = self._scope
+        return scope.services.remember.delete_expired(
+            scope.within(where), scope.services.profile.selection, now=scope.now(now)
+        )
 
     def feedback(self, id: str, verdict: str, *, now: Time | None = None) -> None:
         """Add a verdict to a memory's ``feedback``, which is the sum of its verdicts.
@@ -653,7 +738,7 @@ class Memories:
     def get_many(self, ids: Sequence[str]) -> MaybeMemories:
         """Return memories in the order of the ids, None for an id without a live memory.
 
-        Never counts as an access. Expired, archived and superseded memories are returned.
+        Never counts as an access. Expired, archived and superseded memories are included.
 
         Args:
             ids: ids of memories.
@@ -1194,7 +1279,13 @@ class Memories:
         now: Time | None,
         on_error: str = "raise",
         links: bool | None = None,
+        *,
+        merges_metadata: bool,
     ) -> AddRules:
+        require_choice("on_conflict", on_conflict, ON_CONFLICT)
+        if require_flag("merge_metadata", merges_metadata) and on_conflict != "update":
+            msg = f'merge_metadata: needs on_conflict="update", got {on_conflict!r}'
+            raise ValueError(msg)
         profile = self._scope.services.profile
         return AddRules(
             self._scope.now(now),
@@ -1203,6 +1294,7 @@ class Memories:
             profile.ingest,
             on_conflict,
             on_error,
+            merges_metadata,
             links,
         )
 

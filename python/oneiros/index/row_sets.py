@@ -15,7 +15,6 @@ from oneiros.index.columns import is_given, is_missing
 from oneiros.index.row_attributes import RowAttributes
 from oneiros.model.fields import ENUMS, kinds_of
 from oneiros.runtime.dataclasses import NamedTuple, dataclass, replace
-from oneiros.scoring.selection import Selection
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from oneiros.graph import Associations
     from oneiros.index.columns import ColumnWrite, Lifecycle
     from oneiros.index.stored_rows import StoredRecords
+    from oneiros.scoring.selection import Selection
     from oneiros.store.columns import StoredColumns
 
     Column = npt.NDArray[Any]
@@ -81,9 +81,6 @@ class Limits:
     def moment(self) -> float:
         """The time at which memories must be valid, seconds."""
         return self.now if self.valid_at is None else self.valid_at
-
-
-EVERY_KIND_EXPIRES: Final = Selection()
 
 
 class Reach(NamedTuple):
@@ -342,9 +339,9 @@ class RowSets:
             lapsed, _ = self._out_of_time(limits, self._lifecycle.column)
         return BackAgain(self._superseded, lapsed)
 
-    def expired(self, now: float) -> BitMap:
-        """Return a new set of the rows, of any kind, past their ``valid_until`` or ``ttl``."""
-        limits = Limits(selection=EVERY_KIND_EXPIRES, where=None, status=None, now=now)
+    def expired(self, now: float, selection: Selection) -> BitMap:
+        """Return a new set of the rows past their ``valid_until`` or ``ttl``, of expiring kinds."""
+        limits = Limits(selection=selection, where=None, status=None, now=now)
         return self._out_of_time(limits, self._lifecycle.column)[0]
 
     def out_of_time_counts(self, limits: Limits) -> tuple[int, int]:
