@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeVar, overload
 
-from oneiros import display, explain
+from oneiros import display, explain, search
 from oneiros.display.escaping import shortened, snippet
 from oneiros.errors import OneirosError, StoreCorrupt, UnknownMemory
 from oneiros.runtime.dataclasses import NamedTuple, replace
@@ -14,6 +15,8 @@ from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
 
     from oneiros.display.tables import DisplayTable
     from oneiros.explain.explanation import Explanation
@@ -516,6 +519,50 @@ class SearchResponse:
                 ``result.text``.
         """
         return [self._memories.text(id) for id in self._ids]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the response as values that JSON has, as ``oneiros search --json`` prints them.
+
+        Reads the memories. Their times are ISO 8601, and in place of the vector stands its
+        ``embedding_dimension``. The memory of a result that was forgotten since is None. ``now`` is
+        the time of the search in seconds, ``searched_at`` the same in ISO 8601.
+
+        Raises:
+            StoreCorrupt: the row of a memory is damaged.
+
+        >>> import oneiros
+        >>> with oneiros.Engine(":memory:") as engine:
+        ...     id = engine.add("Ada likes coffee", id="coffee")
+        ...     record = engine.search("coffee").to_dict()
+        >>> record["results"][0]["id"], record["results"][0]["memory"]["text"]
+        ('coffee', 'Ada likes coffee')
+        """
+        return search.records.response_record(self)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return :meth:`to_dict` as JSON text.
+
+        Args:
+            indent: spaces per level; None: one line.
+
+        Raises:
+            StoreCorrupt: the row of a memory is damaged.
+        """
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the results as an Arrow table, one row each, best first.
+
+        Columns: rank, id, score, relevance_score, retention_score, channels (a map of name to
+        score), then every field of the memory but its vector: times as timestamps in UTC, lists of
+        texts as lists, ``metadata`` as JSON text. Fields of a memory that was forgotten since, and
+        times that microseconds in 64 bits cannot hold, are null.
+
+        Raises:
+            ImportError: pyarrow is not installed (the extra ``oneiros[arrow]``).
+            StoreCorrupt: the row of a memory is damaged.
+        """
+        return search.records.arrow_table(self)
 
     def table(self) -> DisplayTable:
         """Return a table with one row per result, best first.
