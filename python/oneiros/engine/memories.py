@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from oneiros.explain.why_not import WhyNot
     from oneiros.filters import Where
     from oneiros.graph import Link
+    from oneiros.model.keywords import AddFields, ChangedFields
     from oneiros.rescoring.store import PromotionReport, Rescored
     from oneiros.scoring.profile import Profile
     from oneiros.search.near_duplicates import NearDuplicate, Similar
@@ -77,7 +78,7 @@ class Memories:
         on_conflict: str = "raise",
         merge_metadata: bool = False,
         now: Time | None = None,
-        **fields: object,
+        **fields: Unpack[AddFields],
     ) -> str:
         """Add one memory.
 
@@ -185,7 +186,7 @@ class Memories:
         *,
         merge_metadata: bool = False,
         now: Time | None = None,
-        **changes: object,
+        **changes: Unpack[ChangedFields],
     ) -> None:
         """Change fields of one memory.
 
@@ -225,7 +226,7 @@ class Memories:
         require_utf8("id", id)
         self._scope.services.remember.update(
             id,
-            changes,
+            self._scope.zoned_fields(changes),
             now=self._scope.now(now),
             seen=self._scope.contains,
             merges_metadata=require_flag("merge_metadata", merge_metadata),
@@ -1299,12 +1300,16 @@ class Memories:
         )
 
     def _inside(self, record: Any) -> Any:
-        """Return a record with the scope's fields; refuse one with other values."""
-        if not self._scope.bounds:
+        """Return a record with the scope's fields and time zone; refuse one with other values."""
+        if not self._scope.bounds and self._scope.shared.zone is None:
             return record
         is_memory = isinstance(record, Memory)
         if not is_memory and not isinstance(record, Mapping):
             return record  # the check of all records refuses it
+        if not is_memory:
+            record = self._scope.zoned_fields(record)
+        if not self._scope.bounds:
+            return record
         for name, value in self._scope.bounds.items():
             given = getattr(record, name) if is_memory else record.get(name)
             if given not in (None, value):

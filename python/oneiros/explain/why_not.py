@@ -327,7 +327,8 @@ def why_not(
     """Explain why a search does not return a memory; see :meth:`oneiros.Engine.why_not`."""
     require_utf8("id", id)
     k, embedding = keywords.pop("k", 10), keywords.pop("embedding", None)
-    call = SearchCall(scope, SearchOptions.checked(keywords, method), k, is_explained=True)
+    options = SearchOptions.checked(scope.zoned_keywords(keywords), method)
+    call = SearchCall(scope, options, k, is_explained=True)
     request, visible, load = call.request(query, embedding), call.visible(), scope.loader
     read_model = call.services.projections
     search = WhyNotSearch(request, read_model, visible, load)

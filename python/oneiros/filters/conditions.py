@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 from oneiros.errors import QueryTooLarge
 from oneiros.filters.fields import (
@@ -19,6 +19,9 @@ from oneiros.filters.fields import (
 )
 from oneiros.model.fields import ENUMS
 from oneiros.runtime.dataclasses import dataclass, field
+
+if TYPE_CHECKING:
+    from oneiros.model.keywords import Conditions
 
 __all__ = [
     "AllTags",
@@ -227,7 +230,7 @@ def joined(join: type[And | Or], sides: Iterable[Where]) -> Where:
     return unique[0] if len(unique) == 1 else join(unique)
 
 
-def where(**conditions: object) -> Where:
+def where(**conditions: Unpack[Conditions]) -> Where:
     """Return a filter for memories that meet all given conditions; without one, all memories.
 
     Args:

@@ -42,6 +42,7 @@ __all__ = [
     "require_text",
     "require_threads",
     "require_utf8",
+    "seconds_of",
     "settle",
     "settle_numbers",
     "statuses",
@@ -123,6 +124,12 @@ def number(name: str, *, low: float, high: float, rule: str) -> Check:
         raise ValueError(wrong(name, rule, value))
 
     return check
+
+
+def seconds(name: str, *, low: float, high: float, rule: str) -> Check:
+    """Return the check of a duration: a finite number in [low, high], or a ``timedelta``."""
+    check_number = number(name, low=low, high=high, rule=rule)
+    return lambda value: check_number(seconds_of(value))
 
 
 def _exact_float(name: str, value: object) -> float:
@@ -532,7 +539,7 @@ def require_seconds(
     return require_number(field, seconds_of(value), low=low, above_low=above_low, finite=finite)
 
 
-def seconds_of(value: object) -> object:
+def seconds_of(value: Any) -> Any:
     """Return the seconds of a ``timedelta``, anything else unchanged."""
     datetime = sys.modules.get("datetime")  # slow to load; a timedelta's caller has loaded it
     if datetime is not None and isinstance(value, datetime.timedelta):

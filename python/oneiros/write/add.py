@@ -91,7 +91,7 @@ def _raise_alike(
         return
     allowed = None
     if within:
-        rows = projections.row_sets.matching(filters.where(**within))
+        rows = projections.row_sets.matching(filters.where(**within))  # type: ignore[arg-type]
         allowed = filters.allowed_bits(rows, len(projections.lifecycle.ids))
     near: Counter[int] = Counter()
     for hits in index.search_many(decoded(found), _MOST_RAISED, allowed, threads=1):
