@@ -15,6 +15,8 @@ import pytest
 
 import oneiros
 from oneiros import profiles
+from oneiros.evaluation.run import evaluate
+from oneiros.evaluation.tasks import demo_task
 from oneiros.model.fields import FIELDS
 from tests.engine.embedders import LetterCounts
 
@@ -168,6 +170,8 @@ def public_objects() -> Iterator[tuple[str, object]]:
         yield "PromotionReport", engine.promote(threshold=0.0001)
         plan = engine.dream(dry_run=True, profile="reverie")
         yield "DreamPlan", plan
+        with engine.keep_dreaming() as dreamer:
+            yield "Dreamer", dreamer
         yield "Impact", plan.impact(["ant"])
         yield "DreamReport", plan.apply()
         yield "Drift", engine.drift()
@@ -178,7 +182,15 @@ def public_objects() -> Iterator[tuple[str, object]]:
         yield "stats", engine.stats()
     yield "Context", oneiros.Context(file="f" * 4_000, tags=["t" * 200] * 90, project="p" * 250)
     yield "DreamSchedule", oneiros.DreamSchedule()
-    yield "LexicalIndex", oneiros.LexicalIndex()
+    index = oneiros.LexicalIndex()
+    yield "LexicalIndex", index
+    for n in range(300):
+        index.add(f"{n:03}" * 80, "ant")
+    yield "Hits", index.search("ant", 300)
+    yield "Hits", index.search("nothing")
+    task = demo_task()
+    yield "Task", task
+    yield "Report", evaluate(lambda _: [], task.questions)
     for name in profiles.names():
         yield f"Profile {name}", profiles.get(name)
 

@@ -355,7 +355,7 @@ TEST_CASE("search: runs beside uses of what they found, a dream and a writer") {
 TEST_CASE("search: a channel that reaches k returns k hits, others as many as their depth") {
   const World world;
   SearchPlan plan = plain();
-  plan.channels = {{.kind = ChannelKind::lexical, .depth = 1}};
+  plan.channels.front().depth = 1;
   SearchRequest asked = request("red ant");
   asked.vector = {};
   asked.k = 2;

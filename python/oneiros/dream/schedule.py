@@ -173,6 +173,9 @@ class Dreamer:
         self._thread = threading.Thread(target=self._run, name="oneiros-dreamer", daemon=True)
         self._thread.start()
 
+    def __repr__(self) -> str:
+        return f"<Dreamer of {self._engine!r}, {'running' if self.is_running else 'stopped'}>"
+
     @property
     def is_running(self) -> bool:
         """Whether the thread is alive."""

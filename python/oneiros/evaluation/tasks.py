@@ -79,7 +79,7 @@ class JudgedQuery:
     """Memories to search; None: all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Task:
     """Memories, and questions about them."""
 
@@ -87,6 +87,9 @@ class Task:
     records: Sequence[Mapping[str, Any]]
     """Records for :meth:`oneiros.Engine.add_many`."""
     questions: Sequence[JudgedQuery]
+
+    def __repr__(self) -> str:
+        return f"<Task {self.name!r}: {len(self.records)} records, {len(self.questions)} questions>"
 
 
 def measure(task: Task, profile: Profile, advance: Callable[[int], None] | None = None) -> Report:
