@@ -281,6 +281,7 @@ def test_listings_of_a_store_opened_again(tmp_path: Any) -> None:
     ("call", "error", "message"),
     [
         (("list", {"order": "importanse"}), ValueError, "order: .*did you mean 'importance'"),
+        (("list", {"order": "newst"}), ValueError, "order: .*got 'newst'; did you mean 'newest'"),
         (("list", {"order": "embedding"}), ValueError, "order: must be one of newest, oldest or"),
         (("list", {"order": "-newest"}), ValueError, "order: must be"),
         (("list", {"order": 5}), TypeError, "order: expected str, got int"),

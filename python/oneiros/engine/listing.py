@@ -225,7 +225,8 @@ def _require_order(order: object) -> None:
     require_text("order", order)
     name = str(order).removeprefix("-")
     if order not in _WORDS and name not in _ORDERABLE:
-        error = _unknown_name("order", "one of newest, oldest or a field", name, _ORDERABLE)
+        known = (*_WORDS, *_ORDERABLE)
+        error = _unknown_name("order", "one of newest, oldest or a field", name, known)
         raise error
 
 

@@ -479,8 +479,8 @@ class Memories:
                 without limit. No effect where neither is called. Seconds or a ``timedelta``.
             offset: number of the first results to leave out: ``search(query, k, offset=n)`` returns
                 what ``search(query, n + k)`` returns after place n. Only the returned memories
-                count as accessed. Under a profile whose candidates or links depend on ``k``
-                (``cognitive``, ``omega``) two pages may overlap.
+                count as accessed. Under a profile whose candidates depend on ``k`` (``cognitive``,
+                ``omega``), and under those that follow links, two pages may overlap.
             min_score: least score of a result. Scores are those of the profile: BM25 under
                 ``bm25``, shares of the best under ``omega``.
             exclude: ids of memories to leave out, inside every channel and for links; unknown ids
