@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 from oneiros.errors import QueryTooLarge
 from oneiros.filters.fields import (
@@ -21,6 +21,9 @@ from oneiros.filters.metadata_paths import Key
 from oneiros.model.calls import nearest
 from oneiros.model.fields import ENUMS, FIELDS
 from oneiros.runtime.dataclasses import dataclass, field
+
+if TYPE_CHECKING:
+    from oneiros.model.keywords import Conditions
 
 __all__ = [
     "AllOf",
@@ -302,7 +305,7 @@ def metadata_keys(condition: Where) -> Iterator[Key]:
         yield from metadata_keys(condition.part)
 
 
-def where(**conditions: object) -> Where:
+def where(**conditions: Unpack[Conditions]) -> Where:
     """Return a filter for memories that meet all given conditions; without one, all memories.
 
     Args:

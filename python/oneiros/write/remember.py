@@ -19,6 +19,7 @@ from oneiros.write.rules import (
     is_rewritten,
     is_superseded_by,
     keep_spread,
+    merge_metadata,
     restage,
     unknown,
 )
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from oneiros.index import ReadModel
     from oneiros.model.memory import Memory
     from oneiros.models.embedders import Embedder
+    from oneiros.scoring.selection import Selection
     from oneiros.store import Store, StoredLink, StoredMemory, Transaction
     from oneiros.write.vectors import MadeVectors
 
@@ -53,7 +55,13 @@ class Remember:
         self.cycles = CycleWriter(sync)
 
     def update(
-        self, memory_id: str, given: Mapping[str, object], *, now: float, seen: Seen
+        self,
+        memory_id: str,
+        given: Mapping[str, object],
+        *,
+        now: float,
+        seen: Seen,
+        merges_metadata: bool = False,
     ) -> None:
         """Change fields of a memory; a changed text gets a new vector, or none without embedder."""
         changes = validate_changes(given)
@@ -65,7 +73,14 @@ class Remember:
                 texts.append(text)
 
         def write(made: MadeVectors) -> None:
-            self._update(memory_id, dict(changes), made, now=now, seen=seen)
+            self._update(
+                memory_id,
+                dict(changes),
+                made,
+                now=now,
+                seen=seen,
+                merges_metadata=merges_metadata,
+            )
 
         self.embedding.written(texts, write)
 
@@ -78,6 +93,7 @@ class Remember:
         *,
         now: float,
         seen: Seen,
+        merges_metadata: bool,
     ) -> None:
         with self.sync.writing(after_events_of=[memory_id]) as transaction:
             is_dropped = False
@@ -97,6 +113,8 @@ class Remember:
                     if width:
                         self.sync.vectors.require_width(width)
                         self.sync.vectors.record(transaction, width, is_made_here=True)
+            if merges_metadata:
+                merge_metadata(memory, changes)
             keep_spread(memory, changes)
             restage(memory, changes)
             self.sync.lifecycle.require_kinds([changes.get("kind")])
@@ -134,6 +152,13 @@ class Remember:
                 transaction.update_columns([(memory_id, {"pinned": pinned})])
 
     @whole_write
+    def touch(self, memory_id: str, end: float | None, *, seen: Seen) -> None:
+        """Set when a memory expires; None: never. Not a revision."""
+        with self.sync.writing() as transaction:
+            self._live(transaction, memory_id, seen)
+            transaction.update_columns([(memory_id, {"valid_until": end, "ttl": None})])
+
+    @whole_write
     def link(self, links: Sequence[StoredLink], *, seen: Seen) -> None:
         """Create or replace links between memories, all or none."""
         ids = list(dict.fromkeys(id for link in links for id in (link.one, link.other)))
@@ -163,6 +188,14 @@ class Remember:
         with self.sync.writing() as transaction:
             ids = self.sync.lifecycle.ids
             rows = self.sync.projections.row_sets.matching(where)
+            return transaction.update_columns([(ids[row], {"deleted_at": now}) for row in rows])
+
+    @whole_write
+    def delete_expired(self, where: Where | None, selection: Selection, *, now: float) -> int:
+        """Soft-delete all memories that match and have expired; return their number."""
+        with self.sync.writing() as transaction:
+            ids, row_sets = self.sync.lifecycle.ids, self.sync.projections.row_sets
+            rows = row_sets.matching(where) & row_sets.expired(now, selection)
             return transaction.update_columns([(ids[row], {"deleted_at": now}) for row in rows])
 
     @whole_write
