@@ -158,7 +158,7 @@ class DreamPlan:
         places = np.flatnonzero(removals(change.field, change.after))
         reasons_of = self.draft.because.get(change.rule)
         if len(places) and reasons_of is not None:
-            reasons = reasons_of(change.rows[places])
+            reasons = reasons_of(self.draft, change.rows[places])
             for place, text in zip(places.tolist(), reasons, strict=True):
                 found[place] = text
         return found

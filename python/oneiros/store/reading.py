@@ -146,8 +146,12 @@ class Reading:
         self._connection = connection
         self._path = path
         self._decode = decode
-        self.cycles = CycleReading(self)
+
+    # Not kept, as no reader may be in a reference cycle: a closed store lets go of its file at once.
+    @property
+    def cycles(self) -> CycleReading:
         """Reads the history of dream cycles."""
+        return CycleReading(self)
 
     def last_revision(self) -> int:
         """Return the number of the last commit, 0 before the first."""

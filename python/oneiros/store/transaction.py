@@ -12,10 +12,8 @@ from typing import Any, Final
 from oneiros.model.fields import ENUMS, VERDICTS
 from oneiros.model.validation import wrong
 from oneiros.store.checksums import checksum, insert_of
-from oneiros.store.connections import StoreConnection
 from oneiros.store.cycles import CycleWriting
 from oneiros.store.links import REMOVE, SET, LinkValues, StoredLink
-from oneiros.store.reading import DecodeEmbedding
 from oneiros.store.row_writing import RowWriting, assigned
 from oneiros.store.rows import json_text, without_supersession
 
@@ -99,17 +97,10 @@ class Transaction(RowWriting):
     Reads inside it see its own writes. Not for use by several threads, nor after the block.
     """
 
-    cycles: CycleWriting
-
-    def __init__(
-        self,
-        connection: StoreConnection,
-        path: str,
-        decode: DecodeEmbedding | None,
-        last_revision: int | None = None,
-    ) -> None:
-        super().__init__(connection, path, decode, last_revision)
-        self.cycles = CycleWriting(self)
+    @property
+    def cycles(self) -> CycleWriting:
+        """Reads and writes the history of dream cycles."""
+        return CycleWriting(self)
 
     def count_duplicates(self, sequences: range, *, within: Iterable[str] = ()) -> int:
         """Raise ``duplicate_count`` of the oldest live memory with the same text and topic.

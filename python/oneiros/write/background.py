@@ -193,6 +193,10 @@ class WriterThread:
         if self._current is not None:
             self._current.note_commit()
 
+    def release(self) -> None:
+        """Let go of the callbacks: later jobs run without them."""
+        self._before = self._after = self._idle = _do_nothing
+
     def stop(self) -> None:
         """End the thread after the waiting jobs. A later job starts another thread."""
         _end(self._jobs)
@@ -265,6 +269,10 @@ def whole_write(
     return run
 
 
+def _do_nothing() -> None:
+    pass
+
+
 _STOP: _Job[Any] = _Job(lambda: None, is_write=False)
 
 
@@ -312,11 +320,12 @@ def _served(writer: WriterThread, job: _Job[Any] | None) -> float | None:
     try:
         if job is not None:
             writer._before()
+            after = writer._after  # the job may release it
             writer._current = job
             job.run()
             writer._current = None
             writer._writes.discard(job)
-            writer._after()
+            after()
             job.end()
         return writer._idle()
     finally:

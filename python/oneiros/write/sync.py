@@ -722,6 +722,8 @@ class Sync:
             _OPEN.discard(self)
             self.projections.close()
             self.store.close()
+            self.reinforcing.release()
+            self.writer.release()  # no reference cycle: the columns' address space is free at once
 
 
 def _nothing() -> None:
