@@ -25,7 +25,18 @@ from oneiros.evaluation import collection
 __all__ = ["ATTACKS", "TRUSTS", "shares"]
 
 TRUSTS = (1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2)
-_FILLERS = "please note remember actually indeed certainly confirmed today update said".split()
+_FILLERS = [
+    "please",
+    "note",
+    "remember",
+    "actually",
+    "indeed",
+    "certainly",
+    "confirmed",
+    "today",
+    "update",
+    "said",
+]
 _CLAIM = "the answer is Paris"
 
 

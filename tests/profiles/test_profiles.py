@@ -32,10 +32,10 @@ from oneiros.scoring.factors import (
     Spread,
     Stability,
     Strength,
-    Trust,
     TieBreak,
     Tier,
     TimeDecay,
+    Trust,
     Veracity,
     WeibullRecency,
 )

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench.poisoning import ATTACKS, shares
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oneiros
+from bench.poisoning import ATTACKS, shares
 from oneiros.evaluation import collection
 
 DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[3] / "shared" / "data")
