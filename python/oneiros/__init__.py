@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from oneiros.dream.schedule import DreamSchedule as DreamSchedule
     from oneiros.engine import Engine as Engine
     from oneiros.engine.async_engine import AsyncEngine as AsyncEngine
+    from oneiros.engine.observers import Event as Event
     from oneiros.errors import DamagedMemoriesWarning as DamagedMemoriesWarning
     from oneiros.errors import DreamBusy as DreamBusy
     from oneiros.errors import DuplicateId as DuplicateId
@@ -71,6 +72,7 @@ _HOME = {  # public name -> the module it lives in
     "EmbedderMismatch": "errors",
     "Engine": "engine",
     "EngineClosed": "errors",
+    "Event": "engine.observers",
     "Explanation": "explain.explanation",
     "Expression": "scoring.expression",
     "LexicalIndex": "lexical.index",
@@ -116,6 +118,7 @@ __all__ = [
     "EmbedderMismatch",
     "Engine",
     "EngineClosed",
+    "Event",
     "Explanation",
     "Expression",
     "LexicalIndex",

@@ -383,6 +383,7 @@ class AsyncEngine(AsyncMemories[Engine]):
 
     flush = _awaited(Engine.flush)
     refresh = _awaited(Engine.refresh)
+    observe = _awaited(Engine.observe)
     backup = _awaited(Engine.backup)
     embed_missing = _awaited(Engine.embed_missing)
     reembed = _awaited(Engine.reembed)

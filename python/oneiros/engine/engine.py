@@ -33,7 +33,7 @@ from oneiros.store.embedding_bytes import decoded_later
 from oneiros.write import Remember
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
     from datetime import timedelta, tzinfo
     from types import TracebackType
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
     from oneiros.dream.schedule import Dreamer, DreamSchedule, OnCycle
+    from oneiros.engine.observers import Callback, Observation
     from oneiros.model.memory import Memory
     from oneiros.models.embedders import Embedder
     from oneiros.models.rerankers import Reranker
@@ -97,6 +98,8 @@ class Engine(Memories):
         auto_refresh: follow the commits of other processes before each search.
         watch: an observer of searches, such as :class:`oneiros.integrations.tracing.Spans`.
             Default: none, at no cost.
+        observers: callables that get an :class:`oneiros.Event` after each call that changed or
+            searched memories, as :meth:`observe` adds them. Default: none, at no cost.
         timezone: the time zone in which methods read a naive ``datetime`` or an ISO 8601 text
             without an offset: a name such as "Europe/Berlin" or a ``tzinfo``. Filters are made
             without an engine, and take aware times only. Default: such times are refused.
@@ -140,6 +143,7 @@ class Engine(Memories):
         clock: Clock = system_clock,
         auto_refresh: bool = True,
         watch: Watch | None = None,
+        observers: Iterable[Callback] | None = None,
         timezone: str | tzinfo | None = None,
     ) -> None:
         chosen = resolved(profile)
@@ -155,6 +159,7 @@ class Engine(Memories):
         require_callable("clock", clock, "a callable that returns seconds")
         require_flag("auto_refresh", auto_refresh)
         require_watch("watch", watch)
+        callbacks = () if observers is None else engine.observers.checked_observers(observers)
         zone = checked_zone(timezone)
         if embedder is not None:
             name_of(embedder)
@@ -192,6 +197,8 @@ class Engine(Memories):
             zone=zone,
         )
         super().__init__(Scope(services, bounds={}))
+        for callback in callbacks:
+            engine.observers.Observation(services, callback).start()
         self._options = options
         self._dreamer: Dreamer | None = None
         if not services.cycles.is_clean:
@@ -235,6 +242,44 @@ class Engine(Memories):
             >>> engine.refresh()
         """
         self._scope.services.sync.follow()
+
+    # -- observe -----------------------------------------------------------------------------------
+
+    def observe(self, callback: Callback) -> Observation:
+        """Call a function after each call that changed or searched memories.
+
+        It gets one :class:`oneiros.Event`, on the thread that made the call, after the commit and
+        without any lock held, so it may call the engine itself; it gets no events of its own calls.
+        Calls through scopes count, too. An exception stops neither the call nor other observers;
+        the first one of each observer is logged as a warning. ``KeyboardInterrupt`` passes.
+
+        A batch has one event with all ids; one that adds and updates has an event of each kind.
+        Background reinforcement, :meth:`embed_missing` and :meth:`reembed` have none, nor have
+        commits of other engines and processes. An interrupted call may have committed without an
+        event. :meth:`changes` lists every change.
+
+        Args:
+            callback: a plain callable; its result is ignored.
+
+        Returns:
+            An ``Observation``: call ``close()``, or use it as a context manager. Closing the engine
+            ends it.
+
+        Raises:
+            TypeError: not callable, or a coroutine function.
+            EngineClosed: the engine is closed.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> with engine.observe(lambda event: print(event.kind, event.ids)):
+            ...     id = engine.add("tea", id="tea")
+            ...     engine.pin("tea")
+            add ('tea',)
+            update ('tea',)
+        """
+        checked = engine.observers.checked_callback("callback", callback)
+        return engine.observers.Observation(self._scope.services, checked).start()
 
     # -- maintenance -------------------------------------------------------------------------------
 
@@ -734,6 +779,7 @@ class Engine(Memories):
             >>> engine.close()
         """
         self._stop_dreaming()
+        self._scope.shared.observers.clear()
         self._scope.shared.sync.close()
 
     def __enter__(self) -> Self:

@@ -147,7 +147,9 @@ def verify_erased(scope: Scope, text: str) -> bool:
 
 def purge(scope: Scope, older_than_days: float | timedelta, now: Time | None) -> int:
     """Erase memories soft-deleted long ago; see :meth:`oneiros.Engine.purge`."""
-    return scope.services.remember.cycles.purge(_before(scope, older_than_days, now))
+    ids = scope.services.remember.cycles.purge(_before(scope, older_than_days, now))
+    scope.publish("forget", "purge", ids, now)
+    return len(ids)
 
 
 def purgeable(scope: Scope, older_than_days: float | timedelta, now: Time | None) -> list[str]:

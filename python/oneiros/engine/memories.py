@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from oneiros import engine, explain, rescoring
 from oneiros.display.escaping import shortened
 from oneiros.engine.scope import Scope, checked_ids, is_within
-from oneiros.errors import MissingEmbedderWarning, UnknownMemory
+from oneiros.errors import MissingEmbedderWarning, StoreBusy, UnknownMemory
 from oneiros.graph import linking
 from oneiros.model.calls import named_calls
 from oneiros.model.fields import FIELDS, VERDICTS
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from oneiros.clock import Time
     from oneiros.engine.listing import Page
+    from oneiros.engine.observers import EventKind
     from oneiros.explain.why_not import WhyNot
     from oneiros.filters import Where
     from oneiros.graph import Link
@@ -122,9 +123,12 @@ class Memories:
             'coffee'
         """
         rules = self._rules(on_conflict, now, merges_metadata=merge_metadata)
-        id = self._scope.services.remember.adding.add_one({"text": text, **fields}, rules)
+        added = self._scope.services.remember.adding.add_one({"text": text, **fields}, rules)
+        if self._scope.shared.observers:
+            kind: EventKind = "add" if added.is_new else "update"
+            self._scope.publish(kind, "add", (added.id,), rules.now, revision=added.revision)
         self._warn_of_dropped_vectors()
-        return id
+        return added.id
 
     def add_many(
         self,
@@ -179,6 +183,12 @@ class Memories:
         checked = records_of(records, progress=progress)
         rules = self._rules(on_conflict, now, on_error, links, merges_metadata=merge_metadata)
         report = self._scope.services.remember.adding.add(checked, rules)
+        if self._scope.shared.observers:
+            updated = set(report.updated)
+            new = [id for id in report.ids if id not in updated]
+            revision = self._scope.shared.sync.writer.committed  # an observer may write
+            self._scope.publish("add", "add_many", new, rules.now, revision=revision)
+            self._scope.publish("update", "add_many", report.updated, rules.now, revision=revision)
         self._warn_of_dropped_vectors()
         return replace(
             report,
@@ -240,6 +250,7 @@ class Memories:
             seen=self._scope.contains,
             merges_metadata=require_flag("merge_metadata", merge_metadata),
         )
+        self._scope.publish("update", "update", (id,), now)
         self._warn_of_dropped_vectors()
 
     def touch(self, id: str, *, ttl: float | timedelta | None, now: Time | None = None) -> None:
@@ -270,6 +281,7 @@ class Memories:
         if ttl is not None:
             end = FIELDS["valid_until"].check(self._scope.now(now) + require_seconds("ttl", ttl))
         self._scope.services.remember.touch(id, end, seen=self._scope.contains)
+        self._scope.publish("update", "touch", (id,), now)
 
     def sweep_expired(self, where: Where | None = None, *, now: Time | None = None) -> int:
         """Soft-delete the memories past their ``valid_until`` or ``ttl``.
@@ -298,9 +310,11 @@ class Memories:
         Source: docs/systems/cognitive.md C7.
         """
         scope = self._scope
-        return scope.services.remember.delete_expired(
+        ids = scope.services.remember.delete_expired(
             scope.within(where), scope.services.profile.selection, now=scope.now(now)
         )
+        scope.publish("delete", "sweep_expired", ids, now)
+        return len(ids)
 
     def feedback(self, id: str, verdict: str, *, now: Time | None = None) -> None:
         """Add a verdict to a memory's ``feedback``, which is the sum of its verdicts.
@@ -329,6 +343,7 @@ class Memories:
         self._scope.services.remember.feedback(
             id, verdict, now=self._scope.now(now), seen=self._scope.contains
         )
+        self._scope.publish("update", "feedback", (id,), now)
 
     def delete(
         self, id: str | None = None, *, where: Where | None = None, now: Time | None = None
@@ -361,10 +376,13 @@ class Memories:
             raise ValueError(msg)
         remember = self._scope.services.remember
         if id is None:
-            return remember.delete_matching(self._scope.within(where), now=self._scope.now(now))
-        require_utf8("id", id)
-        remember.delete(id, now=self._scope.now(now), seen=self._scope.contains)
-        return 1
+            ids = remember.delete_matching(self._scope.within(where), now=self._scope.now(now))
+        else:
+            require_utf8("id", id)
+            remember.delete(id, now=self._scope.now(now), seen=self._scope.contains)
+            ids = [id]
+        self._scope.publish("delete", "delete", ids, now)
+        return len(ids)
 
     def restore(self, id: str, *, now: Time | None = None) -> bool:
         """Undo the soft deletion or the archiving of a memory.
@@ -397,9 +415,11 @@ class Memories:
         Source: docs/systems/reverie.md R13, R19.
         """
         require_utf8("id", id)
-        return self._scope.services.remember.restore(
+        is_restored = self._scope.services.remember.restore(
             id, now=self._scope.now(now), seen=self._scope.contains
         )
+        self._scope.publish("restore", "restore", (id,) if is_restored else (), now)
+        return is_restored
 
     def forget(self, id: str) -> None:
         """Erase a memory for good, soft-deleted or not: text, vector, links, log and undo records.
@@ -427,9 +447,14 @@ class Memories:
             True
         """
         require_utf8("id", id)
-        self._scope.services.remember.forget(
-            id, seen=self._scope.contains, is_bounded=bool(self._scope.bounds)
-        )
+        remember = self._scope.services.remember
+        try:
+            remember.forget(id, seen=self._scope.contains, is_bounded=bool(self._scope.bounds))
+        except StoreBusy:
+            if remember.writer.committed:  # it is gone, and only its bytes may be in the log
+                self._scope.publish("forget", "forget", (id,))
+            raise
+        self._scope.publish("forget", "forget", (id,))
 
     # -- search ------------------------------------------------------------------------------------
 
@@ -999,6 +1024,7 @@ class Memories:
         self._scope.services.remember.supersede(
             old, new, reason, now=self._scope.now(now), seen=self._scope.contains
         )
+        self._scope.publish("update", "supersede", (old,), now)
 
     def pin(self, id: str, pinned: bool = True) -> None:
         """Pin or unpin a memory.
@@ -1026,7 +1052,10 @@ class Memories:
         """
         require_utf8("id", id)
         is_pinned = require_flag("pinned", pinned)
-        self._scope.services.remember.pin(id, pinned=is_pinned, seen=self._scope.contains)
+        is_changed = self._scope.services.remember.pin(
+            id, pinned=is_pinned, seen=self._scope.contains
+        )
+        self._scope.publish("update", "pin", (id,) if is_changed else ())
 
     def link(
         self,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from oneiros import filters
+from oneiros import engine, filters
 from oneiros.clock import system_clock
 from oneiros.dream.lock import CycleLock
 from oneiros.errors import EngineClosed, StoreCorrupt
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from oneiros.clock import Clock, Time
     from oneiros.dream.impact import StoreTrials
+    from oneiros.engine.observers import EventKind, Observation
     from oneiros.filters import Where
     from oneiros.index import ReadModel
     from oneiros.model.memory import Memory
@@ -106,6 +107,9 @@ class EngineServices:
     trials: Callable[[EngineServices, float], AbstractContextManager[StoreTrials]]
     """Returns a context manager over copies of the store, with their clocks fixed at a time."""
     watch: Watch | None = None
+    observers: dict[Observation, None] = field(default_factory=dict)
+    """The running observations, in order. Changed without a lock, which a signal handler might wait
+    for: adding, removing and copying are one step of the interpreter each."""
     reranker: Reranker | None = None
     expander: Expander | None = None
     is_quiet: bool = False
@@ -117,6 +121,38 @@ class EngineServices:
 
     def __post_init__(self) -> None:
         self.cycles = CycleLock(self.store.path)
+
+    def publish(
+        self,
+        kind: EventKind,
+        method: str,
+        ids: Iterable[str],
+        *,
+        time: float,
+        revision: int | None = None,
+        bounds: Mapping[str, str] = {},
+    ) -> None:
+        """Pass an event to the observers. No lock may be held.
+
+        Args:
+            kind: of the event.
+            method: the public method that was called.
+            ids: of the memories; repeated ones count once.
+            time: seconds since the epoch.
+            revision: Default: that of the last write that this thread waited for.
+            bounds: of the scope that was called.
+        """
+        if revision is None:
+            revision = self.sync.writer.committed
+        event = engine.observers.Event(
+            kind=kind,
+            method=method,
+            ids=tuple(dict.fromkeys(ids)),
+            time=time,
+            revision=revision,
+            bounds=tuple(bounds.items()),
+        )
+        engine.observers.publish(self, event)
 
 
 def is_within(name: str, value: str | None, bound: str) -> bool:
@@ -163,6 +199,22 @@ class Scope:
             return system_clock()
         seconds: float = _check_now(clock() if now is None else self.zoned(now))
         return seconds
+
+    def publish(
+        self,
+        kind: EventKind,
+        method: str,
+        ids: Sequence[str],
+        now: Time | None = None,
+        *,
+        revision: int | None = None,
+    ) -> None:
+        """Pass an event to the observers, if there are any and ids; see EngineServices.publish."""
+        shared = self.shared
+        if shared.observers and ids:
+            shared.publish(
+                kind, method, ids, time=self.now(now), revision=revision, bounds=self.bounds
+            )
 
     def zoned(self, value: Any) -> Any:
         """Return a time without a time zone in that of the engine, all else unchanged."""

@@ -554,7 +554,7 @@ class Sync:
         except StoreCorrupt as error:
             self.note_damage_of(error)
             raise
-        self.writer.note_commit()
+        self.writer.note_commit(transaction.revision)
 
     @contextmanager
     def writing_columns(self) -> Iterator[tuple[Transaction, OwnWrites]]:
