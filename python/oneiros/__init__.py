@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from oneiros.dream.schedule import DreamSchedule as DreamSchedule
     from oneiros.engine import Engine as Engine
     from oneiros.engine.async_engine import AsyncEngine as AsyncEngine
+    from oneiros.engine.feed import ChangeFeed as ChangeFeed
+    from oneiros.engine.feed import MemoryChange as MemoryChange
     from oneiros.engine.observers import Event as Event
     from oneiros.errors import DamagedMemoriesWarning as DamagedMemoriesWarning
     from oneiros.errors import DreamBusy as DreamBusy
@@ -65,6 +67,7 @@ __version__ = "0.1.0"
 _HOME = {  # public name -> the module it lives in
     "AsyncEngine": "engine.async_engine",
     "CallableFactor": "scoring.callable_factor",
+    "ChangeFeed": "engine.feed",
     "Context": "search.query.context",
     "DreamBusy": "errors",
     "DreamSchedule": "dream.schedule",
@@ -79,6 +82,7 @@ _HOME = {  # public name -> the module it lives in
     "Link": "graph",
     "Memory": "model.memory",
     "DamagedMemoriesWarning": "errors",
+    "MemoryChange": "engine.feed",
     "MissingEmbedderWarning": "errors",
     "OneirosError": "errors",
     "Profile": "scoring.profile",
@@ -110,6 +114,7 @@ _MODULES = ("analyzers", "kernels", "profiles")
 __all__ = [
     "AsyncEngine",
     "CallableFactor",
+    "ChangeFeed",
     "Context",
     "DamagedMemoriesWarning",
     "DreamBusy",
@@ -124,6 +129,7 @@ __all__ = [
     "LexicalIndex",
     "Link",
     "Memory",
+    "MemoryChange",
     "MissingEmbedderWarning",
     "OneirosError",
     "Profile",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from oneiros._lazy import door
 
 if TYPE_CHECKING:
+    from oneiros.engine import feed as feed
     from oneiros.engine import listing as listing
     from oneiros.engine import maintenance as maintenance
     from oneiros.engine import observers as observers
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 else:
     __getattr__ = door(
         __name__,
-        ("listing", "maintenance", "observers"),
+        ("feed", "listing", "maintenance", "observers"),
         {"Engine": "engine", "QuietEngine": "engine"},
     )
 

@@ -327,6 +327,7 @@ class AsyncMemories(Generic[Target]):
     list = _awaited(Memories.list)
     last = _awaited(Memories.last)
     values = _awaited(Memories.values)
+    changes = _awaited(Memories.changes)
     rescore = _awaited(Memories.rescore)
     promote = _awaited(Memories.promote)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.clock import Time
+    from oneiros.engine.feed import ChangeFeed
     from oneiros.engine.listing import Page
     from oneiros.engine.observers import EventKind
     from oneiros.explain.why_not import WhyNot
@@ -980,6 +981,46 @@ class Memories:
         return engine.listing.value_counts(
             self._scope, field, where, include_expired=include_expired
         )
+
+    def changes(self, since: int = 0, *, limit: int = 1_000) -> ChangeFeed:
+        """Return which memories changed after a revision of the store, in order of revision.
+
+        Another process follows a store by calling it again with the revision of the last answer.
+        Commits of every process count, also reinforcement and dream cycles. Each memory appears
+        once, at its last revision, whatever happened to it; one that was added under the id of an
+        erased memory appears after it. Links and settings are no changes of memories. Reinforcement
+        appears once it is written.
+
+        A scope's feed lists the memories that lie in it now. It cannot name erased memories, since
+        only their ids are kept, nor memories that were moved out of the scope.
+
+        Args:
+            since: a revision, >= 0: ``revision`` of an earlier answer or of an event. 0: all
+                memories.
+            limit: most memories to return, >= 1. All changes of a revision come together, so there
+                may be more.
+
+        Returns:
+            :class:`oneiros.ChangeFeed`: a sequence of (id, kind, revision), where ``kind`` is
+            "changed" (or new), "deleted" (softly) or "erased"; the ``revision`` to ask from next;
+            and whether it ``has_more``.
+
+        Raises:
+            ValueError, TypeError: an argument is out of its range or not an int, or ``since`` is
+                later than the store's last revision, as after an older copy was put back.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"id": "a", "text": "tea"}, {"id": "b", "text": "milk"}])
+            >>> feed = engine.changes()
+            >>> [(change.id, change.kind) for change in feed]
+            [('a', 'changed'), ('b', 'changed')]
+            >>> engine.forget("a")
+            >>> [(change.id, change.kind) for change in engine.changes(feed.revision)]
+            [('a', 'erased')]
+        """
+        return engine.feed.changes(self._scope, since, limit)
 
     # -- mark and link -----------------------------------------------------------------------------
 

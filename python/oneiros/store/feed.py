@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heapq import merge
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from oneiros.runtime.dataclasses import NamedTuple
 
@@ -47,7 +47,7 @@ class ChangedMemory(NamedTuple):
     """Whether it is soft-deleted now."""
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Literal["changed", "deleted", "erased"]:
         """One of "changed", "deleted" and "erased"."""
         if not self.sequence:
             return "erased"
