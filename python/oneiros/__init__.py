@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from oneiros.errors import DuplicateId as DuplicateId
     from oneiros.errors import EmbedderMismatch as EmbedderMismatch
     from oneiros.errors import EngineClosed as EngineClosed
+    from oneiros.errors import EngineReadOnly as EngineReadOnly
     from oneiros.errors import MissingEmbedderWarning as MissingEmbedderWarning
     from oneiros.errors import OneirosError as OneirosError
     from oneiros.errors import QueryTooLarge as QueryTooLarge
@@ -75,6 +76,7 @@ _HOME = {  # public name -> the module it lives in
     "EmbedderMismatch": "errors",
     "Engine": "engine",
     "EngineClosed": "errors",
+    "EngineReadOnly": "errors",
     "Event": "engine.observers",
     "Explanation": "explain.explanation",
     "Expression": "scoring.expression",
@@ -123,6 +125,7 @@ __all__ = [
     "EmbedderMismatch",
     "Engine",
     "EngineClosed",
+    "EngineReadOnly",
     "Event",
     "Explanation",
     "Expression",

@@ -259,6 +259,7 @@ class DreamPlan:
             OSError: the lock file next to the store cannot be written.
         """
         services = self._services
+        services.require_writable("apply")
         changed: list[str] | None = [] if services.observers else None
         with services.cycles.held(Begun(self.id, self.now)):
             report = services.remember.cycles.apply_cycle(self, changed=changed)

@@ -10,7 +10,7 @@ from oneiros.channels import Kind
 from oneiros.clock import Clock, system_clock
 from oneiros.engine.memories import Memories
 from oneiros.engine.scope import EngineServices, Scope, Watch, require_watch
-from oneiros.errors import MissingEmbedderWarning
+from oneiros.errors import MissingEmbedderWarning, StoreBusy
 from oneiros.index import ReadModel
 from oneiros.index.read_model import checked_options, recorded_options
 from oneiros.model.calls import named_calls
@@ -103,13 +103,18 @@ class Engine(Memories):
         timezone: the time zone in which methods read a naive ``datetime`` or an ISO 8601 text
             without an offset: a name such as "Europe/Berlin" or a ``tzinfo``. Filters are made
             without an engine, and take aware times only. Default: such times are refused.
+        read_only: write no file at all, for stores on read-only media or owned by others. The file
+            must exist and be of this version. Searches never reinforce, and methods that write
+            raise :class:`EngineReadOnly`. Commits of other processes are followed. Arguments that a
+            store records, such as ``analyzer``, apply to this engine alone.
 
     Warns:
         MissingEmbedderWarning: an embedder made the store's vectors, and none is given.
 
     Raises:
         StoreCorrupt: the file is damaged or is not a store.
-        StoreVersionError: a newer version wrote the file.
+        StoreVersionError: a newer version wrote the file; with ``read_only``, also an older one.
+        StoreIOError: with ``read_only``, the file is missing or cannot be read without writing.
         EmbedderMismatch: another embedder made the store's vectors.
         ValueError, TypeError: an argument breaks its rule.
 
@@ -145,6 +150,7 @@ class Engine(Memories):
         watch: Watch | None = None,
         observers: Iterable[Callback] | None = None,
         timezone: str | tzinfo | None = None,
+        read_only: bool = False,
     ) -> None:
         chosen = resolved(profile)
         given_options = checked_options(
@@ -158,6 +164,7 @@ class Engine(Memories):
         require_choice("vector_index", vector_index, get_args(Kind))
         require_callable("clock", clock, "a callable that returns seconds")
         require_flag("auto_refresh", auto_refresh)
+        require_flag("read_only", read_only)
         require_watch("watch", watch)
         callbacks = () if observers is None else engine.observers.checked_observers(observers)
         zone = checked_zone(timezone)
@@ -172,11 +179,18 @@ class Engine(Memories):
             durability=durability,
             busy_timeout_seconds=seconds_of(busy_timeout_seconds),
             decode_embedding=decoded_later,
+            read_only=read_only,
         )
         try:
             options = recorded_options(store, given_options, chosen)
             projections = ReadModel(options, vector_index=vector_index)
-            remember = Remember(store, projections, embedder)
+            try:
+                remember = Remember(store, projections, embedder)
+            except StoreBusy:  # the file was changed while it was read; now it has a log
+                if not read_only:
+                    raise
+                projections = ReadModel(options, vector_index=vector_index)
+                remember = Remember(store, projections, embedder)
         except BaseException:
             store.close()
             raise
@@ -289,7 +303,8 @@ class Engine(Memories):
         ``without_vector`` counts live memories with an embeddable text and no vector;
         :meth:`embed_missing` embeds them. ``reembedding`` is None, or the embedder of an unfinished
         :meth:`reembed` and the number of memories ``done``. ``damaged`` counts the memories found
-        damaged; no other count includes them.
+        damaged; no other count includes them. ``read_only`` is True for a read-only engine, and
+        otherwise missing.
 
         Examples:
             >>> import oneiros
@@ -382,6 +397,7 @@ class Engine(Memories):
             >>> engine.embed_missing()
             0
         """
+        self._scope.require_writable("embed_missing")
         return engine.maintenance.embed_missing(self._scope, progress=progress)
 
     def reembed(self, embedder: Embedder, *, resume: bool = True, progress: bool = False) -> int:
@@ -417,6 +433,7 @@ class Engine(Memories):
             >>> engine.reembed(lengths)
             1
         """
+        self._scope.require_writable("reembed")
         return engine.maintenance.reembed(self._scope, embedder, resume=resume, progress=progress)
 
     def purge(self, older_than_days: float | timedelta = 30.0, *, now: Time | None = None) -> int:
@@ -445,6 +462,7 @@ class Engine(Memories):
             >>> engine.purge(30, now="2025-06-01T00:00:00Z")
             1
         """
+        self._scope.require_writable("purge")
         return engine.maintenance.purge(self._scope, older_than_days, now)
 
     def purgeable(
@@ -592,6 +610,8 @@ class Engine(Memories):
         Source: docs/systems/reverie.md R10 to R19; docs/systems/cognitive.md C19 to C22;
         docs/systems/omega.md O31.
         """
+        if not dry_run:
+            self._scope.require_writable("dream")
         return dream.cycles.run(
             self._scope, now, dry_run=dry_run, profile=profile, summarise=summarise, judge=judge
         )
@@ -625,6 +645,7 @@ class Engine(Memories):
 
         Source: docs/systems/reverie.md R19.
         """
+        self._scope.require_writable("undo_dream")
         return dream.cycles.undo(self._scope, id, now)
 
     def dreams(self, limit: int = 20) -> list[DreamReport]:
@@ -730,6 +751,7 @@ class Engine(Memories):
 
         Source: docs/systems/reverie.md R18.
         """
+        self._scope.require_writable("keep_dreaming")
         chosen = dream.schedule.DreamSchedule() if schedule is None else schedule
         require_instance("schedule", chosen, (dream.schedule.DreamSchedule,), "a DreamSchedule")
         if on_cycle is not None:

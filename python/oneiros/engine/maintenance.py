@@ -88,6 +88,7 @@ def stats(scope: Scope, options: LexicalOptions) -> dict[str, Any]:
             "merge_error": lexical.merge_error or None,
         },
         "profile": services.profile.name,
+        **({"read_only": True} if services.is_read_only else {}),
     }
 
 
@@ -112,7 +113,9 @@ def check(scope: Scope, *, deep: bool) -> list[str]:
 
 def _check_indexes(scope: Scope) -> list[str]:
     sync = scope.services.sync
-    found = scope.services.store.quick_check()
+    if sync.store.is_read_only:
+        return []
+    found = sync.store.quick_check()
     if not all(problem.startswith(_INDEX_PROBLEM) for problem in found):
         return []  # pages are damaged: a write could do more harm
     problems: list[str] = sync.writer.run(sync.mend_indexes)

@@ -123,6 +123,7 @@ class Memories:
             >>> engine.add("Ada likes her coffee black", id="coffee", kind="user_preference")
             'coffee'
         """
+        self._scope.require_writable("add")
         rules = self._rules(on_conflict, now, merges_metadata=merge_metadata)
         added = self._scope.services.remember.adding.add_one({"text": text, **fields}, rules)
         if self._scope.shared.observers:
@@ -177,6 +178,7 @@ class Memories:
             >>> report.ids[0], len(report.ids)
             ('tea', 2)
         """
+        self._scope.require_writable("add_many")
         require_choice("on_error", on_error, ("raise", "skip", "collect"))
         require_flag("progress", progress)
         if links is not None:
@@ -236,6 +238,7 @@ class Memories:
             >>> engine.get(id).text
             'Deploys happen on Mondays'
         """
+        self._scope.require_writable("update")
         given: Mapping[str, object] = changes
         for name, bound in self._scope.bounds.items():
             if name in given and not (
@@ -277,6 +280,7 @@ class Memories:
             >>> engine.get(id).valid_until
             4600.0
         """
+        self._scope.require_writable("touch")
         require_utf8("id", id)
         end: float | None = None
         if ttl is not None:
@@ -310,6 +314,7 @@ class Memories:
 
         Source: docs/systems/cognitive.md C7.
         """
+        self._scope.require_writable("sweep_expired")
         scope = self._scope
         ids = scope.services.remember.delete_expired(
             scope.within(where), scope.services.profile.selection, now=scope.now(now)
@@ -339,6 +344,7 @@ class Memories:
 
         Source: docs/systems/fields.md; docs/systems/omega.md O12, O15.
         """
+        self._scope.require_writable("feedback")
         require_utf8("id", id)
         require_choice("verdict", verdict, tuple(VERDICTS))
         self._scope.services.remember.feedback(
@@ -372,6 +378,7 @@ class Memories:
             >>> engine.delete(where=oneiros.where(tags="draft"))
             1
         """
+        self._scope.require_writable("delete")
         if (id is None) == (where is None):
             msg = "delete: give an id or where=, one of the two"
             raise ValueError(msg)
@@ -415,6 +422,7 @@ class Memories:
 
         Source: docs/systems/reverie.md R13, R19.
         """
+        self._scope.require_writable("restore")
         require_utf8("id", id)
         is_restored = self._scope.services.remember.restore(
             id, now=self._scope.now(now), seen=self._scope.contains
@@ -447,6 +455,7 @@ class Memories:
             >>> engine.verify_erased("xyzzy")
             True
         """
+        self._scope.require_writable("forget")
         require_utf8("id", id)
         remember = self._scope.services.remember
         try:
@@ -1056,6 +1065,7 @@ class Memories:
 
         Source: docs/systems/fields.md; docs/systems/cognitive.md C4; docs/systems/omega.md O23.
         """
+        self._scope.require_writable("supersede")
         require_utf8("old", old)
         require_utf8("new", new)
         require_utf8("reason", reason)
@@ -1091,6 +1101,7 @@ class Memories:
 
         Source: docs/systems/fields.md; docs/systems/house.md H6.
         """
+        self._scope.require_writable("pin")
         require_utf8("id", id)
         is_pinned = require_flag("pinned", pinned)
         is_changed = self._scope.services.remember.pin(
@@ -1133,6 +1144,7 @@ class Memories:
 
         Source: docs/systems/cognitive.md C16, C17.
         """
+        self._scope.require_writable("link")
         linking.link(self._scope, a, b, weight, kind=kind, now=now)
 
     def link_many(
@@ -1162,6 +1174,7 @@ class Memories:
             >>> engine.link_many([("tea", "milk"), ("tea", "mint", 0.8, "relation")])
             2
         """
+        self._scope.require_writable("link_many")
         return linking.link_many(self._scope, links, now=now)
 
     def links(self, where: Where | None = None, *, now: Time | None = None) -> LinksOfAll:
@@ -1208,6 +1221,7 @@ class Memories:
             >>> engine.unlink("a", "b")
             False
         """
+        self._scope.require_writable("unlink")
         return linking.unlink(self._scope, a, b)
 
     def neighbours(self, id: str, *, limit: int = 100, now: Time | None = None) -> Links:
@@ -1313,6 +1327,8 @@ class Memories:
 
         Source: docs/systems/ciar.md A4.
         """
+        if not dry_run:
+            self._scope.require_writable("promote")
         return rescoring.store.promote(
             self._scope, profile, threshold, now, where=where, dry_run=dry_run, threads=threads
         )
@@ -1401,7 +1417,10 @@ class Memories:
 
     def _state(self) -> str:
         """Return the number of memories as words, for ``repr``; "closed" for a closed engine."""
-        return f"{len(self)} memories" if self._scope.shared.sync.is_open_here else "closed"
+        shared = self._scope.shared
+        if not shared.sync.is_open_here:
+            return "closed"
+        return f"{len(self)} memories{', read-only' if shared.is_read_only else ''}"
 
     # -- private -----------------------------------------------------------------------------------
 

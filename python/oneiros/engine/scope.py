@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from oneiros import engine, filters
 from oneiros.clock import system_clock
 from oneiros.dream.lock import CycleLock
-from oneiros.errors import EngineClosed, StoreCorrupt
+from oneiros.errors import EngineClosed, EngineReadOnly, StoreCorrupt
 from oneiros.filters import require_where
 from oneiros.model import zones
 from oneiros.model.fields import is_below
@@ -118,9 +118,25 @@ class EngineServices:
     """The time zone of times without one; None: they are refused."""
     recent: RecentAnswers = field(default_factory=RecentAnswers)
     cycles: CycleLock = field(init=False)
+    is_read_only: bool = field(init=False)
+    """Whether the engine was opened with ``read_only=True``."""
 
     def __post_init__(self) -> None:
-        self.cycles = CycleLock(self.store.path)
+        self.is_read_only = self.store.is_read_only
+        self.cycles = CycleLock(self.store.path, is_read_only=self.is_read_only)
+
+    def require_writable(self, method: str) -> None:
+        """Raise EngineReadOnly if the engine is read only.
+
+        Args:
+            method: the public method that was called.
+        """
+        if self.is_read_only:
+            msg = (
+                f"{method}: this engine was opened with read_only=True and does not write "
+                f"{self.store.path!r}; open the store without it"
+            )
+            raise EngineReadOnly(msg)
 
     def publish(
         self,
@@ -186,6 +202,11 @@ class Scope:
             msg = "the engine is closed, or came here by fork; a child process opens its own"
             raise EngineClosed(msg)
         return self.shared
+
+    def require_writable(self, method: str) -> None:
+        """Raise EngineReadOnly if the engine is read only; see EngineServices.require_writable."""
+        if self.shared.is_read_only:
+            self.shared.require_writable(method)
 
     def follow_others(self) -> None:
         """Apply the commits of other processes, if the engine does so before searches."""

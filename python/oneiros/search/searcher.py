@@ -71,6 +71,8 @@ def _search(
     embedding = keywords.pop("embedding", None)
     call = SearchCall(scope, SearchOptions.checked(scope.zoned_keywords(keywords), method), k)
     call.options.require_reinforcement(call.profile)
+    if call.options.reinforce:
+        scope.services.require_writable("search(reinforce=True)")
     rule = call.profile.cache
     is_clocked = call.options.now is not None or call.options.exclude_newer is not None
     if rule is None or is_clocked or call.is_explained:
@@ -136,6 +138,8 @@ def _search_many(
     threads = checked_threads(keywords.pop("threads", None))
     call = SearchCall(scope, SearchOptions.checked(scope.zoned_keywords(keywords), method), k)
     call.options.require_reinforcement(call.profile)
+    if call.options.reinforce:
+        scope.services.require_writable("search_many(reinforce=True)")
     requests, counts = call.requests(queries, embeddings)
     if not requests:
         return []
