@@ -484,16 +484,21 @@ def test_an_erasure_whose_log_is_not_empty_yet_has_its_event(
     path = tmp_path / "store.db"
     with oneiros.Engine(path, busy_timeout_seconds=0.1, observers=[events.append]) as engine:
         engine.add("tea", id="tea")
+        engine.add("milk", id="milk")
+        engine.delete("milk")
+        events.clear()
         with closing(apsw.Connection(str(path))) as reader:
             reader.execute("BEGIN")
             _ = reader.execute("SELECT count(*) FROM memory").get
             with pytest.raises(oneiros.StoreBusy):
                 engine.forget("tea")
+            with pytest.raises(oneiros.StoreBusy):
+                engine.purge(0)
             reader.execute("ROLLBACK")
         assert engine.count() == 0
     assert [(event.kind, event.ids) for event in events] == [
-        ("add", ("tea",)),
         ("forget", ("tea",)),
+        ("forget", ("milk",)),
     ]
 
 

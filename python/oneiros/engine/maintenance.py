@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneiros.display.tables import progress_bar
 from oneiros.dream.history import problems_of_cycles
 from oneiros.engine.scope import checked_ids
-from oneiros.errors import DamagedMemoriesWarning, StoreCorrupt
+from oneiros.errors import DamagedMemoriesWarning, StoreBusy, StoreCorrupt
 from oneiros.index.comparison import SUMMED
 from oneiros.model.validation import (
     file_name,
@@ -150,9 +150,14 @@ def verify_erased(scope: Scope, text: str) -> bool:
 
 def purge(scope: Scope, older_than_days: float | timedelta, now: Time | None) -> int:
     """Erase memories soft-deleted long ago; see :meth:`oneiros.Engine.purge`."""
-    ids = scope.services.remember.cycles.purge(_before(scope, older_than_days, now))
-    scope.publish("forget", "purge", ids, now)
-    return len(ids)
+    erased: list[str] = []
+    try:
+        count = scope.services.remember.cycles.purge(_before(scope, older_than_days, now), erased)
+    except StoreBusy:  # they are gone, and only their bytes may be in the log
+        scope.publish("forget", "purge", erased, now)
+        raise
+    scope.publish("forget", "purge", erased, now)
+    return count
 
 
 def purgeable(scope: Scope, older_than_days: float | timedelta, now: Time | None) -> list[str]:

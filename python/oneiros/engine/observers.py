@@ -55,8 +55,8 @@ class Event:
     time: float
     """The call's ``now``, or else the engine's clock; seconds since the Unix epoch."""
     revision: int
-    """The store's revision that the call committed, the last if it made several commits; the
-    revision that a search read."""
+    """The store's revision that the call committed. For a search, the last one that searches of the
+    engine see."""
     bounds: tuple[tuple[str, str], ...] = ()
     """Field and value of each bound of the scope that was called; empty for the engine."""
 

@@ -131,10 +131,14 @@ class CycleWriter:
         return done
 
     @whole_write
-    def purge(self, deleted_before: float) -> list[str]:
-        """Erase memories soft-deleted before a moment; return their ids.
+    def purge(self, deleted_before: float, erased: list[str]) -> int:
+        """Erase memories soft-deleted before a moment; return their number.
 
         Damaged ones are kept: the time of their deletion may be wrong.
+
+        Args:
+            deleted_before: seconds since the epoch.
+            erased: a list to append the ids to, once they are erased.
         """
         with self._sync.writing() as transaction:
             damaged: list[Damaged] = []
@@ -145,7 +149,8 @@ class CycleWriter:
                 self._sync.note_damage(memory)
             for memory_id in ids:
                 transaction.erase(memory_id)
+        erased += ids
         if ids:
             self._sync.snapshot.remove()
             self._sync.store.checkpoint()
-        return ids
+        return len(ids)
