@@ -41,7 +41,7 @@ _CLAIM = "the answer is Paris"
 
 
 def copies(question: str, number: int, chance: random.Random) -> str:
-    """Return the question and a claim, told apart by punctuation only."""
+    """Return the question and a claim, which differ by punctuation only."""
     del chance
     return f"{question} {_CLAIM}{'!' * number}"
 

@@ -32,8 +32,7 @@ GUIDE = tuple(
     ROOT / "docs" / "guide" / f"{name}.md"
     for name in (
         *("search", "filters", "memories", "scopes", "profiles", "models", "batches", "parts"),
-        "dreaming",
-        "command_line",
+        *("dreaming", "following", "command_line"),
     )
 )
 """The pages of the guide, in the order in which they are read: each goes on where the last one ended."""

@@ -19,6 +19,7 @@ __all__ = [
     "DuplicateId",
     "EmbedderMismatch",
     "EngineClosed",
+    "EngineReadOnly",
     "MissingEmbedderWarning",
     "OneirosError",
     "QueryTooLarge",
@@ -70,6 +71,10 @@ class EngineClosed(OneirosError, RuntimeError):
     """The engine was used after ``close``."""
 
 
+class EngineReadOnly(OneirosError, RuntimeError):
+    """A method that writes was called on an engine opened with ``read_only=True``."""
+
+
 class DreamBusy(OneirosError, TimeoutError):
     """Another dream cycle runs on this store, in this process or another."""
 
@@ -106,7 +111,10 @@ class StorePoisoned(OneirosError):
 
 
 class StoreVersionError(OneirosError):
-    """The store was written by a newer version of Oneiros."""
+    """The store was written by a newer version of Oneiros.
+
+    Also raised for an older version's store that an engine with ``read_only=True`` cannot migrate.
+    """
 
 
 class MissingEmbedderWarning(UserWarning):

@@ -258,8 +258,14 @@ class DreamPlan:
             StoreBusy: another process kept the store locked for too long.
             OSError: the lock file next to the store cannot be written.
         """
-        with self._services.cycles.held(Begun(self.id, self.now)):
-            return self._services.remember.cycles.apply_cycle(self)
+        services = self._services
+        services.require_writable("apply")
+        changed: list[str] | None = [] if services.observers else None
+        with services.cycles.held(Begun(self.id, self.now)):
+            report = services.remember.cycles.apply_cycle(self, changed=changed)
+        if changed is not None:
+            services.publish("dream", "apply", changed, time=report.now)
+        return report
 
     def impact(self, queries: Sequence[str], k: int = 10) -> Impact:
         """Rank queries before and after the plan, without applying it to this store.

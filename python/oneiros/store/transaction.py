@@ -352,6 +352,10 @@ class Transaction(RowWriting):
             self._set([(older_number, changes)], assigned)
             self.relinked.append(older_number)
 
+    def changed_ids(self) -> list[str]:
+        """Return the ids of the memories that this transaction added, changed or erased so far."""
+        return [changed.id for changed in self.changes_by_revision(self.revision - 1)]
+
     def set_setting(self, key: str, value: str) -> None:
         """Set a setting of the store, such as the name of its embedder."""
         self.has_set = True
