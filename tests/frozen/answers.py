@@ -74,13 +74,13 @@ def digests_of(answer: Answer) -> tuple[int, int, int]:
 
 
 def _confidence(answer: oneiros.SearchResponse) -> float | None:
-    """Return the confidence that decided about a retry.
+    """Return the confidence, but None for the default profile's own.
 
-    That of the default profile is no part of the record: docs/confidence.md is fitted again
-    without a change of any score.
+    That is no part of the record: docs/confidence.md can be fitted again without a change of any
+    score.
     """
-    stages = {stage.name for stage in answer.trace.stages}
-    return answer.confidence if "adaptive_retry" in stages else None
+    is_retried = any(stage.name == "adaptive_retry" for stage in answer.trace.stages)
+    return answer.confidence if is_retried or answer.profile != "oneiros" else None
 
 
 def _result(result: oneiros.SearchResult) -> tuple[Any, ...]:
