@@ -123,7 +123,7 @@ std::shared_ptr<SearchPlan> make_plan(
     const py::object& expansion, const std::optional<std::pair<std::size_t, bool>>& rerank,
     const std::optional<std::pair<std::size_t, double>>& duplicates, const py::object& abstention,
     const std::optional<std::pair<double, std::size_t>>& retry, std::shared_ptr<SearchPlan> relaxed,
-    bool is_normalised) {
+    bool is_normalised, const std::optional<std::tuple<double, double, double>>& confidence) {
   auto plan = std::make_shared<SearchPlan>();
   for (const GivenChannel& channel : channels) {
     plan->channels.push_back(channel_of(channel));
@@ -166,6 +166,10 @@ std::shared_ptr<SearchPlan> make_plan(
   }
   plan->relaxed = std::move(relaxed);
   plan->is_normalised = is_normalised;
+  if (confidence) {
+    const auto [constant, words, meaning] = *confidence;
+    plan->confidence = {constant, words, meaning};
+  }
   return plan;
 }
 
@@ -685,7 +689,7 @@ void register_plan(py::module_& module) {
            py::arg("at_once"), py::arg("strong_signal"), py::arg("by_words"),
            py::arg("before_cluster"), py::arg("expansion"), py::arg("rerank"),
            py::arg("duplicates"), py::arg("abstention"), py::arg("retry"), py::arg("relaxed"),
-           py::arg("is_normalised"))
+           py::arg("is_normalised"), py::arg("confidence"))
       .def_property_readonly("has_functions",
                              [](const SearchPlan& plan) { return plan.needs.has_functions; })
       .def_property_readonly("has_neighbours",
@@ -722,6 +726,10 @@ void register_outcome(py::module_& module) {
                                       search::Note::none;
                              })
       .def_readonly("confidence", &SearchOutcome::confidence)
+      .def_property_readonly("leads",
+                             [](const SearchOutcome& outcome) {
+                               return py::make_tuple(outcome.leads.words, outcome.leads.meaning);
+                             })
       .def_readonly("best", &SearchOutcome::best)
       .def_readonly("raw_scores", &SearchOutcome::raw_scores)
       .def_property_readonly(

@@ -14,6 +14,7 @@
 
 #include "ranking/plan.h"
 #include "ranking/session_neighbours.h"
+#include "search/confidence.h"
 
 namespace oneiros::search {
 
@@ -185,6 +186,9 @@ struct SearchPlan {
   std::optional<Retry> retry;
   // The plan of a retry; set if `retry` is.
   std::shared_ptr<const SearchPlan> relaxed;
+  // The confidence of the first result, for plans without a retry, which has one of its own.
+  // REQUIRES: the lexical channel gives raw BM25 scores.
+  std::optional<ConfidenceModel> confidence;
   // Divides all scores by the best one (O29).
   bool is_normalised = false;
 

@@ -115,6 +115,10 @@ SearchOutcome SearchRun::run(Outside& outside) {
       }
     }
   }
+  if (plan_->confidence && !attempt_.results.empty()) {
+    attempt_.leads = leads_of(attempt_, attempt_.results.front().row);
+    attempt_.confidence = confidence(*plan_->confidence, attempt_.leads);
+  }
   if (plan_->is_normalised) {
     double best = 0;
     for (const Result& result : attempt_.results) {
@@ -154,6 +158,7 @@ SearchOutcome SearchRun::taken() {
           .direct = std::move(own.direct),
           .reasons = reasons_,
           .confidence = own.confidence,
+          .leads = own.leads,
           .stages = trace_.take(),
           .short_cut = own.short_cut,
           .is_relaxed = own.is_relaxed,

@@ -107,6 +107,7 @@ struct SearchOutcome {
   // Why the first attempt and its retry return nothing.
   std::array<Reason, 2> reasons;
   std::optional<double> confidence;
+  Leads leads;
   std::vector<StageRecord> stages;
   ShortCut short_cut = ShortCut::none;
   bool is_relaxed = false;
@@ -149,6 +150,8 @@ struct Attempt {
   Reason reason;
   std::vector<Result> misses;
   std::optional<double> confidence;
+  // What `confidence` was computed from, by the plan's model.
+  Leads leads;
   // The score that all scores were divided by, and the scores before that.
   std::optional<double> best;
   std::vector<double> raw_scores;
@@ -270,6 +273,9 @@ class SearchRun {
   void cut(Attempt& attempt);
   // The confidence that decides about a retry.
   [[nodiscard]] double confidence_of(const Attempt& attempt, const Retry& rule) const;
+
+  // The leads of the first result, by which the plan's model has confidence in it.
+  [[nodiscard]] Leads leads_of(const Attempt& attempt, std::uint32_t row) const;
 
   // search_run.cpp: the order of the stages.
   [[nodiscard]] Attempt take(std::shared_ptr<const SearchPlan> plan, bool is_relaxed,

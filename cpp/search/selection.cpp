@@ -374,4 +374,29 @@ double SearchRun::confidence_of(const Attempt& attempt, const Retry& rule) const
   return sum / static_cast<double>(count);
 }
 
+// Raw scores of the first result and of the hits, by channel. The result is usually one of the
+// hits; a neighbour or a linked memory is scored here.
+Leads SearchRun::leads_of(const Attempt& attempt, std::uint32_t row) const {
+  Leads leads;
+  for (std::size_t channel = 0; channel < attempt.answers.size(); ++channel) {
+    const ChannelAnswer& answer = attempt.answers[channel];
+    const ChannelKind kind = attempt.plan->channels[channel].kind;
+    if (!answer.can_score || kind == ChannelKind::temporal) {
+      continue;
+    }
+    const RankedRows& hits = answer.hits;
+    const auto place = std::ranges::find(hits.rows, row) - hits.rows.begin();
+    const auto found = static_cast<std::size_t>(place);
+    const double score = found < hits.size()
+                             ? hits.scores[found]
+                             : score_rows(attempt, channel, std::span(&row, 1)).front();
+    if (kind == ChannelKind::lexical) {
+      leads.words = lead_in_words(score, hits.scores, view_.lexical->possible_score(answer.query));
+    } else {
+      leads.meaning = lead_in_meaning(score, hits.scores);
+    }
+  }
+  return leads;
+}
+
 }  // namespace oneiros::search

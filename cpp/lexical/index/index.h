@@ -125,6 +125,8 @@ class Index {
   void score_rows(const WeighedQuery& query, std::span<const std::uint32_t> rows,
                   std::span<double> scores) const;
 
+  const Bm25& bm25() const { return bm25_; }
+
   // True if a living document contains the term.
   bool contains_term(TermId term) const;
 

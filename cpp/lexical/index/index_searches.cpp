@@ -71,7 +71,12 @@ Index::Moment Index::weighed(std::span<const QueryTerm> query,
       const double weight =
           query[i].count * idf(bm25_.variant, counted.counts.documents, counted.df[i]);
       moment.query.terms.push_back({.term = query[i].term, .weight = weight});
+    } else {
+      ++moment.query.missing_count;
     }
+  }
+  if (counted.counts.documents != 0) {
+    moment.query.missing_weight = idf(bm25_.variant, counted.counts.documents, 1);
   }
   return moment;
 }

@@ -249,7 +249,7 @@ LexicalIndex::AnalyzedAsRead LexicalIndex::analyze_query(std::string_view query,
         count > kMaxQueryTerms) {
       refuse(kMaxQueryTerms, "terms", std::to_string(count));
     }
-    return terms;
+    return AnalyzedTerms{.terms = std::move(terms), .unknown_count = analyzed.unknown_term_count};
   }
   lexical::AnalyzedClauses analyzed =
       lexical::analyze_clauses(lexical::parse_query(query, reading.syntax), *analyzer_,
@@ -262,7 +262,9 @@ LexicalIndex::AnalyzedAsRead LexicalIndex::analyze_query(std::string_view query,
     for (const lexical::Clause& clause : analyzed.clauses) {
       terms.insert(terms.end(), clause.terms.begin(), clause.terms.end());
     }
-    return lexical::count_query_terms(terms);
+    AnalyzedTerms found{.terms = lexical::count_query_terms(terms)};
+    found.unknown_count = analyzed.term_count - found.terms.size();
+    return found;
   }
   std::vector<lexical::CountedClause> clauses = lexical::count_clauses(std::move(analyzed.clauses));
   if (clauses.size() > kMaxQueryClauses) {
@@ -289,8 +291,8 @@ lexical::TermStatistics LexicalIndex::translate(const QueryStatistics& given,
       translated.df.emplace(term, 0);
     }
   };
-  if (const auto* const terms = std::get_if<std::vector<lexical::QueryTerm>>(&query)) {
-    for (const lexical::QueryTerm& one : *terms) {
+  if (const auto* const plain = std::get_if<AnalyzedTerms>(&query)) {
+    for (const lexical::QueryTerm& one : plain->terms) {
       add(one.term);
     }
   } else {
@@ -310,23 +312,31 @@ auto LexicalIndex::weighed_by(std::string_view query, const QueryReading& readin
     given = translate(*by.given, analyzed);
   }
   const lexical::StatisticsSource source{.rows = by.rows, .given = given ? &*given : nullptr};
-  return std::visit([&](const auto& terms) { return use(terms, source); }, analyzed);
+  if (const auto* const plain = std::get_if<AnalyzedTerms>(&analyzed)) {
+    return use(plain->terms, source, plain->unknown_count);
+  }
+  return use(std::get<lexical::ClauseQuery>(analyzed), source, std::size_t{0});
 }
 
 lexical::Found LexicalIndex::search(std::string_view query, std::size_t k,
                                     const lexical::AllowedRows& allowed,
                                     const QueryReading& reading, const QueryWeighing& by) const {
-  return weighed_by(query, reading, by, [&](const auto& terms, const auto& source) {
-    return index_.search(terms, k, allowed, source);
-  });
+  return weighed_by(query, reading, by,
+                    [&](const auto& terms, const auto& source, std::size_t unknown_count) {
+                      lexical::Found found = index_.search(terms, k, allowed, source);
+                      found.query.missing_count += unknown_count;
+                      return found;
+                    });
 }
 
 QueryStatistics LexicalIndex::statistics(std::string_view query, const QueryReading& reading,
                                          const QueryWeighing& by) const {
   const AnalyzedAsRead analyzed = analyze_query(query, reading, by.given);
   const lexical::StatisticsSource source{.rows = by.rows, .given = nullptr};
+  const auto* const plain = std::get_if<AnalyzedTerms>(&analyzed);
   const lexical::TermStatistics counted =
-      std::visit([&](const auto& terms) { return index_.statistics(terms, source); }, analyzed);
+      plain != nullptr ? index_.statistics(plain->terms, source)
+                       : index_.statistics(std::get<lexical::ClauseQuery>(analyzed), source);
   QueryStatistics statistics{
       .counts = counted.counts, .df = {}, .prefix_df = counted.prefix_df, .prefix_terms = {}};
   // Terms that only other texts have, now or formerly, are left out.
@@ -375,9 +385,12 @@ std::optional<std::vector<std::uint8_t>> LexicalIndex::permitted(
 
 lexical::WeighedQuery LexicalIndex::weigh(std::string_view query, const QueryReading& reading,
                                           const QueryWeighing& by) const {
-  return weighed_by(query, reading, by, [&](const auto& terms, const auto& source) {
-    return index_.weigh(terms, source);
-  });
+  return weighed_by(query, reading, by,
+                    [&](const auto& terms, const auto& source, std::size_t unknown_count) {
+                      lexical::WeighedQuery weighed = index_.weigh(terms, source);
+                      weighed.missing_count += unknown_count;
+                      return weighed;
+                    });
 }
 
 // Queries run in parallel; each is a search of its own.

@@ -161,6 +161,11 @@ class LexicalIndex {
     index_.score_rows(query, rows, scores);
   }
 
+  // The score that no text exceeds under these weights.
+  double possible_score(const lexical::WeighedQuery& query) const {
+    return lexical::possible_score(query, index_.bm25());
+  }
+
   // One result per query, the same for any number of threads (at most 64 are used). Throws as
   // search() for any of the queries, and std::invalid_argument if thread_count is 0.
   std::vector<lexical::Found> search_many(std::span<const std::string_view> queries, std::size_t k,
@@ -181,7 +186,12 @@ class LexicalIndex {
   std::string merge_error() const { return index_.merge_error(); }
 
  private:
-  using AnalyzedAsRead = std::variant<std::vector<lexical::QueryTerm>, lexical::ClauseQuery>;
+  // A bag of words: the terms that the vocabulary has, and the number of others.
+  struct AnalyzedTerms {
+    std::vector<lexical::QueryTerm> terms;
+    std::size_t unknown_count = 0;  // distinct
+  };
+  using AnalyzedAsRead = std::variant<AnalyzedTerms, lexical::ClauseQuery>;
 
   // Analyses all fields of a text into a document.
   lexical::Document document_of(std::uint32_t row, const IndexedText& text,
@@ -191,7 +201,7 @@ class LexicalIndex {
   // Parses and analyses a query, as a bag of words if that is equivalent.
   AnalyzedAsRead analyze_query(std::string_view query, const QueryReading& reading,
                                const QueryStatistics* given = nullptr) const;
-  // Calls use(analyzed query, source of statistics).
+  // Calls use(terms or clauses, source of statistics, number of unknown terms).
   template <typename Use>
   auto weighed_by(std::string_view query, const QueryReading& reading, const QueryWeighing& by,
                   const Use& use) const;

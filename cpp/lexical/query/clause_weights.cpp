@@ -115,10 +115,18 @@ WeighedQuery weigh_clauses(const ClauseQuery& query, const Bm25& bm25,
   WeighedQuery weighed{.terms = {},
                        .clauses = {},
                        .minimum_should_match = query.minimum_should_match,
-                       .average_length = statistics.counts.average_length()};
+                       .average_length = statistics.counts.average_length(),
+                       .missing_count = 0,
+                       .missing_weight = 0.0};
   weighed.clauses.reserve(query.clauses.size());
   for (const auto& [clause, count] : query.clauses) {
     weighed.clauses.push_back(weighing.weigh(clause, count));
+    if (clause.occur != Occur::kMustNot && weighed.clauses.back().is_missing()) {
+      ++weighed.missing_count;
+    }
+  }
+  if (statistics.counts.documents != 0) {
+    weighed.missing_weight = idf(bm25.variant, statistics.counts.documents, 1);
   }
   return weighed;
 }

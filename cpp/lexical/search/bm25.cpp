@@ -77,4 +77,18 @@ double idf(Bm25Variant variant, std::uint64_t document_count, std::uint64_t df) 
   return std::log((n + 1.0) / (held + 0.5));
 }
 
+double greatest_saturation(const Bm25& bm25) {
+  switch (bm25.variant) {
+    case Bm25Variant::kLucene:
+    case Bm25Variant::kRobertson:
+      return 1.0;
+    case Bm25Variant::kAtire:
+    case Bm25Variant::kBm25L:
+      return bm25.k1 + 1.0;
+    case Bm25Variant::kBm25Plus:
+      break;
+  }
+  return bm25.delta + bm25.k1 + 1.0;
+}
+
 }  // namespace oneiros::lexical

@@ -48,6 +48,9 @@ Bm25 make_bm25(std::string_view variant, double k1, double b, double delta,
 // half of them. REQUIRES: 1 <= df <= document_count.
 double idf(Bm25Variant variant, std::uint64_t document_count, std::uint64_t df);
 
+// The least number that no value of the saturation below exceeds.
+double greatest_saturation(const Bm25& bm25);
+
 // The share of the idf that a document contributes: the last column of the table above. Increases
 // with the frequency and does not increase with the length, on which all score bounds rely.
 template <Bm25Variant Variant>

@@ -1,11 +1,13 @@
 // A parsed query with the term weights of one moment's statistics.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "lexical/query/clauses.h"
+#include "lexical/search/bm25.h"
 
 namespace oneiros::lexical {
 
@@ -27,6 +29,13 @@ struct WeighedClause {
   std::vector<std::uint32_t> positions;
   double weight = 0.0;
   bool matches_nothing = false;
+
+  // True if no document can match it. A phrase keeps the terms that no document contains, with
+  // weight 0.
+  bool is_missing() const {
+    return matches_nothing || (kind == ClauseKind::kPhrase &&
+                               std::ranges::find(terms, 0.0, &WeightedTerm::weight) != terms.end());
+  }
 };
 
 // Everything scored with the same object is comparable, even if the index changed in between: the
@@ -38,8 +47,17 @@ struct WeighedQuery {
   std::vector<WeighedClause> clauses;
   std::size_t minimum_should_match = 0;
   double average_length = 0;  // > 0 if any document contains a term of the query
+  // The distinct words (with clauses: the clauses) that no document can match, and the weight of a
+  // word that one document contains: what each of them would have at most. They change no score.
+  std::size_t missing_count = 0;
+  double missing_weight = 0.0;
 
   bool is_empty() const { return terms.empty() && clauses.empty(); }
 };
+
+// The score that no document exceeds: every word of the query found in one text, the missing ones
+// included, each as often as saturation allows. Words that most documents contain weigh at least 0
+// here (Robertson's idf is negative for them).
+[[nodiscard]] double possible_score(const WeighedQuery& query, const Bm25& bm25);
 
 }  // namespace oneiros::lexical

@@ -533,7 +533,8 @@ class Memories:
                 count as accessed. Under a profile whose candidates depend on ``k`` (``cognitive``,
                 ``omega``), and under those that follow links, two pages may overlap.
             min_score: least score of a result. Scores are those of the profile: BM25 under
-                ``bm25``, shares of the best under ``omega``.
+                ``bm25``, shares of the best under ``omega``. Scores of two searches do not
+                compare under the default profile; ``response.confidence`` does.
             exclude: ids of memories to leave out, inside every channel and for links; unknown ids
                 have no effect.
             exclude_newer: leave out memories that were added within this many seconds before the

@@ -11,6 +11,7 @@ from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring import factors
 from oneiros.scoring.candidate_filters import RelevanceGate
 from oneiros.scoring.channels import ChannelDeclaration
+from oneiros.scoring.confidence import confidence_model
 from oneiros.scoring.factor import is_function
 from oneiros.scoring.link_expansion import AssociativeExpansion
 from oneiros.scoring.stages import Surfacing, WeakBest, answered_at_once, decided_by_words, eased
@@ -194,6 +195,7 @@ def search_plan(
         retry=None if rule is None else (rule.least_confidence, rule.results),
         relaxed=None if relaxed is None else relaxed.core,
         is_normalised=profile.normalisation is not None,
+        confidence=None if (model := confidence_model(profile)) is None else model.for_core(),
     )
     reads_overlap = (
         "overlap" in needs

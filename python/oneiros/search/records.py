@@ -35,6 +35,7 @@ def response_record(response: SearchResponse) -> dict[str, Any]:
         "profile": response.profile,
         "profile_hash": response.profile_hash,
         "reason": response.reason,
+        "confidence": response.confidence,
         "results": [_result_record(*ranked) for ranked in enumerate(response.results, start=1)],
         "trace": asdict(response.trace) | {"total_tokens": response.trace.total_tokens},
     }

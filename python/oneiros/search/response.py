@@ -377,8 +377,11 @@ class SearchResponse:
         self.reason = reason
         """Why nothing is returned although there were candidates; else empty."""
         self.confidence = confidence
-        """Closeness of the first results to the query, 0 to 1; None if the profile does not
-        compute it (docs/systems/omega.md O28)."""
+        """Under the default profile, the probability that the first result is relevant, 0 to 1
+        (docs/confidence.md). It is that of the first memory found, whatever ``offset=`` and
+        ``min_score=`` leave out; None if nothing is found or the search abstains. Under a profile
+        with a retry, the closeness of the first results to the query (docs/systems/omega.md O28).
+        None under other profiles."""
         self.parts = parts
         """Parts of a compound query, each searched (docs/systems/omega.md O10); else empty."""
         self._ids = ids
