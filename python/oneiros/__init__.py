@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from oneiros.lexical.statistics import QueryStatistics as QueryStatistics
     from oneiros.model.memory import Memory as Memory
     from oneiros.rescoring.rescore import factors as factors
+    from oneiros.write.erase import Erasure as Erasure
     from oneiros.rescoring.rescore import promote as promote
     from oneiros.rescoring.rescore import rescore as rescore
     from oneiros.scoring import kernels as kernels
@@ -71,6 +72,7 @@ _HOME = {  # public name -> the module it lives in
     "EmbedderMismatch": "errors",
     "Engine": "engine",
     "EngineClosed": "errors",
+    "Erasure": "write.erase",
     "Explanation": "explain.explanation",
     "Expression": "scoring.expression",
     "LexicalIndex": "lexical.index",
@@ -116,6 +118,7 @@ __all__ = [
     "EmbedderMismatch",
     "Engine",
     "EngineClosed",
+    "Erasure",
     "Explanation",
     "Expression",
     "LexicalIndex",

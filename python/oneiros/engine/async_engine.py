@@ -305,6 +305,7 @@ class AsyncMemories(Generic[Target]):
     delete = _awaited(Memories.delete)
     restore = _awaited(Memories.restore)
     forget = _awaited(Memories.forget)
+    forget_many = _awaited(Memories.forget_many)
     export = _awaited(Memories.export)
     search = _awaited(Memories.search)
     search_many = _awaited(Memories.search_many)

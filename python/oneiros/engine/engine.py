@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from oneiros.models.rerankers import Reranker
     from oneiros.scoring.profile import Profile
     from oneiros.search.query.expansion import Expander
+    from oneiros.write.erase import Erasure
 
 __all__ = ["Engine", "QuietEngine"]
 
@@ -431,15 +432,17 @@ class Engine(Memories):
         """
         return engine.maintenance.get_deleted(self._scope, ids)
 
-    def verify_erased(self, text: str) -> bool:
-        """Return whether the bytes of a text are gone from the store's files.
+    def verify_erased(self, erased: str | Erasure) -> bool:
+        """Return whether a text, or the memories of a receipt, are gone from the store.
 
         Args:
-            text: at least one character. Of a text over 128 bytes, the beginning alone counts as
-                found.
+            erased: a text of at least one character, whose bytes are looked for in the store's
+                files; of a text over 128 bytes, the beginning alone counts as found. Or the
+                :class:`oneiros.Erasure` that ``forget`` returned: no memory may have one of its ids,
+                or be derived from one, unless it was added later.
 
         Raises:
-            TypeError, ValueError: not a text, or an empty one.
+            TypeError, ValueError: neither, or an empty text.
 
         Examples:
             >>> import oneiros
@@ -448,7 +451,7 @@ class Engine(Memories):
             >>> engine.verify_erased("xyzzy")
             False
         """
-        return engine.maintenance.verify_erased(self._scope, text)
+        return engine.maintenance.verify_erased(self._scope, erased)
 
     # -- dream -------------------------------------------------------------------------------------
 

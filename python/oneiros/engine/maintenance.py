@@ -129,13 +129,18 @@ def _check_read_model(scope: Scope, *, deep: bool) -> list[str]:
     return [str(memory.error()) for memory in damaged.values()] + problems
 
 
-def verify_erased(scope: Scope, text: str) -> bool:
-    """Return whether a text is gone from the files; see :meth:`oneiros.Engine.verify_erased`."""
-    require_utf8("text", text)
-    if not text:
+def verify_erased(scope: Scope, erased: str | Erasure) -> bool:
+    """Return whether a text or memories are gone; see :meth:`oneiros.Engine.verify_erased`."""
+    if isinstance(erased, Erasure):
+        ids = [*erased.ids, *erased.derived]
+        with scope.services.store.read() as reading:
+            found = [one for one in reading.load_stored(ids) if one is not None]
+            return not any(one.created_at <= erased.erased_at for one in found)
+    require_utf8("text", erased)
+    if not erased:
         msg = "text: must be at least one character, got ''"
         raise ValueError(msg)
-    return scope.services.store.verify_erased(text.encode())
+    return scope.services.store.verify_erased(erased.encode())
 
 
 def purge(scope: Scope, older_than_days: float, now: Time | None) -> int:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from oneiros.search.near_duplicates import NearDuplicate, Similar
     from oneiros.search.response import SearchResponse
     from oneiros.write import AddReport
+    from oneiros.write.erase import Erasure
 
     # The method `list` hides the type in the annotations of its class.
     Links = list[Link]
@@ -314,34 +315,93 @@ class Memories:
             id, now=self._scope.now(now), seen=self._scope.contains
         )
 
-    def forget(self, id: str) -> None:
-        """Erase a memory for good, soft-deleted or not: text, vector, links, log and undo records.
+    def forget(
+        self,
+        id: str | None = None,
+        *,
+        where: Where | None = None,
+        derived: bool = True,
+        now: Time | None = None,
+    ) -> Erasure:
+        """Erase a memory for good, or all that match a filter, soft-deleted or not.
 
-        If a dream cycle made a summary of it, named by its ``superseded_by``, that summary repeats
-        its content and is a separate memory: forget it as well. Memories that this one superseded
-        are then superseded by its successor; if it has none, searches find them again.
+        Their texts, vectors, links, verdicts, and what dream cycles noted to undo them go from the
+        store, its log and its snapshot. What was derived from them goes, too: memories that name one
+        in ``derived_from``, and summaries that dream cycles made of them. Other memories that such a
+        summary had replaced are found again. Memories that an erased one superseded are superseded
+        by its successor; if it has none, searches find them again.
 
         Args:
             id: the memory's id.
+            where: a filter (:func:`oneiros.where`) instead of an id. In a scope, ``where=None``
+                without an id is an error; ``oneiros.where()`` matches everything in it.
+            derived: whether to erase what was derived from the memories.
+            now: the time of the receipt, as in :meth:`add`.
+
+        Returns:
+            An :class:`oneiros.Erasure`: ids, time and digests of the texts. It holds no content.
+            :meth:`Engine.verify_erased` checks it.
 
         Raises:
+            ValueError: neither or both of ``id`` and ``where`` are given.
             UnknownMemory: no memory has this id, deleted or not.
             StoreCorrupt: the memory is damaged and this is a scope. An engine forgets damaged
                 memories.
             StoreBusy: readers in other processes kept the write-ahead log from being emptied. The
-                memory is gone; its bytes may stay in the log until the next ``forget``.
+                memories are gone; their bytes may stay in the log until the next ``forget``.
 
         Examples:
             >>> import oneiros
             >>> engine = oneiros.Engine(":memory:")
-            >>> id = engine.add("The passphrase is xyzzy")
-            >>> engine.forget(id)
+            >>> id = engine.add("The passphrase is xyzzy", user="ada")
+            >>> len(engine.forget(where=oneiros.where(user="ada")))
+            1
             >>> engine.verify_erased("xyzzy")
             True
         """
+        if (id is None) == (where is None):
+            msg = "forget: give an id or where=, one of the two"
+            raise ValueError(msg)
+        if id is None:
+            return self._forget(self._scope.within(where), derived=derived, now=now)
         require_utf8("id", id)
-        self._scope.services.remember.forget(
-            id, seen=self._scope.contains, is_bounded=bool(self._scope.bounds)
+        return self._forget([id], derived=derived, now=now)
+
+    def forget_many(
+        self, ids: Sequence[str], *, derived: bool = True, now: Time | None = None
+    ) -> Erasure:
+        """Erase memories for good in one transaction: all of them or none.
+
+        Args:
+            ids: the ids; repeated ones count once.
+            derived: as in :meth:`forget`.
+            now: as in :meth:`forget`.
+
+        Returns:
+            An :class:`oneiros.Erasure`.
+
+        Raises:
+            UnknownMemory: no memory has one of the ids, deleted or not.
+            TypeError, StoreCorrupt, StoreBusy: as :meth:`forget`.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"id": "a", "text": "tea"}, {"id": "b", "text": "milk"}])
+            >>> engine.forget_many(["a", "b"]).ids
+            ('a', 'b')
+        """
+        return self._forget(list(checked_ids(ids)), derived=derived, now=now)
+
+    def _forget(
+        self, asked: list[str] | Where | None, *, derived: bool, now: Time | None
+    ) -> Erasure:
+        return self._scope.services.remember.erasing.forget(
+            asked,
+            now=self._scope.now(now),
+            seen=self._scope.contains,
+            is_bounded=bool(self._scope.bounds),
+            with_derived=require_flag("derived", derived),
         )
 
     # -- search ------------------------------------------------------------------------------------

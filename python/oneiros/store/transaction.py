@@ -14,7 +14,7 @@ from oneiros.model.validation import wrong
 from oneiros.store.checksums import checksum, insert_of
 from oneiros.store.connections import StoreConnection
 from oneiros.store.cycles import CycleWriting
-from oneiros.store.links import REMOVE, SET, LinkValues, StoredLink
+from oneiros.store.links import KINDS, REMOVE, SET, LinkValues, StoredLink
 from oneiros.store.reading import DecodeEmbedding
 from oneiros.store.row_writing import RowWriting, assigned
 from oneiros.store.rows import json_text, without_supersession
@@ -53,6 +53,25 @@ _ERASE: Final = tuple(
         ("memory", "sequence"),
     )
 )
+
+# Summaries of older versions name no sources; they supersede them and are linked to them.
+_DERIVED: Final = f"""
+SELECT id FROM (
+  SELECT id, sequence FROM memory INDEXED BY derived
+  WHERE derived_from NOT NULL AND EXISTS (
+    SELECT 1 FROM json_each(derived_from) AS source
+    WHERE source.value IN (SELECT value FROM json_each(?1)))
+  UNION
+  SELECT summary.id, summary.sequence
+  FROM json_each(?1) AS given
+  JOIN memory AS source ON source.id = given.value
+  JOIN memory AS summary ON summary.id = source.superseded_by
+  JOIN link ON first = min(source.sequence, summary.sequence)
+    AND second = max(source.sequence, summary.sequence)
+  WHERE link.kind = {KINDS.index("summary")})
+ORDER BY sequence"""
+_REPLACED: Final = """
+SELECT memory.id FROM json_each(?1) AS given JOIN memory ON memory.superseded_by = given.value"""
 
 _KEEP_NEW_VECTOR: Final = "UPDATE memory SET new_embedding = ? WHERE sequence = ?"
 _NEW_VECTORS: Final = """
@@ -295,6 +314,18 @@ class Transaction(RowWriting):
         self.run("INSERT OR IGNORE INTO erased (revision, id) VALUES (?, ?)", (self.revision, id))
         self._erased.add(id)
         return True
+
+    def derived_of(self, ids: Sequence[str]) -> list[str]:
+        """Return the ids of the memories derived from any of these, in order of insertion.
+
+        A memory that names one in ``derived_from``, or a summary that supersedes one.
+        """
+        given = json.dumps(ids)
+        return [row[0] for row in self.rows(_DERIVED, (given,))]
+
+    def superseded_by(self, ids: Sequence[str]) -> list[str]:
+        """Return the ids of the memories that any of these supersedes."""
+        return [row[0] for row in self.rows(_REPLACED, (json.dumps(ids),))]
 
     def rebuild_index(self, name: str) -> None:
         """Rebuild an index from its table. Memories keep their revisions."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from oneiros.errors import StoreCorrupt, UnknownMemory
+from oneiros.errors import UnknownMemory
 from oneiros.model.fields import ENUMS
 from oneiros.model.memory import validate_changes
 from oneiros.store.embedding_bytes import encoded
@@ -13,6 +13,7 @@ from oneiros.write.add import Adding
 from oneiros.write.background import whole_write
 from oneiros.write.cycles import CycleWriter
 from oneiros.write.embed import Embedding
+from oneiros.write.erase import Erasing
 from oneiros.write.rules import (
     drops_own_vector,
     held_in,
@@ -51,6 +52,7 @@ class Remember:
         self.embedding = Embedding(sync)
         self.adding = Adding(sync, self.embedding)
         self.cycles = CycleWriter(sync)
+        self.erasing = Erasing(sync)
 
     def update(
         self, memory_id: str, given: Mapping[str, object], *, now: float, seen: Seen
@@ -190,25 +192,6 @@ class Remember:
                 changes["last_accessed_at"] = now
                 transaction.update_columns([(memory_id, changes)])
             return bool(changes)
-
-    @whole_write
-    def forget(self, memory_id: str, *, seen: Seen, is_bounded: bool) -> None:
-        """Erase a memory for good, from the log too.
-
-        Args:
-            memory_id: the memory.
-            seen: returns whether a memory lies within the scope.
-            is_bounded: whether there is a scope; a damaged memory may lie outside it.
-        """
-        with self.sync.writing() as transaction:
-            try:
-                self._known(transaction, memory_id, seen)
-            except StoreCorrupt:
-                if is_bounded:
-                    raise
-            transaction.erase(memory_id)
-        self.sync.snapshot.remove()
-        self.sync.store.checkpoint()
 
     def _known(self, transaction: Transaction, memory_id: str, seen: Seen) -> StoredMemory:
         memory = held_in(transaction, memory_id)
