@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -39,15 +40,15 @@ using search::SearchPlan;
 using search::SearchRequest;
 using search::SearchRun;
 
-using GivenChannel = std::tuple<std::string, std::size_t, std::size_t, std::optional<double>,
+using GivenChannel = std::tuple<std::string, std::size_t, std::size_t, bool, std::optional<double>,
                                 std::optional<std::pair<double, double>>>;
 using GivenScoring = std::tuple<std::shared_ptr<Plan>, bool>;
 using GivenSurfacing = std::tuple<double, double, double, std::size_t>;
 
-// A channel from (name, depth, per_result, minimum, (share, floor)). Throws ValueError for another
-// name.
+// A channel from (name, depth, per_result, reaches_k, minimum, (share, floor)). Throws ValueError
+// for another name.
 search::ChannelPlan channel_of(const GivenChannel& given) {
-  const auto& [name, depth, per_result, minimum, words] = given;
+  const auto& [name, depth, per_result, reaches_k, minimum, words] = given;
   search::ChannelPlan channel;
   if (name == "lexical") {
     channel.kind = search::ChannelKind::lexical;
@@ -60,6 +61,7 @@ search::ChannelPlan channel_of(const GivenChannel& given) {
   }
   channel.depth = depth;
   channel.per_result = per_result;
+  channel.reaches_k = reaches_k;
   channel.minimum = minimum;
   if (words) {
     channel.words = {words->first, words->second};
@@ -517,6 +519,30 @@ py::list scores_of(const SearchOutcome& outcome) {
   return answer;
 }
 
+// By result: the score that each channel returned with the row, None where it did not return it.
+py::list channel_scores_of(const SearchOutcome& outcome) {
+  const std::size_t count = outcome.results.size();
+  std::unordered_map<std::uint32_t, std::size_t> place_of;
+  py::list answer(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    place_of.emplace(outcome.results[i].row, i);
+    py::list scores(outcome.hits.size());
+    for (std::size_t channel = 0; channel < outcome.hits.size(); ++channel) {
+      scores[channel] = py::none();
+    }
+    answer[i] = std::move(scores);
+  }
+  for (std::size_t channel = 0; channel < outcome.hits.size(); ++channel) {
+    const search::RankedRows& hits = outcome.hits[channel];
+    for (std::size_t i = 0; i < hits.size(); ++i) {
+      if (const auto found = place_of.find(hits.rows[i]); found != place_of.end()) {
+        answer[found->second].cast<py::list>()[channel] = hits.scores[i];
+      }
+    }
+  }
+  return answer;
+}
+
 // Stage records as tuples, in the order of their fields.
 py::list stages_of(const SearchOutcome& outcome) {
   const auto& stages = outcome.stages;
@@ -676,6 +702,8 @@ void register_outcome(py::module_& module) {
       .def(
           "misses", [](const SearchOutcome& outcome) { return tuples_of(outcome.misses); },
           "The nearest candidates if there are no results.")
+      .def("channel_scores", &channel_scores_of,
+           "By result: the score each channel found it with, None where it did not find it.")
       .def("stages", &stages_of, "The record of each stage, in order.")
       .def("linked", &linked_of,
            "(row, path, weight, place, seed, score) of each result reached by links.")

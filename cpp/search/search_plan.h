@@ -29,23 +29,25 @@ struct WordRelevance {
 };
 
 // One channel of a profile. Hits are limited to `depth`, or to `per_result` times k when that is
-// above 0.
+// above 0. A channel that reaches k returns k hits if that is more.
 struct ChannelPlan {
   ChannelKind kind = ChannelKind::lexical;
   std::size_t depth = 100;
   std::size_t per_result = 0;
+  bool reaches_k = false;
   // Vector channel: hits with a smaller cosine are dropped.
   std::optional<double> minimum = {};
   // Lexical channel only; without it hits keep their raw BM25 scores.
   std::optional<WordRelevance> words = {};
 
-  // The number of hits to retrieve for k results, at most 100,000 when it scales with k.
+  // The number of hits to retrieve for k results, at most 100,000 when it is a multiple of k.
   [[nodiscard]] std::size_t depth_for(std::size_t k) const {
     constexpr std::size_t kDeepest = 100'000;
-    if (per_result == 0) {
-      return depth;
+    std::size_t count = depth;
+    if (per_result > 0) {
+      count = std::clamp<std::size_t>(k > kDeepest ? kDeepest : per_result * k, 1, kDeepest);
     }
-    return std::clamp<std::size_t>(k > kDeepest ? kDeepest : per_result * k, 1, kDeepest);
+    return reaches_k ? std::max(count, k) : count;
   }
 };
 

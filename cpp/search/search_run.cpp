@@ -143,6 +143,7 @@ SearchOutcome SearchRun::taken() {
                   [&](std::uint32_t row) { return left.contains(row) || own.far.contains(row); });
   }
   return {.results = std::move(own.results),
+          .hits = std::move(own.hits),
           .raw_scores = std::move(own.raw_scores),
           .best = own.best,
           .misses = std::move(own.misses),
@@ -165,8 +166,8 @@ Attempt SearchRun::take(std::shared_ptr<const SearchPlan> plan, bool is_relaxed,
   attempt.asked = attempt.plan = std::move(plan);
   attempt.is_relaxed = is_relaxed;
   ask(attempt);
-  const std::vector<RankedRows> decided = decide(attempt, outside);
-  gather(attempt, decided, outside);
+  attempt.hits = decide(attempt, outside);
+  gather(attempt, attempt.hits, outside);
   const SearchPlan& own = *attempt.plan;
   const std::size_t k = request_.k;
   std::size_t depth = k;

@@ -89,6 +89,8 @@ struct ChannelAnswer {
 struct SearchOutcome {
   // Best first, each row once.
   std::vector<Result> results;
+  // By channel: the hits that became candidates, with the channel's own scores.
+  std::vector<RankedRows> hits = {};
   // Parallel to `results`: the scores before all were divided by `best`. Empty if they were not.
   std::vector<double> raw_scores;
   std::optional<double> best;
@@ -120,6 +122,8 @@ struct Attempt {
   ShortCut short_cut = ShortCut::none;
   bool is_relaxed = false;
   std::vector<ChannelAnswer> answers;  // one per channel
+  // By channel: the hits that became candidates.
+  std::vector<RankedRows> hits;
   std::optional<Candidates> candidates;
   std::map<std::string, std::vector<double>, std::less<>> signals;
   // Normalised mean vector of the best candidates; empty: not needed or not defined.

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oneiros import profiles
+from oneiros.evaluation.tasks import system_names
 from tests.cli.conftest import HOSTILE, Run
 
 DOCUMENTS = [
@@ -42,7 +42,7 @@ def collection(folder: Path, *, is_grouped: bool) -> Path:
 def test_every_profile_is_measured_on_the_demo(run: Run) -> None:
     outcome = run("evaluate")
     assert (outcome.exit_code, outcome.stderr) == (0, "")
-    for word in ("demo", "nDCG@10", "R@5", "bm25", "dense", "rrf", *profiles.names()):
+    for word in ("demo", "nDCG@10", "R@5", "bm25", "dense", "rrf", *system_names()):
         assert word in outcome.stdout
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiros import profiles
+from oneiros.evaluation.tasks import system_names
 from tests.cli.conftest import Run
 
 SMALL = ("simulate", "--memories", 60, "--days", 40, "--dream-every", 10)
@@ -66,7 +66,7 @@ def test_all_six_and_none_of_them_dreaming(run: Run) -> None:
     outcome = run(*few, "--profile", "all", "--no-dream", "--json")
     courses = outcome.document["courses"]
     assert sorted(one["profile"] for one in courses) == sorted(
-        {name.partition("-")[0] for name in profiles.names()}
+        {name.partition("-")[0] for name in system_names()}
     )
     assert not any(one["is_dreaming"] for one in courses)
     assert outcome.document["dream_every_days"] is None

@@ -1,4 +1,4 @@
-"""What cycles of dreams make of several memories has their provenance, and undoing takes it back."""
+"""Memories that a cycle makes of several have their provenance; undoing takes it back."""
 
 from __future__ import annotations
 

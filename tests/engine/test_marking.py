@@ -41,7 +41,8 @@ def found(mind: oneiros.Memories, **options: Any) -> set[str]:
 # -- superseded ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", profiles.names())
+# "cosine" finds no memory without a vector.
+@pytest.mark.parametrize("name", [name for name in profiles.names() if name != "cosine"])
 def test_what_is_superseded_is_found_only_where_a_profile_shows_it(mind: Engine, name: str) -> None:
     assert found(mind, profile=name) == {"old", "new"}
     mind.supersede("old", "new")

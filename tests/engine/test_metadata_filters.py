@@ -195,7 +195,7 @@ def test_keys_with_escapes_are_found_in_a_snapshot(
 
 
 def test_memories_added_by_threads_are_found_at_once(tmp_path: Path) -> None:
-    """What a thread added, its next filter finds; what it changed, no filter finds by the old value."""
+    """A thread's next filter finds its additions, and no filter finds its changes by the old value."""
     failures: list[str] = []
     with oneiros.Engine(tmp_path / "a.db", durability="normal") as engine:
 

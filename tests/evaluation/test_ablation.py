@@ -6,7 +6,7 @@ import pytest
 
 from oneiros import profiles
 from oneiros.evaluation.ablation import ablate, without_each_part
-from oneiros.evaluation.tasks import BASELINES, JudgedQuery, Task
+from oneiros.evaluation.tasks import BASELINES, JudgedQuery, Task, system_names
 from oneiros.scoring.channels import LexicalChannel, VectorChannel
 from oneiros.scoring.factors import HalfLifeRecency, Priority
 from oneiros.scoring.fusion import ReciprocalRankFusion, WeightedSum
@@ -38,7 +38,7 @@ def test_each_part_leaves_once_and_all_else_stays() -> None:
     }
 
 
-@pytest.mark.parametrize("name", [*profiles.names(), *BASELINES])
+@pytest.mark.parametrize("name", [*system_names(), *BASELINES])
 def test_every_profile_can_be_without_each_of_its_parts(name: str) -> None:
     profile = BASELINES.get(name) or profiles.get(name)
     parts = [part for part, _ in without_each_part(profile)]

@@ -113,8 +113,14 @@ class World:
                 self.__dict__.pop(name).close()
 
 
+PLAIN = ("bm25", "cosine", "rrf")
+
+
 def _worlds() -> dict[str, World]:
-    found = {name: World(name, profiles.get(name)) for name in profiles.names()}
+    # Plain profiles have no scoring of their own to freeze: tests/search/test_plain_profiles.py.
+    found = {
+        name: World(name, profiles.get(name)) for name in profiles.names() if name not in PLAIN
+    }
     # OMEGA compares memories with the centre of the best (O21). Inner products with that centre are
     # exact only for vectors along axes. The other vectors are searched without this factor.
     found["omega"] = World("omega", profiles.get("omega"), axes=True)

@@ -50,5 +50,6 @@ BOUNDS: dict[str, dict[str, tuple[float, float]]] = {
         "priority": (0.85 + 0.15 * 0.78, 0.85 + 0.15 * 1.10),
     },
 }
+BOUNDS |= {"bm25": {}, "cosine": {}, "rrf": {}}  # no factors
 BOUNDS["reverie-capped"] = {**BOUNDS["reverie"], "spread": (1.0, 3.0)}
 BOUNDS["cognitive-0.5"] = BOUNDS["cognitive"]

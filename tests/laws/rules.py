@@ -61,6 +61,7 @@ _WHOLE = "engine/test_whole_pipelines.py::test_what_a_store_answers_and_keeps_is
 _CYCLE = "dream/test_reverie_phases.py::test_a_cycle_is_what_the_page_says"
 _ALONE = "dream/test_reverie_phases.py::test_each_phase_can_run_alone"
 _BESIDE = "engine/test_dreams_beside_changes.py"
+_PLAIN = "search/test_plain_profiles.py::test_scores_and_order_are_those_of_plain_python"
 _FUSION = "scoring/test_fusion_against_oracles.py::test_{}"
 
 TESTS = {
@@ -177,6 +178,9 @@ TESTS = {
         _WHOLE,
     ),
     "M9": (_PAGES.format("mnemosyne"), _WHOLE),
+    "P1": (_PLAIN,),
+    "P2": (_PLAIN,),
+    "P3": (_PLAIN,),
     "O4": (f"{_TIMES}::test_the_temporal_channel_is_the_model", _WHOLE),
     "O21": ("engine/test_cluster.py::test_the_cluster_is_that_of_the_ten_best_before_it", _WHOLE),
     "O22": (

@@ -16,7 +16,7 @@ from tests.laws.rules import KERNELS, TESTS, WAITING
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT.parent / "docs" / "systems"
-RULE = re.compile(r"^\| ([RCMOAH]\d+) \|(.*)$", re.MULTILINE)
+RULE = re.compile(r"^\| ([RCMOAHP]\d+) \|(.*)$", re.MULTILINE)
 ROWS = {
     number: row
     for page in sorted(PAGES.glob("*.md"))

@@ -166,13 +166,13 @@ def test_what_does_not_fit_is_refused() -> None:
         oneiros.QueryStatistics.from_dict(green.to_dict() | {"texts": -1})
 
 
-def test_terms_that_only_deleted_texts_had_are_not_told() -> None:
+def test_terms_that_only_deleted_texts_had_are_left_out() -> None:
     index = oneiros.LexicalIndex(analyzer="simple")
     index.add_many([1, 2], ["secret tea", "green tea"])
     index.delete(1)
-    told = index.statistics("secret tea se*", syntax="query")
-    assert (told.texts, dict(told.frequencies)) == (1, {"tea": 1})
-    assert told.prefix_terms == {"se": ()}
+    counted = index.statistics("secret tea se*", syntax="query")
+    assert (counted.texts, dict(counted.frequencies)) == (1, {"tea": 1})
+    assert counted.prefix_terms == {"se": ()}
 
 
 def test_stores_that_are_searched_by_their_sum_score_words_as_one() -> None:

@@ -68,10 +68,12 @@ from tests.oracles.omega_tables import KIND_WEIGHT
 from tests.oracles.texts import SUFFIXES
 
 NAMES = [
+    "bm25",
     "ciar",
     "ciar-shipped",
     "cognitive",
     "cognitive-0.5",
+    "cosine",
     "mnemosyne",
     "mnemosyne-3",
     "omega",
@@ -79,6 +81,7 @@ NAMES = [
     "oneiros",
     "reverie",
     "reverie-capped",
+    "rrf",
 ]
 
 
@@ -382,7 +385,7 @@ def test_every_profile_compiles_for_any_kinds(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "Reverie", "memory", None, 1])
 def test_an_unknown_name_lists_the_known_ones(name: str) -> None:
-    with pytest.raises(UnknownProfile, match="known: ciar, ciar-shipped, cognitive, "):
+    with pytest.raises(UnknownProfile, match="known: bm25, ciar, ciar-shipped, cognitive, "):
         profiles.get(name)
 
 

@@ -57,7 +57,8 @@ def bounds(table: dict[str, Any], name: str) -> Iterator[np.ndarray]:
 
 
 @pytest.mark.parametrize("mean_days", [5.0, 60.0, 1_000.0])
-@pytest.mark.parametrize("name", profiles.names())
+# A profile without factors reads no column, and so has no float32 to keep to.
+@pytest.mark.parametrize("name", [name for name in profiles.names() if profiles.get(name).factors])
 def test_float32_lies_within_the_bound_of_float64(name: str, mean_days: float) -> None:
     table = drawn(20_000, mean_days)
     got, want = rescore(table, name, NOW)["score"], rescore(table, name, NOW, dtype="float64")

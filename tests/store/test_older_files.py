@@ -126,8 +126,8 @@ def test_a_step_killed_on_a_narrow_file_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     narrow_file(path)
     before = path.read_bytes()
-    told = [sys.executable, "-c", KILLED, str(path), str(10**9)]
-    done = subprocess.run(told, capture_output=True, check=False, timeout=60)
+    command = [sys.executable, "-c", KILLED, str(path), str(10**9)]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     with closing(apsw.Connection(str(path))) as connection:
         schema.verify(connection, 8)
@@ -383,8 +383,8 @@ def test_what_is_killed_on_the_way_stays_of_the_older_version(
             held = memory(f"m{number}", text=f"{number} " * 1500)
             wide_row(connection, held, sequence=100 + number, revision=9)
         connection.execute("COMMIT")
-    told = [sys.executable, "-c", KILLED, str(path), str(moment)]
-    done = subprocess.run(told, capture_output=True, check=False, timeout=60)
+    command = [sys.executable, "-c", KILLED, str(path), str(moment)]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     with closing(apsw.Connection(str(path))) as connection:
         schema.verify(connection, 3)

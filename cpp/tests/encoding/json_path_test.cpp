@@ -12,7 +12,8 @@ namespace {
 using Kind = oneiros::JsonFinding::Kind;
 
 // The value at a path, "" if there is none, "?" if the bytes must be parsed.
-std::string find(std::string_view object, std::vector<std::string> keys, std::string whole = "") {
+std::string value_at(std::string_view object, std::vector<std::string> keys,
+                     std::string whole = "") {
   const auto found = oneiros::find_json(object, {std::move(keys), std::move(whole)});
   return found.kind == Kind::kUnclear ? "?" : std::string(found.value);
 }
@@ -23,31 +24,31 @@ constexpr std::string_view kObject =
 }  // namespace
 
 TEST_CASE("json_path: values of every kind are found") {
-  CHECK(find(kObject, {"a"}) == "1");
-  CHECK(find(kObject, {"b", "c"}) == R"([1,{"a":2}])");
-  CHECK(find(kObject, {"b", "d"}) == R"("x}\"],")");
-  CHECK(find(kObject, {"b", "e"}) == "{}");
-  CHECK(find(kObject, {"f"}) == "[]");
-  CHECK(find(kObject, {""}) == "-1.5e3");
-  CHECK(find(kObject, {"c"}).empty());
-  CHECK(find(kObject, {"a", "b"}).empty());
-  CHECK(find(kObject, {"f", "b"}).empty());
-  CHECK(find("{}", {"a"}).empty());
+  CHECK(value_at(kObject, {"a"}) == "1");
+  CHECK(value_at(kObject, {"b", "c"}) == R"([1,{"a":2}])");
+  CHECK(value_at(kObject, {"b", "d"}) == R"("x}\"],")");
+  CHECK(value_at(kObject, {"b", "e"}) == "{}");
+  CHECK(value_at(kObject, {"f"}) == "[]");
+  CHECK(value_at(kObject, {""}) == "-1.5e3");
+  CHECK(value_at(kObject, {"c"}).empty());
+  CHECK(value_at(kObject, {"a", "b"}).empty());
+  CHECK(value_at(kObject, {"f", "b"}).empty());
+  CHECK(value_at("{}", {"a"}).empty());
 }
 
 TEST_CASE("json_path: a whole key comes before a path, and the last of equal keys counts") {
-  CHECK(find(kObject, {"b", "c"}, "a.b") == "null");
-  CHECK(find(kObject, {"b", "c"}, "b.c") == R"([1,{"a":2}])");
-  CHECK(find(R"({"a":1,"a":2})", {"a"}) == "2");
-  CHECK(find(" { \"a\" :\n[ 1 ] , \"b\" : true } ", {"a"}) == "[ 1 ]");
-  CHECK(find(" { \"a\" :\n[ 1 ] , \"b\" : true } ", {"b"}) == "true");
+  CHECK(value_at(kObject, {"b", "c"}, "a.b") == "null");
+  CHECK(value_at(kObject, {"b", "c"}, "b.c") == R"([1,{"a":2}])");
+  CHECK(value_at(R"({"a":1,"a":2})", {"a"}) == "2");
+  CHECK(value_at(" { \"a\" :\n[ 1 ] , \"b\" : true } ", {"a"}) == "[ 1 ]");
+  CHECK(value_at(" { \"a\" :\n[ 1 ] , \"b\" : true } ", {"b"}) == "true");
 }
 
 TEST_CASE("json_path: what is not clear is left to a parser") {
   for (const std::string_view bytes :
        {"", "1", "[]", "{", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,", "{\"a\":,}", "{\"a\":[}",
         "{\"a\":\"x}", "{a:1}", R"({"\u0061":1})", R"({"a\)"}) {
-    CHECK(find(bytes, {"a"}) == "?");
+    CHECK(value_at(bytes, {"a"}) == "?");
   }
 }
 
@@ -64,5 +65,5 @@ TEST_CASE("json_path: any bytes are read within bounds") {
     }
   }
   const std::string deep = "{\"a\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
-  CHECK(find(deep, {"a"}).size() == 200'000);
+  CHECK(value_at(deep, {"a"}).size() == 200'000);
 }

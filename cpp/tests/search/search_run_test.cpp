@@ -351,3 +351,29 @@ TEST_CASE("search: runs beside uses of what they found, a dream and a writer") {
   const Rows other{1};
   CHECK(world.graph->find({one, other})[0].has_value());
 }
+
+TEST_CASE("search: a channel that reaches k returns k hits, others as many as their depth") {
+  const World world;
+  SearchPlan plan = plain();
+  plan.channels.front().depth = 1;
+  SearchRequest asked = request("red ant");
+  asked.vector = {};
+  asked.k = 2;
+  CHECK(rows_of(done(world, plan, asked)) == Rows{0});
+  plan.channels.front().reaches_k = true;
+  CHECK(rows_of(done(world, plan, asked)) == Rows{0, 1});
+  asked.k = 10;
+  CHECK(rows_of(done(world, plan, asked)) == Rows{0, 1, 2});
+  asked.k = 0;
+  CHECK(rows_of(done(world, plan, asked)).empty());
+}
+
+TEST_CASE("search: the outcome has the hits of each channel with the channel's own scores") {
+  const World world;
+  const SearchOutcome outcome = done(world, plain(), request("red ant"));
+  REQUIRE(outcome.hits.size() == 3);
+  CHECK(outcome.hits[0].rows == Rows{0, 1, 2});
+  CHECK(outcome.hits[1].rows == Rows{0, 1, 4, 5});
+  CHECK(outcome.hits[1].scores.front() == 1.0);
+  CHECK(outcome.hits[2].size() == 0);
+}

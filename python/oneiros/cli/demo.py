@@ -20,7 +20,7 @@ from oneiros.cli.terminal import grid, output, progress_bar, seconds_of, text
 from oneiros.demo import ASKED_IN, load
 from oneiros.display.escaping import snippet
 from oneiros.display.tables import day
-from oneiros.evaluation.tasks import BASELINES, demo_task, measure
+from oneiros.evaluation.tasks import BASELINES, demo_task, measure, system_names
 from oneiros.filters import Where
 from oneiros.scoring import profiles
 
@@ -145,7 +145,7 @@ def _abstained(engine: Engine, data: DemoData) -> tuple[int, int]:
 
 def _measured_profiles(written: list[str]) -> list[Profile]:
     """Return the default, what it is compared with, and what was named, each once."""
-    names = [one for name in written for one in (profiles.names() if name == ALL else [name])]
+    names = [one for name in written for one in (system_names() if name == ALL else [name])]
     named = [BASELINES.get(name) or named_profile("--profile", name) for name in names]
     chosen = [profiles.get(DEFAULT), *BASELINES.values(), *named]
     return list({one.name: one for one in chosen}.values())

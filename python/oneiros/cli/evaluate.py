@@ -19,10 +19,9 @@ from oneiros.cli.terminal import output, progress_bar, text
 from oneiros.display.escaping import one_line
 from oneiros.evaluation import collection, tuning
 from oneiros.evaluation.ablation import ablate, without_each_part
-from oneiros.evaluation.tasks import BASELINES, demo_task, measure, task_of
+from oneiros.evaluation.tasks import BASELINES, demo_task, measure, system_names, task_of
 from oneiros.evaluation.tuning import Parameter, value_at
 from oneiros.runtime.files import new_file
-from oneiros.scoring import profiles
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -231,7 +230,7 @@ def evaluate(
 
 def _chosen(names: list[str] | None, is_ablated: bool) -> list[Profile]:
     if not names:
-        names = ["oneiros"] if is_ablated else [*BASELINES, *profiles.names()]
+        names = ["oneiros"] if is_ablated else [*BASELINES, *system_names()]
     found = [BASELINES.get(name) or named_profile("--profile", name) for name in names]
     require_each_once("--profile", [one.name for one in found])
     return found

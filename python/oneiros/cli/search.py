@@ -24,6 +24,7 @@ from oneiros.cli.options import (
 from oneiros.cli.terminal import grid, output, range_of, seconds_of, table, text
 from oneiros.display.escaping import snippet
 from oneiros.display.tables import columns_of, day
+from oneiros.search.records import memory_record, response_record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,38 +113,12 @@ def summary(response: SearchResponse) -> str:
 
 def response_document(response: SearchResponse) -> dict[str, object]:
     """Return the whole answer as JSON values; memories without their vectors."""
-    return {
-        "query": response.query,
-        "now": response.now,
-        "profile": response.profile,
-        "profile_hash": response.profile_hash,
-        "results": [_result_document(*ranked) for ranked in enumerate(response.results, start=1)],
-        "trace": dataclasses.asdict(response.trace) | {"total_tokens": response.trace.total_tokens},
-    }
+    return response_record(response)
 
 
 def memory_document(memory: Memory) -> dict[str, object]:
     """Return every field but the vector, which only its width stands for; times in ISO 8601."""
-    record = memory.to_record(iso=True)
-    record.pop("embedding")
-    width = None if memory.embedding is None else len(memory.embedding)
-    return record | {"embedding_dimension": width}
-
-
-def _result_document(rank: int, result: SearchResult) -> dict[str, object]:
-    explanation = result.explanation
-    return {
-        "rank": rank,
-        "id": result.id,
-        "score": result.score,
-        "relevance_score": result.relevance_score,
-        "retention_score": result.retention_score,
-        "is_associative": result.is_associative,
-        "path": list(result.path),
-        "via_deep_recall": result.via_deep_recall,
-        "memory": memory_document(result.memory),
-        "explanation": None if explanation is None else dataclasses.asdict(explanation),
-    }
+    return memory_record(memory)
 
 
 def _explained(response: SearchResponse) -> tuple[list[str], list[str]]:
@@ -358,7 +333,7 @@ def _condition(where: str | None, **named: list[str] | None) -> Where | None:
     if where is None and not given:
         return None
     with blamed_on("--where"):
-        condition = filters.where(**given)
+        condition = filters.where(**given)  # type: ignore[arg-type]
         return condition if where is None else condition & filters.Where.from_json(where)
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from oneiros.cli.failures import FAILED, CommandError
 from oneiros.display.escaping import visible
+from oneiros.display.json_values import plain
 from oneiros.model.validation import moment as check
 from oneiros.runtime.files import require_replaceable
 
@@ -80,28 +79,6 @@ def write(document: Mapping[str, object]) -> None:
     """
     json.dump(plain(document), sys.stdout, ensure_ascii=True, allow_nan=False, indent=2)
     sys.stdout.write("\n")
-
-
-def plain(value: object) -> object:
-    """Return ``value`` as JSON has it: NaN and infinities as None, arrays and sets as lists.
-
-    Raises:
-        TypeError: a value that has no JSON form.
-    """
-    if isinstance(value, bool | int | str) or value is None:
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): plain(held) for key, held in value.items()}
-    if isinstance(value, AbstractSet):
-        return sorted((plain(held) for held in value), key=str)
-    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-        return [plain(held) for held in value]
-    if hasattr(value, "tolist"):  # NumPy's arrays and scalars
-        return plain(value.tolist())
-    msg = f"no JSON form of {type(value).__name__}"
-    raise TypeError(msg)
 
 
 def seconds_of(name: str, written: str | None) -> float | None:

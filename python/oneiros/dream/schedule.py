@@ -13,11 +13,12 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 from oneiros.errors import DreamBusy, EngineClosed
-from oneiros.model.validation import as_float, require_int, require_number, settle_flags
+from oneiros.model.validation import as_float, require_int, require_number, seconds_of, settle_flags
 from oneiros.runtime.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import timedelta
     from types import TracebackType
     from typing import Self
 
@@ -45,7 +46,7 @@ class DreamSchedule:
     """The conditions for a background cycle, see :meth:`oneiros.Engine.keep_dreaming`.
 
     A cycle is due after some time, after some new memories, or at the end of a session. Durations
-    are seconds, or texts such as "90s", "30min", "4h" and "2d". Each cycle weakens strengths by the
+    are seconds, a ``timedelta``, or texts such as "90s", "30min", "4h" and "2d". Each cycle weakens strengths by the
     same share, however little time has passed (docs/systems/reverie.md R12): ``rate`` of the
     profile's ``Downscale`` is per cycle, and at 0.95 a strength halves in 14 cycles.
 
@@ -57,11 +58,11 @@ class DreamSchedule:
     True
     """
 
-    every: str | float | None = "4h"
+    every: str | float | timedelta | None = "4h"
     """A cycle is due this long after the previous one, > 0; None: not by time."""
     after_new: int | None = 10
     """A cycle is due after this many new memories, >= 1; None: not by new memories."""
-    min_gap: str | float = "30min"
+    min_gap: str | float | timedelta = "30min"
     """Minimum time between two cycles, >= 0; a cycle that is due earlier waits."""
     on_session_end: bool = True
     """Whether a cycle is due when a session ends."""
@@ -93,17 +94,20 @@ class DreamSchedule:
         return is_time or are_enough or (self.on_session_end and has_session_ended)
 
 
-def duration_seconds(name: str, given: str | float, *, above_zero: bool = False) -> float:
+def duration_seconds(
+    name: str, given: str | float | timedelta, *, above_zero: bool = False
+) -> float:
     """Return a duration in seconds, finite and >= 0.
 
     Args:
         name: the argument's name, for error messages.
-        given: seconds, or a text of a number and a unit: s, min, h or d.
+        given: seconds, a ``timedelta``, or a text of a number and a unit: s, min, h or d.
         above_zero: refuse 0.
 
     Raises:
         ValueError, TypeError: ``given`` is not a valid duration.
     """
+    given = seconds_of(given)
     if isinstance(given, bool) or not isinstance(given, str | int | float):
         msg = f"{name}: must be seconds or a text such as '4h', got {given!r}"
         raise TypeError(msg)
@@ -168,6 +172,9 @@ class Dreamer:
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="oneiros-dreamer", daemon=True)
         self._thread.start()
+
+    def __repr__(self) -> str:
+        return f"<Dreamer of {self._engine!r}, {'running' if self.is_running else 'stopped'}>"
 
     @property
     def is_running(self) -> bool:

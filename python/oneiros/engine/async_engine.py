@@ -301,6 +301,8 @@ class AsyncMemories(Generic[Target]):
     add = _awaited(Memories.add)
     add_many = _awaited(Memories.add_many)
     update = _awaited(Memories.update)
+    touch = _awaited(Memories.touch)
+    sweep_expired = _awaited(Memories.sweep_expired)
     feedback = _awaited(Memories.feedback)
     delete = _awaited(Memories.delete)
     restore = _awaited(Memories.restore)
@@ -324,6 +326,8 @@ class AsyncMemories(Generic[Target]):
     get_many = _awaited(Memories.get_many)
     count = _awaited(Memories.count)
     list = _awaited(Memories.list)
+    last = _awaited(Memories.last)
+    values = _awaited(Memories.values)
     rescore = _awaited(Memories.rescore)
     promote = _awaited(Memories.promote)
 

@@ -20,7 +20,9 @@ from oneiros.model.validation import (
     require_choice,
     require_flag,
     require_instance,
+    seconds_of,
 )
+from oneiros.model.zones import checked_zone
 from oneiros.models.embedders import name_of
 from oneiros.models.rerankers import require_reranker
 from oneiros.runtime.warnings import warn
@@ -33,6 +35,7 @@ from oneiros.write import Remember
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
+    from datetime import timedelta, tzinfo
     from types import TracebackType
     from typing import Any, Literal, Self
 
@@ -64,8 +67,10 @@ class Engine(Memories):
     Args:
         path: the store's file, created if it does not exist; ":memory:" keeps the store in memory.
         profile: the ranking, by name or as a ``Profile``. Default: "oneiros".
-        embedder: a callable ``list[str] -> array (n, dim)`` with a ``name``. Default: none, and
-            only memories and searches with ``embedding=`` use vectors.
+        embedder: a callable ``list[str] -> array (n, dim)``, an object with a ``name`` or a plain
+            function, whose name is its module and qualified name. The store records the name, so
+            that vectors of two models are never compared. Default: none, and only memories and
+            searches with ``embedding=`` use vectors.
         reranker: scores the first results of a search again: a callable (query, texts) -> scores or
             an object with ``predict(pairs)``. Default: none. See :mod:`oneiros.models.rerankers`.
         query_expander: a callable query -> texts, or ->
@@ -86,12 +91,16 @@ class Engine(Memories):
             HNSW graph of an existing store loads in the background from the second vector search
             on; until then, for a fraction of a second, searches are exact.
         durability: "full" survives a power cut, "normal" a crash of the process.
-        busy_timeout_seconds: seconds that a write waits for the write of another process.
+        busy_timeout_seconds: seconds (or a ``timedelta``) that a write waits for the write of
+            another process.
         clock: a callable that returns seconds since the Unix epoch, the only clock the engine
             reads.
         auto_refresh: follow the commits of other processes before each search.
         watch: an observer of searches, such as :class:`oneiros.integrations.tracing.Spans`.
             Default: none, at no cost.
+        timezone: the time zone in which methods read a naive ``datetime`` or an ISO 8601 text
+            without an offset: a name such as "Europe/Berlin" or a ``tzinfo``. Filters are made
+            without an engine, and take aware times only. Default: such times are refused.
 
     Warns:
         MissingEmbedderWarning: an embedder made the store's vectors, and none is given.
@@ -128,10 +137,11 @@ class Engine(Memories):
         tags_weight: float | None = None,
         vector_index: Kind = "auto",
         durability: str = "full",
-        busy_timeout_seconds: float = 5.0,
+        busy_timeout_seconds: float | timedelta = 5.0,
         clock: Clock = system_clock,
         auto_refresh: bool = True,
         watch: Watch | None = None,
+        timezone: str | tzinfo | None = None,
     ) -> None:
         chosen = resolved(profile)
         given_options = checked_options(
@@ -146,6 +156,7 @@ class Engine(Memories):
         require_callable("clock", clock, "a callable that returns seconds")
         require_flag("auto_refresh", auto_refresh)
         require_watch("watch", watch)
+        zone = checked_zone(timezone)
         if embedder is not None:
             name_of(embedder)
         if reranker is not None:
@@ -155,7 +166,7 @@ class Engine(Memories):
         store = Store(
             path,
             durability=durability,
-            busy_timeout_seconds=busy_timeout_seconds,
+            busy_timeout_seconds=seconds_of(busy_timeout_seconds),
             decode_embedding=decoded_later,
         )
         try:
@@ -179,6 +190,7 @@ class Engine(Memories):
             reranker=reranker,
             expander=query_expander,
             is_quiet=self._is_quiet,
+            zone=zone,
         )
         super().__init__(Scope(services, bounds={}))
         self._options = options
@@ -363,14 +375,14 @@ class Engine(Memories):
         """
         return engine.maintenance.reembed(self._scope, embedder, resume=resume, progress=progress)
 
-    def purge(self, older_than_days: float = 30.0, *, now: Time | None = None) -> int:
+    def purge(self, older_than_days: float | timedelta = 30.0, *, now: Time | None = None) -> int:
         """Erase for good the memories that were soft-deleted long enough ago.
 
         It erases what :meth:`forget` erases: text, vector, links, log and snapshot. Until then
         :meth:`restore` brings a memory back, whether a dream cycle or a caller deleted it.
 
         Args:
-            older_than_days: the least age of the deletion in days, >= 0.
+            older_than_days: the least age of the deletion, >= 0, in days or as a ``timedelta``.
             now: the current time, as in :meth:`add`.
 
         Returns:
@@ -391,11 +403,13 @@ class Engine(Memories):
         """
         return engine.maintenance.purge(self._scope, older_than_days, now)
 
-    def purgeable(self, older_than_days: float = 30.0, *, now: Time | None = None) -> list[str]:
+    def purgeable(
+        self, older_than_days: float | timedelta = 30.0, *, now: Time | None = None
+    ) -> list[str]:
         """Return the ids of the memories that :meth:`purge` would erase, in order of insertion.
 
         Args:
-            older_than_days: the least age of the deletion in days, >= 0.
+            older_than_days: the least age of the deletion, >= 0, in days or as a ``timedelta``.
             now: the current time, as in :meth:`add`.
 
         Raises:

@@ -11,7 +11,13 @@ from oneiros.dream.history import problems_of_cycles
 from oneiros.engine.scope import checked_ids
 from oneiros.errors import DamagedMemoriesWarning, StoreCorrupt
 from oneiros.index.comparison import SUMMED
-from oneiros.model.validation import file_name, require_flag, require_number, require_utf8
+from oneiros.model.validation import (
+    file_name,
+    require_flag,
+    require_number,
+    require_utf8,
+    seconds_of,
+)
 from oneiros.models.embedders import name_of
 from oneiros.runtime.dataclasses import asdict
 from oneiros.runtime.files import foreign_file, write_jsonl
@@ -21,6 +27,7 @@ from oneiros.store import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from datetime import timedelta
     from pathlib import Path
 
     from oneiros.clock import Time
@@ -143,12 +150,12 @@ def verify_erased(scope: Scope, erased: str | Erasure) -> bool:
     return scope.services.store.verify_erased(erased.encode())
 
 
-def purge(scope: Scope, older_than_days: float, now: Time | None) -> int:
+def purge(scope: Scope, older_than_days: float | timedelta, now: Time | None) -> int:
     """Erase memories soft-deleted long ago; see :meth:`oneiros.Engine.purge`."""
     return scope.services.remember.cycles.purge(_before(scope, older_than_days, now))
 
 
-def purgeable(scope: Scope, older_than_days: float, now: Time | None) -> list[str]:
+def purgeable(scope: Scope, older_than_days: float | timedelta, now: Time | None) -> list[str]:
     """Return the ids that a purge would erase; see :meth:`oneiros.Engine.purgeable`."""
     before = _before(scope, older_than_days, now)
     with scope.services.store.read() as reading:
@@ -165,7 +172,10 @@ def get_deleted(scope: Scope, ids: Sequence[str]) -> list[Memory | None]:
     ]
 
 
-def _before(scope: Scope, older_than_days: float, now: Time | None) -> float:
+def _before(scope: Scope, older_than_days: float | timedelta, now: Time | None) -> float:
+    seconds = seconds_of(older_than_days)
+    if seconds is not older_than_days:
+        older_than_days = seconds / _DAY
     days = require_number("older_than_days", older_than_days, low=0.0)
     return scope.now(now) - days * _DAY
 

@@ -15,23 +15,26 @@ from oneiros.graph import linking
 from oneiros.model.calls import named_calls
 from oneiros.model.fields import FIELDS, VERDICTS
 from oneiros.model.memory import Memory
-from oneiros.model.validation import count, require_choice, require_flag, require_utf8
+from oneiros.model.validation import require_choice, require_flag, require_seconds, require_utf8
 from oneiros.runtime.dataclasses import replace
 from oneiros.runtime.warnings import warn
 from oneiros.search import near_duplicates, searcher
 from oneiros.search.options import BatchKeywords, SearchKeywords, WhyNotKeywords, taking
-from oneiros.search.response import readable
 from oneiros.write import AddRules, Bounds, unknown
 from oneiros.write.batch import OnFirstLook, records_of
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     import numpy.typing as npt
 
     from oneiros.clock import Time
+    from oneiros.engine.listing import Page
     from oneiros.explain.why_not import WhyNot
     from oneiros.filters import Where
     from oneiros.graph import Link
     from oneiros.lexical.statistics import QueryStatistics
+    from oneiros.model.keywords import AddFields, ChangedFields
     from oneiros.rescoring.store import PromotionReport, Rescored
     from oneiros.scoring.profile import Profile
     from oneiros.search.near_duplicates import NearDuplicate, Similar
@@ -44,13 +47,14 @@ if TYPE_CHECKING:
     LinksOfAll = list[tuple[str, Link]]
     MaybeMemories = list[Memory | None]
     NearDuplicates = list[NearDuplicate]
-    Page = list[Memory]
+    NewestMemories = list[Memory]
     Responses = list[SearchResponse]
     Similars = list[Similar]
 
 
 __all__ = ["Memories"]
 
+ON_CONFLICT = ("raise", "update", "replace")
 _SCOPE_FIELDS = ("project", "session", "topic", "user", "agent", "namespace")
 _BOUND = 60  # most characters of a bound in a repr
 
@@ -79,8 +83,9 @@ class Memories:
         text: str,
         *,
         on_conflict: str = "raise",
+        merge_metadata: bool = False,
         now: Time | None = None,
-        **fields: object,
+        **fields: Unpack[AddFields],
     ) -> str:
         """Add one memory.
 
@@ -88,8 +93,13 @@ class Memories:
 
         Args:
             text: up to 16 MiB of UTF-8; may be empty.
-            on_conflict: "raise", or "update" to update the live memory that has the id. A deleted
-                memory with the id is erased, and the new one starts from its own fields.
+            on_conflict: "raise"; "update" to update the live memory that has the id; or "replace"
+                to replace all its fields: those left out get their defaults, ``created_at`` is now
+                unless given, and counts of use start again. Its links, the verdicts on it and its
+                place in the order of insertion stay. A deleted memory with the id is erased, and
+                the new one starts from its own fields.
+            merge_metadata: with "update", merge ``metadata`` into that of the memory, as in
+                :meth:`update`. A new memory gets it as given.
             now: the current time, for ``created_at`` and a generated id: seconds since the Unix
                 epoch (UTC), an aware ``datetime`` or an ISO 8601 text with offset. Default: the
                 engine's clock.
@@ -112,8 +122,7 @@ class Memories:
             >>> engine.add("Ada likes her coffee black", id="coffee", kind="user_preference")
             'coffee'
         """
-        require_choice("on_conflict", on_conflict, ("raise", "update"))
-        rules = self._rules(on_conflict, now)
+        rules = self._rules(on_conflict, now, merges_metadata=merge_metadata)
         id = self._scope.services.remember.adding.add_one({"text": text, **fields}, rules)
         self._warn_of_dropped_vectors()
         return id
@@ -124,6 +133,7 @@ class Memories:
         *,
         on_conflict: str = "raise",
         on_error: str = "raise",
+        merge_metadata: bool = False,
         now: Time | None = None,
         progress: bool = False,
         links: bool | None = None,
@@ -133,11 +143,13 @@ class Memories:
         Args:
             records: an iterable of dicts or :class:`Memory`, an Arrow table, or a pandas or polars
                 frame.
-            on_conflict: "raise" (:class:`DuplicateId` for an id that exists or comes twice), or
-                "update": an existing memory is updated with the given fields, and of records with
-                the same id the last wins. A deleted memory with the id is erased and replaced.
+            on_conflict: "raise" (:class:`DuplicateId` for an id that exists or comes twice),
+                "update": an existing memory is updated with the given fields, or "replace", as in
+                :meth:`add`. Of records with the same id the last wins. A deleted memory with the id
+                is erased and replaced.
             on_error: "raise" at the first invalid record, "skip" invalid records, or "collect"
                 their errors in the report's ``failures``.
+            merge_metadata: as in :meth:`add`.
             now: as in :meth:`add`.
             progress: show a progress bar on stderr.
             links: whether to link similar memories and to raise the stability of existing similar
@@ -161,13 +173,12 @@ class Memories:
             >>> report.ids[0], len(report.ids)
             ('tea', 2)
         """
-        require_choice("on_conflict", on_conflict, ("raise", "update"))
         require_choice("on_error", on_error, ("raise", "skip", "collect"))
         require_flag("progress", progress)
         if links is not None:
             require_flag("links", links)
         checked = records_of(records, progress=progress)
-        rules = self._rules(on_conflict, now, on_error, links)
+        rules = self._rules(on_conflict, now, on_error, links, merges_metadata=merge_metadata)
         report = self._scope.services.remember.adding.add(checked, rules)
         self._warn_of_dropped_vectors()
         return replace(
@@ -175,7 +186,15 @@ class Memories:
             look=OnFirstLook(partial(near_duplicates.repeats_among, self._scope, report.ids)),
         )
 
-    def update(self, id: str, /, *, now: Time | None = None, **changes: object) -> None:
+    def update(
+        self,
+        id: str,
+        /,
+        *,
+        merge_metadata: bool = False,
+        now: Time | None = None,
+        **changes: Unpack[ChangedFields],
+    ) -> None:
         """Change fields of one memory.
 
         ``revision_count`` rises by one, and ``updated_at`` becomes the current time. The engine's
@@ -184,6 +203,9 @@ class Memories:
 
         Args:
             id: the memory's id.
+            merge_metadata: merge ``metadata`` into that of the memory instead of replacing it, as
+                JSON merge patch does (RFC 7396): the keys given are set, None removes a key, other
+                keys stay, and objects within are merged in the same way.
             now: as in :meth:`add`.
             **changes: new values by field name.
 
@@ -204,17 +226,82 @@ class Memories:
             >>> engine.get(id).text
             'Deploys happen on Mondays'
         """
+        given: Mapping[str, object] = changes
         for name, bound in self._scope.bounds.items():
-            if name in changes and not (
-                name == "namespace" and is_within(name, _namespace(changes[name]), bound)
+            if name in given and not (
+                name == "namespace" and is_within(name, _namespace(given[name]), bound)
             ):
                 msg = f"{name}: fixed by the scope, cannot be changed through it"
                 raise ValueError(msg)
         require_utf8("id", id)
         self._scope.services.remember.update(
-            id, changes, now=self._scope.now(now), seen=self._scope.contains
+            id,
+            self._scope.zoned_fields(changes),
+            now=self._scope.now(now),
+            seen=self._scope.contains,
+            merges_metadata=require_flag("merge_metadata", merge_metadata),
         )
         self._warn_of_dropped_vectors()
+
+    def touch(self, id: str, *, ttl: float | timedelta | None, now: Time | None = None) -> None:
+        """Set when a memory expires, counted from now.
+
+        ``valid_until`` becomes now + ``ttl``, and the memory's own ``ttl``, which counts from its
+        creation, becomes None. Neither a revision nor a use: ``updated_at`` stays.
+
+        Args:
+            id: the memory's id; it may have expired.
+            ttl: seconds from now, >= 0, or a ``timedelta``. None: the memory never expires.
+            now: the current time, as in :meth:`add`.
+
+        Raises:
+            UnknownMemory: no live memory has this id.
+            ValueError, TypeError: ``ttl`` breaks its rule.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:", clock=lambda: 1_000.0)
+            >>> id = engine.add("The build is red", ttl=60)
+            >>> engine.touch(id, ttl=3_600)
+            >>> engine.get(id).valid_until
+            4600.0
+        """
+        require_utf8("id", id)
+        end: float | None = None
+        if ttl is not None:
+            end = FIELDS["valid_until"].check(self._scope.now(now) + require_seconds("ttl", ttl))
+        self._scope.services.remember.touch(id, end, seen=self._scope.contains)
+
+    def sweep_expired(self, where: Where | None = None, *, now: Time | None = None) -> int:
+        """Soft-delete the memories past their ``valid_until`` or ``ttl``.
+
+        Searches hide them anyway; this also removes them from :meth:`get`, :meth:`list` and
+        :meth:`count`. :meth:`restore` brings one back. The kinds that expire are those of the
+        engine's profile.
+
+        Args:
+            where: a filter (:func:`oneiros.where`); memories that do not match stay.
+            now: the current time, as in :meth:`add`.
+
+        Returns:
+            The number of deleted memories.
+
+        Raises:
+            StoreBusy: another process held the store's lock for too long.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("The build is red", ttl=60, created_at="2025-06-01T00:00:00Z")
+            >>> engine.sweep_expired(), engine.count()
+            (1, 0)
+
+        Source: docs/systems/cognitive.md C7.
+        """
+        scope = self._scope
+        return scope.services.remember.delete_expired(
+            scope.within(where), scope.services.profile.selection, now=scope.now(now)
+        )
 
     def feedback(self, id: str, verdict: str, *, now: Time | None = None) -> None:
         """Add a verdict to a memory's ``feedback``, which is the sum of its verdicts.
@@ -413,7 +500,8 @@ class Memories:
         Args:
             query: any text; taken literally unless ``syntax="query"``.
             k: most results to return, >= 0. Each channel returns at most its depth (100 in most
-                profiles); the trace notes a larger ``k``.
+                profiles), and the trace notes a larger ``k``. The channels of ``bm25``, ``cosine``
+                and ``rrf`` go as deep as ``k``.
             where: a filter (:func:`oneiros.where`), applied inside every channel.
             session: the caller's session. Reinforcement adds it to the sessions of the returned
                 memories; nothing else reads it.
@@ -459,12 +547,23 @@ class Memories:
             deadline: seconds from now, > 0, to wait for the reranker and the engine's
                 ``query_expander``. After a timeout the order is that without the reranker, and the
                 trace says so. Default: the limit of the profile's ``rerank``; infinity waits
-                without limit. No effect where neither is called.
+                without limit. No effect where neither is called. Seconds or a ``timedelta``.
             statistics: whose word frequencies and lengths BM25 reads. "scope": those of this scope,
                 which then scores as a store would that holds nothing else, and tells nothing of
                 other memories. "store": those of all live memories. A
                 :class:`oneiros.QueryStatistics`, such as the sum of :meth:`statistics` over several
                 stores, replaces both. ``where`` never changes statistics.
+            offset: number of the first results to leave out: ``search(query, k, offset=n)`` returns
+                what ``search(query, n + k)`` returns after place n. Only the returned memories
+                count as accessed. Under a profile whose candidates depend on ``k`` (``cognitive``,
+                ``omega``), and under those that follow links, two pages may overlap.
+            min_score: least score of a result. Scores are those of the profile: BM25 under
+                ``bm25``, shares of the best under ``omega``.
+            exclude: ids of memories to leave out, inside every channel and for links; unknown ids
+                have no effect.
+            exclude_newer: leave out memories that were added within this many seconds before the
+                search, by their ``learned_at``: what the caller has just stored. Seconds or a
+                ``timedelta``.
 
         ``hint``, ``context``, ``date_range`` and ``soft_range`` need a profile that reads them:
         ``omega`` reads all four, ``omega-bounded`` all but ``soft_range``, ``oneiros`` the two
@@ -528,6 +627,10 @@ class Memories:
             reranker: a reranker, called once per query.
             deadline: seconds from now for all queries together.
             statistics: whose word frequencies and lengths BM25 reads.
+            offset: number of the first results to leave out.
+            min_score: least score of a result.
+            exclude: ids of memories to leave out.
+            exclude_newer: leave out memories added within this many seconds before the search.
             threads: threads of the channels, 1 to 256. Default: one per core.
 
         Returns:
@@ -611,6 +714,10 @@ class Memories:
             reranker: as in the search; it is called again.
             deadline: as in the search.
             statistics: as in the search.
+            offset: as in the search.
+            min_score: as in the search.
+            exclude: as in the search.
+            exclude_newer: as in the search.
 
         Returns:
             A :class:`WhyNot`: what hides the memory, how each channel and factor scores it, its
@@ -719,7 +826,9 @@ class Memories:
     # -- read --------------------------------------------------------------------------------------
 
     def get(self, id: str) -> Memory:
-        """Return one memory. Never counts as an access.
+        """Return one memory, also an expired, archived or superseded one.
+
+        Never counts as an access.
 
         Args:
             id: the memory's id.
@@ -744,7 +853,7 @@ class Memories:
     def get_many(self, ids: Sequence[str]) -> MaybeMemories:
         """Return memories in the order of the ids, None for an id without a live memory.
 
-        Never counts as an access.
+        Never counts as an access. Expired, archived and superseded memories are included.
 
         Args:
             ids: ids of memories.
@@ -765,11 +874,12 @@ class Memories:
     def __len__(self) -> int:
         return self.count()
 
-    def count(self, where: Where | None = None) -> int:
+    def count(self, where: Where | None = None, *, include_expired: bool = True) -> int:
         """Return the number of live memories that match a filter.
 
         Args:
             where: a filter (:func:`oneiros.where`). Default: all.
+            include_expired: whether to count memories past their ``valid_until`` or ``ttl``.
 
         Examples:
             >>> import oneiros
@@ -779,22 +889,44 @@ class Memories:
             1
         """
         self._scope.follow_others()
-        if where is None and not self._scope.bounds:
+        if where is None and not self._scope.bounds and include_expired is True:
             return self._scope.services.projections.live_count
-        return len(self._scope.matching(where))
+        return len(engine.listing.matching(self._scope, where, include_expired=include_expired))
 
     def list(
-        self, where: Where | None = None, *, after: str | None = None, limit: int = 100
+        self,
+        where: Where | None = None,
+        *,
+        order: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+        offset: int = 0,
+        with_total: bool = False,
+        include_expired: bool = True,
     ) -> Page:
-        """Return live memories in order of insertion, one page at a time.
+        """Return live memories, one page at a time. Never counts as an access.
+
+        The order is computed from columns in memory; only the page is read from the store.
 
         Args:
             where: a filter (:func:`oneiros.where`).
-            after: the last id of the previous page.
+            order: "oldest" or "newest" by ``created_at``; or a field such as "importance", or
+                "-importance" for descending. Text fields are in alphabetical order, enumerations in
+                that of docs/systems/fields.md; memories without the field come last. Ties are in
+                order of insertion, under "newest" in the reverse. Default: in order of insertion.
+            after: the last id of the previous page: the page begins after it. It may have been
+                deleted since.
             limit: most memories to return, >= 0.
+            offset: number of memories to skip, after ``after``.
+            with_total: whether to set ``total`` of the page to the number of all that match.
+            include_expired: whether to list memories past their ``valid_until`` or ``ttl``.
+
+        Returns:
+            :class:`Page`, a list of :class:`Memory` with ``total``.
 
         Raises:
             UnknownMemory: ``after`` names no memory.
+            ValueError: ``order`` names no field that can be ordered.
 
         Examples:
             >>> import oneiros
@@ -802,26 +934,87 @@ class Memories:
             >>> report = engine.add_many([{"id": "a", "text": "tea"}, {"id": "b", "text": "milk"}])
             >>> [memory.id for memory in engine.list(after="a")]
             ['b']
+            >>> page = engine.list(order="newest", limit=1, with_total=True)
+            >>> page[0].id, page.total
+            ('b', 2)
         """
-        self._scope.follow_others()
-        limit = count("limit", limit)
-        lifecycle = self._scope.services.projections.lifecycle
-        first = 0
-        if after is not None:
-            require_utf8("after", after)
-            row = lifecycle.row_of.get(after)
-            if row is None or self._scope.loader([after])[0] is None:
-                raise UnknownMemory(unknown(after))
-            first = row + 1
-        rows = self._scope.matching(where)
-        start = rows.rank(first - 1) if first else 0
-        found: Page = []
-        while len(found) < limit and start < len(rows):
-            page_rows = rows[start : start + limit - len(found)]
-            start += len(page_rows)
-            memories = readable(self._scope.load_live, [lifecycle.ids[row] for row in page_rows])
-            found += [memory for memory in memories if memory is not None]
-        return found
+        return engine.listing.page(
+            self._scope,
+            where,
+            order=order,
+            after=after,
+            limit=limit,
+            offset=offset,
+            with_total=with_total,
+            include_expired=include_expired,
+        )
+
+    def last(
+        self,
+        n: int = 10,
+        *,
+        session: str | None = None,
+        where: Where | None = None,
+        include_expired: bool = True,
+    ) -> NewestMemories:
+        """Return the newest memories in chronological order, as the messages of a chat.
+
+        Never counts as an access.
+
+        Args:
+            n: most memories to return, >= 0.
+            session: only memories of this session. Default: of all sessions.
+            where: a filter (:func:`oneiros.where`).
+            include_expired: whether to return memories past their ``valid_until`` or ``ttl``.
+
+        Returns:
+            A list of :class:`Memory`, the oldest first, by ``created_at``, ties by insertion.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> for text in ("Hello", "How are you?", "Fine"):
+            ...     id = engine.add(text, session="chat")
+            >>> [memory.text for memory in engine.last(2, session="chat")]
+            ['How are you?', 'Fine']
+        """
+        return engine.listing.latest(
+            self._scope, n, session, where, include_expired=include_expired
+        )
+
+    def values(
+        self, field: str, where: Where | None = None, *, include_expired: bool = True
+    ) -> dict[Any, int]:
+        """Return how many live memories have each value of a field, the most frequent first.
+
+        Args:
+            field: ``kind``, ``project``, ``session``, ``topic``, ``user``, ``agent``,
+                ``namespace``, ``source``, ``source_ref``, ``tags``, ``labels``, an enumeration such
+                as ``status`` or ``canonical_layer``, a number or flag such as ``priority`` or
+                ``pinned``, or "metadata.key" for the texts, numbers, truth values and nulls at a
+                path of metadata, such as "metadata.customer.plan".
+            where: a filter (:func:`oneiros.where`).
+            include_expired: whether to count memories past their ``valid_until`` or ``ttl``.
+
+        Returns:
+            Value to count; ties in alphabetical order. Memories without the field are not counted,
+            one with several tags is counted for each. Values of metadata that are equal in Python,
+            such as 1 and true, are counted together.
+
+        Raises:
+            ValueError: no such field, or one whose values are not counted.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"text": text, "kind": "fact"} for text in ("a", "b")])
+            >>> id = engine.add("c", tags=["draft"])
+            >>> engine.values("kind"), engine.values("tags")
+            ({'fact': 2, 'note': 1}, {'draft': 1})
+        """
+        return engine.listing.value_counts(
+            self._scope, field, where, include_expired=include_expired
+        )
 
     # -- mark and link -----------------------------------------------------------------------------
 
@@ -1208,7 +1401,13 @@ class Memories:
         now: Time | None,
         on_error: str = "raise",
         links: bool | None = None,
+        *,
+        merges_metadata: bool,
     ) -> AddRules:
+        require_choice("on_conflict", on_conflict, ON_CONFLICT)
+        if require_flag("merge_metadata", merges_metadata) and on_conflict != "update":
+            msg = f'merge_metadata: needs on_conflict="update", got {on_conflict!r}'
+            raise ValueError(msg)
         profile = self._scope.services.profile
         return AddRules(
             self._scope.now(now),
@@ -1217,16 +1416,21 @@ class Memories:
             profile.ingest,
             on_conflict,
             on_error,
+            merges_metadata,
             links,
         )
 
     def _inside(self, record: Any) -> Any:
-        """Return a record with the scope's fields; refuse one with other values."""
-        if not self._scope.bounds:
+        """Return a record with the scope's fields and time zone; refuse one with other values."""
+        if not self._scope.bounds and self._scope.shared.zone is None:
             return record
         is_memory = isinstance(record, Memory)
         if not is_memory and not isinstance(record, Mapping):
             return record  # the check of all records refuses it
+        if not is_memory:
+            record = self._scope.zoned_fields(record)
+        if not self._scope.bounds:
+            return record
         fixed: dict[str, str] = {}
         for name, value in self._scope.bounds.items():
             given = getattr(record, name) if is_memory else record.get(name)

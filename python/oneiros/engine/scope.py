@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from oneiros import filters
 from oneiros.clock import system_clock
 from oneiros.dream.lock import CycleLock
 from oneiros.errors import EngineClosed, StoreCorrupt
 from oneiros.filters import require_where
+from oneiros.model import zones
 from oneiros.model.fields import is_below
 from oneiros.model.validation import moment as moment_check
 from oneiros.model.validation import require_utf8, texts
@@ -21,6 +22,8 @@ from oneiros.search.cache import RecentAnswers
 from oneiros.store.rows import Damaged
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from pyroaring import BitMap
 
     from oneiros.clock import Clock, Time
@@ -107,6 +110,8 @@ class EngineServices:
     expander: Expander | None = None
     is_quiet: bool = False
     """Whether to skip warnings about a missing embedder."""
+    zone: tzinfo | None = None
+    """The time zone of times without one; None: they are refused."""
     recent: RecentAnswers = field(default_factory=RecentAnswers)
     cycles: CycleLock = field(init=False)
 
@@ -156,8 +161,29 @@ class Scope:
         clock = self.services.clock
         if now is None and clock is system_clock:
             return system_clock()
-        seconds: float = _check_now(clock() if now is None else now)
+        seconds: float = _check_now(clock() if now is None else self.zoned(now))
         return seconds
+
+    def zoned(self, value: Any) -> Any:
+        """Return a time without a time zone in that of the engine, all else unchanged."""
+        zone = self.shared.zone
+        return value if zone is None else zones.zoned(value, zone)
+
+    def zoned_fields(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return fields of a memory with times in the engine's time zone if they have none."""
+        zone = self.shared.zone
+        return record if zone is None else zones.zoned_fields(record, zone)
+
+    def zoned_keywords(self, keywords: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return keywords of a search with times in the engine's time zone if they have none."""
+        zone = self.shared.zone
+        if zone is None:
+            return keywords
+        found = zones.zoned_fields(keywords, zone, ("now", "valid_at"))
+        pair = found.get("date_range")
+        if not isinstance(pair, tuple | list):
+            return found
+        return {**found, "date_range": tuple(zones.zoned(end, zone) for end in pair)}
 
     def profile(self, profile: Profile | str | None) -> Profile:
         """Return a profile given by value or by name; None: the engine's."""
@@ -186,7 +212,7 @@ class Scope:
         """Return the bounds as a filter; None: all memories."""
         if not self.bounds:
             return None
-        return filters.where(**self.bounds)
+        return filters.where(**self.bounds)  # type: ignore[arg-type]
 
     def within(self, condition: Where | None) -> Where | None:
         """Return a filter combined with the bounds; None: all memories.

@@ -57,7 +57,7 @@ class Scores:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Report:
     """The result of :func:`evaluate`."""
 
@@ -70,6 +70,11 @@ class Report:
     """Question id -> figures of that question (``count`` 1)."""
     unanswerable_count: int
     """Questions without a relevant memory. They are skipped, since no ranking is right for them."""
+
+    def __repr__(self) -> str:
+        scores = self.overall
+        figures = f"nDCG@{self.ndcg_depth} {scores.ndcg:.3f}, MRR {scores.mrr:.3f}"
+        return f"<Report: {scores.count} questions, {figures}>"
 
     @property
     def recall_depth(self) -> int:

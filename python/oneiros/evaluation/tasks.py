@@ -11,9 +11,11 @@ from oneiros.engine import Engine
 from oneiros.evaluation.run import Report, evaluate
 from oneiros.filters import Where, where
 from oneiros.runtime.dataclasses import dataclass
+from oneiros.scoring import profiles
 from oneiros.scoring.channels import LexicalChannel, VectorChannel
 from oneiros.scoring.fusion import ReciprocalRankFusion
 from oneiros.scoring.profile import Profile
+from oneiros.scoring.profiles import plain
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +32,7 @@ __all__ = [
     "demo_task",
     "measure",
     "ranked",
+    "system_names",
     "task_of",
 ]
 
@@ -43,6 +46,12 @@ BASELINES: Final = {
     "rrf": Profile(name="rrf", channels=(_WORDS, VectorChannel()), fusion=_RANKS),
 }
 """By name. Each is channels and fusion only; a single channel keeps its order."""
+
+
+def system_names() -> list[str]:
+    """Return the names of the profiles compared with the baselines: all but the plain ones."""
+    plain_names = {profile.name for profile in plain.PROFILES}
+    return [name for name in profiles.names() if name not in plain_names]
 
 
 DEPTH: Final = 20
@@ -70,7 +79,7 @@ class JudgedQuery:
     """Memories to search; None: all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Task:
     """Memories, and questions about them."""
 
@@ -78,6 +87,9 @@ class Task:
     records: Sequence[Mapping[str, Any]]
     """Records for :meth:`oneiros.Engine.add_many`."""
     questions: Sequence[JudgedQuery]
+
+    def __repr__(self) -> str:
+        return f"<Task {self.name!r}: {len(self.records)} records, {len(self.questions)} questions>"
 
 
 def measure(task: Task, profile: Profile, advance: Callable[[int], None] | None = None) -> Report:

@@ -59,8 +59,8 @@ class Exclusion:
 
     reason: str
     """deleted, archived, quarantined, superseded, expired, not_yet_valid, trust, status, filter,
-    cold, kind; or a rule of the profile that leaves candidates out: rule, duplicate (of a better result), abstention
-    (not close enough)."""
+    cold, kind; excluded, too_new or min_score, as the search asks; or a rule of the profile that
+    leaves candidates out: rule, duplicate (of a better result), abstention (not close enough)."""
     detail: str
     """The reason in words, with the values of the memory and the search."""
 
@@ -133,6 +133,8 @@ class WhyNot:
     """Whether a memory found by links took its place among the results."""
     is_reordered: bool = False
     """Whether results are in the order of a reranker instead of their scores."""
+    offset: int = 0
+    """Number of the first results that the search leaves out."""
     kth_id: str | None = None
     """Id of the last result; None if there are fewer than ``k``."""
     kth: Explanation | None = None
@@ -143,8 +145,17 @@ class WhyNot:
         """Whether the search returns the memory."""
         if self.linked_place is not None:
             return True
-        is_within = self.place is not None and self.place <= self.k
+        is_within = self.place is not None and self.offset < self.place <= self._last_place
         return is_within and not self.hidden and not self.is_displaced
+
+    @property
+    def _last_place(self) -> int:
+        """The place of the last result, counted from the best of all."""
+        return self.offset + self.k
+
+    @property
+    def _limits(self) -> str:
+        return f"k is {self.k}" + (f" after an offset of {self.offset}" if self.offset else "")
 
     @property
     def score(self) -> float | None:
@@ -179,7 +190,7 @@ class WhyNot:
             return f"returned, in place {self.place}"
         if self.is_displaced:
             return f"in place {self.place} of {self.candidate_count}, left to what links bring"
-        return f"in place {self.place} of {self.candidate_count}, k is {self.k}"
+        return f"in place {self.place} of {self.candidate_count}, {self._limits}"
 
     @property
     def lacked(self) -> str:
@@ -210,7 +221,7 @@ class WhyNot:
             return DisplayTable(("part", "this memory"), tuple(figures))
         kth = _figures(self.kth.channels, self.kth, self.kth.factors)
         rows = tuple(_side_by_side(figures, kth))
-        return DisplayTable(("part", "this memory", f"place {self.k}"), rows)
+        return DisplayTable(("part", "this memory", f"place {self._last_place}"), rows)
 
     def __str__(self) -> str:
         return tree_text(self.tree())
@@ -234,20 +245,20 @@ class WhyNot:
             reasons.append("; ".join(map(str, self.channels)))
         if self.place is not None and self.hidden:
             reasons.append(f"otherwise in place {self.place} of {self.candidate_count}")
-        if self.place is not None and self.place > self.k:
+        if self.place is not None and self.place > self._last_place:
             reasons.append(self._shortfall())
         return reasons
 
     def _shortfall(self) -> str:
         """Return in words why the memory is behind the last result."""
         if self.explanation is None or self.kth is None:
-            return f"k is {self.k}"
+            return self._limits
         if self.is_reordered:
-            return f"stands behind place {self.k} in the reranker's order"
+            return f"stands behind place {self._last_place} in the reranker's order"
         gap = self.kth.score - self.explanation.score
         if gap == 0:
-            return f"ties with place {self.k}, which was added earlier"
-        needs = f"needs +{figure(gap)} to the {figure(self.kth.score)} of place {self.k}"
+            return f"ties with place {self._last_place}, which was added earlier"
+        needs = f"needs +{figure(gap)} to the {figure(self.kth.score)} of place {self._last_place}"
         part = _costliest_part(self.explanation, self.kth)
         return needs if part is None else f"{needs}: its {part} costs most"
 
@@ -331,7 +342,8 @@ def why_not(
     """Explain why a search does not return a memory; see :meth:`oneiros.Engine.why_not`."""
     require_utf8("id", id)
     k, embedding = keywords.pop("k", 10), keywords.pop("embedding", None)
-    call = SearchCall(scope, SearchOptions.checked(keywords, method), k, is_explained=True)
+    options = SearchOptions.checked(scope.zoned_keywords(keywords), method)
+    call = SearchCall(scope, options, k, is_explained=True)
     request, visible, load = call.request(query, embedding), call.visible(), scope.loader
     read_model = call.services.projections
     search = WhyNotSearch(request, read_model, visible, load)
@@ -383,7 +395,8 @@ class WhyNotSearch:
         return WhyNot(
             query=request.query,
             id=id,
-            k=request.k,
+            k=max(request.k - request.window.offset, 0),
+            offset=request.window.offset,
             now=request.now,
             profile=request.profile.name,
             profile_hash=request.profile_hash,
@@ -399,7 +412,20 @@ class WhyNotSearch:
         row = self._read_model.lifecycle.row_of.get(id)
         if row is None or row not in self._explained.linked or row not in self._rows:
             return None
-        return self._rows.index(row) + 1
+        return None if self._outside_window(row) else self._rows.index(row) + 1
+
+    def _outside_window(self, row: int) -> tuple[Exclusion, ...]:
+        """Return why the window leaves out a row of the results; empty if it does not."""
+        window = self._request.window
+        place = self._rows.index(row)
+        score = self._outcome.scores()[place]
+        if place < window.offset:
+            detail = f"in place {place + 1}, before the offset of {window.offset}"
+            return (Exclusion("offset", detail),)
+        if window.min_score is not None and score < window.min_score:
+            detail = f"its score {figure(score)} is below min_score {figure(window.min_score)}"
+            return (Exclusion("min_score", detail),)
+        return ()
 
     def complete(self, report: WhyNot, row: int) -> WhyNot:
         """Return the report with everything the search computes for a row."""
@@ -415,6 +441,8 @@ class WhyNotSearch:
             else:
                 place, left_out = self._place_of_ranked(row)
                 hidden = (*hidden, *left_out)
+        if row in self._rows:
+            hidden = (*hidden, *self._outside_window(row))
         return replace(
             report,
             hidden=hidden,
@@ -522,6 +550,8 @@ def exclusions(
         "trust": f"trust {memory.trust:g} below least_trust {limits.least_trust:g}",
         "expired": _expiry(memory, limits),
         "not_yet_valid": f"valid from {moment(memory.valid_from)}, {_clock(limits)}",
+        "excluded": "exclude= names it",
+        "too_new": f"added at {moment(memory.learned_at)}, within exclude_newer= before now",
     }
     sets = row_sets.hidden(limits)
     found = [Exclusion(reason, words[reason]) for reason, rows in sets.items() if row in rows]

@@ -11,6 +11,7 @@ from pyroaring import BitMap
 from oneiros._lazy import np
 from oneiros.filters.fields import SINGLE, WORDS, Attributed, Place, sets_of, values_of
 from oneiros.filters.metadata_index import MetadataIndex, ValuesOfRows
+from oneiros.filters.metadata_paths import Key
 from oneiros.filters.row_bitmaps import Rows, RowsByValue, rows_where, set_of
 from oneiros.model.fields import ENUMS
 from oneiros.runtime.locks import fork_safe_lock
@@ -361,6 +362,21 @@ class AttributeIndex:
         return self._consistent(
             lambda: sets.rows_of_any([value for value in sets.values() if matches(str(value))])
         )
+
+    def word_counts(self, name: str, rows: BitMap) -> list[tuple[object, int]]:
+        """Return each word with its number of rows among these, words without rows left out.
+
+        Args:
+            name: one of :data:`~oneiros.filters.fields.WORDS`.
+            rows: the rows to count.
+        """
+        sets = self._existing((name,))
+        return [] if sets is None else sets.counts(rows)
+
+    def metadata_counts(self, key: Key, rows: BitMap) -> list[tuple[object, int]]:
+        """Return each scalar at a path of metadata with its number of rows among these."""
+        self._metadata.index_paths([key])
+        return self._metadata.counts(key, rows)
 
     def _consistent(self, read: Callable[[], BitMap]) -> BitMap:
         """Return the known rows that ``read`` finds in one state of the index."""

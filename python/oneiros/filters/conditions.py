@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 from oneiros.errors import QueryTooLarge
 from oneiros.filters.fields import (
@@ -21,6 +21,9 @@ from oneiros.filters.metadata_paths import Key
 from oneiros.model.calls import nearest
 from oneiros.model.fields import ENUMS, FIELDS
 from oneiros.runtime.dataclasses import dataclass, field
+
+if TYPE_CHECKING:
+    from oneiros.model.keywords import Conditions
 
 __all__ = [
     "AllOf",
@@ -192,8 +195,8 @@ class MetadataIs(OnMetadata):
 
 
 @dataclass(frozen=True, slots=True)
-class MetadataIn(OnMetadata):
-    """The value equals one of several scalars; without scalars, never."""
+class _AnyScalar(OnMetadata):
+    """A condition that one of several scalars meets; without scalars, it never holds."""
 
     values: tuple[Scalar, ...] = field(compare=False)
     canonical: frozenset[object] = field(init=False, repr=False, default=frozenset())
@@ -204,15 +207,13 @@ class MetadataIn(OnMetadata):
 
 
 @dataclass(frozen=True, slots=True)
-class MetadataHas(OnMetadata):
+class MetadataIn(_AnyScalar):
+    """The value equals one of ``values``."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataHas(_AnyScalar):
     """The value is a list, and one of its items equals one of ``values``."""
-
-    values: tuple[Scalar, ...] = field(compare=False)
-    canonical: frozenset[object] = field(init=False, repr=False, default=frozenset())
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "canonical", frozenset(map(scalar_key, self.values)))
-        _measure(self, 1, max(1, len(self.values)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +305,7 @@ def metadata_keys(condition: Where) -> Iterator[Key]:
         yield from metadata_keys(condition.part)
 
 
-def where(**conditions: object) -> Where:
+def where(**conditions: Unpack[Conditions]) -> Where:
     """Return a filter for memories that meet all given conditions; without one, all memories.
 
     Args:

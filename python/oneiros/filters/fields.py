@@ -21,6 +21,7 @@ __all__ = [
     "Attributed",
     "Place",
     "Scalar",
+    "is_finite",
     "read_bounds",
     "read_words",
     "scalar_key",
@@ -55,6 +56,14 @@ MEASURES: Final = tuple(
 )
 
 
+def is_finite(value: float) -> bool:
+    """Return whether a number is finite as a float; an int beyond every float is not."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def _number(field: str, value: object) -> float:
     value = plain(value)
     if FIELDS[field].kind == "bool":
@@ -65,11 +74,7 @@ def _number(field: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         msg = f"{field}: must be a number, got {value!r}"
         raise TypeError(msg)
-    try:
-        is_finite = math.isfinite(value)
-    except OverflowError:  # an int beyond every float
-        is_finite = False
-    if not is_finite:
+    if not is_finite(value):
         msg = f"{field}: must be finite, got {reprlib.repr(value)} (an open end is None)"
         raise ValueError(msg)
     return value

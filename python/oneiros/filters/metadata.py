@@ -18,7 +18,7 @@ from oneiros.filters.conditions import (
     Where,
     joined,
 )
-from oneiros.filters.fields import Scalar
+from oneiros.filters.fields import Scalar, is_finite
 from oneiros.filters.metadata_paths import Key, label, read_key
 from oneiros.model.calls import nearest
 from oneiros.model.validation import is_scalar_array, plain, require_flag, require_utf8
@@ -209,11 +209,7 @@ def _bound(key: Key, value: object) -> _Bound:
         from oneiros.filters import metadata_times  # noqa: PLC0415 - datetime is slow to load
 
         return _Bound(metadata_times.read_time(label(key), value), True)
-    try:
-        is_finite = math.isfinite(value)
-    except OverflowError:  # an int beyond every float
-        is_finite = False
-    if not is_finite:
+    if not is_finite(value):
         msg = f"{label(key)}: must be finite, got {reprlib.repr(value)}"
         raise ValueError(msg)
     return _Bound(value, False)

@@ -133,21 +133,27 @@ class MetadataIndex:
 
     def rows(self, condition: OnMetadata) -> BitMap:
         """Return a new set of the rows that a condition matches. Some may have been removed."""
-        return _holding(self._lock, partial(self._rows, condition))
+        return self._read(condition.key, lambda path: path.matching(condition))
 
-    def _rows(self, condition: OnMetadata, is_held: bool) -> BitMap:
-        key = condition.key
+    def counts(self, key: Key, rows: BitMap) -> list[tuple[object, int]]:
+        """Return each scalar at a path with its number of rows among these."""
+        return self._read(key, lambda path: path.counts(rows))
+
+    def _read(self, key: Key, read: Callable[[_Path], Result]) -> Result:
+        return _holding(self._lock, partial(self._read_path, key, read))
+
+    def _read_path(self, key: Key, read: Callable[[_Path], Result], is_held: bool) -> Result:
         path, changes = self._paths.get(key), self._changes
         # Busy: this is a signal handler, which interrupted the reader of the path.
         if path is None or path.applied < changes.start or path.is_busy or not is_held:
             path = self._indexed(key)
             if is_held:
                 self._paths[key] = path
-            return path.matching(condition)
+            return read(path)
         path.is_busy = True
         try:
             path.follow(changes)
-            return path.matching(condition)
+            return read(path)
         finally:
             path.is_busy = False
 
@@ -321,6 +327,11 @@ class _Path:
             case _:
                 msg = f"where: cannot compile {type(condition).__name__}"
                 raise TypeError(msg)
+
+    def counts(self, rows: BitMap) -> list[tuple[object, int]]:
+        """Return each scalar of this path with its number of rows among these."""
+        counts = self._scalars.counts(rows)
+        return [(key[0] if isinstance(key, tuple) else key, count) for key, count in counts]
 
     def _in_range(self, condition: MetadataRange) -> BitMap:
         if condition.is_time:

@@ -199,6 +199,17 @@ class RowsByValue:
         single = set_of([row for row in found if isinstance(row, int)])
         return BitMap.union(single, *sets) if sets else single
 
+    def counts(self, rows: BitMap) -> list[tuple[object, int]]:
+        """Return each value with its number of rows among these, values without any left out."""
+        counts = (
+            (
+                value,
+                int(own in rows) if isinstance(own, int) else own.intersection_cardinality(rows),
+            )
+            for value, own in self.items()
+        )
+        return [(value, count) for value, count in counts if count]
+
 
 def allowed_bits(rows: BitMap, row_count: int) -> Bits:
     """Return the rows of a set as packed bits: bit r of byte r // 8 is set if row r is in the set.

@@ -206,6 +206,10 @@ class Lifecycle:
         """Return the words by field of ``CODE_COLUMNS``, without "none"."""
         return {name: codes.words()[1:] for name, codes in self._codes.items()}
 
+    def words_of(self, name: str) -> tuple[str, ...]:
+        """Return the words of a field by code, kind, topic, project or session; that of 0 is ""."""
+        return self._codes[name].words()
+
     def stored_word(self, name: str, code: int) -> str | None:
         """Return the word of a code of the snapshot, for a field of ``CODE_COLUMNS``."""
         return self._codes[name].stored_word(code)

@@ -14,7 +14,7 @@ from oneiros.filters import allowed_bits, set_of
 from oneiros.index.columns import is_given, is_missing
 from oneiros.index.row_attributes import RowAttributes
 from oneiros.model.fields import ENUMS, kinds_of
-from oneiros.runtime.dataclasses import NamedTuple, dataclass
+from oneiros.runtime.dataclasses import NamedTuple, dataclass, replace
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -36,7 +36,7 @@ Params = ParamSpec("Params")
 _ARCHIVED: Final = ENUMS["status"].index("archived")
 _QUARANTINED: Final = ENUMS["status"].index("quarantined")
 _HOT: Final = ENUMS["tier"].index("hot")
-_MOST_KEPT: Final = 64
+_MOST_KEPT: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,10 @@ class Limits:
     """Whether deep recall also returns expired memories."""
     least_trust: float = 0.0
     """Only memories of at least this trust, rounded to float32."""
+    excluded: frozenset[str] = frozenset()
+    """Ids of memories that the search leaves out; others are ignored."""
+    learned_before: float | None = None
+    """Only memories that the store learned of before this time, seconds."""
 
     @property
     def penalises_lapsed(self) -> bool:
@@ -119,6 +123,8 @@ class Visible(NamedTuple):
     """The rows to which links may lead; None: no links are followed."""
     scope: npt.NDArray[np.uint8] | None = None
     """Packed bits of the live rows in the caller's scope; None: every row in the indexes."""
+    rows: BitMap | None = None
+    """The rows as a set, for a scope without further limits."""
     has_bounds: bool = False
     """Whether the caller's scope has bounds, even if every row lies within them."""
 
@@ -129,6 +135,13 @@ class Visible(NamedTuple):
         bits = self.bits.copy()
         bits[row // 8] |= 1 << row % 8
         return self._replace(bits=bits)
+
+    def without(self, rows: BitMap) -> Visible:
+        """Return these rows except some. REQUIRES: ``bits`` is not None."""
+        assert self.bits is not None
+        left_out = self.bits & allowed_bits(rows, 8 * len(self.bits))
+        row_count = self.row_count - int(np.unpackbits(left_out).sum())
+        return self._replace(bits=self.bits - left_out, row_count=row_count)
 
 
 def _changing(
@@ -151,6 +164,13 @@ class _Kept(NamedTuple):
 
     visible: Visible
     selection: Selection | None
+
+
+def _keep_latest(kept: dict[Hashable, _Kept], key: Hashable, entry: _Kept) -> None:
+    """Keep an entry, and few others."""
+    if len(kept) >= _MOST_KEPT:
+        kept.clear()
+    kept[key] = entry
 
 
 class _ColumnsRead:
@@ -244,6 +264,13 @@ class RowSets:
 
     def visible(self, limits: Limits, bounds: Where | None) -> Visible:
         """Return the rows that a search may return in a scope."""
+        if limits.excluded or limits.learned_before is not None:
+            others = replace(limits, excluded=frozenset(), learned_before=None)
+            left_out = BitMap.union(BitMap(), *self._left_out(limits).values())
+            visible = self.visible(others, bounds)
+            if visible.bits is None:
+                visible = visible._replace(bits=self._live_bits())
+            return visible.without(left_out)
         kept = self._kept  # a change of rows replaces this dict, so stale entries are not read
         selection = limits.selection
         key = (
@@ -258,13 +285,11 @@ class RowSets:
         columns = _ColumnsRead(self._lifecycle)
         visible = self._visible(limits, bounds, columns)
         if not columns.names:  # columns change with every use, and validity with the clock
-            if len(kept) >= _MOST_KEPT:
-                kept.clear()
-            kept[key] = _Kept(visible, selection)
+            _keep_latest(kept, key, _Kept(visible, selection))
         return visible
 
     def _visible(self, limits: Limits, bounds: Where | None, columns: _ColumnsRead) -> Visible:
-        bounds_count = len(self.live) if bounds is None else len(self._matching(bounds, columns))
+        bounds_count = len(self.live) if bounds is None else self.in_bounds(bounds).row_count
         where = limits.where
         if bounds is not None:
             where = bounds if where is None else bounds & where
@@ -274,11 +299,15 @@ class RowSets:
         hidden = BitMap.union(BitMap(), *self._hidden(limits, columns).values())
         if where is None and hidden.isdisjoint(self.live):
             return Visible(None, len(self.live), bounds_count)
+        if where is bounds and bounds is not None:
+            scope = self.in_bounds(bounds)
+            if scope.rows is not None and hidden.isdisjoint(scope.rows):
+                return scope
         rows = self._matching(where, columns) - hidden
         return Visible(allowed_bits(rows, len(self._lifecycle.ids)), len(rows), bounds_count)
 
-    def in_bounds(self, bounds: Where) -> npt.NDArray[np.uint8] | None:
-        """Return packed bits of the live rows in a scope; None: every row in the indexes."""
+    def in_bounds(self, bounds: Where) -> Visible:
+        """Return the live rows in a scope. REQUIRES: its bounds name no column."""
         kept = self._kept
         key = ("in_bounds", bounds)
         cached = kept.get(key)
@@ -286,8 +315,9 @@ class RowSets:
             rows = self._matching(bounds, self._lifecycle.column)
             is_all = len(rows) == len(self.live)
             bits = None if is_all else allowed_bits(rows, len(self._lifecycle.ids))
-            cached = kept[key] = _Kept(Visible(bits, len(rows), len(rows)), None)
-        return cached.visible.bits
+            cached = _Kept(Visible(bits, len(rows), len(rows), rows=rows), None)
+            _keep_latest(kept, key, cached)
+        return cached.visible
 
     def reach(
         self, limits: Limits, bounds: Where | None, visible: Visible, associations: Associations
@@ -315,10 +345,21 @@ class RowSets:
     def hidden(self, limits: Limits) -> dict[str, BitMap]:
         """Return by reason the rows that a search without a filter may not return.
 
-        Reasons are "superseded", "cold", "kind", "archived", "quarantined", "trust", "expired" and
-        "not_yet_valid". A row may have several. The sets are not copied.
+        Reasons are "superseded", "cold", "kind", "archived", "quarantined", "trust", "expired",
+        "not_yet_valid", "excluded" and "too_new". A row may have several. The sets are not copied.
         """
-        return self._hidden(limits, self._lifecycle.column)
+        return self._hidden(limits, self._lifecycle.column) | self._left_out(limits)
+
+    def _left_out(self, limits: Limits) -> dict[str, BitMap]:
+        """Return by reason the rows that the caller of a search leaves out."""
+        left_out = {}
+        if limits.excluded:
+            rows = map(self._lifecycle.row_of.get, limits.excluded)
+            left_out["excluded"] = set_of([row for row in rows if row is not None])
+        if limits.learned_before is not None:
+            learned = self._lifecycle.column("learned_at")
+            left_out["too_new"] = filters.rows_where(learned >= limits.learned_before)
+        return left_out
 
     def _hidden(self, limits: Limits, column: Callable[[str], Column]) -> dict[str, BitMap]:
         hidden = {}
@@ -350,6 +391,11 @@ class RowSets:
         if limits.penalises_lapsed:
             lapsed, _ = self._out_of_time(limits, self._lifecycle.column)
         return BackAgain(self._superseded, lapsed)
+
+    def expired(self, now: float, selection: Selection) -> BitMap:
+        """Return a new set of the rows past their ``valid_until`` or ``ttl``, of expiring kinds."""
+        limits = Limits(selection=selection, where=None, status=None, now=now)
+        return self._out_of_time(limits, self._lifecycle.column)[0]
 
     def out_of_time_counts(self, limits: Limits) -> tuple[int, int]:
         """Return the numbers of expired rows, of kinds that expire, and of rows not yet valid.

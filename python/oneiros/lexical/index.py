@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from oneiros.display.escaping import shortened
 from oneiros.errors import SnapshotDamaged
 from oneiros.lexical.options import (
     FIELD_WEIGHTS,
@@ -36,7 +37,10 @@ from oneiros.runtime.locks import fork_safe_lock
 __all__ = ["PUBLISHED_DELTA", "Hits", "LexicalIndex"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+_SHOWN_ID = 60  # most characters of an id in a repr
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Hits:
     """The results of a search, best first; ties in order of insertion."""
 
@@ -48,6 +52,12 @@ class Hits:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __repr__(self) -> str:
+        for id, score in self:
+            best = shortened(repr(id), _SHOWN_ID)
+            return f"<Hits: {len(self)}, best {best} with {score:.5g}>"
+        return "<Hits: none>"
 
     def __iter__(self) -> Iterator[tuple[Id, float]]:
         """Yield (id, score) pairs."""

@@ -273,7 +273,8 @@ def _time(name: str, *, nullable: bool = True, **more: Any) -> Field:
 
 
 def _real(name: str, kind: str, column: str, bounds: Range, **more: Any) -> Field:
-    checked = check.number(name, low=bounds.low, high=bounds.high, rule=bounds.rule)
+    make = check.seconds if kind == "seconds" else check.number
+    checked = make(name, low=bounds.low, high=bounds.high, rule=bounds.rule)
     return Field(name, kind, checked, column, range=bounds, **more)
 
 

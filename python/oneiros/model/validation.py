@@ -38,9 +38,11 @@ __all__ = [
     "require_int",
     "require_number",
     "require_numbers",
+    "require_seconds",
     "require_text",
     "require_threads",
     "require_utf8",
+    "seconds_of",
     "settle",
     "settle_numbers",
     "statuses",
@@ -122,6 +124,12 @@ def number(name: str, *, low: float, high: float, rule: str) -> Check:
         raise ValueError(wrong(name, rule, value))
 
     return check
+
+
+def seconds(name: str, *, low: float, high: float, rule: str) -> Check:
+    """Return the check of a duration: a finite number in [low, high], or a ``timedelta``."""
+    check_number = number(name, low=low, high=high, rule=rule)
+    return lambda value: check_number(seconds_of(value))
 
 
 def _exact_float(name: str, value: object) -> float:
@@ -538,6 +546,37 @@ def require_number(
         msg = f"{field}: must be {' and '.join(bounds)}, got {value!r}"
         raise ValueError(msg)
     return number
+
+
+def require_seconds(
+    field: str,
+    value: object,
+    *,
+    low: float = 0.0,
+    above_low: bool = False,
+    finite: bool = True,
+) -> float:
+    """Return a duration, given in seconds or as a ``timedelta``, as seconds.
+
+    Args:
+        field: the field's name, for the error.
+        value: a number or a ``datetime.timedelta``.
+        low: the smallest value allowed, seconds.
+        above_low: whether ``low`` itself is refused.
+        finite: whether infinity is refused; NaN always is.
+
+    Raises:
+        TypeError, ValueError: as :func:`require_number`.
+    """
+    return require_number(field, seconds_of(value), low=low, above_low=above_low, finite=finite)
+
+
+def seconds_of(value: Any) -> Any:
+    """Return the seconds of a ``timedelta``, anything else unchanged."""
+    datetime = sys.modules.get("datetime")  # slow to load; a timedelta's caller has loaded it
+    if datetime is not None and isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    return value
 
 
 def settle_numbers(declaration: object, **rules: tuple[float, float, bool]) -> None:

@@ -6,7 +6,6 @@ Oneiros ships and downloads no model.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from oneiros._lazy import np
@@ -21,20 +20,23 @@ Texts = list[str]
 
 @runtime_checkable
 class Embedder(Protocol):
-    """A callable from texts to one vector each, with a name that identifies the model."""
+    """A callable from texts to one vector each: a function, or an object such as a model's adapter.
 
-    @property
-    def name(self) -> str:
-        """The model's name, recorded in the store: vectors of two models are never compared."""
-        ...
+    Its attribute ``name``, if it has one, identifies the model. Otherwise :func:`name_of` makes a
+    name. The store records the name: vectors of two models are never compared.
+    """
 
     def __call__(self, texts: Texts, /) -> npt.ArrayLike:
         """Return an array of shape (len(texts), dimension), with a constant dimension."""
         ...
 
 
-def name_of(embedder: Embedder | Callable[[Texts], npt.ArrayLike]) -> str:
+def name_of(embedder: Embedder) -> str:
     """Return the embedder's ``name``, or the module and qualified name of a plain function.
+
+    Two functions of the same module and qualified name, such as two lambdas, are taken for one
+    embedder, since nothing else of them is the same in the next process. Only the dimension of
+    their vectors is compared.
 
     Raises:
         TypeError: not callable.

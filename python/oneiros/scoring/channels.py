@@ -8,15 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from oneiros.model.validation import require_int, require_number, settle, settle_numbers
+from oneiros.model.validation import (
+    require_flag,
+    require_int,
+    require_number,
+    settle,
+    settle_numbers,
+)
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.scoring.tables import NOT_NEGATIVE, SHARE
 
 if TYPE_CHECKING:
     from typing import Self, TypeAlias
 
-    CoreChannel: TypeAlias = tuple[str, int, int, float | None, tuple[float, float] | None]
-    """Name, depth, candidates per result or 0, least score, word share and floor of BM25."""
+    CoreChannel: TypeAlias = tuple[str, int, int, bool, float | None, tuple[float, float] | None]
+    """Name, depth, candidates per result or 0, whether it reaches k, least score, word share and
+    floor of BM25."""
 
 __all__ = ["CHANNELS", "ChannelDeclaration", "LexicalChannel", "TemporalChannel", "VectorChannel"]
 
@@ -54,14 +61,24 @@ class _Channel:
         del least
         return self
 
+    @property
+    def reaches_k(self) -> bool | None:
+        """Whether a search for more results than ``depth`` has as many candidates."""
+        return None
+
     def depth_for(self, k: int) -> int:
         """Return the number of candidates of a search for ``k`` results."""
-        del k
-        return self.depth
+        return max(self.depth, k) if self.reaches_k else self.depth
 
     def for_core(self) -> CoreChannel:
         """Return the channel's entry in the core's plan."""
-        return self.name, self.depth, 0, self.least, None
+        return self.name, self.depth, 0, bool(self.reaches_k), self.least, None
+
+
+def _settle_reach(channel: ChannelDeclaration) -> None:
+    """Check ``reaches_k``, and store False as None, which a record leaves out."""
+    if channel.reaches_k is not None:
+        settle(channel, "reaches_k", require_flag("reaches_k", channel.reaches_k) or None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +108,11 @@ class LexicalChannel(_Channel):
     floor: float | None = None
     """Value of the worst BM25 in that relevance, 0 to 1; set together with ``word_share``."""
 
+    reaches_k: bool | None = None
+    """True: ``depth`` or ``k`` candidates, whichever is more. None: ``depth``."""
+
     def __post_init__(self) -> None:
+        _settle_reach(self)
         require_int("depth", self.depth, low=1, high=_DEEPEST)
         settle_numbers(self, k1=NOT_NEGATIVE, b=SHARE)
         if (self.word_share is None) != (self.floor is None):
@@ -116,7 +137,7 @@ class LexicalChannel(_Channel):
         words = None
         if self.word_share is not None and self.floor is not None:
             words = (self.word_share, self.floor)
-        return self.name, self.depth, 0, None, words
+        return self.name, self.depth, 0, bool(self.reaches_k), None, words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +160,11 @@ class VectorChannel(_Channel):
     minimum: float | None = None
     """Least cosine of a hit, -1 to 1; None: any. Source: docs/systems/omega.md O2."""
 
+    reaches_k: bool | None = None
+    """True: ``depth`` or ``k`` candidates, whichever is more. None: ``depth``."""
+
     def __post_init__(self) -> None:
+        _settle_reach(self)
         require_int("depth", self.depth, low=1, high=_DEEPEST)
         if self.per_result is not None:
             require_int("per_result", self.per_result, low=1, high=1_000)
@@ -148,9 +173,10 @@ class VectorChannel(_Channel):
             settle(self, "minimum", minimum)
 
     def depth_for(self, k: int) -> int:
-        if self.per_result is None:
-            return self.depth
-        return min(max(self.per_result * k, 1), _DEEPEST)
+        depth = self.depth
+        if self.per_result is not None:
+            depth = min(max(self.per_result * k, 1), _DEEPEST)
+        return max(depth, k) if self.reaches_k else depth
 
     @property
     def least(self) -> float | None:
@@ -160,7 +186,8 @@ class VectorChannel(_Channel):
         return replace(self, minimum=least)
 
     def for_core(self) -> CoreChannel:
-        return self.name, self.depth, self.per_result or 0, self.minimum, None
+        reaches_k = bool(self.reaches_k)
+        return self.name, self.depth, self.per_result or 0, reaches_k, self.minimum, None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

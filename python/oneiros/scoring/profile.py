@@ -6,6 +6,7 @@ import builtins
 import re
 from typing import TYPE_CHECKING, Any, Self
 
+from oneiros.display.escaping import shortened
 from oneiros.model.validation import settle, settle_numbers
 from oneiros.runtime.dataclasses import dataclass, field, replace
 from oneiros.scoring.channels import CHANNELS, ChannelDeclaration, LexicalChannel, VectorChannel
@@ -53,6 +54,7 @@ __all__ = ["Profile"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
 _MOST_FACTORS = 32
 _PENALTY = 0.5
+_SHOWN = 400  # most characters of the parts in a repr
 _TAKEN = {
     "deep_recall": "what deep recall multiplies by; set deep_recall_penalty",
     "association": "what a search multiplies by where links led; choose another name",
@@ -60,11 +62,12 @@ _TAKEN = {
 """Names of the factors that a search adds, which no other factor may have."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Profile:
     """A scoring system: retrieval, ranking, reinforcement and dream phases.
 
-    Profiles are frozen, comparable and hashable; ``str(profile)`` is TOML.
+    Profiles are frozen, comparable and hashable; ``str(profile)`` is TOML, ``repr(profile)`` one
+    line with the names of its parts.
 
     >>> from oneiros import Engine, Profile
     >>> from oneiros.scoring.factors import Strength, TimeDecay
@@ -210,6 +213,16 @@ class Profile:
 
     def __str__(self) -> str:
         return toml_of(self.record())
+
+    def __repr__(self) -> str:
+        parts = {
+            "channels": [channel.name for channel in self.channels],
+            "fusion": [self.fusion.name],
+            "factors": [factor.name for factor in self.factors],
+            "phases": [phase.name for phase in self.phases],
+        }
+        shown = "; ".join(f"{name}: {', '.join(held)}" for name, held in parts.items() if held)
+        return f"<Profile {self.name!r}: {shortened(shown, _SHOWN)}>"
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed.

@@ -29,6 +29,7 @@ from oneiros.search.query.parsed import (
 )
 from oneiros.search.query.subqueries import merged_answer, parts_of
 from oneiros.search.text_match import TextMatcher
+from oneiros.search.window import WHOLE, Window
 from oneiros.write.reinforce import ReinforcementEvent
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class SearchRequest:
     absent: str
     """Why the vector channel is left out; empty if it is not."""
     k: int
-    """Most results; the depth of channels follows from it."""
+    """Most results, those before the window included; the depth of channels follows from it."""
     now: float
     """Seconds UTC."""
     profile: Profile
@@ -92,6 +93,8 @@ class SearchRequest:
     """Statistics that weigh words in place of those of the scope."""
     is_weighed_by_store: bool = False
     """Whether the statistics of the whole store weigh words."""
+    window: Window = WHOLE
+    """The part of the ``k`` results that is returned."""
 
 
 class _Traits(NamedTuple):
@@ -143,6 +146,7 @@ class SearchCall:
         "profile",
         "services",
         "traits",
+        "window",
     )
 
     def __init__(
@@ -155,7 +159,11 @@ class SearchCall:
     ) -> None:
         self._scope = scope
         self.options = options
-        self.k = k if type(k) is int and 0 <= k <= _USUAL_K else count("k", k)
+        k = k if type(k) is int and 0 <= k <= _USUAL_K else count("k", k)
+        self.k = k + options.offset if k else 0
+        self.window = WHOLE
+        if options.offset or options.min_score is not None:
+            self.window = Window(options.offset, options.min_score)
         self.services = services = scope.services
         services.sync.follow_others(is_asked=services.auto_refresh)
         self.profile = services.profile if options.profile is None else options.profile
@@ -183,6 +191,10 @@ class SearchCall:
             is_deep=options.deep_recall,
             includes_lapsed=options.include_expired_in_deep_recall,
             least_trust=options.least_trust or 0.0,
+            excluded=options.exclude,
+            learned_before=None
+            if options.exclude_newer is None
+            else self.now - options.exclude_newer,
         )
 
     def visible(self) -> Visible:
@@ -191,7 +203,7 @@ class SearchCall:
         row_sets = services.projections.row_sets
         visible = row_sets.visible(limits, bounds)
         if bounds is not None:
-            visible = visible._replace(scope=row_sets.in_bounds(bounds), has_bounds=True)
+            visible = visible._replace(scope=row_sets.in_bounds(bounds).bits, has_bounds=True)
         expansion = self.profile.expansion
         links = (
             None
@@ -236,7 +248,19 @@ class SearchCall:
         skips_vector = [bool(self._understood(text).skips_vectors) for text in plain_texts]
         vectors = self._embedded(plain_texts, vectors, skips_vector)
         requests = [self.request(part, vector) for part, vector in zip(parts, vectors, strict=True)]
+        if not self.window.is_whole:
+            self._leave_parts_whole(requests, counts)
         return requests, counts
+
+    @staticmethod
+    def _leave_parts_whole(requests: Sequence[SearchRequest], counts: Sequence[int]) -> None:
+        """Take the window from the parts of compound queries: it is of the merged results."""
+        start = 0
+        for part_count in counts:
+            if part_count > 1:
+                for request in requests[start : start + part_count]:
+                    request.window = WHOLE
+            start += part_count
 
     def _parts_of(self, query: str) -> Sequence[str]:
         """Return the parts of a compound query, else the query. docs/systems/omega.md O10."""
@@ -294,6 +318,7 @@ class SearchCall:
             variant_fusion=variant_fusion,
             statistics=self._given_statistics(),
             is_weighed_by_store=options.statistics == "store",
+            window=self.window,
         )
 
     def _given_statistics(self) -> _core.QueryStatistics | None:
@@ -420,6 +445,7 @@ class SearchCall:
             (query, options.syntax, self.k, vector),
             (options.where, options.hint, options.time, options.context),
             None if options.reranker is None else SameObject(options.reranker),
+            (self.window, options.exclude),
             None if limits.status is None else frozenset(map(str, limits.status)),
             (limits.valid_at, limits.includes_expired, limits.is_deep, limits.includes_lapsed),
             limits.least_trust,
@@ -454,6 +480,7 @@ class SearchCall:
                     responses[parts],
                     self.services.projections,
                     self._scope.loader,
+                    self.window,
                 )
             )
         return merged

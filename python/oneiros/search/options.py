@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import monotonic
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypedDict, TypeVar
@@ -11,15 +11,19 @@ from oneiros import _core
 from oneiros.filters import require_where
 from oneiros.index.row_sets import of_status
 from oneiros.model.calls import unexpected
-from oneiros.model.fields import FIELDS
+from oneiros.model.fields import FIELDS, FLOAT64_MAX
 from oneiros.model.validation import (
+    count,
     moment,
+    number,
     require_choice,
     require_flag,
     require_instance,
     require_number,
+    require_seconds,
     require_utf8,
     statuses,
+    texts,
 )
 from oneiros.model.validation import text as text_check
 from oneiros.models.rerankers import require_reranker
@@ -31,6 +35,8 @@ from oneiros.search.query.dates import given_range
 from oneiros.search.query.parsed import asks_times
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     import numpy.typing as npt
 
     from oneiros.clock import Time
@@ -75,8 +81,12 @@ class SharedKeywords(TypedDict, total=False):
     soft_range: bool
     context: Context | None
     reranker: Reranker | None
-    deadline: float | None
+    deadline: float | timedelta | None
     statistics: str | QueryStatistics
+    offset: int
+    min_score: float | None
+    exclude: Iterable[str]
+    exclude_newer: float | timedelta | None
 
 
 class SearchKeywords(SharedKeywords, total=False):
@@ -133,6 +143,11 @@ class SearchOptions:
     """Whose statistics weigh words: "scope", "store", or given ones."""
     until: float | None = None
     """From ``deadline``: when user code is no longer waited for, by ``time.monotonic``."""
+    offset: int = 0
+    min_score: float | None = None
+    exclude: frozenset[str] = frozenset()
+    exclude_newer: float | None = None
+    """Seconds before ``now``."""
 
     @classmethod
     def checked(cls, given: Mapping[str, Any], method: Callable[..., Any]) -> SearchOptions:
@@ -239,8 +254,23 @@ def _least_trust(value: float) -> float:
     return require_number("least_trust", value, low=0.0, high=1.0)
 
 
-def _deadline(value: float) -> float:
-    return require_number("deadline", value, low=0.0, above_low=True, finite=False)
+def _deadline(value: float | timedelta) -> float:
+    return require_seconds("deadline", value, above_low=True, finite=False)
+
+
+def _offset(value: int) -> int:
+    return count("offset", value)
+
+
+_min_score: Final = number("min_score", low=-FLOAT64_MAX, high=FLOAT64_MAX, rule="a finite number")
+
+
+def _exclude(value: Iterable[str]) -> frozenset[str]:
+    return frozenset(texts("exclude", value))
+
+
+def _exclude_newer(value: float | timedelta) -> float:
+    return require_seconds("exclude_newer", value)
 
 
 def _statistics(value: object) -> object:
@@ -274,6 +304,10 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "reranker": _or_none(_reranker),
     "deadline": _or_none(_deadline),
     "statistics": _statistics,
+    "offset": _offset,
+    "min_score": _or_none(_min_score),
+    "exclude": _exclude,
+    "exclude_newer": _or_none(_exclude_newer),
 }
 
 
@@ -324,7 +358,7 @@ def taking(
         others: defaults of the keywords that :class:`SearchOptions` does not have.
     """
     defaults = {field.name: field.default for field in fields(SearchOptions)}
-    defaults |= {"date_range": None, "soft_range": False, "deadline": None, **others}
+    defaults |= {"date_range": None, "soft_range": False, "deadline": None, "exclude": (), **others}
 
     def decorate(method: Callable[Given, Returned]) -> Callable[Given, Returned]:
         assert isinstance(method, FunctionType)

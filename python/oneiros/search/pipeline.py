@@ -229,6 +229,8 @@ class FoundRows:
 
     __slots__ = (
         "_callbacks",
+        "_channel_scores",
+        "_found_count",
         "_id_of",
         "_places",
         "_plan",
@@ -244,6 +246,7 @@ class FoundRows:
         self.outcome = outcome
         self._request = search.request
         self._plan = search.plan
+        self._channel_scores: dict[int, list[float | None]] | None = None
         self._callbacks = search.callbacks
         # A run holds all candidates; only explanations need them.
         self._search = search if search.request.is_explained else None
@@ -251,8 +254,10 @@ class FoundRows:
         self.ids = ids_of(self._id_of, outcome.rows())
         self.scores = outcome.scores()
         self._places: Sequence[int] | None = None
-        if "" in self.ids:  # forgotten since
-            self._places = [place for place, id in enumerate(self.ids) if id]
+        self._found_count = len(self.ids)
+        window = search.request.window
+        if not window.is_whole or "" in self.ids:  # "": forgotten since
+            self._places = [place for place in window.places(self.scores) if self.ids[place]]
             self.ids = [self.ids[place] for place in self._places]
             self.scores = [self.scores[place] for place in self._places]
         self.total_ms = (perf_counter() - search.started) * 1e3
@@ -273,7 +278,13 @@ class FoundRows:
             raw = None if raw is None else [raw[place] for place in self._places]
         explained = self._explained()
         results = tuple(
-            SearchResult(memories, id, row[1:], explained and partial(explained, row[0]))
+            SearchResult(
+                memories,
+                id,
+                row[1:],
+                explained and partial(explained, row[0]),
+                partial(self._channels_of, row[0]),
+            )
             for id, row in zip(self.ids, rows, strict=True)
         )
         if raw is not None:
@@ -290,6 +301,15 @@ class FoundRows:
                 if row in brought:
                     result.neighbour_of = self._id_of[brought[row]] or None
         return results
+
+    def _channels_of(self, row: int) -> dict[str, float]:
+        """Return the score of each channel that found a row of the results."""
+        if self._channel_scores is None:
+            scores = self.outcome.channel_scores()
+            self._channel_scores = dict(zip(self.outcome.rows(), scores, strict=True))
+        names = [channel.name for channel in self._request.profile.channels]
+        found = zip(names, self._channel_scores[row], strict=True)
+        return {name: score for name, score in found if score is not None}
 
     def _set_links(self, results: Sequence[SearchResult], rows: Sequence[Result]) -> None:
         """Set ``found_by_links`` of the results."""
@@ -323,7 +343,13 @@ class FoundRows:
     def direct_ids(self) -> tuple[str, ...] | None:
         """Return the ids of the direct results; None if no links were followed."""
         direct = self.outcome.direct
-        return None if direct is None else tuple(filter(None, ids_of(self._id_of, direct)))
+        if direct is None:
+            return None
+        ids = filter(None, ids_of(self._id_of, direct))
+        if self._request.window.is_whole:
+            return tuple(ids)
+        returned = set(self.ids)
+        return tuple(id for id in ids if id in returned)
 
     def linked_ids(self) -> frozenset[str]:
         """Return the ids of the results that were found by links."""
@@ -363,6 +389,8 @@ class FoundRows:
                 words = note_words(note, first, second, request)
             full_name = f"retry/{name}" if is_retry else name
             stages.append(StageTrace(full_name, entered, left, ms, read, written, words))
+        if not request.window.is_whole:
+            stages.append(request.window.stage(self._found_count, len(self.ids)))
         ids = self._id_of
         duplicates = [(ids[row], ids[better]) for row, better in outcome.duplicates]
         return SearchTrace(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from copy import copy
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeVar, overload
 
-from oneiros import display, explain
+from oneiros import display, explain, search
 from oneiros.display.escaping import shortened, snippet
 from oneiros.errors import OneirosError, StoreCorrupt, UnknownMemory
 from oneiros.runtime.dataclasses import NamedTuple, replace
 from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
 
     from oneiros.display.tables import DisplayTable
     from oneiros.explain.explanation import Explanation
@@ -146,6 +149,7 @@ class SearchResult:
     """
 
     __slots__ = (
+        "_channels",
         "_explain",
         "_explanation",
         "_memories",
@@ -166,8 +170,10 @@ class SearchResult:
         memory_id: str,
         scores: tuple[float, float, float],
         explain: Callable[[], Explanation | None] | None = None,
+        channels: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         self._memories = memories
+        self._channels = channels
         self.id = memory_id
         self.relevance_score, self.retention_score, self.combined_score = scores
         self.raw_score = self.combined_score
@@ -196,6 +202,15 @@ class SearchResult:
             UnknownMemory, StoreCorrupt: as :attr:`memory`.
         """
         return _present(self.id, self._memories.text(self.id))
+
+    @property
+    def channels(self) -> Mapping[str, float]:
+        """By name of each channel that found it: the channel's own score, such as BM25 or a cosine.
+
+        Empty for a memory that no channel found, such as one reached by links. Of a compound query,
+        the scores in the part that ranked it best.
+        """
+        return self._channels()
 
     @property
     def explanation(self) -> Explanation | None:
@@ -428,6 +443,14 @@ class SearchResponse:
     def __iter__(self) -> Iterator[SearchResult]:
         return iter(self.results)
 
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> SearchResult: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[SearchResult, ...]: ...
+    def __getitem__(self, place: SupportsIndex | slice) -> SearchResult | tuple[SearchResult, ...]:
+        """Return the result at a place, from 0, or those of a slice."""
+        return self.results[place]
+
     def with_reinforcement(self, duration_ms: float) -> SearchResponse:
         """Add the reinforcement stage to the trace and return self.
 
@@ -496,6 +519,50 @@ class SearchResponse:
                 ``result.text``.
         """
         return [self._memories.text(id) for id in self._ids]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the response as values that JSON has, as ``oneiros search --json`` prints them.
+
+        Reads the memories. Their times are ISO 8601, and in place of the vector stands its
+        ``embedding_dimension``. The memory of a result that was forgotten since is None. ``now`` is
+        the time of the search in seconds, ``searched_at`` the same in ISO 8601.
+
+        Raises:
+            StoreCorrupt: the row of a memory is damaged.
+
+        >>> import oneiros
+        >>> with oneiros.Engine(":memory:") as engine:
+        ...     id = engine.add("Ada likes coffee", id="coffee")
+        ...     record = engine.search("coffee").to_dict()
+        >>> record["results"][0]["id"], record["results"][0]["memory"]["text"]
+        ('coffee', 'Ada likes coffee')
+        """
+        return search.records.response_record(self)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return :meth:`to_dict` as JSON text.
+
+        Args:
+            indent: spaces per level; None: one line.
+
+        Raises:
+            StoreCorrupt: the row of a memory is damaged.
+        """
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the results as an Arrow table, one row each, best first.
+
+        Columns: rank, id, score, relevance_score, retention_score, channels (a map of name to
+        score), then every field of the memory but its vector: times as timestamps in UTC, lists of
+        texts as lists, ``metadata`` as JSON text. Fields of a memory that was forgotten since, and
+        times that microseconds in 64 bits cannot hold, are null.
+
+        Raises:
+            ImportError: pyarrow is not installed (the extra ``oneiros[arrow]``).
+            StoreCorrupt: the row of a memory is damaged.
+        """
+        return search.records.arrow_table(self)
 
     def table(self) -> DisplayTable:
         """Return a table with one row per result, best first.

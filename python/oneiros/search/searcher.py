@@ -51,10 +51,11 @@ def _search(
 ) -> SearchResponse:
     started = perf_counter()
     embedding = keywords.pop("embedding", None)
-    call = SearchCall(scope, SearchOptions.checked(keywords, method), k)
+    call = SearchCall(scope, SearchOptions.checked(scope.zoned_keywords(keywords), method), k)
     call.options.require_reinforcement(call.profile)
     rule = call.profile.cache
-    if rule is None or call.options.now is not None or call.is_explained:
+    is_clocked = call.options.now is not None or call.options.exclude_newer is not None
+    if rule is None or is_clocked or call.is_explained:
         response, _ = _run(call, query, embedding, scope)
         return call.reinforce([response])[0]
     load, cache = scope.loader, call.services.recent
@@ -113,7 +114,7 @@ def _search_many(
     queries = texts("queries", queries)
     embeddings = _checked_embeddings(keywords.pop("embeddings", None), len(queries))
     threads = checked_threads(keywords.pop("threads", None))
-    call = SearchCall(scope, SearchOptions.checked(keywords, method), k)
+    call = SearchCall(scope, SearchOptions.checked(scope.zoned_keywords(keywords), method), k)
     call.options.require_reinforcement(call.profile)
     requests, counts = call.requests(queries, embeddings)
     if not requests:
@@ -133,7 +134,7 @@ def statistics(
     scope.follow_others()
     read_model = scope.services.projections
     indexes, bounds = read_model.indexes, scope.condition()
-    rows = None if bounds is None else read_model.row_sets.in_bounds(bounds)
+    rows = None if bounds is None else read_model.row_sets.in_bounds(bounds).bits
     return lexical.statistics.statistics_of(
         indexes.lexical, indexes.made_with, checked, known, syntax=options.syntax, rows=rows
     )

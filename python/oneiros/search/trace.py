@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from oneiros import display
-from oneiros.display.escaping import one_line
+from oneiros.display.escaping import one_line, shortened
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring.stages import Surfacing
 
@@ -30,6 +30,9 @@ __all__ = [
 ]
 
 
+_SHOWN: Final = 300  # most characters of the stages in a repr
+
+
 @dataclass(frozen=True, slots=True)
 class StageTrace:
     """One stage of a search. Source: docs/systems/cognitive.md C15."""
@@ -46,7 +49,7 @@ class StageTrace:
     """Why the stage did less than it could have; else empty."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SearchTrace:
     """All stages of a search in the order they ran. Source: docs/systems/cognitive.md C15.
 
@@ -100,6 +103,11 @@ class SearchTrace:
 
     def __str__(self) -> str:
         return "\n".join((str(self.table()), *self._below()))
+
+    def __repr__(self) -> str:
+        names = shortened(", ".join(stage.name for stage in self.stages), _SHOWN)
+        notes = f", {len(self.notes)} notes" if self.notes else ""
+        return f"<SearchTrace: {self.total_ms:.3g} ms in {names}{notes}>"
 
     def _repr_html_(self) -> str:
         below = "".join(f"<p>{display.tables.html_text(line)}</p>" for line in self._below())

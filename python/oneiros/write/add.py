@@ -24,6 +24,8 @@ from oneiros.write.rules import (
     held_in,
     is_rewritten,
     keep_spread,
+    merge_metadata,
+    replacing,
     restage,
 )
 from oneiros.write.sync import Uncollected
@@ -99,7 +101,7 @@ def _raise_alike(
         return
     allowed = None
     if within or projections.row_sets.has_quarantined:
-        rows = projections.row_sets.consulted(filters.where(**within))
+        rows = projections.row_sets.consulted(filters.where(**within))  # type: ignore[arg-type]
         allowed = filters.allowed_bits(rows, len(projections.lifecycle.ids))
     near: Counter[int] = Counter()
     for hits in index.search_many(decoded(found), _MOST_RAISED, allowed, threads=1):
@@ -136,7 +138,7 @@ class Adding:
 
         A new memory that affects no other one is stored by one call of the core, in its transaction.
         """
-        if rules.on_conflict == "update":
+        if rules.takes_existing:
             self._sync.apply_own()  # so that all existing memories are known
         vectors = self._sync.vectors
         made = MadeVectors(vectors) if vectors.is_present else None
@@ -196,9 +198,9 @@ class Adding:
             with Uncollected():
                 return self._add(batch, made, rules)
 
-        return self._embedding.written(self._texts_of(batch, rules.on_conflict), write, made)
+        return self._embedding.written(self._texts_of(batch, rules), write, made)
 
-    def _texts_of(self, batch: Batch, on_conflict: str) -> list[str]:
+    def _texts_of(self, batch: Batch, rules: AddRules) -> list[str]:
         """Return the texts to embed that are known before the transaction."""
         if not self._sync.vectors.is_present:
             return []
@@ -206,8 +208,9 @@ class Adding:
             return []  # every record has a vector
         batch.read_by_row()
         existing: dict[str, StoredMemory] = {}
-        if on_conflict == "update":
+        if rules.takes_existing:
             self._sync.apply_own()
+        if rules.on_conflict == "update":
             bare = [entry.id for entry in batch.entries if entry.blob is None]
             with self._sync.store.read() as reading:
                 ids = [id for id in bare if id in self._sync.lifecycle.row_of]
@@ -296,8 +299,9 @@ class Adding:
         }
         wanted: list[str | None] = [None] * len(ids)
         if self._sync.vectors.is_present:
+            unchanged = known if rules.on_conflict == "update" else {}
             wanted = [
-                _text_to_embed(entry, known.get(entry.id))
+                _text_to_embed(entry, unchanged.get(entry.id))
                 for entry in self._while_wanted(batch.entries)
             ]
             made.require((text for text in wanted if text is not None), self._sync.vectors)
@@ -313,7 +317,7 @@ class Adding:
             existing = known.get(memory_id)
             if existing is None:
                 fresh.append(entry)
-            elif rules.on_conflict != "update" or not seen(existing):
+            elif not rules.takes_existing or not seen(existing):
                 batch.refuse(entry.place, DuplicateId(exists(existing, is_seen=seen(existing))))
             elif existing.deleted_at is not None:
                 # Only restore() brings a deleted memory back; this one is a new memory that
@@ -324,7 +328,11 @@ class Adding:
                 changed.append((entry, existing))
         has_dropped = False
         for entry, existing in changed:  # last, as they may name a memory that was erased above
-            has_dropped |= self._update_existing(transaction, entry, existing, rules)
+            if rules.on_conflict == "replace":
+                changes = replacing(entry.values) | {"embedding": entry.blob}
+                transaction.update(entry.id, changes)
+            else:
+                has_dropped |= self._update_existing(transaction, entry, existing, rules)
         found = columns_of(list(self._while_wanted(fresh)))
         return found, [entry.id for entry, _ in changed], has_dropped
 
@@ -365,6 +373,8 @@ class Adding:
         elif is_rewritten(existing, changes):
             changes["embedding"] = None  # the old vector belongs to the old text
             is_dropped = drops_own_vector(existing, self._sync.vectors.recorded_name)
+        if rules.merges_metadata:
+            merge_metadata(existing, changes)
         keep_spread(existing, changes)
         restage(existing, changes)
         changes.setdefault("updated_at", rules.now)

@@ -185,8 +185,8 @@ class AddReport:
     ids: list[str]
     """The ids now in the store, in the order of the records, without those refused."""
     updated: list[str] = field(default_factory=list)
-    """Ids of existing memories that were updated (``on_conflict="update"``), without those that had
-    been deleted and were replaced."""
+    """Ids of existing memories that were updated or replaced, as ``on_conflict`` says, without those
+    that had been deleted."""
     repeated: list[str] = field(default_factory=list)
     """Ids that occur more than once in the batch; the last record of each was used."""
     skipped: list[int] = field(default_factory=list)
@@ -399,12 +399,12 @@ class Batch:
             self.entries.append(entry)
 
     def _keep_one_of_each(self) -> None:
-        """Keep one entry per id: the last when updating, else the first, refusing the others."""
+        """Keep one entry per id: the last when updating or replacing, else the first, refusing the others."""
         kept: dict[str, Entry] = {}
         for entry in self.entries:
             memory_id = entry.id
             first = kept.get(memory_id)
-            if first is not None and self._rules.on_conflict != "update":
+            if first is not None and not self._rules.takes_existing:
                 places = f"records {first.place} and {entry.place}"
                 error = DuplicateId(f"id: {memory_id!r} comes twice in the batch ({places})")
                 self.refuse(entry.place, error)

@@ -20,6 +20,7 @@ from oneiros.write.rules import (
     is_rewritten,
     is_superseded_by,
     keep_spread,
+    merge_metadata,
     restage,
     unknown,
 )
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from oneiros.index import ReadModel
     from oneiros.model.memory import Memory
     from oneiros.models.embedders import Embedder
+    from oneiros.scoring.selection import Selection
     from oneiros.store import Store, StoredLink, StoredMemory, Transaction
     from oneiros.write.vectors import MadeVectors
 
@@ -55,7 +57,13 @@ class Remember:
         self.erasing = Erasing(sync)
 
     def update(
-        self, memory_id: str, given: Mapping[str, object], *, now: float, seen: Seen
+        self,
+        memory_id: str,
+        given: Mapping[str, object],
+        *,
+        now: float,
+        seen: Seen,
+        merges_metadata: bool = False,
     ) -> None:
         """Change fields of a memory; a changed text gets a new vector, or none without embedder."""
         changes = validate_changes(given)
@@ -67,7 +75,14 @@ class Remember:
                 texts.append(text)
 
         def write(made: MadeVectors) -> None:
-            self._update(memory_id, dict(changes), made, now=now, seen=seen)
+            self._update(
+                memory_id,
+                dict(changes),
+                made,
+                now=now,
+                seen=seen,
+                merges_metadata=merges_metadata,
+            )
 
         self.embedding.written(texts, write)
 
@@ -80,6 +95,7 @@ class Remember:
         *,
         now: float,
         seen: Seen,
+        merges_metadata: bool,
     ) -> None:
         with self.sync.writing(after_events_of=[memory_id]) as transaction:
             is_dropped = False
@@ -99,6 +115,8 @@ class Remember:
                     if width:
                         self.sync.vectors.require_width(width)
                         self.sync.vectors.record(transaction, width, is_made_here=True)
+            if merges_metadata:
+                merge_metadata(memory, changes)
             keep_spread(memory, changes)
             restage(memory, changes)
             self.sync.lifecycle.require_kinds([changes.get("kind")])
@@ -136,6 +154,13 @@ class Remember:
                 transaction.update_columns([(memory_id, {"pinned": pinned})])
 
     @whole_write
+    def touch(self, memory_id: str, end: float | None, *, seen: Seen) -> None:
+        """Set when a memory expires; None: never. Not a revision."""
+        with self.sync.writing() as transaction:
+            self._live(transaction, memory_id, seen)
+            transaction.update_columns([(memory_id, {"valid_until": end, "ttl": None})])
+
+    @whole_write
     def link(self, links: Sequence[StoredLink], *, seen: Seen) -> None:
         """Create or replace links between memories, all or none."""
         ids = list(dict.fromkeys(id for link in links for id in (link.one, link.other)))
@@ -165,6 +190,14 @@ class Remember:
         with self.sync.writing() as transaction:
             ids = self.sync.lifecycle.ids
             rows = self.sync.projections.row_sets.matching(where)
+            return transaction.update_columns([(ids[row], {"deleted_at": now}) for row in rows])
+
+    @whole_write
+    def delete_expired(self, where: Where | None, selection: Selection, *, now: float) -> int:
+        """Soft-delete all memories that match and have expired; return their number."""
+        with self.sync.writing() as transaction:
+            ids, row_sets = self.sync.lifecycle.ids, self.sync.projections.row_sets
+            rows = row_sets.matching(where) & row_sets.expired(now, selection)
             return transaction.update_columns([(ids[row], {"deleted_at": now}) for row in rows])
 
     @whole_write

@@ -25,6 +25,8 @@ __all__ = [
     "is_rewritten",
     "is_superseded_by",
     "keep_spread",
+    "merge_metadata",
+    "replacing",
     "restage",
     "unknown",
 ]
@@ -56,11 +58,18 @@ class AddRules(NamedTuple):
     ingest: IngestAssociation | None
     """Links new memories and raises similar ones; None: neither."""
     on_conflict: str
-    """Either "raise" or "update"."""
+    """One of "raise", "update" and "replace"."""
     on_error: str = "raise"
     """One of "raise", "skip" and "collect"."""
+    merges_metadata: bool = False
+    """Whether an update merges the metadata given into that of the memory."""
     links: bool | None = None
     """False: do not apply ``ingest``; True: apply it to batches above its size, too."""
+
+    @property
+    def takes_existing(self) -> bool:
+        """Whether a record may have the id of an existing memory."""
+        return self.on_conflict != "raise"
 
     def checked(self, record: object) -> tuple[dict[str, Any], Mapping[str, object]]:
         """Check a record; return its values, and the fields that the caller named.
@@ -141,6 +150,46 @@ def keep_spread(memory: StoredMemory, changes: dict[str, object]) -> None:
             msg = f"session_spread: must be at least the number of sessions, {least}, got {spread}"
             raise ValueError(msg)
         changes["session_spread"] = least
+
+
+_BLANK: Final = {name: getattr(Memory(text=""), name) for name in FIELDS}
+
+
+def replacing(values: dict[str, Any]) -> dict[str, object]:
+    """Return every field of a memory that a record replaces, but for its id and embedding.
+
+    Fields that the record leaves out get their defaults. Only the sum of the verdicts on the
+    memory stays unless the record has one.
+    """
+    changes = _BLANK | values
+    for name in ("id", "embedding", *(() if "feedback" in values else ("feedback",))):
+        del changes[name]
+    return changes
+
+
+def merge_metadata(memory: StoredMemory, changes: dict[str, object]) -> None:
+    """Merge new metadata into that of the memory.
+
+    Raises:
+        ValueError: the result is too long or too deep.
+
+    Source: RFC 7396 (JSON merge patch).
+    """
+    patch = changes.get("metadata")
+    if isinstance(patch, Mapping):
+        changes["metadata"] = FIELDS["metadata"].check(_patched(memory.metadata, patch))
+
+
+def _patched(target: object, patch: Mapping[str, object]) -> dict[str, object]:
+    merged = dict(target) if isinstance(target, Mapping) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        elif isinstance(value, Mapping):
+            merged[key] = _patched(merged.get(key), value)
+        else:
+            merged[key] = value
+    return merged
 
 
 def restage(memory: StoredMemory, changes: dict[str, object]) -> None:

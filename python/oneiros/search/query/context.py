@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from oneiros.display.escaping import shortened
 from oneiros.model.validation import text as text_check
 from oneiros.model.validation import words as words_check
 from oneiros.runtime.dataclasses import dataclass
@@ -24,9 +25,10 @@ _check_project = text_check("project", low=1, high=256)
 _check_situation = text_check("situation", low=1, high=64)
 _check_tags = words_check("tags")
 _LEAST_PART: Final = 3
+_SHOWN: Final = 100  # most characters of a field in a repr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Context:
     """The caller's current work. A search with a context favours memories that belong to it.
 
@@ -64,6 +66,13 @@ class Context:
             if value is not None:
                 check(value)
         object.__setattr__(self, "tags", tuple(dict.fromkeys(_check_tags(self.tags))))
+
+    def __repr__(self) -> str:
+        given = {name: getattr(self, name) for name in ("file", "tags", "project", "situation")}
+        shown = ", ".join(
+            f"{name}={shortened(repr(value), _SHOWN)}" for name, value in given.items() if value
+        )
+        return f"Context({shown})"
 
     @property
     def words(self) -> list[str]:

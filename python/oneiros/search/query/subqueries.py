@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from oneiros.scoring.understanding import Understanding
     from oneiros.search.call import SearchRequest
     from oneiros.search.response import LoadMemories
+    from oneiros.search.window import Window
 
 __all__ = ["merged_answer", "parts_of"]
 
@@ -112,11 +113,12 @@ def merged_answer(
     responses: Sequence[SearchResponse],
     read_model: ReadModel,
     load: LoadMemories,
+    window: Window,
 ) -> SearchResponse:
     """Merge the responses of the parts of a compound query, two or more.
 
     A memory's score is the best of its scores, times ``part_gain`` for each further part that found
-    it.
+    it. Of the merged results those in the window are returned.
     """
     started = perf_counter()
     first, parts = responses[0], [request.query for request in requests]
@@ -127,6 +129,8 @@ def merged_answer(
     is_share = requests[0].profile.normalisation is not None and best > 0  # O29
     share_of = best if is_share else None
     scores = [memory.score / best if is_share else memory.score for memory in found]
+    found_count, places = len(found), window.places(scores)
+    found, scores = [found[place] for place in places], [scores[place] for place in places]
     ids = [memory.best.id for memory in found]
     memories = ResultMemories(ids, load)
     results = tuple(
@@ -135,6 +139,7 @@ def merged_answer(
             memory.best.id,
             (memory.best.relevance_score, memory.best.retention_score, score),
             partial(_explanation, memory, share_of) if requests[0].is_explained else None,
+            partial(getattr, memory.best, "channels"),
         )
         for memory, score in zip(found, scores, strict=True)
     )
@@ -154,11 +159,18 @@ def merged_answer(
         memories=memories,
         answer=BuiltParts(
             results,
-            _trace(parts, responses, len(merged), len(found), duplicates, started),
-            () if results else _misses(responses),
-            _direct_ids(responses, merged),
+            _trace(
+                parts,
+                responses,
+                (len(merged), found_count, len(found)),
+                duplicates,
+                started,
+                window,
+            ),
+            () if found_count else _misses(responses),
+            _direct_ids(responses, merged if window.is_whole else found),
         ),
-        reason="" if results else "; ".join(reasons),
+        reason="" if found_count else "; ".join(reasons),
         confidence=None if first.confidence is None else min(map(_confidence, responses)),
         parts=tuple(parts),
     )
@@ -214,12 +226,16 @@ def _without_duplicates(
 def _trace(
     parts: Sequence[str],
     responses: Sequence[SearchResponse],
-    found_count: int,
-    returned_count: int,
+    counts: tuple[int, int, int],
     duplicates: tuple[Duplicate, ...],
     started: float,
+    window: Window,
 ) -> SearchTrace:
-    """Return the stages of all parts, followed by the merge."""
+    """Return the stages of all parts, followed by the merge and the window.
+
+    ``counts`` has the numbers of memories found, kept and returned.
+    """
+    found_count, kept_count, returned_count = counts
     stages: list[StageTrace] = []
     notes: list[str] = []
     traces = [response.trace for response in responses]
@@ -231,7 +247,9 @@ def _trace(
         notes += [f"part {number}: {note}" for note in trace.notes]
     merge_ms = (perf_counter() - started) * 1e3
     note = f"{len(parts)} parts"
-    stages.append(StageTrace("compound", found_count, returned_count, merge_ms, note=note))
+    stages.append(StageTrace("compound", found_count, kept_count, merge_ms, note=note))
+    if not window.is_whole:
+        stages.append(window.stage(kept_count, returned_count))
     return SearchTrace(
         tuple(stages),
         sum(trace.total_ms for trace in traces) + merge_ms,
