@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from oneiros.lexical.statistics import QueryStatistics as QueryStatistics
     from oneiros.model.memory import Memory as Memory
     from oneiros.rescoring.rescore import factors as factors
-    from oneiros.write.erase import Erasure as Erasure
     from oneiros.rescoring.rescore import promote as promote
     from oneiros.rescoring.rescore import rescore as rescore
     from oneiros.scoring import kernels as kernels
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
     from oneiros.search.response import SearchResponse as SearchResponse
     from oneiros.search.response import SearchResult as SearchResult
     from oneiros.search.response import SearchTrace as SearchTrace
+    from oneiros.write.erase import Erasure as Erasure
 
 __version__ = "0.1.0"
 

@@ -33,7 +33,6 @@ from oneiros.store.embedding_bytes import decoded_later
 from oneiros.write import Remember
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from contextlib import AbstractContextManager
     from datetime import timedelta, tzinfo
     from types import TracebackType
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
     from oneiros.dream.schedule import Dreamer, DreamSchedule, OnCycle
-    from oneiros.model.memory import Memory
     from oneiros.models.embedders import Embedder
     from oneiros.models.rerankers import Reranker
     from oneiros.scoring.profile import Profile
@@ -375,77 +373,6 @@ class Engine(Memories):
         """
         return engine.maintenance.reembed(self._scope, embedder, resume=resume, progress=progress)
 
-    def purge(self, older_than_days: float | timedelta = 30.0, *, now: Time | None = None) -> int:
-        """Erase for good the memories that were soft-deleted long enough ago.
-
-        It erases what :meth:`forget` erases: text, vector, links, log and snapshot. Until then
-        :meth:`restore` brings a memory back, whether a dream cycle or a caller deleted it.
-
-        Args:
-            older_than_days: the least age of the deletion, >= 0, in days or as a ``timedelta``.
-            now: the current time, as in :meth:`add`.
-
-        Returns:
-            The number of erased memories.
-
-        Raises:
-            ValueError, TypeError: an argument is out of its range or not a number.
-            StoreBusy: as in :meth:`forget`.
-
-        Examples:
-            >>> import oneiros
-            >>> engine = oneiros.Engine(":memory:")
-            >>> id = engine.add("tea", now="2025-01-01T00:00:00Z")
-            >>> engine.delete(id, now="2025-02-01T00:00:00Z")
-            1
-            >>> engine.purge(30, now="2025-06-01T00:00:00Z")
-            1
-        """
-        return engine.maintenance.purge(self._scope, older_than_days, now)
-
-    def purgeable(
-        self, older_than_days: float | timedelta = 30.0, *, now: Time | None = None
-    ) -> list[str]:
-        """Return the ids of the memories that :meth:`purge` would erase, in order of insertion.
-
-        Args:
-            older_than_days: the least age of the deletion, >= 0, in days or as a ``timedelta``.
-            now: the current time, as in :meth:`add`.
-
-        Raises:
-            ValueError, TypeError: an argument is out of its range or not a number.
-
-        Examples:
-            >>> import oneiros
-            >>> engine = oneiros.Engine(":memory:")
-            >>> id = engine.add("tea", id="tea", now="2025-01-01T00:00:00Z")
-            >>> engine.delete(id, now="2025-02-01T00:00:00Z")
-            1
-            >>> engine.purgeable(30, now="2025-06-01T00:00:00Z")
-            ['tea']
-        """
-        return engine.maintenance.purgeable(self._scope, older_than_days, now)
-
-    def get_deleted(self, ids: Sequence[str]) -> list[Memory | None]:
-        """Return soft-deleted memories in the order of the ids, None where there is none.
-
-        Args:
-            ids: ids of memories.
-
-        Raises:
-            TypeError, ValueError: an id is not a text.
-
-        Examples:
-            >>> import oneiros
-            >>> engine = oneiros.Engine(":memory:")
-            >>> id = engine.add("tea", id="tea")
-            >>> engine.delete(id)
-            1
-            >>> engine.get_deleted(["tea", "milk"])
-            [<Memory 'tea' (note, deleted): 'tea'>, None]
-        """
-        return engine.maintenance.get_deleted(self._scope, ids)
-
     def verify_erased(self, erased: str | Erasure) -> bool:
         """Return whether a text, or the memories of a receipt, are gone from the store.
 
@@ -453,7 +380,8 @@ class Engine(Memories):
             erased: a text of at least one character, whose bytes are looked for in the store's
                 files; of a text over 128 bytes, the beginning alone counts as found. Or the
                 :class:`oneiros.Erasure` that ``forget`` returned: no memory may have one of its ids,
-                or be derived from one, unless it was added later.
+                or be derived from one, unless it was added later, and the log and the snapshot must
+                have been emptied since. Equal texts of other memories do not count.
 
         Raises:
             TypeError, ValueError: neither, or an empty text.

@@ -284,8 +284,11 @@ class Store:
         with self.read() as reading:
             return reading.deep_check()
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, *, waits: bool = True) -> None:
         """Move the log into the file and empty it; after ``erase`` this removes the last copies.
+
+        Args:
+            waits: False: raise ``StoreBusy`` at once instead of after the timeout.
 
         Raises:
             StoreBusy: a reader of an older state used the log for longer than the timeout.
@@ -293,7 +296,7 @@ class Store:
         """
         self._require_open()
         if self._path != MEMORY:
-            self._writer.checkpoint()
+            self._writer.checkpoint(waits=waits)
 
     def verify_erased(self, needle: bytes) -> bool:
         """Return whether the file and its log no longer contain the bytes.

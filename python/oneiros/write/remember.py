@@ -13,7 +13,6 @@ from oneiros.write.add import Adding
 from oneiros.write.background import whole_write
 from oneiros.write.cycles import CycleWriter
 from oneiros.write.embed import Embedding
-from oneiros.write.erase import Erasing
 from oneiros.write.rules import (
     drops_own_vector,
     held_in,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from oneiros.models.embedders import Embedder
     from oneiros.scoring.selection import Selection
     from oneiros.store import Store, StoredLink, StoredMemory, Transaction
+    from oneiros.write.erase import Erasing
     from oneiros.write.vectors import MadeVectors
 
     Seen = Callable[[StoredMemory | Memory], bool]
@@ -54,7 +54,13 @@ class Remember:
         self.embedding = Embedding(sync)
         self.adding = Adding(sync, self.embedding)
         self.cycles = CycleWriter(sync)
-        self.erasing = Erasing(sync)
+
+    @property
+    def erasing(self) -> Erasing:
+        """Erases memories for good."""
+        from oneiros.write.erase import Erasing  # noqa: PLC0415 - few processes forget
+
+        return Erasing(self.sync)
 
     def update(
         self,

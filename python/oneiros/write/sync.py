@@ -177,6 +177,7 @@ class Sync:
     def _read_all(self) -> None:
         """Fill new projections from the store, using its snapshot where that is valid."""
         with Uncollected(), self.store.read() as reading:
+            has_traces = bool(reading.traces())
             # The snapshot may be newer than the settings that were read before.
             self.vectors.follow(reading.settings())
             self._revision = self.snapshot.load(
@@ -186,6 +187,9 @@ class Sync:
             links = self.projections.associations
             self.reinforcing.take_over(self.reinforcing.move_to(self.lifecycle, links))
             self._follow(reading)
+        if has_traces:  # an erasing process was killed, or readers kept it from emptying the log
+            with contextlib.suppress(OneirosError):
+                self.remove_traces(waits=False)
 
     def numbers_of(self, ids: Sequence[str]) -> list[int | None]:
         """Return the sequence numbers of memories; None for ids that the read model does not know."""
@@ -692,6 +696,27 @@ class Sync:
         if revision:
             self._revision = revision  # the columns hold these values already
             self.projections.changed_count += owed.memory_count
+
+    # -- erasing -----------------------------------------------------------------------------------
+
+    def remove_traces(self, *, waits: bool = True) -> None:
+        """Remove from the log and the snapshot what commits erased. REQUIRES: the writer thread.
+
+        Args:
+            waits: False: raise ``StoreBusy`` at once if a reader uses the log.
+
+        Raises:
+            StoreBusy, StorePoisoned: the log was not emptied; the next opening tries again.
+        """
+        if self.store.path == MEMORY:
+            return
+        with self.store.read() as reading:
+            noted = reading.traces()
+        self.snapshot.remove()
+        self.store.checkpoint(waits=waits)
+        # Where this fails, the next opening empties the log again.
+        with contextlib.suppress(OneirosError), self.store.write() as transaction:
+            transaction.clear_traces(noted)
 
     # -- life --------------------------------------------------------------------------------------
 
