@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import apsw
 
 from oneiros import store
-from oneiros.clock import LONGEST_WAIT_SECONDS
-from oneiros.errors import EngineClosed, StoreCorrupt
+from oneiros.clock import LONGEST_WAIT_SECONDS, Deadline
+from oneiros.errors import EngineClosed, StoreBusy, StoreCorrupt
 from oneiros.model.validation import as_float, file_name, is_real, require_choice, wrong
 from oneiros.store import connections
 from oneiros.store.connections import MEMORY, Readers, StoreConnection
@@ -104,6 +104,7 @@ class Store:
         timeout_seconds = checked_timeout(busy_timeout_seconds)
         self._path = checked_path(path)
         self._process = os.getpid()
+        self._timeout = timeout_seconds
         self._decode = decode_embedding
         self._is_closed = False
         connections.require_sqlite()
@@ -297,6 +298,32 @@ class Store:
         self._require_open()
         if self._path != MEMORY:
             self._writer.checkpoint(waits=waits)
+
+    def remove_traces(self, *, waits: bool = True) -> None:
+        """Empty the log and zero the unused bytes of pages, which may hold what was erased.
+
+        Does nothing for a store in memory.
+
+        Args:
+            waits: False: raise ``StoreBusy`` at once if a reader uses the log.
+
+        Raises:
+            StoreBusy: others used the log for longer than the timeout.
+            StoreIOError, StorePoisoned: a write or sync failed.
+        """
+        if self._path == MEMORY:
+            return
+        deadline = Deadline(self._timeout if waits else 0.0)
+        while True:
+            with self.read() as reading:
+                noted = reading.traces()
+            self.checkpoint(waits=waits)
+            with self.write() as transaction:
+                if transaction.clear_traces(noted):
+                    return
+            if deadline.left() <= 0:
+                msg = f"{self._path}: other processes kept writing to the log"
+                raise StoreBusy(msg)
 
     def verify_erased(self, needle: bytes) -> bool:
         """Return whether the file and its log no longer contain the bytes.

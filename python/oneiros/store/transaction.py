@@ -9,6 +9,8 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, Final
 
+import apsw
+
 from oneiros.model.fields import ENUMS, VERDICTS
 from oneiros.model.validation import wrong
 from oneiros.runtime.dataclasses import NamedTuple
@@ -19,6 +21,7 @@ from oneiros.store.links import KINDS, REMOVE, SET, LinkValues, StoredLink
 from oneiros.store.reading import TRACES_SETTING, DecodeEmbedding
 from oneiros.store.row_writing import RowWriting, assigned
 from oneiros.store.rows import json_text, without_supersession
+from oneiros.store.unused_bytes import is_log_empty, zero_unused
 
 __all__ = ["ErasedRows", "Transaction"]
 
@@ -360,13 +363,27 @@ class Transaction(RowWriting):
         if self._path != MEMORY:
             self.set_setting(TRACES_SETTING, str(self.revision))
 
-    def clear_traces(self, noted: str) -> None:
-        """Record that the log and the snapshot hold nothing of the commit ``noted`` and before.
+    def clear_traces(self, noted: str) -> bool:
+        """Zero the unused bytes of pages and record that no trace of the commit ``noted`` is left.
 
         The store's revision stays, since nothing changes for those that follow it.
+
+        Args:
+            noted: the value of :data:`TRACES_SETTING` before the log was emptied. A later commit
+                of another process keeps its own.
+
+        Returns:
+            Whether it was done; False: another process wrote to the log meanwhile.
         """
         self._has_changed = True
+        if not is_log_empty(self._connection):
+            return False
+        try:
+            zero_unused(self._connection)
+        except apsw.Error as error:
+            raise self._failed(error) from error
         self.run(_CLEAR_TRACES, (TRACES_SETTING, noted))
+        return True
 
     def rebuild_index(self, name: str) -> None:
         """Rebuild an index from its table. Memories keep their revisions."""

@@ -235,12 +235,12 @@ class Sync:
             sequence = self._unhidden[-1]
             (row,) = self.lifecycle.rows_of_sequences(np.array([sequence], np.int64)).tolist()
             if row >= 0 and (memory_id := self.lifecycle.ids[row]):
-                self._drop(memory_id)
+                self._drop([memory_id])
             self._unhidden.remove(sequence)
 
-    def _drop(self, memory_id: str) -> None:
-        self.reinforcing.forget(memory_id)
-        self.projections.erase(memory_id)
+    def _drop(self, ids: Sequence[str]) -> None:
+        self.reinforcing.forget(ids)
+        self.projections.erase(ids)
 
     def _follow(self, reading: Reading) -> None:
         self._hide_damaged()
@@ -337,9 +337,8 @@ class Sync:
         if not ids:  # the common case
             return
         known = [number or 0 for number in self.numbers_of(ids)]
-        for memory_id, stored_id in zip(ids, reading.cycles.ids(known), strict=True):
-            if memory_id != stored_id:
-                self._drop(memory_id)
+        stored = reading.cycles.ids(known)
+        self._drop([id for id, is_now in zip(ids, stored, strict=True) if id != is_now])
         if self.damaged:
             numbers = list(self.damaged)
             for sequence, id in zip(numbers, reading.cycles.ids(numbers), strict=True):
@@ -700,23 +699,18 @@ class Sync:
     # -- erasing -----------------------------------------------------------------------------------
 
     def remove_traces(self, *, waits: bool = True) -> None:
-        """Remove from the log and the snapshot what commits erased. REQUIRES: the writer thread.
+        """Remove what commits erased from the snapshot, the log and the unused bytes of the file.
+
+        REQUIRES: the writer thread.
 
         Args:
             waits: False: raise ``StoreBusy`` at once if a reader uses the log.
 
         Raises:
-            StoreBusy, StorePoisoned: the log was not emptied; the next opening tries again.
+            StoreBusy, StoreIOError, StorePoisoned: traces are left; the next opening removes them.
         """
-        if self.store.path == MEMORY:
-            return
-        with self.store.read() as reading:
-            noted = reading.traces()
         self.snapshot.remove()
-        self.store.checkpoint(waits=waits)
-        # Where this fails, the next opening empties the log again.
-        with contextlib.suppress(OneirosError), self.store.write() as transaction:
-            transaction.clear_traces(noted)
+        self.store.remove_traces(waits=waits)
 
     # -- life --------------------------------------------------------------------------------------
 
