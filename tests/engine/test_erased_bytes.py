@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 import textwrap
@@ -174,6 +175,45 @@ def test_texts_over_many_pages_that_were_moved_about_leave_nothing(path: Path) -
         assert left(path, [numbers[n] for n in gone]) == set()
         assert left(path, gone) == set()  # their former texts, too
     assert left(path, [*gone, *(numbers[n] for n in gone)]) == set()
+
+
+def mixed(number: int, choice: random.Random) -> dict[str, object]:
+    """Fields with one word alone, in rows of very different lengths."""
+    word = f"mixed{number}zyx"
+    filler = "x " * choice.choice((1, 20, 200, 900, 4_000))
+    return {
+        "text": f"{word} {filler}{word}",
+        "title": word,
+        "metadata": {word: [word] * choice.randrange(40)},
+    }
+
+
+@pytest.mark.parametrize("seed", range(40) if LONG else [3])
+def test_rows_that_sqlite_moved_between_pages_leave_nothing(path: Path, seed: int) -> None:
+    """Two engines write in turns: each has pages in memory that the other one cleaned in the file."""
+    choice = random.Random(seed)
+    numbers, texts = count(), dict[str, list[str]]()
+    gone: list[str] = []
+    with Engine(path, durability="normal") as one, Engine(path, durability="normal") as two:
+        for _ in range(45 if LONG else 10):  # without the zeros, the seventh step finds a word
+            engine = choice.choice((one, two))
+            fresh = [next(numbers) for _ in range(choice.randrange(1, 40))]
+            engine.add_many([{"id": f"m{n}", **mixed(n, choice)} for n in fresh], links=False)
+            texts |= {f"m{n}": [f"mixed{n}zyx"] for n in fresh}
+            for id in choice.sample(sorted(texts), min(len(texts), choice.randrange(20))):
+                n = next(numbers)
+                choice.choice((one, two)).update(id, **mixed(n, choice))
+                texts[id].append(f"mixed{n}zyx")
+            for id in choice.sample(sorted(texts), min(len(texts), 3)):
+                choice.choice((one, two)).forget(id)
+                gone += texts.pop(id)
+            ids = choice.sample(sorted(texts), min(len(texts), choice.randrange(25)))
+            choice.choice((one, two)).forget_many(ids)
+            gone += [word for id in ids for word in texts.pop(id)]
+            content = b"".join(files_of(path).values())
+            assert [word for word in gone if word.encode() in content] == []
+        assert one.check(deep=True) == two.check(deep=True) == []
+        assert sorted(texts) == sorted(memory.id for memory in two.list(limit=2_000))
 
 
 KILLED = """

@@ -332,11 +332,12 @@ class Lifecycle:
                 self.sessions.set(row=row, sessions=list(names))
         return rows.astype(np.uint32)
 
-    def erase(self, rows_of_ids: Mapping[str, int]) -> None:
-        """Drop ids and their sessions. Their rows stay unused.
+    def erase(self, ids: Iterable[str]) -> None:
+        """Drop ids and their sessions; skip unknown ones. Their rows stay unused.
 
         The rows keep no time of creation, use or deletion, and no search looks at them.
         """
+        rows_of_ids = {id: row for id in ids if (row := self.row_of.get(id)) is not None}
         rows = list(rows_of_ids.values())
         self.erased_rows.update(rows)
         values = {name: [value] * len(rows) for name, value in _ERASED.items()}

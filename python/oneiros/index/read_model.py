@@ -192,17 +192,17 @@ class ReadModel:
     def erase(self, ids: Iterable[str]) -> None:
         """Drop all data of memories. Their rows stay unused. Call again after an interrupt."""
         row_of = self.lifecycle.row_of
-        rows_of_ids = {id: row for id in ids if (row := row_of.get(id)) is not None}
-        if not rows_of_ids:
+        known = [id for id in dict.fromkeys(ids) if id in row_of]
+        if not known:
             return
-        rows = sorted(rows_of_ids.values())
+        rows = sorted(row_of[id] for id in known)
         numbers = np.array(rows, np.uint32)
         self.row_sets.erase(numbers)
         self.indexes.erase(numbers)
         self.associations.erase(rows)
         self.sessions.erase(rows)
         self.texts.erase(numbers)
-        self.lifecycle.erase(rows_of_ids)  # last: after an interrupt the rows are still found
+        self.lifecycle.erase(known)  # last: after an interrupt the rows are still found
 
     def close(self) -> None:
         """Stop background work."""
