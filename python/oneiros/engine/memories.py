@@ -438,8 +438,8 @@ class Memories:
             ValueError: neither or both of ``id`` and ``where`` are given, or an empty filter.
             UnknownMemory: no memory has this id, deleted or not.
             StoreCorrupt: the memory is damaged and this is a scope. An engine forgets damaged
-                memories by id; a filter does not match them, and warns
-                (:class:`oneiros.DamagedMemoriesWarning`).
+                memories by id. A filter may not match them, and
+                :class:`oneiros.DamagedMemoriesWarning` names those it left.
             StoreBusy: readers in other processes kept the write-ahead log from being emptied. The
                 memories are gone; their bytes may stay in the log until the next ``forget`` or
                 opening.

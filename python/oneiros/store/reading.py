@@ -135,12 +135,13 @@ _BELOW: Final = "instr(memory.namespace || '/', ? || '/') = 1"
 _REEMBEDS: Final = f"""
 memory.sequence > ?1 AND memory.sequence <= ?2 AND memory.new_embedding IS NULL
 AND NOT (memory.embedding IS NULL AND lifecycle.tier = {_STUB})"""
-# Summaries of older versions name no sources; they supersede them and are linked to them.
+# Summaries of older versions name no sources; they supersede them and are linked to them. Damaged lists
+# of sources name none.
 _DERIVED: Final = f"""
 SELECT id FROM (
   SELECT id, sequence FROM memory INDEXED BY derived
   WHERE derived_from NOT NULL AND EXISTS (
-    SELECT 1 FROM json_each(derived_from) AS source
+    SELECT 1 FROM json_each(iif(json_valid(derived_from), derived_from, '[]')) AS source
     WHERE source.value IN (SELECT value FROM json_each(?1)))
   UNION
   SELECT summary.id, summary.sequence

@@ -72,7 +72,9 @@ JOIN memory AS summary ON summary.id = given.value
 JOIN memory AS source ON source.superseded_by = summary.id
 JOIN lifecycle ON lifecycle.sequence = source.sequence
 WHERE lifecycle.tier = {ENUMS["tier"].index("cold")} AND (
-  EXISTS (SELECT 1 FROM json_each(summary.derived_from) WHERE value = source.id)
+  EXISTS (
+    SELECT 1 FROM json_each(iif(json_valid(summary.derived_from), summary.derived_from, '[]'))
+    WHERE value = source.id)
   OR EXISTS (
     SELECT 1 FROM link
     WHERE first = min(source.sequence, summary.sequence)
