@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from oneiros.search.response import SearchResponse as SearchResponse
     from oneiros.search.response import SearchResult as SearchResult
     from oneiros.search.response import SearchTrace as SearchTrace
+    from oneiros.write.erase import Erasure as Erasure
 
 __version__ = "0.1.0"
 
@@ -77,6 +78,7 @@ _HOME = {  # public name -> the module it lives in
     "Engine": "engine",
     "EngineClosed": "errors",
     "EngineReadOnly": "errors",
+    "Erasure": "write.erase",
     "Event": "engine.observers",
     "Explanation": "explain.explanation",
     "Expression": "scoring.expression",
@@ -126,6 +128,7 @@ __all__ = [
     "Engine",
     "EngineClosed",
     "EngineReadOnly",
+    "Erasure",
     "Event",
     "Explanation",
     "Expression",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -184,6 +185,27 @@ def test_forgotten_it_can_be_added_again(path: Path) -> None:
         assert found(mind) == {*OTHERS, "m1"}
     with oneiros.Engine(path, clock=lambda: NOW) as mind:
         assert mind.get("m1").text == f"{WORD} anew"
+        assert mind.check(deep=True) == []
+
+
+@pytest.mark.parametrize("assignment", [DAMAGE["text"], "derived_from = '{[not JSON'"])
+def test_a_filter_erases_it_or_says_that_it_did_not(path: Path, assignment: str) -> None:
+    damage(path, assignment)
+    with oneiros.Engine(path, clock=lambda: NOW) as mind:
+        with pytest.raises(StoreCorrupt, match="memory 'm1'"):
+            mind.get("m1")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            receipt = mind.forget(where=oneiros.where(id=["m1", "m2"]))
+        if not caught:  # a snapshot knows it from before
+            assert (receipt.ids, list(receipt.digests)) == (("m1", "m2"), ["m2"])
+        else:
+            assert receipt.ids == ("m2",)
+            assert "damaged in the store and not forgotten" in str(caught[0].message)
+            assert "'m1'" in str(caught[0].message)
+            receipt = mind.forget_many(["m1", "m3"])
+            assert (receipt.ids, list(receipt.digests)) == (("m1", "m3"), ["m3"])
+        assert mind.verify_erased(receipt)
         assert mind.check(deep=True) == []
 
 

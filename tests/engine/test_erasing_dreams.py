@@ -72,12 +72,11 @@ def test_forgotten_sources_and_their_summary_leave_no_word(
         assert made
         assert {mind.get(f"m{number}").superseded_by for number in range(5)} == set(made)
         assert left_in_files(path, words) == set(words)
-        said = " ".join(mind.get(id).text for id in made)
-        for number in range(5):
-            mind.forget(f"m{number}")
-        assert left_in_files(path, words) == {word for word in words if word in said} != set()
-        for id in made:
-            mind.forget(id)
+        assert mind.forget("m0").derived == tuple(made)
+        assert left_in_files(path, words) == set(words) - set(secrets(0))
+        for number in range(1, 5):
+            assert mind.get(f"m{number}").superseded_by is None
+            assert mind.forget(f"m{number}").derived == ()
         assert left_in_files(path, words) == set()
         assert all(map(mind.verify_erased, words))
         for report in mind.dreams():  # which tell of them by their ids
@@ -91,11 +90,14 @@ def test_the_others_of_a_summary_come_back_and_get_another_without_the_word(
     mind, (made,) = dreamt
     with mind:
         others = [link.id for link in mind.neighbours(made, now=LATER) if link.id != "m2"]
-        mind.forget("m2")
-        assert not mind.verify_erased(secrets(2)[0])  # the summary says it
-        mind.forget(made)
+        before = {id: mind.get(id).tier for id in others}
+        assert set(before.values()) == {"cold"}
+        receipt = mind.forget("m2")
+        assert (receipt.ids, receipt.derived) == (("m2",), (made,))
+        assert mind.verify_erased(secrets(2)[0])
         for id in others:
-            mind.update(id, superseded_by=None, tier="hot", now=LATER)
+            other = mind.get(id)
+            assert (other.superseded_by, other.tier, other.cold_since) == (None, "hot", None)
         mind.add_many([secretive(5)], now=LATER)  # the fifth
         mind.search("story told", now=LATER + 700.0 * DAY)  # none has been at its floor for long
         again = mind.dream(LATER + 900.0 * DAY, summarise=written)

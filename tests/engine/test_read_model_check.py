@@ -120,7 +120,7 @@ CHANGES: dict[str, Callable[[Engine], object]] = {
     "vector index": lambda mind: mind._scope.services.projections.indexes._remove_vectors(
         np.array([row(mind)], np.uint32)
     ),
-    "memories": lambda mind: mind._scope.services.projections.erase("m5"),
+    "memories": lambda mind: mind._scope.services.projections.erase(["m5"]),
     "column text of an update": deaf,
 }
 

@@ -94,9 +94,9 @@ def test_an_erasing_that_was_cut_off_is_finished() -> None:
     rows.apply(batch)
     rows.ids = CutOffIds(rows.ids)
     with pytest.raises(KeyboardInterrupt):
-        rows.erase("m2")
+        rows.erase(["m1", "m2"])
     rows.ids = list(rows.ids)
-    assert rows.erase("m2") == 2
-    assert rows.erase("m2") is None
-    assert list(rows.ids) == ["m0", "m1", "", "m3", "m4"]
-    assert rows.rows_of_sequences(numbers(batch)).tolist() == [0, 1, -1, 3, 4]
+    rows.erase(["m2", "m1", "m9"])
+    rows.erase(["m2"])
+    assert list(rows.ids) == ["m0", "", "", "m3", "m4"]
+    assert rows.rows_of_sequences(numbers(batch)).tolist() == [0, -1, -1, 3, 4]

@@ -33,7 +33,7 @@ from oneiros.store.embedding_bytes import decoded_later
 from oneiros.write import Remember
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from contextlib import AbstractContextManager
     from datetime import timedelta, tzinfo
     from types import TracebackType
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     from oneiros.dream.report import DreamReport
     from oneiros.dream.schedule import Dreamer, DreamSchedule, OnCycle
     from oneiros.engine.observers import Callback, Observation
-    from oneiros.model.memory import Memory
     from oneiros.models.embedders import Embedder
     from oneiros.models.rerankers import Reranker
     from oneiros.scoring.profile import Profile
     from oneiros.search.query.expansion import Expander
+    from oneiros.write.erase import Erasure
 
 __all__ = ["Engine", "QuietEngine"]
 
@@ -436,87 +436,18 @@ class Engine(Memories):
         self._scope.require_writable("reembed")
         return engine.maintenance.reembed(self._scope, embedder, resume=resume, progress=progress)
 
-    def purge(self, older_than_days: float | timedelta = 30.0, *, now: Time | None = None) -> int:
-        """Erase for good the memories that were soft-deleted long enough ago.
-
-        It erases what :meth:`forget` erases: text, vector, links, log and snapshot. Until then
-        :meth:`restore` brings a memory back, whether a dream cycle or a caller deleted it.
+    def verify_erased(self, erased: str | Erasure) -> bool:
+        """Return whether a text, or the memories of a receipt, are gone from the store.
 
         Args:
-            older_than_days: the least age of the deletion, >= 0, in days or as a ``timedelta``.
-            now: the current time, as in :meth:`add`.
-
-        Returns:
-            The number of erased memories.
-
-        Raises:
-            ValueError, TypeError: an argument is out of its range or not a number.
-            StoreBusy: as in :meth:`forget`.
-
-        Examples:
-            >>> import oneiros
-            >>> engine = oneiros.Engine(":memory:")
-            >>> id = engine.add("tea", now="2025-01-01T00:00:00Z")
-            >>> engine.delete(id, now="2025-02-01T00:00:00Z")
-            1
-            >>> engine.purge(30, now="2025-06-01T00:00:00Z")
-            1
-        """
-        self._scope.require_writable("purge")
-        return engine.maintenance.purge(self._scope, older_than_days, now)
-
-    def purgeable(
-        self, older_than_days: float | timedelta = 30.0, *, now: Time | None = None
-    ) -> list[str]:
-        """Return the ids of the memories that :meth:`purge` would erase, in order of insertion.
-
-        Args:
-            older_than_days: the least age of the deletion, >= 0, in days or as a ``timedelta``.
-            now: the current time, as in :meth:`add`.
+            erased: a text of at least one character, whose bytes are looked for in the store's
+                files; of a text over 128 bytes, the beginning alone counts as found. Or the
+                :class:`oneiros.Erasure` that ``forget`` returned: no memory may have one of its ids,
+                or be derived from one, unless it was added later, and the log and the snapshot must
+                have been emptied since. Equal texts of other memories do not count.
 
         Raises:
-            ValueError, TypeError: an argument is out of its range or not a number.
-
-        Examples:
-            >>> import oneiros
-            >>> engine = oneiros.Engine(":memory:")
-            >>> id = engine.add("tea", id="tea", now="2025-01-01T00:00:00Z")
-            >>> engine.delete(id, now="2025-02-01T00:00:00Z")
-            1
-            >>> engine.purgeable(30, now="2025-06-01T00:00:00Z")
-            ['tea']
-        """
-        return engine.maintenance.purgeable(self._scope, older_than_days, now)
-
-    def get_deleted(self, ids: Sequence[str]) -> list[Memory | None]:
-        """Return soft-deleted memories in the order of the ids, None where there is none.
-
-        Args:
-            ids: ids of memories.
-
-        Raises:
-            TypeError, ValueError: an id is not a text.
-
-        Examples:
-            >>> import oneiros
-            >>> engine = oneiros.Engine(":memory:")
-            >>> id = engine.add("tea", id="tea")
-            >>> engine.delete(id)
-            1
-            >>> engine.get_deleted(["tea", "milk"])
-            [<Memory 'tea' (note, deleted): 'tea'>, None]
-        """
-        return engine.maintenance.get_deleted(self._scope, ids)
-
-    def verify_erased(self, text: str) -> bool:
-        """Return whether the bytes of a text are gone from the store's files.
-
-        Args:
-            text: at least one character. Of a text over 128 bytes, the beginning alone counts as
-                found.
-
-        Raises:
-            TypeError, ValueError: not a text, or an empty one.
+            TypeError, ValueError: neither, or an empty text.
 
         Examples:
             >>> import oneiros
@@ -525,7 +456,7 @@ class Engine(Memories):
             >>> engine.verify_erased("xyzzy")
             False
         """
-        return engine.maintenance.verify_erased(self._scope, text)
+        return engine.maintenance.verify_erased(self._scope, erased)
 
     # -- dream -------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneiros.display.tables import progress_bar
 from oneiros.dream.history import problems_of_cycles
 from oneiros.engine.scope import checked_ids
-from oneiros.errors import DamagedMemoriesWarning, StoreBusy, StoreCorrupt
+from oneiros.errors import DamagedMemoriesWarning, StoreCorrupt
 from oneiros.index.comparison import SUMMED
 from oneiros.model.validation import (
     file_name,
@@ -24,6 +24,7 @@ from oneiros.runtime.files import foreign_file, write_jsonl
 from oneiros.runtime.warnings import warn
 from oneiros.search.response import load_each
 from oneiros.store import Reading
+from oneiros.write.erase import Erasure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -48,6 +49,7 @@ __all__ = [
     "reembed",
     "stats",
     "verify_erased",
+    "warn_of_unmatched",
 ]
 
 _DAY = 86_400.0
@@ -139,25 +141,40 @@ def _check_read_model(scope: Scope, *, deep: bool) -> list[str]:
     return [str(memory.error()) for memory in damaged.values()] + problems
 
 
-def verify_erased(scope: Scope, text: str) -> bool:
-    """Return whether a text is gone from the files; see :meth:`oneiros.Engine.verify_erased`."""
-    require_utf8("text", text)
-    if not text:
+def verify_erased(scope: Scope, erased: str | Erasure) -> bool:
+    """Return whether a text or memories are gone; see :meth:`oneiros.Engine.verify_erased`."""
+    if isinstance(erased, Erasure):
+        return _is_carried_out(scope, erased)
+    require_utf8("text", erased)
+    if not erased:
         msg = "text: must be at least one character, got ''"
         raise ValueError(msg)
-    return scope.services.store.verify_erased(text.encode())
+    return scope.services.store.verify_erased(erased.encode())
+
+
+def _is_carried_out(scope: Scope, receipt: Erasure) -> bool:
+    """Return whether no memory of a receipt, none derived from one and no trace is in the store."""
+    ids = [*receipt.ids, *receipt.derived]
+    with scope.services.store.read() as reading:
+        if reading.traces():
+            return False
+        left = [*ids, *reading.derived_of(ids)]
+        found = reading.load_each(left)
+    return all(
+        memory is None
+        or (not isinstance(memory, StoreCorrupt) and memory.learned_at > receipt.erased_at)
+        for memory in found
+    )
 
 
 def purge(scope: Scope, older_than_days: float | timedelta, now: Time | None) -> int:
     """Erase memories soft-deleted long ago; see :meth:`oneiros.Engine.purge`."""
     erased: list[str] = []
     try:
-        count = scope.services.remember.cycles.purge(_before(scope, older_than_days, now), erased)
-    except StoreBusy:  # they are gone, and only their bytes may be in the log
+        before = _before(scope, older_than_days, now)
+        return scope.services.remember.erasing.purge(before, seen=scope.contains, erased=erased)
+    finally:  # also if they are gone, and only their bytes may be in the log
         scope.publish("forget", "purge", erased, now)
-        raise
-    scope.publish("forget", "purge", erased, now)
-    return count
 
 
 def purgeable(scope: Scope, older_than_days: float | timedelta, now: Time | None) -> list[str]:
@@ -166,7 +183,7 @@ def purgeable(scope: Scope, older_than_days: float | timedelta, now: Time | None
     with scope.services.store.read() as reading:
         numbers = reading.cycles.deleted_before(before)
         found = reading.of_sequences(numbers, on_damage=scope.services.sync.note_damage)
-        return [memory.id for batch in found for memory in batch]
+        return [memory.id for batch in found for memory in batch if scope.contains(memory)]
 
 
 def get_deleted(scope: Scope, ids: Sequence[str]) -> list[Memory | None]:
@@ -207,7 +224,7 @@ def export(scope: Scope, path: str | os.PathLike[str], *, embeddings: bool) -> i
     count = write_jsonl(target, _pages(scope, ids, left_out), embeddings=embeddings)
     if not scope.bounds:
         left_out += [memory.id for memory in services.sync.damaged.values()]
-    _warn_of_damage(list(dict.fromkeys(left_out)))
+    _warn_of_damage(list(dict.fromkeys(left_out)), "left out of the export")
     return count
 
 
@@ -223,14 +240,17 @@ def _pages(scope: Scope, ids: Sequence[str], left_out: list[str]) -> Iterator[Me
                 yield memory
 
 
-def _warn_of_damage(ids: Sequence[str]) -> None:
+def warn_of_unmatched(scope: Scope) -> None:
+    """Warn of damaged memories, which no filter matches."""
+    damaged = [memory.id for memory in scope.services.sync.damaged.values()]
+    _warn_of_damage(damaged, "not forgotten; forget them by id")
+
+
+def _warn_of_damage(ids: Sequence[str], outcome: str) -> None:
     if ids:
         names = ", ".join(map(repr, ids[:_MOST_NAMED])) + (", ..." if ids[_MOST_NAMED:] else "")
         memories = "1 memory is" if len(ids) == 1 else f"{len(ids)} memories are"
-        warn(
-            f"{memories} damaged in the store and left out of the export: {names}",
-            DamagedMemoriesWarning,
-        )
+        warn(f"{memories} damaged in the store and {outcome}: {names}", DamagedMemoriesWarning)
 
 
 def embed_missing(scope: Scope, *, progress: bool) -> int:

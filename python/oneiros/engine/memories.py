@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
-from oneiros import engine, explain, rescoring
+from oneiros import engine, explain, filters, rescoring
 from oneiros.display.escaping import shortened
 from oneiros.engine.scope import Scope, checked_ids, is_within
-from oneiros.errors import MissingEmbedderWarning, StoreBusy, UnknownMemory
+from oneiros.errors import MissingEmbedderWarning, UnknownMemory
 from oneiros.graph import linking
 from oneiros.model.calls import named_calls
 from oneiros.model.fields import FIELDS, VERDICTS
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from oneiros.search.near_duplicates import NearDuplicate, Similar
     from oneiros.search.response import SearchResponse
     from oneiros.write import AddReport
+    from oneiros.write.erase import Erasure
 
     # The method `list` hides the type in the annotations of its class.
     Links = list[Link]
@@ -430,41 +431,188 @@ class Memories:
         self._scope.publish("restore", "restore", (id,) if is_restored else (), now)
         return is_restored
 
-    def forget(self, id: str) -> None:
-        """Erase a memory for good, soft-deleted or not: text, vector, links, log and undo records.
+    def forget(
+        self,
+        id: str | None = None,
+        *,
+        where: Where | None = None,
+        derived: bool = True,
+        now: Time | None = None,
+    ) -> Erasure:
+        """Erase a memory for good, or all that match a filter, soft-deleted or not.
 
-        If a dream cycle made a summary of it, named by its ``superseded_by``, that summary repeats
-        its content and is a separate memory: forget it as well. Memories that this one superseded
-        are then superseded by its successor; if it has none, searches find them again.
+        Texts, vectors, links, verdicts and what dream cycles noted to undo them go from the store,
+        its log and its snapshot. What was derived from the memories goes, too: memories that name
+        one in ``derived_from``, summaries that dream cycles made of them, and what was derived from
+        those. The other sources of such a summary are current and hot again. Memories that an
+        erased one superseded are superseded by its successor; if it has none, they are current
+        again. The ids of erased memories stay in the store.
+
+        A scope erases nothing outside it, not even what was derived from its memories. Call the
+        engine's ``forget`` with the scope's fields in ``where`` to erase that as well.
 
         Args:
             id: the memory's id.
+            where: a filter (:func:`oneiros.where`) instead of an id. Quarantined, archived and
+                expired memories match, too. An empty filter is refused, except in a scope, where it
+                matches everything in the scope.
+            derived: whether to erase what was derived from the memories.
+            now: the time of the receipt, as in :meth:`add`.
+
+        Returns:
+            An :class:`oneiros.Erasure`: ids, time, counts and digests of the texts. It holds no
+            content. :meth:`Engine.verify_erased` checks it.
 
         Raises:
+            ValueError: neither or both of ``id`` and ``where`` are given, or an empty filter.
             UnknownMemory: no memory has this id, deleted or not.
             StoreCorrupt: the memory is damaged and this is a scope. An engine forgets damaged
-                memories.
+                memories by id. A filter may not match them, and
+                :class:`oneiros.DamagedMemoriesWarning` names those it left.
             StoreBusy: readers in other processes kept the write-ahead log from being emptied. The
-                memory is gone; its bytes may stay in the log until the next ``forget``.
+                memories are gone; their bytes may stay in the log until the next ``forget`` or
+                opening.
 
         Examples:
             >>> import oneiros
             >>> engine = oneiros.Engine(":memory:")
-            >>> id = engine.add("The passphrase is xyzzy")
-            >>> engine.forget(id)
+            >>> id = engine.add("The passphrase is xyzzy", user="ada")
+            >>> len(engine.forget(where=oneiros.where(user="ada")))
+            1
             >>> engine.verify_erased("xyzzy")
             True
         """
         self._scope.require_writable("forget")
-        require_utf8("id", id)
-        remember = self._scope.services.remember
+        if (id is None) == (where is None):
+            msg = "forget: give an id or where=, one of the two"
+            raise ValueError(msg)
+        if id is not None:
+            require_utf8("id", id)
+            return self._forget("forget", [id], derived=derived, now=now)
+        within = self._scope.within(where)
+        if within == filters.where():
+            msg = "where: must have a condition, as an empty filter would erase every memory"
+            raise ValueError(msg)
+        receipt = self._forget("forget", within, derived=derived, now=now)
+        if not self._scope.bounds:
+            engine.maintenance.warn_of_unmatched(self._scope)
+        return receipt
+
+    def forget_many(
+        self, ids: Sequence[str], *, derived: bool = True, now: Time | None = None
+    ) -> Erasure:
+        """Erase memories for good in one transaction: all of them or none.
+
+        Args:
+            ids: the ids; repeated ones count once.
+            derived: whether to erase what was derived from the memories, as in :meth:`forget`.
+            now: the time of the receipt, as in :meth:`add`.
+
+        Returns:
+            An :class:`oneiros.Erasure`.
+
+        Raises:
+            UnknownMemory: no memory has one of the ids, deleted or not.
+            TypeError, StoreCorrupt, StoreBusy: as :meth:`forget`.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"id": "a", "text": "tea"}, {"id": "b", "text": "milk"}])
+            >>> engine.forget_many(["a", "b"]).ids
+            ('a', 'b')
+        """
+        self._scope.require_writable("forget_many")
+        return self._forget("forget_many", list(checked_ids(ids)), derived=derived, now=now)
+
+    def _forget(
+        self, method: str, named: list[str] | Where | None, *, derived: bool, now: Time | None
+    ) -> Erasure:
+        erased: list[str] = []
         try:
-            remember.forget(id, seen=self._scope.contains, is_bounded=bool(self._scope.bounds))
-        except StoreBusy:
-            if remember.writer.committed:  # it is gone, and only its bytes may be in the log
-                self._scope.publish("forget", "forget", (id,))
-            raise
-        self._scope.publish("forget", "forget", (id,))
+            return self._scope.services.remember.erasing.forget(
+                named,
+                now=self._scope.now(now),
+                seen=self._scope.contains,
+                is_bounded=bool(self._scope.bounds),
+                with_derived=require_flag("derived", derived),
+                erased=erased,
+            )
+        finally:  # also if they are gone, and only their bytes may be in the log
+            self._scope.publish("forget", method, erased, now)
+
+    def purge(self, older_than_days: float | timedelta = 30.0, *, now: Time | None = None) -> int:
+        """Erase for good the memories that were soft-deleted long enough ago.
+
+        It erases what :meth:`forget` erases: text, vector, links, log and snapshot. Until then
+        :meth:`restore` brings a memory back, whether a dream cycle or a caller deleted it. Memories
+        derived from those stay, such as summaries of memories that a cycle deleted later. A scope
+        purges only what is in it.
+
+        Args:
+            older_than_days: the least age of the deletion, >= 0, in days or as a ``timedelta``.
+            now: the current time, as in :meth:`add`.
+
+        Returns:
+            The number of erased memories.
+
+        Raises:
+            ValueError, TypeError: an argument is out of its range or not a number.
+            StoreBusy: as in :meth:`forget`.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("tea", now="2025-01-01T00:00:00Z")
+            >>> engine.delete(id, now="2025-02-01T00:00:00Z")
+            1
+            >>> engine.purge(30, now="2025-06-01T00:00:00Z")
+            1
+        """
+        return engine.maintenance.purge(self._scope, older_than_days, now)
+
+    def purgeable(
+        self, older_than_days: float | timedelta = 30.0, *, now: Time | None = None
+    ) -> list[str]:
+        """Return the ids of the memories that :meth:`purge` would erase, in order of insertion.
+
+        Args:
+            older_than_days: the least age of the deletion, >= 0, in days or as a ``timedelta``.
+            now: the current time, as in :meth:`add`.
+
+        Raises:
+            ValueError, TypeError: an argument is out of its range or not a number.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("tea", id="tea", now="2025-01-01T00:00:00Z")
+            >>> engine.delete(id, now="2025-02-01T00:00:00Z")
+            1
+            >>> engine.purgeable(30, now="2025-06-01T00:00:00Z")
+            ['tea']
+        """
+        return engine.maintenance.purgeable(self._scope, older_than_days, now)
+
+    def get_deleted(self, ids: Sequence[str]) -> list[Memory | None]:
+        """Return soft-deleted memories in the order of the ids, None where there is none.
+
+        Args:
+            ids: ids of memories.
+
+        Raises:
+            TypeError, ValueError: an id is not a text.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("tea", id="tea")
+            >>> engine.delete(id)
+            1
+            >>> engine.get_deleted(["tea", "milk"])
+            [<Memory 'tea' (note, deleted): 'tea'>, None]
+        """
+        return engine.maintenance.get_deleted(self._scope, ids)
 
     # -- search ------------------------------------------------------------------------------------
 

@@ -133,10 +133,12 @@ class Associations:
         assert self.graph is not None
         self._put(self.graph, batch)
 
-    def erase(self, row: int) -> None:
-        """Drop the links of a memory."""
-        if self.graph is not None and row < self.graph.row_count:
-            self.graph.remove_rows(rows=[row])
+    def erase(self, rows: Iterable[int]) -> None:
+        """Drop the links of memories."""
+        if self.graph is not None:
+            known = [row for row in rows if row < self.graph.row_count]
+            if known:
+                self.graph.remove_rows(rows=known)
 
     def neighbours(self, row: int, *, visible: BitMap, now: float, limit: int) -> list[Link]:
         """Return the links of a memory to visible memories, the heaviest first."""

@@ -141,11 +141,11 @@ _MOST_WORDS: Final = 2**32 - 1
 
 
 # The values of a new row, in the form of the store: None is no time.
-_ERASED: Final[Mapping[str, Sequence[float | None]]] = {
-    "deleted_at": [None],
-    "created_at": [None],
-    "event_at": [None],
-    "access_count": [0],
+_ERASED: Final[Mapping[str, float | None]] = {
+    "deleted_at": None,
+    "created_at": None,
+    "event_at": None,
+    "access_count": 0,
 }
 
 _DEFAULTS: Final = {
@@ -332,20 +332,21 @@ class Lifecycle:
                 self.sessions.set(row=row, sessions=list(names))
         return rows.astype(np.uint32)
 
-    def erase(self, memory_id: str) -> int | None:
-        """Drop an id and its sessions, and return its row, which stays unused.
+    def erase(self, ids: Iterable[str]) -> None:
+        """Drop ids and their sessions; skip unknown ones. Their rows stay unused.
 
-        The row keeps no time of creation, use or deletion, and no search looks at it.
+        The rows keep no time of creation, use or deletion, and no search looks at them.
         """
-        row = self.row_of.get(memory_id)
-        if row is not None:
-            self.erased_rows.add(row)
+        rows_of_ids = {id: row for id in ids if (row := self.row_of.get(id)) is not None}
+        rows = list(rows_of_ids.values())
+        self.erased_rows.update(rows)
+        values = {name: [value] * len(rows) for name, value in _ERASED.items()}
+        self.columns.write(rows=rows, values=values)
+        for memory_id, row in rows_of_ids.items():
             self.ids[row] = ""
-            self.columns.write(rows=[row], values=_ERASED)
             if self.sessions_of(row):
                 self.sessions.set(row=row, sessions=[])
             self.row_of.pop(memory_id, None)  # last: after an interrupt the row is still found
-        return row
 
     def _values(
         self, memories: StoredColumns, *, are_new: bool

@@ -224,14 +224,10 @@ class Indexes:
             self.lexical.delete(row=row)
         self._remove_vectors(rows)
 
-    def erase(self, row: int) -> None:
-        """Drop a row from the indexes."""
-        for digests in (self._text_digests, self._vector_digests):
-            if row < len(digests):
-                digests[row] = 0
-        self.lexical.delete(row=row)
+    def erase(self, rows: npt.NDArray[np.uint32]) -> None:
+        """Drop rows from the indexes."""
         self.has_erased = True
-        self._remove_vectors(np.array([row], np.uint32))
+        self.delete(rows)
 
     def _remove_vectors(self, rows: npt.NDArray[np.uint32]) -> None:
         for index in (self.vectors, self._new_vectors):

@@ -18,7 +18,7 @@ from oneiros.search.plan import search_plan
 from oneiros.store.columns import StoredColumns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -66,11 +66,12 @@ class SessionNeighbours:
         if self._order is not None:
             self._order.place(columns=self._lifecycle.columns, rows=rows)
 
-    def erase(self, row: int) -> None:
-        """Remove a row, also from an order that is made later."""
-        self._lifecycle.columns.write(rows=[row], values={"session_code": [0]})
+    def erase(self, rows: Sequence[int]) -> None:
+        """Remove rows, also from an order that is made later."""
+        self._lifecycle.columns.write(rows=rows, values={"session_code": [0] * len(rows)})
         if self._order is not None:
-            self._order.remove(row=row)
+            for row in rows:
+                self._order.remove(row=row)
 
 
 _MOST_COMPILED: Final = 256
@@ -188,16 +189,20 @@ class ReadModel:
         self.sessions.apply(rows.tolist())
         self.texts.delete(rows)
 
-    def erase(self, memory_id: str) -> None:
-        """Drop all data of a memory. Its row stays unused. Call again after an interrupt."""
-        row = self.lifecycle.row_of.get(memory_id)
-        if row is not None:
-            self.row_sets.erase(row)
-            self.indexes.erase(row)
-            self.associations.erase(row)
-            self.sessions.erase(row)
-            self.texts.erase(row)
-            self.lifecycle.erase(memory_id)  # last: after an interrupt the row is still found
+    def erase(self, ids: Iterable[str]) -> None:
+        """Drop all data of memories. Their rows stay unused. Call again after an interrupt."""
+        row_of = self.lifecycle.row_of
+        known = [id for id in dict.fromkeys(ids) if id in row_of]
+        if not known:
+            return
+        rows = sorted(row_of[id] for id in known)
+        numbers = np.array(rows, np.uint32)
+        self.row_sets.erase(numbers)
+        self.indexes.erase(numbers)
+        self.associations.erase(rows)
+        self.sessions.erase(rows)
+        self.texts.erase(numbers)
+        self.lifecycle.erase(known)  # last: after an interrupt the rows are still found
 
     def close(self) -> None:
         """Stop background work."""

@@ -453,13 +453,17 @@ class RowSets:
         _keep(self.live, rows, memories.places("deleted_at", is_missing))
 
     @_changing
-    def erase(self, row: int) -> None:
-        """Drop a row from every set."""
-        for rows in (self.live, self._archived, self._quarantined, self._superseded):
-            rows.discard(row)
-        for rows in (self._cold, self._perishable, self._doubted):
-            rows.discard(row)
-        self.attributes.forget(row)
+    def erase(self, rows: npt.NDArray[np.uint32]) -> None:
+        """Drop rows from every set."""
+        gone = set_of(rows)
+        self.live -= gone
+        self._archived -= gone
+        self._quarantined -= gone
+        self._superseded -= gone
+        self._cold -= gone
+        self._perishable -= gone
+        self._doubted -= gone
+        self.attributes.forget_many(rows)
 
     def _below_trust(self, least: float) -> BitMap:
         """Return the rows of less trust, which changes only with writes."""

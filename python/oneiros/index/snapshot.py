@@ -143,6 +143,9 @@ class SnapshotFile:
         token = os.urandom(16).hex()
         unfinished = f"{self.path}.{token}"
         try:
+            with store.read() as reading:
+                if reading.erased(revision):
+                    return  # the file would hold what was erased
             _core.save_store_snapshot(
                 index=indexes.lexical,
                 columns=read_model.lifecycle.columns,

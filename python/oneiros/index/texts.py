@@ -249,13 +249,15 @@ class MemoryTexts:
             self._column.erase(rows=numbers)
             self._erase_lowered(numbers)
 
-    def erase(self, row: int) -> None:
-        """Drop the text of a memory."""
-        if row < len(self._digests):
-            self._digests[row] = 0
+    def erase(self, rows: npt.NDArray[np.uint32]) -> None:
+        """Drop the texts of rows."""
+        numbers = rows.tolist()
+        for row in numbers:
+            if row < len(self._digests):
+                self._digests[row] = 0
         if self._column is not None:
-            self._column.erase(rows=[row])
-            self._erase_lowered([row])
+            self._column.erase(rows=numbers)
+            self._erase_lowered(numbers)
 
     def _erase_lowered(self, rows: Sequence[int]) -> None:
         gone = [row for row in rows if row in self._composed]

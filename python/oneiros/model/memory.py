@@ -185,7 +185,7 @@ class Memory(_WithUndecoded):
         for name in _TIMES:
             seconds = record[name]
             if seconds is not None and (iso or seconds > LAST_NUMBER):
-                record[name] = _iso(seconds)
+                record[name] = iso_time(seconds)
         return record
 
     def __repr__(self) -> str:
@@ -426,7 +426,7 @@ def _given(memory: Memory) -> dict[str, object]:
         if seconds is None or math.isnan(seconds):  # not given
             del values[name]
         elif seconds > LAST_NUMBER:
-            values[name] = _iso(seconds)
+            values[name] = iso_time(seconds)
     return values
 
 
@@ -436,10 +436,11 @@ def _unknown(name: object) -> str:
     return f"{name}: no field of a memory has this name{hint}"
 
 
-def _iso(seconds: float) -> str | float:
+def iso_time(seconds: float) -> str | float:
+    """Return a time as ISO 8601 in UTC; one before the year 1 stays a number."""
     from datetime import UTC, datetime  # noqa: PLC0415 - slow to load, and few need it
 
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat()
-    except (OverflowError, ValueError):  # before the year 1: stays a number
+    except (OverflowError, ValueError):
         return seconds

@@ -272,8 +272,10 @@ ORDER BY number DESC LIMIT 1"""
         if len(sequences) > _MANY:
             known: dict[int, str] = dict(self._reading.rows("SELECT sequence, id FROM memory"))
         else:
-            sql = "SELECT sequence, id FROM memory WHERE sequence = ?"
-            known = dict(found[0] for s in sequences if (found := self._reading.rows(sql, (s,))))
+            sql = (
+                "SELECT sequence, id FROM memory WHERE sequence IN (SELECT value FROM json_each(?))"
+            )
+            known = dict(self._reading.rows(sql, (json.dumps(list(sequences)),)))
         return [known.get(sequence) for sequence in sequences]
 
     def numbers(self, names: Sequence[str], sequences: Sequence[int]) -> Iterator[_Rows]:

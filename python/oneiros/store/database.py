@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import apsw
 
 from oneiros import store
-from oneiros.clock import LONGEST_WAIT_SECONDS
-from oneiros.errors import EngineClosed, EngineReadOnly, StoreCorrupt
+from oneiros.clock import LONGEST_WAIT_SECONDS, Deadline
+from oneiros.errors import EngineClosed, EngineReadOnly, StoreBusy, StoreCorrupt
 from oneiros.model.validation import as_float, file_name, is_real, require_choice, wrong
 from oneiros.store import connections
 from oneiros.store.connections import MEMORY, Readers, StoreConnection
@@ -107,6 +107,7 @@ class Store:
         timeout_seconds = checked_timeout(busy_timeout_seconds)
         self._path = checked_path(path)
         self._process = os.getpid()
+        self._timeout = timeout_seconds
         self._decode = decode_embedding
         self._is_closed = False
         self._written_by: Writer | None = None
@@ -325,8 +326,11 @@ class Store:
         with self.read() as reading:
             return reading.deep_check()
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, *, waits: bool = True) -> None:
         """Move the log into the file and empty it; after ``erase`` this removes the last copies.
+
+        Args:
+            waits: False: raise ``StoreBusy`` at once instead of after the timeout.
 
         Raises:
             StoreBusy: a reader of an older state used the log for longer than the timeout.
@@ -334,7 +338,33 @@ class Store:
         """
         self._require_open()
         if self._path != MEMORY:
-            self._writer.checkpoint()
+            self._writer.checkpoint(waits=waits)
+
+    def remove_traces(self, *, waits: bool = True) -> None:
+        """Empty the log and zero the unused bytes of pages, which may hold what was erased.
+
+        Does nothing for a store in memory.
+
+        Args:
+            waits: False: raise ``StoreBusy`` at once if a reader uses the log.
+
+        Raises:
+            StoreBusy: others used the log for longer than the timeout.
+            StoreIOError, StorePoisoned: a write or sync failed.
+        """
+        if self._path == MEMORY:
+            return
+        deadline = Deadline(self._timeout if waits else 0.0)
+        while True:
+            with self.read() as reading:
+                noted = reading.traces()
+            self.checkpoint(waits=waits)
+            with self.write() as transaction:
+                if transaction.clear_traces(noted):
+                    return
+            if deadline.left() <= 0:
+                msg = f"{self._path}: other processes kept writing to the log"
+                raise StoreBusy(msg)
 
     def verify_erased(self, needle: bytes) -> bool:
         """Return whether the file and its log no longer contain the bytes.

@@ -28,7 +28,7 @@ from oneiros.store.checksums import (
 from oneiros.store.cycles import CycleReading
 from oneiros.store.failures import translated
 from oneiros.store.feed import ChangedMemory, changes_by_revision
-from oneiros.store.links import ALL_LINKS, CHANGED_LINKS, StoredLink, stored_link
+from oneiros.store.links import ALL_LINKS, CHANGED_LINKS, KINDS, StoredLink, stored_link
 from oneiros.store.loading import (
     MOST_AT_ONCE,
     OwnRow,
@@ -53,6 +53,7 @@ __all__ = [
     "NEXT_SEQUENCE",
     "REEMBEDDING_SETTING",
     "SNAPSHOT_SETTING",
+    "TRACES_SETTING",
     "Reading",
 ]
 
@@ -61,6 +62,9 @@ Row = TypeVar("Row", StoredMemory, OwnRow)
 DecodeEmbedding = Callable[[bytes], "npt.NDArray[np.float32] | Undecoded"]
 
 SNAPSHOT_SETTING: Final = "snapshot"
+TRACES_SETTING: Final = "traces"
+"""The revision of the last erasure that may be left in log and snapshot; "" if there is none."""
+_NO_FACTS: Final = (SNAPSHOT_SETTING, TRACES_SETTING)
 """The setting that names the snapshot file next to the store; not valid in another store."""
 
 REEMBEDDING_SETTING: Final = "reembedding"
@@ -132,6 +136,23 @@ _BELOW: Final = "instr(memory.namespace || '/', ? || '/') = 1"
 _REEMBEDS: Final = f"""
 memory.sequence > ?1 AND memory.sequence <= ?2 AND memory.new_embedding IS NULL
 AND NOT (memory.embedding IS NULL AND lifecycle.tier = {_STUB})"""
+# Summaries of older versions name no sources; they supersede them and are linked to them. Damaged lists
+# of sources name none.
+_DERIVED: Final = f"""
+SELECT id FROM (
+  SELECT id, sequence FROM memory INDEXED BY derived
+  WHERE derived_from NOT NULL AND EXISTS (
+    SELECT 1 FROM json_each(iif(json_valid(derived_from), derived_from, '[]')) AS source
+    WHERE source.value IN (SELECT value FROM json_each(?1)))
+  UNION
+  SELECT summary.id, summary.sequence
+  FROM json_each(?1) AS given
+  JOIN memory AS source ON source.id = given.value
+  JOIN memory AS summary ON summary.id = source.superseded_by
+  JOIN link ON first = min(source.sequence, summary.sequence)
+    AND second = max(source.sequence, summary.sequence)
+  WHERE link.kind = {KINDS.index("summary")})
+ORDER BY sequence"""
 _LOST_SUCCESSORS: Final = """
 SELECT id, superseded_by, superseded_by IN (SELECT id FROM erased) FROM memory INDEXED BY successor
 WHERE superseded_by IS NOT NULL AND superseded_by NOT IN (SELECT id FROM memory)
@@ -162,16 +183,29 @@ class Reading:
         """Return every setting.
 
         Raises:
-            StoreCorrupt: a setting is damaged. A damaged snapshot setting is left out instead.
+            StoreCorrupt: a setting is damaged. Damaged settings about the snapshot and about traces
+                are left out instead.
         """
         found: dict[str, str] = {}
         for is_whole, (key, value, _), _ in self.raw("setting"):
             if is_whole:
                 found[key] = value
-            elif key != SNAPSHOT_SETTING:
+            elif key not in _NO_FACTS:
                 msg = f"{self._path}: the setting {key!r} is damaged: the checksum is another"
                 raise StoreCorrupt(msg)
         return found
+
+    def traces(self) -> str:
+        """Return the setting :data:`TRACES_SETTING`, damaged or not."""
+        rows = self.rows("SELECT value FROM setting WHERE key = ?", (TRACES_SETTING,))
+        return str(rows[0][0]) if rows else ""
+
+    def derived_of(self, ids: Sequence[str]) -> list[str]:
+        """Return the ids of the memories derived from any of these, in order of insertion.
+
+        A memory that names one in ``derived_from``, or a summary that supersedes one.
+        """
+        return [row[0] for row in self.rows(_DERIVED, (json.dumps(ids),))]
 
     def changes(
         self, after: int, batch: int = 10_000, *, on_damage: OnDamage = raise_damage

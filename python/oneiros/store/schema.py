@@ -353,6 +353,7 @@ def _add_provenance(connection: apsw.Connection) -> None:
     _rewrite_schema(connection, _TERSE)
     for column in _PROVENANCE:
         connection.execute(f"ALTER TABLE memory ADD {column}")
+    connection.execute("CREATE INDEX derived ON memory(sequence)WHERE derived_from NOT NULL")
     checksums.register(connection)
     after = checksums.checksum_after({"trust": "1.0"}, before={"trust": "NULL"})
     connection.execute(f"UPDATE memory SET checksum = {after} WHERE checksum NOT NULL")
@@ -380,7 +381,7 @@ APPLICATION_ID: Final = 0x4F4E4552  # "ONER", marks the file as a store
 
 # Creating this version's tables for a comparison takes longer than a search. A file with another digest
 # is compared with them.
-_DIGEST_OF_TABLES: Final = "c0f83606265946b09dfb5cb5717874c4"
+_DIGEST_OF_TABLES: Final = "7c6e051827e14d7c086ad49cd03841c2"
 
 
 def is_current(connection: apsw.Connection) -> bool:

@@ -9,15 +9,21 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, Final
 
+import apsw
+
 from oneiros.model.fields import ENUMS, VERDICTS
 from oneiros.model.validation import wrong
-from oneiros.store.checksums import checksum, insert_of
+from oneiros.runtime.dataclasses import NamedTuple
+from oneiros.store.checksums import checksum, checksum_after, insert_of
+from oneiros.store.connections import MEMORY
 from oneiros.store.cycles import CycleWriting
-from oneiros.store.links import REMOVE, SET, LinkValues, StoredLink
+from oneiros.store.links import KINDS, REMOVE, SET, LinkValues, StoredLink
+from oneiros.store.reading import TRACES_SETTING
 from oneiros.store.row_writing import RowWriting, assigned
 from oneiros.store.rows import json_text, without_supersession
+from oneiros.store.unused_bytes import is_log_empty, zero_unused
 
-__all__ = ["Transaction"]
+__all__ = ["ErasedRows", "Transaction"]
 
 
 _SESSIONS: Final = "SELECT sequence, sessions, session_spread FROM lifecycle WHERE sequence = ?"
@@ -28,7 +34,7 @@ SELECT {", ".join(_VERDICT.values())}, {checksum(_VERDICT)} FROM memory WHERE se
 _SET_SETTING: Final = insert_of("setting", "INSERT OR REPLACE")
 # Compares with the rows themselves, as a damaged index may lead to others.
 _SUPERSEDED: Final = """
-SELECT older.sequence, older.id, older.metadata
+SELECT older.sequence, older.id, older.metadata, ?1
 FROM memory AS found INDEXED BY successor
 CROSS JOIN memory AS older NOT INDEXED ON older.sequence = found.sequence
 WHERE found.superseded_by = ?1 AND older.superseded_by = ?1 AND older.id <> ?1"""
@@ -39,8 +45,9 @@ _WAITING: Final = """
 SELECT older.sequence FROM memory AS fresh NOT INDEXED
 CROSS JOIN memory AS older INDEXED BY successor ON older.superseded_by = fresh.id
 WHERE fresh.sequence BETWEEN ?1 AND ?2 AND older.sequence NOT BETWEEN ?1 AND ?2"""
+_GIVEN: Final = "(SELECT value FROM json_each(?1))"
 _ERASE: Final = tuple(
-    f"DELETE FROM {table} WHERE {column} = ?"
+    f"DELETE FROM {table} WHERE {column} IN {_GIVEN}"
     for table, column in (
         ("feedback_event", "sequence"),
         ("link", "first"),
@@ -51,6 +58,33 @@ _ERASE: Final = tuple(
         ("memory", "sequence"),
     )
 )
+_ERASED_ROWS: Final = f"""
+SELECT
+  (SELECT count(*) FROM link WHERE first IN {_GIVEN} AND weight > 0)
+    + (SELECT count(*) FROM link WHERE second IN {_GIVEN} AND first NOT IN {_GIVEN} AND weight > 0),
+  (SELECT count(*) FROM feedback_event WHERE sequence IN {_GIVEN}),
+  (SELECT count(*) FROM dream_content WHERE sequence IN {_GIVEN})"""
+# The sources of a summary that is gone and that were cooled with it (C21).
+_COLD_SOURCES: Final = f"""
+SELECT source.id
+FROM json_each(?1) AS given
+JOIN memory AS summary ON summary.id = given.value
+JOIN memory AS source ON source.superseded_by = summary.id
+JOIN lifecycle ON lifecycle.sequence = source.sequence
+WHERE lifecycle.tier = {ENUMS["tier"].index("cold")} AND (
+  EXISTS (
+    SELECT 1 FROM json_each(iif(json_valid(summary.derived_from), summary.derived_from, '[]'))
+    WHERE value = source.id)
+  OR EXISTS (
+    SELECT 1 FROM link
+    WHERE first = min(source.sequence, summary.sequence)
+      AND second = max(source.sequence, summary.sequence) AND kind = {KINDS.index("summary")}))
+ORDER BY source.sequence"""
+_CURRENT: Final = f"""
+SELECT id FROM memory WHERE id IN {_GIVEN} AND superseded_by IS NULL ORDER BY sequence"""
+_CLEARED: Final = {"value": "''"}
+_CLEAR_TRACES: Final = f"""
+UPDATE setting SET value = '', checksum = {checksum_after(_CLEARED)} WHERE key = ?1 AND value = ?2"""
 
 _KEEP_NEW_VECTOR: Final = "UPDATE memory SET new_embedding = ? WHERE sequence = ?"
 _NEW_VECTORS: Final = """
@@ -89,6 +123,14 @@ def _older_duplicates(within: tuple[str, ...], places: str) -> str:
     return _OLDER_DUPLICATES.format(
         bounds=bounds, places=places, older_is_consulted=older, own_is_consulted=own
     )
+
+
+class ErasedRows(NamedTuple):
+    """The numbers of rows erased with memories."""
+
+    links: int
+    verdicts: int
+    dream_changes: int
 
 
 class Transaction(RowWriting):
@@ -257,34 +299,85 @@ class Transaction(RowWriting):
         return sequences
 
     def erase(self, id: str) -> bool:
-        """Erase a memory for good: its rows, vector, feedback, links and dream records.
+        """Erase a memory for good, as :meth:`erase_many`; return whether it existed."""
+        if self._indexed([id])[id] is None:
+            self.require_indexed([id])
+            self.note_change()
+            return False
+        self.erase_many([id])
+        return True
 
-        The bytes in its pages are overwritten at once; older copies of the pages stay in the log
-        until ``Store.checkpoint``. Memories that it superseded get its successor as theirs, or none
-        and are current again.
+    def erase_many(self, ids: Sequence[str]) -> ErasedRows:
+        """Erase memories for good: their rows, vectors, verdicts, links and dream records.
+
+        The bytes in their pages are overwritten at once; older copies of the pages stay in the log
+        until ``Store.checkpoint``. Memories that they superseded get the next successor that is left
+        as theirs, or none and are current again.
 
         Args:
-            id: the memory.
+            ids: the memories; unknown ids are skipped.
 
         Returns:
-            Whether the memory existed.
+            How many rows went with them.
 
         Raises:
-            StoreCorrupt: the index of ids does not lead to the memory, so it cannot be erased.
+            StoreCorrupt: the index of ids does not lead to a memory, so it cannot be erased.
         """
         self._has_changed = True
-        self.require_indexed([id])
-        number = self._indexed([id])[id]
-        if number is None:
-            return False
-        self._relink(id, number)
-        if number + 1 == self._next_sequence():  # the number must not be reused
+        self.require_indexed(ids)
+        numbers = {id: number for id, number in self._indexed(ids).items() if number is not None}
+        if not numbers:
+            return ErasedRows(0, 0, 0)
+        self._relink(numbers)
+        last = max(numbers.values())
+        if last + 1 == self._next_sequence():  # the number must not be reused
             self.run("DELETE FROM sqlite_sequence WHERE name = 'memory'")
-            self.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('memory', ?)", (number,))
+            self.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('memory', ?)", (last,))
+        given = (json.dumps(sorted(numbers.values())),)
+        erased = ErasedRows(*self.rows(_ERASED_ROWS, given)[0])
         for sql in _ERASE:
-            self.run(sql, (number,))
-        self.run("INSERT OR IGNORE INTO erased (revision, id) VALUES (?, ?)", (self.revision, id))
-        self._erased.add(id)
+            self.run(sql, given)
+        self._run_many(
+            "INSERT OR IGNORE INTO erased (revision, id) VALUES (?, ?)",
+            [(self.revision, id) for id in numbers],
+        )
+        self._erased.update(numbers)
+        return erased
+
+    def cold_sources(self, summaries: Sequence[str]) -> list[str]:
+        """Return the ids of the cold memories that summaries were made of and supersede."""
+        return [row[0] for row in self.rows(_COLD_SOURCES, (json.dumps(summaries),))]
+
+    def warm(self, ids: Sequence[str]) -> None:
+        """Move memories to the hot tier, except those that are superseded or erased."""
+        current = self.rows(_CURRENT, (json.dumps(ids),))
+        self.update_columns([(id, {"tier": "hot", "cold_since": None}) for (id,) in current])
+
+    def note_traces(self) -> None:
+        """Record that the log and the snapshot may hold what this commit erases."""
+        if self._path != MEMORY:
+            self.set_setting(TRACES_SETTING, str(self.revision))
+
+    def clear_traces(self, noted: str) -> bool:
+        """Zero the unused bytes of pages and record that no trace of the commit ``noted`` is left.
+
+        The store's revision stays, since nothing changes for those that follow it.
+
+        Args:
+            noted: the value of :data:`TRACES_SETTING` before the log was emptied. A later commit
+                of another process keeps its own.
+
+        Returns:
+            Whether it was done; False: another process wrote to the log meanwhile.
+        """
+        self._has_changed = True
+        if not is_log_empty(self._connection):
+            return False
+        try:
+            zero_unused(self._connection)
+        except apsw.Error as error:
+            raise self._failed(error) from error
+        self.run(_CLEAR_TRACES, (TRACES_SETTING, noted))
         return True
 
     def rebuild_index(self, name: str) -> None:
@@ -335,22 +428,34 @@ class Transaction(RowWriting):
         self.run("UPDATE memory SET new_embedding = NULL WHERE new_embedding > x''")
         return count
 
-    def _relink(self, id: str, number: int) -> None:
-        """Give the memories that this one superseded its own successor, or make them current."""
-        older = self.rows(_SUPERSEDED, (id,))
-        if not older:
-            return
-        found = self.rows(_SUCCESSOR, (number,))
-        successor = found[0][0] if found else None
-        for older_number, name, metadata in older:
+    def _relink(self, gone: Mapping[str, int]) -> None:
+        """Give the memories that others superseded the next successor left, or make them current.
+
+        Args:
+            gone: the ids of the others, which are about to be erased, with their numbers.
+        """
+        for number, name, metadata, id in list(self._run_many(_SUPERSEDED, [(id,) for id in gone])):
+            if name in gone:
+                continue
             changes: dict[str, object] = {"superseded_by": None}
+            successor = self._next_successor(id, gone)
             if successor is not None and successor != name:
                 changes["superseded_by"] = successor
             else:
                 with suppress(TypeError, ValueError, RecursionError):  # damaged: left unchanged
                     changes["metadata"] = without_supersession(metadata)
-            self._set([(older_number, changes)], assigned)
-            self.relinked.append(older_number)
+            self._set([(number, changes)], assigned)
+            self.relinked.append(number)
+
+    def _next_successor(self, id: str, gone: Mapping[str, int]) -> str | None:
+        """Return the first memory that supersedes one, directly or not, and is not to be erased."""
+        passed: set[str] = set()
+        successor: str | None = id
+        while successor is not None and successor in gone and successor not in passed:
+            passed.add(successor)
+            found = self.rows(_SUCCESSOR, (gone[successor],))
+            successor = found[0][0] if found else None
+        return successor if successor not in passed else None
 
     def changed_ids(self) -> list[str]:
         """Return the ids of the memories that this transaction added, changed or erased so far."""

@@ -130,14 +130,14 @@ class Writer:
         finally:
             GATE.leave(entered)
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, *, waits: bool) -> None:
         """Move the log's content into the file and truncate the log."""
         with self.exclusive() as connection:
             self._require_sound()
             try:
                 connections.run_when_free(
                     lambda: connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE),
-                    Deadline(self._timeout),
+                    Deadline(self._timeout if waits else 0.0),
                     self._path,
                 )
             except apsw.Error as error:

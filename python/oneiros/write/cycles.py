@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
     from oneiros.graph import Associations
-    from oneiros.store.rows import Damaged
     from oneiros.write.sync import Sync
 
 __all__ = ["CycleWriter"]
@@ -129,28 +128,3 @@ class CycleWriter:
         if undoing.has_erased:
             self._sync.snapshot.remove()
         return done
-
-    @whole_write
-    def purge(self, deleted_before: float, erased: list[str]) -> int:
-        """Erase memories soft-deleted before a moment; return their number.
-
-        Damaged ones are kept: the time of their deletion may be wrong.
-
-        Args:
-            deleted_before: seconds since the epoch.
-            erased: a list to append the ids to, once they are erased.
-        """
-        with self._sync.writing() as transaction:
-            damaged: list[Damaged] = []
-            candidates = transaction.cycles.deleted_before(deleted_before)
-            found = transaction.of_sequences(candidates, on_damage=damaged.append)
-            ids = [memory.id for batch in found for memory in batch]
-            for memory in damaged:
-                self._sync.note_damage(memory)
-            for memory_id in ids:
-                transaction.erase(memory_id)
-        erased += ids
-        if ids:
-            self._sync.snapshot.remove()
-            self._sync.store.checkpoint()
-        return len(ids)

@@ -450,12 +450,14 @@ class Reinforcing:
         on = self._on
         return frozenset(map(on.lifecycle.ids.__getitem__, on.core.waiting_rows()))
 
-    def forget(self, memory_id: str) -> None:
-        """Drop the waiting changes of a memory about to be erased, as its id may be reused."""
-        row = self._on.lifecycle.row_of.get(memory_id)
-        if row is not None:
+    def forget(self, ids: Iterable[str]) -> None:
+        """Drop the waiting changes of memories about to be erased, as their ids may be reused."""
+        row_of = self._on.lifecycle.row_of
+        rows = [row for id in ids if (row := row_of.get(id)) is not None]
+        if rows:
             with self._changing():
-                self._on.core.forget(row=row)
+                for row in rows:
+                    self._on.core.forget(row=row)
 
     def owed(self) -> OwedWrites:
         """Return the writes for the waiting events. REQUIRES: :meth:`closed`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from oneiros.errors import StoreCorrupt, UnknownMemory
+from oneiros.errors import UnknownMemory
 from oneiros.model.fields import ENUMS
 from oneiros.model.memory import validate_changes
 from oneiros.store.embedding_bytes import encoded
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from oneiros.models.embedders import Embedder
     from oneiros.scoring.selection import Selection
     from oneiros.store import Store, StoredLink, StoredMemory, Transaction
+    from oneiros.write.erase import Erasing
     from oneiros.write.vectors import MadeVectors
 
     Seen = Callable[[StoredMemory | Memory], bool]
@@ -53,6 +54,13 @@ class Remember:
         self.embedding = Embedding(sync)
         self.adding = Adding(sync, self.embedding)
         self.cycles = CycleWriter(sync)
+
+    @property
+    def erasing(self) -> Erasing:
+        """Erases memories for good."""
+        from oneiros.write.erase import Erasing  # noqa: PLC0415 - few processes forget
+
+        return Erasing(self.sync)
 
     def update(
         self,
@@ -229,25 +237,6 @@ class Remember:
                 changes["last_accessed_at"] = now
                 transaction.update_columns([(memory_id, changes)])
             return bool(changes)
-
-    @whole_write
-    def forget(self, memory_id: str, *, seen: Seen, is_bounded: bool) -> None:
-        """Erase a memory for good, from the log too.
-
-        Args:
-            memory_id: the memory.
-            seen: returns whether a memory lies within the scope.
-            is_bounded: whether there is a scope; a damaged memory may lie outside it.
-        """
-        with self.sync.writing() as transaction:
-            try:
-                self._known(transaction, memory_id, seen)
-            except StoreCorrupt:
-                if is_bounded:
-                    raise
-            transaction.erase(memory_id)
-        self.sync.snapshot.remove()
-        self.sync.store.checkpoint()
 
     def _known(self, transaction: Transaction, memory_id: str, seen: Seen) -> StoredMemory:
         memory = held_in(transaction, memory_id)

@@ -177,6 +177,7 @@ class Sync:
     def _read_all(self) -> None:
         """Fill new projections from the store, using its snapshot where that is valid."""
         with Uncollected(), self.store.read() as reading:
+            has_traces = bool(reading.traces())
             # The snapshot may be newer than the settings that were read before.
             self.vectors.follow(reading.settings())
             self._revision = self.snapshot.load(
@@ -186,6 +187,9 @@ class Sync:
             links = self.projections.associations
             self.reinforcing.take_over(self.reinforcing.move_to(self.lifecycle, links))
             self._follow(reading)
+        if has_traces:  # an erasing process was killed, or readers kept it from emptying the log
+            with contextlib.suppress(OneirosError):
+                self.remove_traces(waits=False)
 
     def numbers_of(self, ids: Sequence[str]) -> list[int | None]:
         """Return the sequence numbers of memories; None for ids that the read model does not know."""
@@ -231,12 +235,12 @@ class Sync:
             sequence = self._unhidden[-1]
             (row,) = self.lifecycle.rows_of_sequences(np.array([sequence], np.int64)).tolist()
             if row >= 0 and (memory_id := self.lifecycle.ids[row]):
-                self._drop(memory_id)
+                self._drop([memory_id])
             self._unhidden.remove(sequence)
 
-    def _drop(self, memory_id: str) -> None:
-        self.reinforcing.forget(memory_id)
-        self.projections.erase(memory_id)
+    def _drop(self, ids: Sequence[str]) -> None:
+        self.reinforcing.forget(ids)
+        self.projections.erase(ids)
 
     def _follow(self, reading: Reading) -> None:
         self._hide_damaged()
@@ -333,9 +337,8 @@ class Sync:
         if not ids:  # the common case
             return
         known = [number or 0 for number in self.numbers_of(ids)]
-        for memory_id, stored_id in zip(ids, reading.cycles.ids(known), strict=True):
-            if memory_id != stored_id:
-                self._drop(memory_id)
+        stored = reading.cycles.ids(known)
+        self._drop([id for id, is_now in zip(ids, stored, strict=True) if id != is_now])
         if self.damaged:
             numbers = list(self.damaged)
             for sequence, id in zip(numbers, reading.cycles.ids(numbers), strict=True):
@@ -692,6 +695,22 @@ class Sync:
         if revision:
             self._revision = revision  # the columns hold these values already
             self.projections.changed_count += owed.memory_count
+
+    # -- erasing -----------------------------------------------------------------------------------
+
+    def remove_traces(self, *, waits: bool = True) -> None:
+        """Remove what commits erased from the snapshot, the log and the unused bytes of the file.
+
+        REQUIRES: the writer thread.
+
+        Args:
+            waits: False: raise ``StoreBusy`` at once if a reader uses the log.
+
+        Raises:
+            StoreBusy, StoreIOError, StorePoisoned: traces are left; the next opening removes them.
+        """
+        self.snapshot.remove()
+        self.store.remove_traces(waits=waits)
 
     # -- life --------------------------------------------------------------------------------------
 
