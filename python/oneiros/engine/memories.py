@@ -569,6 +569,7 @@ class Memories:
             >>> engine.purge(30, now="2025-06-01T00:00:00Z")
             1
         """
+        self._scope.require_writable("purge")
         return engine.maintenance.purge(self._scope, older_than_days, now)
 
     def purgeable(

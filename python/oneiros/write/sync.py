@@ -187,7 +187,9 @@ class Sync:
             links = self.projections.associations
             self.reinforcing.take_over(self.reinforcing.move_to(self.lifecycle, links))
             self._follow(reading)
-        if has_traces:  # an erasing process was killed, or readers kept it from emptying the log
+        if (
+            has_traces and not self.store.is_read_only
+        ):  # an erasing process was killed, or readers kept it from emptying the log
             with contextlib.suppress(OneirosError):
                 self.remove_traces(waits=False)
 
@@ -477,8 +479,11 @@ class Sync:
         return True
 
     def apply_own(self) -> None:
-        """Apply memories stored by :meth:`insert_one` to the projections."""
-        if self._unapplied:
+        """Apply memories stored by :meth:`insert_one`, and uses that searches left to the writer.
+
+        So whoever calls in turn from one thread reads all of what it did before.
+        """
+        if self._unapplied or self.reinforcing.returned:
             self.writer.run(_nothing)  # every job applies inserted memories first
 
     def _begin_job(self) -> None:
