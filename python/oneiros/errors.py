@@ -19,6 +19,7 @@ __all__ = [
     "DuplicateId",
     "EmbedderMismatch",
     "EngineClosed",
+    "HistoryUnavailable",
     "MissingEmbedderWarning",
     "OneirosError",
     "QueryTooLarge",
@@ -68,6 +69,13 @@ class EmbedderMismatch(OneirosError, ValueError):
 
 class EngineClosed(OneirosError, RuntimeError):
     """The engine was used after ``close``."""
+
+
+class HistoryUnavailable(OneirosError, ValueError):
+    """The history of a store does not reach back to the time of ``as_of``, or lacks what it needs."""
+
+    since: float | None = None
+    """The time from which the store can answer, in seconds UTC; None: it cannot yet."""
 
 
 class DreamBusy(OneirosError, TimeoutError):

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 from oneiros._lazy import door
 
 if TYPE_CHECKING:
+    from oneiros.engine import history as history
     from oneiros.engine import listing as listing
     from oneiros.engine import maintenance as maintenance
     from oneiros.engine.engine import Engine as Engine
     from oneiros.engine.engine import QuietEngine as QuietEngine
 else:
     __getattr__ = door(
-        __name__, ("listing", "maintenance"), {"Engine": "engine", "QuietEngine": "engine"}
+        __name__,
+        ("history", "listing", "maintenance"),
+        {"Engine": "engine", "QuietEngine": "engine"},
     )
 
 __all__ = ["Engine", "QuietEngine"]

@@ -30,6 +30,7 @@ from oneiros.scoring.profiles import resolved
 from oneiros.store import Store
 from oneiros.store.connections import MEMORY
 from oneiros.store.embedding_bytes import decoded_later
+from oneiros.store.history import checked_keeping, record_keeping
 from oneiros.write import Remember
 
 if TYPE_CHECKING:
@@ -100,6 +101,15 @@ class Engine(Memories):
         timezone: the time zone in which methods read a naive ``datetime`` or an ISO 8601 text
             without an offset: a name such as "Europe/Berlin" or a ``tzinfo``. Filters are made
             without an engine, and take aware times only. Default: such times are refused.
+        history: what the store keeps of what it replaces (docs/guide/history.md). "content" (in a
+            new store): former texts and fields, for :meth:`history` and ``get(as_of=...)``. "all":
+            also states that use and dream cycles change, and links, for ``search(as_of=...)``.
+            "off": nothing, and what was kept is erased. None, for this and the next two arguments,
+            keeps the setting of the store.
+        history_limit: most changes kept for a memory, >= 1; ``math.inf`` keeps all. In a new store
+            64, with "all" as many as there are.
+        history_age: seconds (or a ``timedelta``) for which changes are kept at least, after which
+            they are erased; ``math.inf``, as in a new store, keeps them for good.
 
     Warns:
         MissingEmbedderWarning: an embedder made the store's vectors, and none is given.
@@ -141,6 +151,9 @@ class Engine(Memories):
         auto_refresh: bool = True,
         watch: Watch | None = None,
         timezone: str | tzinfo | None = None,
+        history: str | None = None,
+        history_limit: float | None = None,
+        history_age: float | timedelta | None = None,
     ) -> None:
         chosen = resolved(profile)
         given_options = checked_options(
@@ -162,14 +175,17 @@ class Engine(Memories):
             require_reranker("reranker", reranker)
         if query_expander is not None:
             require_callable("query_expander", query_expander, "a callable query -> texts")
-        store = Store(
+        keeping = checked_keeping(history, history_limit, history_age)
+        store = self._open_store(
             path,
             durability=durability,
             busy_timeout_seconds=seconds_of(busy_timeout_seconds),
             decode_embedding=decoded_later,
+            clock=clock,
         )
         try:
             options = recorded_options(store, given_options, chosen)
+            record_keeping(store, keeping)
             projections = ReadModel(options, vector_index=vector_index)
             remember = Remember(store, projections, embedder)
         except BaseException:
@@ -716,6 +732,9 @@ class Engine(Memories):
             self._dreamer = None
 
     # -- open and close ----------------------------------------------------------------------------
+
+    def _open_store(self, path: str | os.PathLike[str], **options: Any) -> Store:
+        return Store(path, **options)
 
     def _warn_without_embedder(self, name: str) -> None:
         msg = (

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from oneiros.clock import Clock, Time
     from oneiros.dream.impact import StoreTrials
+    from oneiros.engine.history import PastEngines
     from oneiros.filters import Where
     from oneiros.index import ReadModel
     from oneiros.model.memory import Memory
@@ -114,9 +115,19 @@ class EngineServices:
     """The time zone of times without one; None: they are refused."""
     recent: RecentAnswers = field(default_factory=RecentAnswers)
     cycles: CycleLock = field(init=False)
+    _past: PastEngines | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.cycles = CycleLock(self.store.path)
+
+    @property
+    def past(self) -> PastEngines:
+        """Engines over states of the past, made when searched."""
+        if self._past is None:
+            from oneiros.engine.history import PastEngines  # noqa: PLC0415 - imports the engine
+
+            self._past = PastEngines(self)
+        return self._past
 
 
 def is_within(name: str, value: str | None, bound: str) -> bool:

@@ -27,6 +27,7 @@ __all__ = [
     "checked_columns",
     "checked_values",
     "hold_embedding",
+    "iso_time",
     "set_fields",
     "validate_changes",
 ]
@@ -185,7 +186,7 @@ class Memory(_WithUndecoded):
         for name in _TIMES:
             seconds = record[name]
             if seconds is not None and (iso or seconds > LAST_NUMBER):
-                record[name] = _iso(seconds)
+                record[name] = iso_time(seconds)
         return record
 
     def __repr__(self) -> str:
@@ -426,7 +427,7 @@ def _given(memory: Memory) -> dict[str, object]:
         if seconds is None or math.isnan(seconds):  # not given
             del values[name]
         elif seconds > LAST_NUMBER:
-            values[name] = _iso(seconds)
+            values[name] = iso_time(seconds)
     return values
 
 
@@ -436,7 +437,8 @@ def _unknown(name: object) -> str:
     return f"{name}: no field of a memory has this name{hint}"
 
 
-def _iso(seconds: float) -> str | float:
+def iso_time(seconds: float) -> str | float:
+    """Return a time in ISO 8601, UTC; one that no date has stays a number."""
     from datetime import UTC, datetime  # noqa: PLC0415 - slow to load, and few need it
 
     try:
