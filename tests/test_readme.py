@@ -31,7 +31,17 @@ README = ROOT / "README.md"
 GUIDE = tuple(
     ROOT / "docs" / "guide" / f"{name}.md"
     for name in (
-        *("search", "filters", "memories", "scopes", "profiles", "models", "batches", "parts"),
+        *(
+            "search",
+            "filters",
+            "memories",
+            "history",
+            "scopes",
+            "profiles",
+            "models",
+            "batches",
+            "parts",
+        ),
         "dreaming",
         "command_line",
     )

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from oneiros.dream.schedule import DreamSchedule as DreamSchedule
     from oneiros.engine import Engine as Engine
     from oneiros.engine.async_engine import AsyncEngine as AsyncEngine
+    from oneiros.engine.history import Revision as Revision
     from oneiros.errors import DamagedMemoriesWarning as DamagedMemoriesWarning
     from oneiros.errors import DreamBusy as DreamBusy
     from oneiros.errors import DuplicateId as DuplicateId
     from oneiros.errors import EmbedderMismatch as EmbedderMismatch
     from oneiros.errors import EngineClosed as EngineClosed
+    from oneiros.errors import HistoryUnavailable as HistoryUnavailable
     from oneiros.errors import MissingEmbedderWarning as MissingEmbedderWarning
     from oneiros.errors import OneirosError as OneirosError
     from oneiros.errors import QueryTooLarge as QueryTooLarge
@@ -71,6 +73,7 @@ _HOME = {  # public name -> the module it lives in
     "EmbedderMismatch": "errors",
     "Engine": "engine",
     "EngineClosed": "errors",
+    "HistoryUnavailable": "errors",
     "Explanation": "explain.explanation",
     "Expression": "scoring.expression",
     "LexicalIndex": "lexical.index",
@@ -82,6 +85,7 @@ _HOME = {  # public name -> the module it lives in
     "Profile": "scoring.profile",
     "QueryStatistics": "lexical.statistics",
     "QueryTooLarge": "errors",
+    "Revision": "engine.history",
     "SearchResponse": "search.response",
     "SearchResult": "search.response",
     "SearchTrace": "search.response",
@@ -118,6 +122,7 @@ __all__ = [
     "EngineClosed",
     "Explanation",
     "Expression",
+    "HistoryUnavailable",
     "LexicalIndex",
     "Link",
     "Memory",
@@ -126,6 +131,7 @@ __all__ = [
     "Profile",
     "QueryStatistics",
     "QueryTooLarge",
+    "Revision",
     "SearchResponse",
     "SearchResult",
     "SearchTrace",

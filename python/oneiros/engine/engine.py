@@ -416,7 +416,9 @@ class Engine(Memories):
             >>> engine.purge(30, now="2025-06-01T00:00:00Z")
             1
         """
-        return engine.maintenance.purge(self._scope, older_than_days, now)
+        purged = engine.maintenance.purge(self._scope, older_than_days, now)
+        self._scope.services.drop_past()
+        return purged
 
     def purgeable(
         self, older_than_days: float | timedelta = 30.0, *, now: Time | None = None

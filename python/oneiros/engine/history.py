@@ -133,7 +133,7 @@ class PastEngines:
 
     def __init__(self, services: EngineServices) -> None:
         self._services = services
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may search on the thread that holds it
         self._made: dict[tuple[int, int], _PastEngine] = {}  # the last used one last
 
     def services_at(self, time: float) -> EngineServices:

@@ -440,6 +440,7 @@ class Memories:
         self._scope.services.remember.forget(
             id, seen=self._scope.contains, is_bounded=bool(self._scope.bounds)
         )
+        self._scope.services.drop_past()
 
     # -- search ------------------------------------------------------------------------------------
 

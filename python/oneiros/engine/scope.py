@@ -129,6 +129,11 @@ class EngineServices:
             self._past = PastEngines(self)
         return self._past
 
+    def drop_past(self) -> None:
+        """Drop the states of the past in memory, which may hold memories that were erased since."""
+        if self._past is not None:
+            self._past.clear()
+
 
 def is_within(name: str, value: str | None, bound: str) -> bool:
     """Return whether a field's value lies within a bound: equals it, or is a namespace below it."""

@@ -84,7 +84,7 @@ def _require_kept(transaction: Transaction, revision: int) -> None:
     if since is None:
         reason = "it keeps no states and links, as history='all' does"
         raise unavailable(reason, None)
-    if revision < since:
+    if 0 < revision < since:
         reason = "it keeps states and links only since"
         raise unavailable(reason, transaction.history.moment_of(since))
 
