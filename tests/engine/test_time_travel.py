@@ -281,6 +281,20 @@ def test_the_present_is_the_last_of_the_past(tmp_path: Path) -> None:
         assert engine.check(deep=True) == []
 
 
+def test_verdicts_given_later_do_not_count() -> None:
+    clock = VirtualClock(START)
+    with oneiros.Engine(":memory:", clock=clock, history="all", profile=VERDICTS) as engine:
+        engine.add("green tea", id="a", kind="fact")
+        engine.add("black tea", id="b", kind="decision")
+        engine.feedback("a", "helpful")
+        before = told(engine.search("tea", now=START, explain=True))
+        clock.advance(1)
+        for _ in range(9):
+            engine.feedback("b", "unhelpful")
+        now = told(engine.search("tea", now=START, explain=True))
+        assert told(engine.search("tea", as_of=START, explain=True)) == before != now
+
+
 # What a store does not know
 
 
