@@ -34,7 +34,15 @@ _CELLS: Final = {name: STORED_NAMES.get(name, name) for name in FIELDS}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """A memory as the store knew it from one commit until another."""
+    """A memory as the store knew it from one commit until another.
+
+    >>> import oneiros
+    >>> engine = oneiros.Engine(":memory:", clock=lambda: 1_000.0)
+    >>> id = engine.add("tea")
+    >>> (revision,) = engine.history(id)
+    >>> revision.memory.text, revision.recorded_at, revision.until
+    ('tea', 1000.0, None)
+    """
 
     revision: int
     """The number of the commit that made it so. Numbers rise with every commit of the store."""

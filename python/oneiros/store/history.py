@@ -19,7 +19,7 @@ from oneiros.model.fields import U32_MAX
 from oneiros.model.memory import iso_time
 from oneiros.model.validation import FIRST_MOMENT, require_choice, require_int, require_seconds
 from oneiros.runtime.dataclasses import NamedTuple
-from oneiros.store.checksums import checksums_of, insert_of
+from oneiros.store.checksums import checksum, checksums_of, insert_of
 from oneiros.store.rows import STORED_NAMES, StoredMemory
 
 if TYPE_CHECKING:
@@ -74,8 +74,12 @@ _AT_ONCE: Final = 1_000
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _BYTES: Final = "base64"
 _PAST: Final = "revision, sequence, kind, cells, checksum"
-_LAST_OTHER: Final = """
-SELECT time FROM moment WHERE revision < ? ORDER BY revision DESC LIMIT 1"""
+# Takes the time of the commit before where that is later.
+_ADD_CLAMPED: Final = f"""
+INSERT OR REPLACE INTO moment (revision, time, checksum)
+SELECT ?1, time, {checksum({"revision": "?1", "time": "time"})} FROM (
+  SELECT max(?2, coalesce((
+    SELECT time FROM moment WHERE revision < ?1 ORDER BY revision DESC LIMIT 1), ?2)) AS time)"""
 # Times rise with revisions: the first that is too late ends the search.
 _LAST_BEFORE: Final = """
 SELECT max(revision) FROM moment WHERE revision < (
@@ -83,7 +87,7 @@ SELECT max(revision) FROM moment WHERE revision < (
 _REMOVE_OLD: Final = """
 DELETE FROM past WHERE revision <= ? AND number IN (SELECT number FROM past ORDER BY number LIMIT 1000)"""
 _EXCESS: Final = """
-SELECT number, revision FROM past WHERE sequence = ? AND kind = ? ORDER BY number DESC LIMIT 1 OFFSET ?"""
+SELECT number FROM past WHERE sequence = ? AND kind = ? ORDER BY number DESC LIMIT 1 OFFSET ?"""
 
 
 class Keeping(NamedTuple):
@@ -413,28 +417,29 @@ class HistoryWriting(HistoryReading):
 
     def finish(self) -> None:
         """Record the transaction's time, and remove what the limits no longer keep."""
-        run, revision = self._transaction.run, self._transaction.revision
-        last = self._transaction.rows(_LAST_OTHER, (revision,))
+        revision = self._transaction.revision
         if self._transaction.has_content:
             time = self._read_time()
-            time = max(time, last[0][0]) if last else time
-        elif last or revision == 1:  # settings alone, of which an empty store may have some
-            time = last[0][0] if last else FIRST_MOMENT
+        elif revision == 1 or self.first_moment() is not None:
+            time = FIRST_MOMENT  # settings alone, of which an empty store may have some
         else:
             return
-        (made,) = checksums_of("moment", [(revision, time)])
-        run(ADD_MOMENT, (revision, time, made))
+        self._transaction.run(_ADD_CLAMPED, (revision, time))
         for sequence in self._limited:
             self._trim(sequence)
         if self._keeping.age is not None:
-            self._remove_before(time - self._keeping.age)
+            ((last,),) = self._transaction.rows(LAST_MOMENT)
+            self._remove_before(last - self._keeping.age)
 
     def _trim(self, sequence: int) -> None:
         """Remove changes of a memory beyond the limit, and leave a gap in the place of the last."""
         excess = self._transaction.rows(_EXCESS, (sequence, MEMORY_ROW, self._keeping.limit))
         if not excess:
             return
-        number, revision = excess[0]
+        ((number,),) = excess
+        ((revision,),) = self._transaction.rows(
+            "SELECT revision FROM past WHERE number = ?", (number,)
+        )
         sql = "DELETE FROM past WHERE sequence = ? AND kind <= ? AND number <= ?"
         self._transaction.run(sql, (sequence, STATE_ROW, number))
         (made,) = checksums_of("past", [(revision, sequence, MEMORY_ROW, _GAP)])

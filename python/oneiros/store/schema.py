@@ -308,7 +308,7 @@ _SHORTER_NAMES: Final = (
 _HISTORY: Final = (
     "CREATE TABLE moment(revision INTEGER PRIMARY KEY,time REAL,checksum INT)STRICT",
     "CREATE TABLE past(number INTEGER PRIMARY KEY,revision INT,sequence INT,kind INT,cells TEXT,checksum INT)STRICT",
-    "CREATE INDEX past_of ON past(sequence)",
+    "CREATE INDEX past_of ON past(sequence,kind)",
 )
 
 _CHECKED_TABLES: Final = (
@@ -414,7 +414,7 @@ APPLICATION_ID: Final = 0x4F4E4552  # "ONER", marks the file as a store
 
 # Creating this version's tables for a comparison takes longer than a search. A file with another digest
 # is compared with them.
-_DIGEST_OF_TABLES: Final = "834fcfa6b512e18ed7f11d26af780fe5"
+_DIGEST_OF_TABLES: Final = "5074a32e00b9ae690d1a9a7154f3b9ec"
 
 
 def is_current(connection: apsw.Connection) -> bool:
