@@ -31,19 +31,8 @@ README = ROOT / "README.md"
 GUIDE = tuple(
     ROOT / "docs" / "guide" / f"{name}.md"
     for name in (
-        *(
-            "search",
-            "filters",
-            "memories",
-            "history",
-            "scopes",
-            "profiles",
-            "models",
-            "batches",
-            "parts",
-        ),
-        "dreaming",
-        "command_line",
+        *("search", "filters", "memories", "history", "scopes", "profiles", "models", "batches"),
+        *("parts", "dreaming", "following", "command_line"),
     )
 )
 """The pages of the guide, in the order in which they are read: each goes on where the last one ended."""

@@ -19,12 +19,16 @@ if TYPE_CHECKING:
     from oneiros.dream.schedule import DreamSchedule as DreamSchedule
     from oneiros.engine import Engine as Engine
     from oneiros.engine.async_engine import AsyncEngine as AsyncEngine
+    from oneiros.engine.feed import ChangeFeed as ChangeFeed
+    from oneiros.engine.feed import MemoryChange as MemoryChange
     from oneiros.engine.history import Revision as Revision
+    from oneiros.engine.observers import Event as Event
     from oneiros.errors import DamagedMemoriesWarning as DamagedMemoriesWarning
     from oneiros.errors import DreamBusy as DreamBusy
     from oneiros.errors import DuplicateId as DuplicateId
     from oneiros.errors import EmbedderMismatch as EmbedderMismatch
     from oneiros.errors import EngineClosed as EngineClosed
+    from oneiros.errors import EngineReadOnly as EngineReadOnly
     from oneiros.errors import HistoryUnavailable as HistoryUnavailable
     from oneiros.errors import MissingEmbedderWarning as MissingEmbedderWarning
     from oneiros.errors import OneirosError as OneirosError
@@ -66,6 +70,7 @@ __version__ = "0.1.0"
 _HOME = {  # public name -> the module it lives in
     "AsyncEngine": "engine.async_engine",
     "CallableFactor": "scoring.callable_factor",
+    "ChangeFeed": "engine.feed",
     "Context": "search.query.context",
     "DreamBusy": "errors",
     "DreamSchedule": "dream.schedule",
@@ -74,12 +79,15 @@ _HOME = {  # public name -> the module it lives in
     "Engine": "engine",
     "EngineClosed": "errors",
     "HistoryUnavailable": "errors",
+    "EngineReadOnly": "errors",
+    "Event": "engine.observers",
     "Explanation": "explain.explanation",
     "Expression": "scoring.expression",
     "LexicalIndex": "lexical.index",
     "Link": "graph",
     "Memory": "model.memory",
     "DamagedMemoriesWarning": "errors",
+    "MemoryChange": "engine.feed",
     "MissingEmbedderWarning": "errors",
     "OneirosError": "errors",
     "Profile": "scoring.profile",
@@ -112,6 +120,7 @@ _MODULES = ("analyzers", "kernels", "profiles")
 __all__ = [
     "AsyncEngine",
     "CallableFactor",
+    "ChangeFeed",
     "Context",
     "DamagedMemoriesWarning",
     "DreamBusy",
@@ -120,12 +129,15 @@ __all__ = [
     "EmbedderMismatch",
     "Engine",
     "EngineClosed",
+    "EngineReadOnly",
+    "Event",
     "Explanation",
     "Expression",
     "HistoryUnavailable",
     "LexicalIndex",
     "Link",
     "Memory",
+    "MemoryChange",
     "MissingEmbedderWarning",
     "OneirosError",
     "Profile",

@@ -19,6 +19,7 @@ __all__ = [
     "DuplicateId",
     "EmbedderMismatch",
     "EngineClosed",
+    "EngineReadOnly",
     "HistoryUnavailable",
     "MissingEmbedderWarning",
     "OneirosError",
@@ -71,6 +72,10 @@ class EngineClosed(OneirosError, RuntimeError):
     """The engine was used after ``close``."""
 
 
+class EngineReadOnly(OneirosError, RuntimeError):
+    """A method that writes was called on an engine opened with ``read_only=True``."""
+
+
 class HistoryUnavailable(OneirosError, ValueError):
     """The history of a store does not reach back to the time of ``as_of``, or lacks what it needs."""
 
@@ -114,7 +119,10 @@ class StorePoisoned(OneirosError):
 
 
 class StoreVersionError(OneirosError):
-    """The store was written by a newer version of Oneiros."""
+    """The store was written by a newer version of Oneiros.
+
+    Also raised for an older version's store that an engine with ``read_only=True`` cannot migrate.
+    """
 
 
 class MissingEmbedderWarning(UserWarning):

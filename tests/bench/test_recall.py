@@ -29,7 +29,7 @@ def test_names_and_sizes_are_lists(needed: list[str]) -> None:
         (["--sizes", "10,0"], "argument --sizes: invalid"),
         (["--queries", "0"], "argument --queries: invalid"),
         (["--rounds", "0"], "argument --rounds: invalid"),
-        (["--profiles", "nothing"], "argument --profiles: must be of plain, ciar"),
+        (["--profiles", "nothing"], "argument --profiles: must be of plain, bm25, ciar"),
         (["--profiles", ""], "argument --profiles: must name at least one"),
         (["--rivals", "nobody"], "argument --rivals: must be of tantivy, sqlite, got 'nobody'"),
         (["--embedding", "/nowhere"], "/nowhere does not exist"),

@@ -151,7 +151,7 @@ def test_explain_shows_a_tree_a_result_and_one_table(run: Run, store: Path) -> N
     assert heading.split() == ["rank", "id", *("rank", "score") * 3, *("part",) * 4]
     others = [  # no room left beside these
         *("rank", "id", "part", "relevance", "recency", "strength", "spread", "feedback"),
-        *("priority", "score"),
+        *("priority", "trust", "score"),
     ]
     assert others in [line.split() for line in shown.splitlines()]
     empty = run("search", "unheard", "-s", store, "--explain")

@@ -459,6 +459,17 @@ def test_a_copy_has_the_history_and_a_salvaged_store_begins_another(
         assert new.search("water", as_of=START + 20).ids == ["a"]
 
 
+def test_a_read_only_engine_looks_back(clock: VirtualClock, path: Path) -> None:
+    with opened(path, clock, history="all") as engine:
+        engine.add("tea", id="a")
+        clock.advance(10)
+        engine.update("a", text="milk")
+    with opened(path, clock, read_only=True, history="off") as reader:
+        assert texts(reader, "a") == ["tea", "milk"]
+        assert reader.get("a", as_of=START).text == "tea"
+        assert reader.search("tea", as_of=START).ids == ["a"]
+
+
 def test_a_replaced_memory_keeps_its_history(clock: VirtualClock) -> None:
     with opened(":memory:", clock) as engine:
         engine.add("tea", id="a", tags=["x"])

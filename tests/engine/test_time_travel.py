@@ -371,6 +371,18 @@ def test_the_past_cannot_be_used() -> None:
         assert engine.search("tea", as_of=None).ids == ["a"]
 
 
+def test_an_observer_sees_a_search_of_the_past() -> None:
+    clock = VirtualClock(START)
+    seen: list[oneiros.Event] = []
+    with oneiros.Engine(":memory:", clock=clock, history="all") as engine:
+        engine.add("tea", id="a")
+        with engine.observe(seen.append):
+            engine.search("tea", as_of=START)
+            engine.search("tea", as_of=START)
+        engine.search("tea", as_of=START)
+    assert [(event.kind, tuple(event.ids)) for event in seen] == [("search", ("a",))] * 2
+
+
 def test_erased_memories_are_gone_from_the_past() -> None:
     clock = VirtualClock(START)
     with oneiros.Engine(":memory:", clock=clock, history="all") as engine:

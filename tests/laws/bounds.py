@@ -48,6 +48,7 @@ BOUNDS: dict[str, dict[str, tuple[float, float]]] = {
         "spread": (1.0, 0.85 + 0.15 * 2.0),
         "feedback": (0.85 + 0.15 * 0.2, 0.85 + 0.15 * 2.5),
         "priority": (0.85 + 0.15 * 0.78, 0.85 + 0.15 * 1.10),
+        "trust": (0.0, 1.0),  # H11
     },
 }
 BOUNDS |= {"bm25": {}, "cosine": {}, "rrf": {}}  # no factors

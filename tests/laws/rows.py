@@ -35,6 +35,7 @@ DEFAULTS: Table = {
     "depth": 2,
     "stability": 1.0,
     "consolidation_quality": 0.0,
+    "trust": 1.0,
 }
 """A memory just added and never touched; docs/systems/fields.md."""
 
@@ -70,6 +71,7 @@ def random_table(seed: int, size: int) -> Table:
         "depth": random.integers(1, 4, size),
         "stability": single(random.choice([0.0, 0.3, 1.0, 2.0, 50.0], size)),
         "consolidation_quality": single(random.uniform(0, 5, size)),
+        "trust": single(random.choice([0.0, 0.3, 1.0], size)),
     }
 
 

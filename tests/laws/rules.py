@@ -166,6 +166,12 @@ TESTS = {
         "query/test_dates.py::test_times_as_people_say_them",
         _WHOLE,
     ),
+    "H11": (
+        _MODEL,
+        _WHOLE,
+        "scoring/test_trust.py::test_the_score_is_multiplied_by_the_trust",
+        "scoring/test_trust.py::test_who_may_add_takes_few_places",
+    ),
     "M1": (_FUSION.format("weighted_sum_and_mean"),),
     "M2": (_FUSION.format("weighted_sum_and_mean"),),
     "M3": ("engine/test_explanations.py::test_a_weighted_sum_shows_what_each_part_adds", _WHOLE),

@@ -43,6 +43,7 @@ RISING: dict[str, list[Any]] = {
     "depth": [1, 2, 3],
     "stability": [0.0, 0.01, 0.3, 1.0, 2.0, 50.0],
     "consolidation_quality": [0.0, 0.5, 3.0, 9.0],
+    "trust": [0.0, 0.3, 0.5, 1.0],
 }
 STRONG = "R8: above S = 1 the boost grows with the days since the last access"
 FALLING = {  # (profile, column): why the law does not hold

@@ -134,7 +134,7 @@ def shipped_factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
 
 
 def house_factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
-    """H6: each factor damped by 0.15; retention_score multiplies the undamped ones."""
+    """H6: each factor damped by 0.15; retention_score multiplies the undamped ones. H11: trust."""
     spread = reverie.spread_weight(value(record, "session_spread"), house.SPREAD_CAP)
     undamped = {
         "recency": house.recency(record, now),
@@ -143,4 +143,5 @@ def house_factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
         "feedback": omega.feedback_factor(value(record, "feedback")),
         "priority": omega.priority_factor(value(record, "priority")),
     }
-    return tuple(Part(name, house.damp(base), base=base) for name, base in undamped.items())
+    damped = [Part(name, house.damp(base), base=base) for name, base in undamped.items()]
+    return (*damped, Part("trust", value(record, "trust")))

@@ -35,6 +35,7 @@ from oneiros.scoring.factors import (
     TieBreak,
     Tier,
     TimeDecay,
+    Trust,
     Veracity,
     WeibullRecency,
 )
@@ -345,6 +346,7 @@ def test_the_house_profile_reads_like_its_page() -> None:
         Spread(cap=2, damping=0.15),
         Feedback(damping=0.15),
         Priority(damping=0.15),
+        Trust(),  # H11
     )
     assert profile.keep == (FeedbackAbove(leaves_at=-3),)  # O12
     assert profile.expansion == AssociativeExpansion(quota=0.2)  # H7

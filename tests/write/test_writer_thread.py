@@ -249,10 +249,17 @@ def test_interrupts_at_any_moment_neither_lose_a_job_nor_run_one_twice(
 ) -> None:
     """Every job runs at most once; one that returned ran; one rolled back did not commit."""
     committed: list[int] = []
-    is_over = threading.Event()
+    heard: list[None] = []  # what the next signals take: without one left, a signal is not heard
+
+    def hear(*_: object) -> None:
+        if heard:
+            heard.pop()
+            raise KeyboardInterrupt
 
     def pester() -> None:
-        while not is_over.wait(0.003):
+        end = time.monotonic() + 3
+        while time.monotonic() < end:
+            time.sleep(0.003)
             os.kill(os.getpid(), signal.SIGINT)
 
     def write(number: int) -> None:
@@ -264,26 +271,27 @@ def test_interrupts_at_any_moment_neither_lose_a_job_nor_run_one_twice(
 
     returned: list[int] = []
     notes: dict[int, list[str]] = {}
+
+    def attempt(number: int) -> None:
+        try:
+            heard.extend([None, None])  # the second comes as the first is dealt with
+            writer.run(lambda: write(number), is_write=True)
+            returned.append(number)
+            heard.clear()
+        except KeyboardInterrupt as interrupt:
+            heard.clear()
+            notes[number] = getattr(interrupt, "__notes__", [])
+
+    signal.signal(signal.SIGINT, hear)
     thread = threading.Thread(target=pester)
     thread.start()
-    number, end = 0, time.monotonic() + 3
-    try:
-        while time.monotonic() < end:
-            try:
-                number += 1
-                writer.run(lambda: write(number), is_write=True)  # noqa: B023 - as above
-                returned.append(number)
-            except KeyboardInterrupt as interrupt:
-                notes[number] = getattr(interrupt, "__notes__", [])
-    except KeyboardInterrupt:
-        pass  # between two tries
-    finally:
-        is_over.set()
-        while thread.is_alive():
-            try:
-                thread.join()
-            except KeyboardInterrupt:
-                continue
+    number = 0
+    while thread.is_alive():
+        number += 1
+        try:
+            attempt(number)
+        except KeyboardInterrupt:  # the second, just before the first was caught: none is left
+            continue
     writer.run(lambda: None)
     assert number > 100
     assert len(committed) == len(set(committed))

@@ -64,9 +64,14 @@ def run(
     id = new_ulid(moment)
     if dry_run:
         return _planned(scope.services, chosen, moment, id, summarise, judge)
-    with scope.services.cycles.held(Begun(id, moment)):
-        plan = _planned(scope.services, chosen, moment, id, summarise, judge)
-        return scope.services.remember.cycles.apply_cycle(plan)
+    services = scope.services
+    changed: list[str] | None = [] if services.observers else None
+    with services.cycles.held(Begun(id, moment)):
+        plan = _planned(services, chosen, moment, id, summarise, judge)
+        report = services.remember.cycles.apply_cycle(plan, changed=changed)
+    if changed is not None:
+        services.publish("dream", "dream", changed, time=moment)
+    return report
 
 
 def undo(scope: Scope, id: str, now: Time | None) -> DreamReport:
@@ -84,8 +89,12 @@ def undo(scope: Scope, id: str, now: Time | None) -> DreamReport:
         is_dry_run=False,
         undoes=id,
     )
+    changed: list[str] | None = [] if services.observers else None
     with services.cycles.held(Begun(report.id, moment)):
-        return services.remember.cycles.undo_cycle(id, report)
+        done = services.remember.cycles.undo_cycle(id, report, changed)
+    if changed is not None:
+        services.publish("dream", "undo_dream", changed, time=moment)
+    return done
 
 
 def _require_called(name: str, profile: Profile) -> None:

@@ -107,7 +107,7 @@ class Draft:
         """Counts noted by each phase besides its changes, by phase name."""
         self.reasons: dict[str, Mapping[str, Mask]] = {}
         """By rule, for rules with several reasons: each reason and the mask of its rows."""
-        self.because: dict[str, Callable[[Rows], list[str]]] = {}
+        self.because: dict[str, Callable[[Draft, Rows], list[str]]] = {}
         """By rule, a function that returns the reason for each removed row as text."""
         self.unmade: frozenset[int] = frozenset()
         """Indexes in ``added`` of memories that are not created."""

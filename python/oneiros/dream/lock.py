@@ -42,10 +42,12 @@ class CycleLock:
 
     Args:
         store_path: path of the store, or ":memory:", which no other process opens.
+        is_read_only: only read the file.
     """
 
-    def __init__(self, store_path: str) -> None:
+    def __init__(self, store_path: str, *, is_read_only: bool = False) -> None:
         self._name = store_path
+        self._is_read_only = is_read_only
         self.path: Final = None if store_path == MEMORY else f"{store_path}-dream"
 
     @contextmanager
@@ -104,14 +106,14 @@ class CycleLock:
         with _guard:
             return None if os.path.realpath(self.path) in _running else self._read(self.path)
 
-    @staticmethod
-    def _read(path: str) -> Begun | None:
+    def _read(self, path: str) -> Begun | None:
+        access = os.O_RDONLY if self._is_read_only else os.O_RDWR
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            descriptor = os.open(path, access | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             return None
         try:
-            _take(descriptor, "")
+            _take(descriptor, "", fcntl.LOCK_SH if self._is_read_only else fcntl.LOCK_EX)
             record = json.loads(os.pread(descriptor, 4096, 0) or b"null")
             return None if record is None else Begun(str(record[0]), float(record[1]))
         except (DreamBusy, ValueError, TypeError, LookupError, OverflowError, RecursionError):
@@ -123,9 +125,9 @@ class CycleLock:
         return f"{self._name}: another dream cycle runs on this store"
 
 
-def _take(descriptor: int, busy: str) -> None:
+def _take(descriptor: int, busy: str, kind: int | None = None) -> None:
     try:
-        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(descriptor, (fcntl.LOCK_EX if kind is None else kind) | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise DreamBusy(busy) from error
     except PermissionError as error:  # raised by some systems instead

@@ -158,7 +158,7 @@ class DreamPlan:
         places = np.flatnonzero(removals(change.field, change.after))
         reasons_of = self.draft.because.get(change.rule)
         if len(places) and reasons_of is not None:
-            reasons = reasons_of(change.rows[places])
+            reasons = reasons_of(self.draft, change.rows[places])
             for place, text in zip(places.tolist(), reasons, strict=True):
                 found[place] = text
         return found
@@ -258,8 +258,14 @@ class DreamPlan:
             StoreBusy: another process kept the store locked for too long.
             OSError: the lock file next to the store cannot be written.
         """
-        with self._services.cycles.held(Begun(self.id, self.now)):
-            return self._services.remember.cycles.apply_cycle(self)
+        services = self._services
+        services.require_writable("apply")
+        changed: list[str] | None = [] if services.observers else None
+        with services.cycles.held(Begun(self.id, self.now)):
+            report = services.remember.cycles.apply_cycle(self, changed=changed)
+        if changed is not None:
+            services.publish("dream", "apply", changed, time=report.now)
+        return report
 
     def impact(self, queries: Sequence[str], k: int = 10) -> Impact:
         """Rank queries before and after the plan, without applying it to this store.

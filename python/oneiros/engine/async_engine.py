@@ -328,6 +328,7 @@ class AsyncMemories(Generic[Target]):
     list = _awaited(Memories.list)
     last = _awaited(Memories.last)
     values = _awaited(Memories.values)
+    changes = _awaited(Memories.changes)
     rescore = _awaited(Memories.rescore)
     promote = _awaited(Memories.promote)
 
@@ -384,6 +385,7 @@ class AsyncEngine(AsyncMemories[Engine]):
 
     flush = _awaited(Engine.flush)
     refresh = _awaited(Engine.refresh)
+    observe = _awaited(Engine.observe)
     backup = _awaited(Engine.backup)
     embed_missing = _awaited(Engine.embed_missing)
     reembed = _awaited(Engine.reembed)

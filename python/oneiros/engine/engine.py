@@ -10,7 +10,7 @@ from oneiros.channels import Kind
 from oneiros.clock import Clock, system_clock
 from oneiros.engine.memories import Memories
 from oneiros.engine.scope import EngineServices, Scope, Watch, require_watch
-from oneiros.errors import MissingEmbedderWarning
+from oneiros.errors import MissingEmbedderWarning, StoreBusy
 from oneiros.index import ReadModel
 from oneiros.index.read_model import checked_options, recorded_options
 from oneiros.model.calls import named_calls
@@ -34,7 +34,7 @@ from oneiros.store.history import checked_keeping, record_keeping
 from oneiros.write import Remember
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
     from datetime import timedelta, tzinfo
     from types import TracebackType
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
     from oneiros.dream.schedule import Dreamer, DreamSchedule, OnCycle
+    from oneiros.engine.observers import Callback, Observation
     from oneiros.model.memory import Memory
     from oneiros.models.embedders import Embedder
     from oneiros.models.rerankers import Reranker
@@ -98,6 +99,8 @@ class Engine(Memories):
         auto_refresh: follow the commits of other processes before each search.
         watch: an observer of searches, such as :class:`oneiros.integrations.tracing.Spans`.
             Default: none, at no cost.
+        observers: callables that get an :class:`oneiros.Event` after each call that changed or
+            searched memories, as :meth:`observe` adds them. Default: none, at no cost.
         timezone: the time zone in which methods read a naive ``datetime`` or an ISO 8601 text
             without an offset: a name such as "Europe/Berlin" or a ``tzinfo``. Filters are made
             without an engine, and take aware times only. Default: such times are refused.
@@ -110,13 +113,18 @@ class Engine(Memories):
             64, with "all" as many as there are.
         history_age: seconds (or a ``timedelta``) for which changes are kept at least, after which
             they are erased; ``math.inf``, as in a new store, keeps them for good.
+        read_only: write no file at all, for stores on read-only media or owned by others. The file
+            must exist and be of this version. Searches never reinforce, and methods that write
+            raise :class:`EngineReadOnly`. Commits of other processes are followed. Arguments that a
+            store records, such as ``analyzer``, apply to this engine alone.
 
     Warns:
         MissingEmbedderWarning: an embedder made the store's vectors, and none is given.
 
     Raises:
         StoreCorrupt: the file is damaged or is not a store.
-        StoreVersionError: a newer version wrote the file.
+        StoreVersionError: a newer version wrote the file; with ``read_only``, also an older one.
+        StoreIOError: with ``read_only``, the file is missing or cannot be read without writing.
         EmbedderMismatch: another embedder made the store's vectors.
         ValueError, TypeError: an argument breaks its rule.
 
@@ -150,10 +158,12 @@ class Engine(Memories):
         clock: Clock = system_clock,
         auto_refresh: bool = True,
         watch: Watch | None = None,
+        observers: Iterable[Callback] | None = None,
         timezone: str | tzinfo | None = None,
         history: str | None = None,
         history_limit: float | None = None,
         history_age: float | timedelta | None = None,
+        read_only: bool = False,
     ) -> None:
         chosen = resolved(profile)
         given_options = checked_options(
@@ -167,7 +177,9 @@ class Engine(Memories):
         require_choice("vector_index", vector_index, get_args(Kind))
         require_callable("clock", clock, "a callable that returns seconds")
         require_flag("auto_refresh", auto_refresh)
+        require_flag("read_only", read_only)
         require_watch("watch", watch)
+        callbacks = () if observers is None else engine.observers.checked_observers(observers)
         zone = checked_zone(timezone)
         if embedder is not None:
             name_of(embedder)
@@ -182,12 +194,20 @@ class Engine(Memories):
             busy_timeout_seconds=seconds_of(busy_timeout_seconds),
             decode_embedding=decoded_later,
             clock=clock,
+            read_only=read_only,
         )
         try:
             options = recorded_options(store, given_options, chosen)
-            record_keeping(store, keeping)
+            if not read_only:
+                record_keeping(store, keeping)
             projections = ReadModel(options, vector_index=vector_index)
-            remember = Remember(store, projections, embedder)
+            try:
+                remember = Remember(store, projections, embedder)
+            except StoreBusy:  # the file was changed while it was read; now it has a log
+                if not read_only:
+                    raise
+                projections = ReadModel(options, vector_index=vector_index)
+                remember = Remember(store, projections, embedder)
         except BaseException:
             store.close()
             raise
@@ -208,6 +228,8 @@ class Engine(Memories):
             zone=zone,
         )
         super().__init__(Scope(services, bounds={}))
+        for callback in callbacks:
+            engine.observers.Observation(services, callback).start()
         self._options = options
         self._dreamer: Dreamer | None = None
         if not services.cycles.is_clean:
@@ -252,6 +274,44 @@ class Engine(Memories):
         """
         self._scope.services.sync.follow()
 
+    # -- observe -----------------------------------------------------------------------------------
+
+    def observe(self, callback: Callback) -> Observation:
+        """Call a function after each call that changed or searched memories.
+
+        It gets one :class:`oneiros.Event`, on the thread that made the call, after the commit and
+        without any lock held, so it may call the engine itself; it gets no events of its own calls.
+        Calls through scopes count, too. An exception stops neither the call nor other observers;
+        the first one of each observer is logged as a warning. ``KeyboardInterrupt`` passes.
+
+        A batch has one event with all ids; one that adds and updates has an event of each kind.
+        Background reinforcement, :meth:`embed_missing` and :meth:`reembed` have none, nor have
+        commits of other engines and processes. An interrupted call may have committed without an
+        event. :meth:`changes` lists every change.
+
+        Args:
+            callback: a plain callable; its result is ignored.
+
+        Returns:
+            An ``Observation``: call ``close()``, or use it as a context manager. Closing the engine
+            ends it.
+
+        Raises:
+            TypeError: not callable, or a coroutine function.
+            EngineClosed: the engine is closed.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> with engine.observe(lambda event: print(event.kind, event.ids)):
+            ...     id = engine.add("tea", id="tea")
+            ...     engine.pin("tea")
+            add ('tea',)
+            update ('tea',)
+        """
+        checked = engine.observers.checked_callback("callback", callback)
+        return engine.observers.Observation(self._scope.services, checked).start()
+
     # -- maintenance -------------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
@@ -260,7 +320,8 @@ class Engine(Memories):
         ``without_vector`` counts live memories with an embeddable text and no vector;
         :meth:`embed_missing` embeds them. ``reembedding`` is None, or the embedder of an unfinished
         :meth:`reembed` and the number of memories ``done``. ``damaged`` counts the memories found
-        damaged; no other count includes them.
+        damaged; no other count includes them. ``read_only`` is True for a read-only engine, and
+        otherwise missing.
 
         Examples:
             >>> import oneiros
@@ -353,6 +414,7 @@ class Engine(Memories):
             >>> engine.embed_missing()
             0
         """
+        self._scope.require_writable("embed_missing")
         return engine.maintenance.embed_missing(self._scope, progress=progress)
 
     def reembed(self, embedder: Embedder, *, resume: bool = True, progress: bool = False) -> int:
@@ -388,6 +450,7 @@ class Engine(Memories):
             >>> engine.reembed(lengths)
             1
         """
+        self._scope.require_writable("reembed")
         return engine.maintenance.reembed(self._scope, embedder, resume=resume, progress=progress)
 
     def purge(self, older_than_days: float | timedelta = 30.0, *, now: Time | None = None) -> int:
@@ -416,6 +479,7 @@ class Engine(Memories):
             >>> engine.purge(30, now="2025-06-01T00:00:00Z")
             1
         """
+        self._scope.require_writable("purge")
         purged = engine.maintenance.purge(self._scope, older_than_days, now)
         self._scope.services.drop_past()
         return purged
@@ -565,6 +629,8 @@ class Engine(Memories):
         Source: docs/systems/reverie.md R10 to R19; docs/systems/cognitive.md C19 to C22;
         docs/systems/omega.md O31.
         """
+        if not dry_run:
+            self._scope.require_writable("dream")
         return dream.cycles.run(
             self._scope, now, dry_run=dry_run, profile=profile, summarise=summarise, judge=judge
         )
@@ -598,6 +664,7 @@ class Engine(Memories):
 
         Source: docs/systems/reverie.md R19.
         """
+        self._scope.require_writable("undo_dream")
         return dream.cycles.undo(self._scope, id, now)
 
     def dreams(self, limit: int = 20) -> list[DreamReport]:
@@ -703,6 +770,7 @@ class Engine(Memories):
 
         Source: docs/systems/reverie.md R18.
         """
+        self._scope.require_writable("keep_dreaming")
         chosen = dream.schedule.DreamSchedule() if schedule is None else schedule
         require_instance("schedule", chosen, (dream.schedule.DreamSchedule,), "a DreamSchedule")
         if on_cycle is not None:
@@ -755,6 +823,7 @@ class Engine(Memories):
             >>> engine.close()
         """
         self._stop_dreaming()
+        self._scope.shared.observers.clear()
         self._scope.shared.sync.close()
 
     def __enter__(self) -> Self:

@@ -189,6 +189,7 @@ class _PastEngine(QuietEngine):
             watch=services.watch,
             timezone=services.zone,
         )
+        self._scope.services.observers = services.observers
 
     def _open_store(self, path: str | os.PathLike[str], **options: Any) -> Store:  # noqa: ARG002
         return self._past

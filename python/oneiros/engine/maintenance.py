@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneiros.display.tables import progress_bar
 from oneiros.dream.history import problems_of_cycles
 from oneiros.engine.scope import checked_ids
-from oneiros.errors import DamagedMemoriesWarning, StoreCorrupt
+from oneiros.errors import DamagedMemoriesWarning, StoreBusy, StoreCorrupt
 from oneiros.index.comparison import SUMMED
 from oneiros.model.validation import (
     file_name,
@@ -88,6 +88,7 @@ def stats(scope: Scope, options: LexicalOptions) -> dict[str, Any]:
             "merge_error": lexical.merge_error or None,
         },
         "profile": services.profile.name,
+        **({"read_only": True} if services.is_read_only else {}),
     }
 
 
@@ -112,7 +113,9 @@ def check(scope: Scope, *, deep: bool) -> list[str]:
 
 def _check_indexes(scope: Scope) -> list[str]:
     sync = scope.services.sync
-    found = scope.services.store.quick_check()
+    if sync.store.is_read_only:
+        return []
+    found = sync.store.quick_check()
     if not all(problem.startswith(_INDEX_PROBLEM) for problem in found):
         return []  # pages are damaged: a write could do more harm
     problems: list[str] = sync.writer.run(sync.mend_indexes)
@@ -147,7 +150,14 @@ def verify_erased(scope: Scope, text: str) -> bool:
 
 def purge(scope: Scope, older_than_days: float | timedelta, now: Time | None) -> int:
     """Erase memories soft-deleted long ago; see :meth:`oneiros.Engine.purge`."""
-    return scope.services.remember.cycles.purge(_before(scope, older_than_days, now))
+    erased: list[str] = []
+    try:
+        count = scope.services.remember.cycles.purge(_before(scope, older_than_days, now), erased)
+    except StoreBusy:  # they are gone, and only their bytes may be in the log
+        scope.publish("forget", "purge", erased, now)
+        raise
+    scope.publish("forget", "purge", erased, now)
+    return count
 
 
 def purgeable(scope: Scope, older_than_days: float | timedelta, now: Time | None) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from oneiros import engine, explain, rescoring
 from oneiros.display.escaping import shortened
 from oneiros.engine.scope import Scope, checked_ids, is_within
-from oneiros.errors import MissingEmbedderWarning, UnknownMemory
+from oneiros.errors import MissingEmbedderWarning, StoreBusy, UnknownMemory
 from oneiros.graph import linking
 from oneiros.model.calls import named_calls
 from oneiros.model.fields import FIELDS, VERDICTS
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.clock import Time
+    from oneiros.engine.feed import ChangeFeed
     from oneiros.engine.history import Revision
     from oneiros.engine.listing import Page
+    from oneiros.engine.observers import EventKind
     from oneiros.explain.why_not import WhyNot
     from oneiros.filters import Where
     from oneiros.graph import Link
@@ -131,10 +133,14 @@ class Memories:
             >>> engine.add("Ada likes her coffee black", id="coffee", kind="user_preference")
             'coffee'
         """
+        self._scope.require_writable("add")
         rules = self._rules(on_conflict, now, merges_metadata=merge_metadata)
-        id = self._scope.services.remember.adding.add_one({"text": text, **fields}, rules)
+        added = self._scope.services.remember.adding.add_one({"text": text, **fields}, rules)
+        if self._scope.shared.observers:
+            kind: EventKind = "add" if added.is_new else "update"
+            self._scope.publish(kind, "add", (added.id,), rules.now, revision=added.revision)
         self._warn_of_dropped_vectors()
-        return id
+        return added.id
 
     def add_many(
         self,
@@ -182,6 +188,7 @@ class Memories:
             >>> report.ids[0], len(report.ids)
             ('tea', 2)
         """
+        self._scope.require_writable("add_many")
         require_choice("on_error", on_error, ("raise", "skip", "collect"))
         require_flag("progress", progress)
         if links is not None:
@@ -189,6 +196,12 @@ class Memories:
         checked = records_of(records, progress=progress)
         rules = self._rules(on_conflict, now, on_error, links, merges_metadata=merge_metadata)
         report = self._scope.services.remember.adding.add(checked, rules)
+        if self._scope.shared.observers:
+            updated = set(report.updated)
+            new = [id for id in report.ids if id not in updated]
+            revision = self._scope.shared.sync.writer.committed  # an observer may write
+            self._scope.publish("add", "add_many", new, rules.now, revision=revision)
+            self._scope.publish("update", "add_many", report.updated, rules.now, revision=revision)
         self._warn_of_dropped_vectors()
         return replace(
             report,
@@ -235,6 +248,7 @@ class Memories:
             >>> engine.get(id).text
             'Deploys happen on Mondays'
         """
+        self._scope.require_writable("update")
         given: Mapping[str, object] = changes
         for name, bound in self._scope.bounds.items():
             if name in given and not (
@@ -250,6 +264,7 @@ class Memories:
             seen=self._scope.contains,
             merges_metadata=require_flag("merge_metadata", merge_metadata),
         )
+        self._scope.publish("update", "update", (id,), now)
         self._warn_of_dropped_vectors()
 
     def touch(self, id: str, *, ttl: float | timedelta | None, now: Time | None = None) -> None:
@@ -275,11 +290,13 @@ class Memories:
             >>> engine.get(id).valid_until
             4600.0
         """
+        self._scope.require_writable("touch")
         require_utf8("id", id)
         end: float | None = None
         if ttl is not None:
             end = FIELDS["valid_until"].check(self._scope.now(now) + require_seconds("ttl", ttl))
         self._scope.services.remember.touch(id, end, seen=self._scope.contains)
+        self._scope.publish("update", "touch", (id,), now)
 
     def sweep_expired(self, where: Where | None = None, *, now: Time | None = None) -> int:
         """Soft-delete the memories past their ``valid_until`` or ``ttl``.
@@ -307,10 +324,13 @@ class Memories:
 
         Source: docs/systems/cognitive.md C7.
         """
+        self._scope.require_writable("sweep_expired")
         scope = self._scope
-        return scope.services.remember.delete_expired(
+        ids = scope.services.remember.delete_expired(
             scope.within(where), scope.services.profile.selection, now=scope.now(now)
         )
+        scope.publish("delete", "sweep_expired", ids, now)
+        return len(ids)
 
     def feedback(self, id: str, verdict: str, *, now: Time | None = None) -> None:
         """Add a verdict to a memory's ``feedback``, which is the sum of its verdicts.
@@ -334,11 +354,13 @@ class Memories:
 
         Source: docs/systems/fields.md; docs/systems/omega.md O12, O15.
         """
+        self._scope.require_writable("feedback")
         require_utf8("id", id)
         require_choice("verdict", verdict, tuple(VERDICTS))
         self._scope.services.remember.feedback(
             id, verdict, now=self._scope.now(now), seen=self._scope.contains
         )
+        self._scope.publish("update", "feedback", (id,), now)
 
     def delete(
         self, id: str | None = None, *, where: Where | None = None, now: Time | None = None
@@ -366,15 +388,19 @@ class Memories:
             >>> engine.delete(where=oneiros.where(tags="draft"))
             1
         """
+        self._scope.require_writable("delete")
         if (id is None) == (where is None):
             msg = "delete: give an id or where=, one of the two"
             raise ValueError(msg)
         remember = self._scope.services.remember
         if id is None:
-            return remember.delete_matching(self._scope.within(where), now=self._scope.now(now))
-        require_utf8("id", id)
-        remember.delete(id, now=self._scope.now(now), seen=self._scope.contains)
-        return 1
+            ids = remember.delete_matching(self._scope.within(where), now=self._scope.now(now))
+        else:
+            require_utf8("id", id)
+            remember.delete(id, now=self._scope.now(now), seen=self._scope.contains)
+            ids = [id]
+        self._scope.publish("delete", "delete", ids, now)
+        return len(ids)
 
     def restore(self, id: str, *, now: Time | None = None) -> bool:
         """Undo the soft deletion or the archiving of a memory.
@@ -406,10 +432,13 @@ class Memories:
 
         Source: docs/systems/reverie.md R13, R19.
         """
+        self._scope.require_writable("restore")
         require_utf8("id", id)
-        return self._scope.services.remember.restore(
+        is_restored = self._scope.services.remember.restore(
             id, now=self._scope.now(now), seen=self._scope.contains
         )
+        self._scope.publish("restore", "restore", (id,) if is_restored else (), now)
+        return is_restored
 
     def forget(self, id: str) -> None:
         """Erase a memory for good, soft-deleted or not: text, vector, links, log and undo records.
@@ -436,11 +465,17 @@ class Memories:
             >>> engine.verify_erased("xyzzy")
             True
         """
+        self._scope.require_writable("forget")
         require_utf8("id", id)
-        self._scope.services.remember.forget(
-            id, seen=self._scope.contains, is_bounded=bool(self._scope.bounds)
-        )
+        remember = self._scope.services.remember
+        try:
+            remember.forget(id, seen=self._scope.contains, is_bounded=bool(self._scope.bounds))
+        except StoreBusy:
+            if remember.writer.committed:  # it is gone, and only its bytes may be in the log
+                self._scope.publish("forget", "forget", (id,))
+            raise
         self._scope.services.drop_past()
+        self._scope.publish("forget", "forget", (id,))
 
     # -- search ------------------------------------------------------------------------------------
 
@@ -1020,6 +1055,46 @@ class Memories:
             self._scope, field, where, include_expired=include_expired
         )
 
+    def changes(self, since: int = 0, *, limit: int = 1_000) -> ChangeFeed:
+        """Return which memories changed after a revision of the store, in order of revision.
+
+        Another process follows a store by calling it again with the revision of the last answer.
+        Commits of every process count, also reinforcement and dream cycles. Each memory appears
+        once, at its last revision, whatever happened to it; one that was added under the id of an
+        erased memory appears after it. Links and settings are no changes of memories. Reinforcement
+        appears once it is written.
+
+        A scope's feed lists the memories that lie in it now. It cannot name erased memories, since
+        only their ids are kept, nor memories that were moved out of the scope.
+
+        Args:
+            since: a revision, >= 0: ``revision`` of an earlier answer or of an event. 0: all
+                memories.
+            limit: most memories to return, >= 1. All changes of a revision come together, so there
+                may be more.
+
+        Returns:
+            :class:`oneiros.ChangeFeed`: a sequence of (id, kind, revision), where ``kind`` is
+            "changed" (or new), "deleted" (softly) or "erased"; the ``revision`` to ask from next;
+            and whether it ``has_more``.
+
+        Raises:
+            ValueError, TypeError: an argument is out of its range or not an int, or ``since`` is
+                later than the store's last revision, as after an older copy was put back.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"id": "a", "text": "tea"}, {"id": "b", "text": "milk"}])
+            >>> feed = engine.changes()
+            >>> [(change.id, change.kind) for change in feed]
+            [('a', 'changed'), ('b', 'changed')]
+            >>> engine.forget("a")
+            >>> [(change.id, change.kind) for change in engine.changes(feed.revision)]
+            [('a', 'erased')]
+        """
+        return engine.feed.changes(self._scope, since, limit)
+
     # -- mark and link -----------------------------------------------------------------------------
 
     def supersede(self, old: str, new: str, reason: str = "", *, now: Time | None = None) -> None:
@@ -1054,6 +1129,7 @@ class Memories:
 
         Source: docs/systems/fields.md; docs/systems/cognitive.md C4; docs/systems/omega.md O23.
         """
+        self._scope.require_writable("supersede")
         require_utf8("old", old)
         require_utf8("new", new)
         require_utf8("reason", reason)
@@ -1063,6 +1139,7 @@ class Memories:
         self._scope.services.remember.supersede(
             old, new, reason, now=self._scope.now(now), seen=self._scope.contains
         )
+        self._scope.publish("update", "supersede", (old,), now)
 
     def pin(self, id: str, pinned: bool = True) -> None:
         """Pin or unpin a memory.
@@ -1088,9 +1165,13 @@ class Memories:
 
         Source: docs/systems/fields.md; docs/systems/house.md H6.
         """
+        self._scope.require_writable("pin")
         require_utf8("id", id)
         is_pinned = require_flag("pinned", pinned)
-        self._scope.services.remember.pin(id, pinned=is_pinned, seen=self._scope.contains)
+        is_changed = self._scope.services.remember.pin(
+            id, pinned=is_pinned, seen=self._scope.contains
+        )
+        self._scope.publish("update", "pin", (id,) if is_changed else ())
 
     def link(
         self,
@@ -1127,6 +1208,7 @@ class Memories:
 
         Source: docs/systems/cognitive.md C16, C17.
         """
+        self._scope.require_writable("link")
         linking.link(self._scope, a, b, weight, kind=kind, now=now)
 
     def link_many(
@@ -1156,6 +1238,7 @@ class Memories:
             >>> engine.link_many([("tea", "milk"), ("tea", "mint", 0.8, "relation")])
             2
         """
+        self._scope.require_writable("link_many")
         return linking.link_many(self._scope, links, now=now)
 
     def links(self, where: Where | None = None, *, now: Time | None = None) -> LinksOfAll:
@@ -1202,6 +1285,7 @@ class Memories:
             >>> engine.unlink("a", "b")
             False
         """
+        self._scope.require_writable("unlink")
         return linking.unlink(self._scope, a, b)
 
     def neighbours(self, id: str, *, limit: int = 100, now: Time | None = None) -> Links:
@@ -1307,6 +1391,8 @@ class Memories:
 
         Source: docs/systems/ciar.md A4.
         """
+        if not dry_run:
+            self._scope.require_writable("promote")
         return rescoring.store.promote(
             self._scope, profile, threshold, now, where=where, dry_run=dry_run, threads=threads
         )
@@ -1395,7 +1481,10 @@ class Memories:
 
     def _state(self) -> str:
         """Return the number of memories as words, for ``repr``; "closed" for a closed engine."""
-        return f"{len(self)} memories" if self._scope.shared.sync.is_open_here else "closed"
+        shared = self._scope.shared
+        if not shared.sync.is_open_here:
+            return "closed"
+        return f"{len(self)} memories{', read-only' if shared.is_read_only else ''}"
 
     # -- private -----------------------------------------------------------------------------------
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from oneiros import filters
+from oneiros import engine, filters
 from oneiros.clock import system_clock
 from oneiros.dream.lock import CycleLock
-from oneiros.errors import EngineClosed, StoreCorrupt
+from oneiros.errors import EngineClosed, EngineReadOnly, StoreCorrupt
 from oneiros.filters import require_where
 from oneiros.model import zones
 from oneiros.model.fields import is_below
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from oneiros.clock import Clock, Time
     from oneiros.dream.impact import StoreTrials
     from oneiros.engine.history import PastEngines
+    from oneiros.engine.observers import EventKind, Observation
     from oneiros.filters import Where
     from oneiros.index import ReadModel
     from oneiros.model.memory import Memory
@@ -107,6 +108,9 @@ class EngineServices:
     trials: Callable[[EngineServices, float], AbstractContextManager[StoreTrials]]
     """Returns a context manager over copies of the store, with their clocks fixed at a time."""
     watch: Watch | None = None
+    observers: dict[Observation, None] = field(default_factory=dict)
+    """The running observations, in order. Changed without a lock, which a signal handler might wait
+    for: adding, removing and copying are one step of the interpreter each."""
     reranker: Reranker | None = None
     expander: Expander | None = None
     is_quiet: bool = False
@@ -115,10 +119,58 @@ class EngineServices:
     """The time zone of times without one; None: they are refused."""
     recent: RecentAnswers = field(default_factory=RecentAnswers)
     cycles: CycleLock = field(init=False)
+    is_read_only: bool = field(init=False)
+    """Whether the engine was opened with ``read_only=True``."""
     _past: PastEngines | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self.cycles = CycleLock(self.store.path)
+        self.is_read_only = self.store.is_read_only
+        self.cycles = CycleLock(self.store.path, is_read_only=self.is_read_only)
+
+    def require_writable(self, method: str) -> None:
+        """Raise EngineReadOnly if the engine is read only.
+
+        Args:
+            method: the public method that was called.
+        """
+        if self.is_read_only:
+            msg = (
+                f"{method}: this engine was opened with read_only=True and does not write "
+                f"{self.store.path!r}; open the store without it"
+            )
+            raise EngineReadOnly(msg)
+
+    def publish(
+        self,
+        kind: EventKind,
+        method: str,
+        ids: Iterable[str],
+        *,
+        time: float,
+        revision: int | None = None,
+        bounds: Mapping[str, str] = {},
+    ) -> None:
+        """Pass an event to the observers. No lock may be held.
+
+        Args:
+            kind: of the event.
+            method: the public method that was called.
+            ids: of the memories; repeated ones count once.
+            time: seconds since the epoch.
+            revision: Default: that of the last write that this thread waited for.
+            bounds: of the scope that was called.
+        """
+        if revision is None:
+            revision = self.sync.writer.committed
+        event = engine.observers.Event(
+            kind=kind,
+            method=method,
+            ids=tuple(dict.fromkeys(ids)),
+            time=time,
+            revision=revision,
+            bounds=tuple(bounds.items()),
+        )
+        engine.observers.publish(self, event)
 
     @property
     def past(self) -> PastEngines:
@@ -167,6 +219,11 @@ class Scope:
             raise EngineClosed(msg)
         return self.shared
 
+    def require_writable(self, method: str) -> None:
+        """Raise EngineReadOnly if the engine is read only; see EngineServices.require_writable."""
+        if self.shared.is_read_only:
+            self.shared.require_writable(method)
+
     def follow_others(self) -> None:
         """Apply the commits of other processes, if the engine does so before searches."""
         services = self.services
@@ -179,6 +236,22 @@ class Scope:
             return system_clock()
         seconds: float = _check_now(clock() if now is None else self.zoned(now))
         return seconds
+
+    def publish(
+        self,
+        kind: EventKind,
+        method: str,
+        ids: Sequence[str],
+        now: Time | None = None,
+        *,
+        revision: int | None = None,
+    ) -> None:
+        """Pass an event to the observers, if there are any and ids; see EngineServices.publish."""
+        shared = self.shared
+        if shared.observers and ids:
+            shared.publish(
+                kind, method, ids, time=self.now(now), revision=revision, bounds=self.bounds
+            )
 
     def zoned(self, value: Any) -> Any:
         """Return a time without a time zone in that of the engine, all else unchanged."""

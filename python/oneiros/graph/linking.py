@@ -32,6 +32,7 @@ def link(
     """Link two memories; see :meth:`oneiros.Engine.link`."""
     checked = _checked_link(scope.now(now), a, b, weight, kind)
     scope.services.remember.link([checked], seen=scope.contains)
+    scope.publish("link", "link", (a, b), now)
 
 
 def link_many(
@@ -59,6 +60,7 @@ def link_many(
         checked[pair] = link
     if checked:
         scope.services.remember.link(list(checked.values()), seen=scope.contains)
+        scope.publish("link", "link_many", [id for pair in checked for id in pair], now)
     return len(checked)
 
 
@@ -76,7 +78,9 @@ def links(
 def unlink(scope: Scope, a: str, b: str) -> bool:
     """Remove a link; see :meth:`oneiros.Engine.unlink`."""
     _require_two(a, b)
-    return scope.services.remember.unlink(a, b, seen=scope.contains)
+    is_removed = scope.services.remember.unlink(a, b, seen=scope.contains)
+    scope.publish("link", "unlink", (a, b) if is_removed else ())
+    return is_removed
 
 
 def neighbours(scope: Scope, id: str, *, limit: int = 100, now: Time | None = None) -> list[Link]:

@@ -245,7 +245,8 @@ def recorded_options(store: Store, given: dict[str, Any], profile: Profile) -> L
                 raise StoreCorrupt(msg) from error
     options = LexicalOptions(**values)
     if changed:
-        ReadModel(options).close()  # raises what the core refuses, before it is recorded
+        Indexes(options, "auto").close()  # raises what the core refuses, before it is recorded
+    if changed and not store.is_read_only:
         with store.write() as transaction:
             for name, text in changed.items():
                 transaction.set_setting(name, text)

@@ -56,15 +56,45 @@ StoredTexts: TypeAlias = tuple[str | None, str | None, str | None]
 """Tags, metadata and labels as JSON."""
 
 
+class _HeldAttributes:
+    """The attributes in memory by row, and the snapshot's."""
+
+    def __init__(self) -> None:
+        self.by_row: dict[int, _Attributes] = {}
+        self.stored: StoredRecords | None = None
+
+    def metadata_values(self, path: Key) -> Iterator[tuple[int, object]]:
+        """Yield the rows whose metadata have a value at a path, with the value.
+
+        The snapshot has rows that were removed since, too.
+        """
+        find, attributes = resolver(path), self.by_row
+        for row in list(attributes):
+            found = attributes.get(row)
+            if found is not None and found.metadata:
+                value = find(found.metadata)
+                if value is not MISSING:
+                    yield row, value
+        if self.stored is not None:
+            for row, value in self.stored.metadata_values(path):
+                if row not in attributes:
+                    yield row, value
+
+
 class RowAttributes:
     """The attributes of rows, by row and as sets of rows."""
 
     def __init__(self, lifecycle: Lifecycle) -> None:
         self._lifecycle = lifecycle
-        self.index = AttributeIndex(self._row_of, self._metadata_values)
-        self.stored: StoredRecords | None = None
-        """The snapshot's attributes of its rows."""
-        self._attributes: dict[int, _Attributes] = {}
+        self._held = held = _HeldAttributes()
+        self._attributes = held.by_row
+
+        def row_of(memory_id: str) -> int | None:
+            return lifecycle.row_of.get(memory_id)
+
+        # Nothing here refers to this object. The columns reserve much address space, and in a
+        # reference cycle they would keep it until the next collection.
+        self.index = AttributeIndex(row_of, held.metadata_values)
         # Rows whose attributes are being changed, with all attributes they may have: a change that
         # an interrupt cut off is removed whole before it is repeated.
         self._unsure: dict[int, tuple[_Attributes, ...]] = {}
@@ -72,9 +102,6 @@ class RowAttributes:
     def __len__(self) -> int:
         """Return the number of rows with known attributes."""
         return len(self.index)
-
-    def _row_of(self, memory_id: str) -> int | None:
-        return self._lifecycle.row_of.get(memory_id)
 
     def take_over(
         self,
@@ -86,23 +113,13 @@ class RowAttributes:
 
         ``sets`` has by place a function that reads the sets of the place.
         """
-        self.stored = records
+        self._held.stored = records
         self.index.take_over(known, sets)
 
-    def _metadata_values(self, path: Key) -> Iterator[tuple[int, object]]:
-        """Yield the rows whose metadata have a value at a path, with the value."""
-        find, attributes = resolver(path), self._attributes
-        for row in list(attributes):
-            found = attributes.get(row)
-            if found is not None and found.metadata:
-                value = find(found.metadata)
-                if value is not MISSING:
-                    yield row, value
-        if self.stored is not None:
-            known = self.index.rows
-            for row, value in self.stored.metadata_values(path):
-                if row not in attributes and row in known:
-                    yield row, value
+    @property
+    def stored(self) -> StoredRecords | None:
+        """The snapshot's attributes of its rows."""
+        return self._held.stored
 
     @property
     def is_sure(self) -> bool:

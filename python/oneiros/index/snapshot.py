@@ -83,7 +83,8 @@ class SnapshotFile:
             if snapshot.revision > reading.last_revision():
                 return 0
             if reading.erased(snapshot.revision):
-                self.remove()
+                if not store.is_read_only:
+                    self.remove()
                 return 0
             rows = _Rows(snapshot, read_model)
             lexical = made_with.saved(snapshot)

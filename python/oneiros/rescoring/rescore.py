@@ -56,7 +56,7 @@ def rescore(
 
     A table needs a column for every field that the profile multiplies by. These may be absent:
     times that a memory may lack (``last_accessed_at``), ``updated_at`` if there is ``created_at``,
-    ``priority`` if there is ``kind``, and ``pinned``, ``core`` and ``tier``.
+    ``priority`` if there is ``kind``, and ``pinned``, ``core``, ``tier`` and ``trust``.
 
     Args:
         table: a dict of arrays, a NumPy structured array, a list of dicts or ``Memory``, an Arrow

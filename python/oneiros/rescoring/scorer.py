@@ -40,8 +40,8 @@ ORIGINS: Final = {"priority": "kind", "updated_at": "created_at"}
 MISSING: Final = ("raise", "default")
 """Ways to treat a missing column: raise an error, or use its field's default."""
 
-_MARKS: Final = ("pinned", "core", "tier")
-"""States that Oneiros gives to single memories. Without the column, no row has one."""
+_MARKS: Final = ("pinned", "core", "tier", "trust")
+"""States of single memories. Without the column, no row has one, and every row is trusted."""
 
 
 def may_lack(field: str, names: Container[str]) -> bool:

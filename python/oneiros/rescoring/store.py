@@ -204,6 +204,7 @@ def promote(
         return [(each.id, {"status": "consolidated"}) for each in reports[0].promoted]
 
     scope.services.remember.set_columns(changes)
+    scope.publish("update", "promote", reports[0].ids, moment)
     return reports[0]
 
 

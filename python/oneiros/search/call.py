@@ -490,7 +490,7 @@ class SearchCall:
         rule, is_wanted = self.profile.reinforcement, self.options.reinforce
         if is_wanted is None:
             is_wanted = not self.is_explained
-        if rule is None or not is_wanted:
+        if rule is None or not is_wanted or self.services.is_read_only:
             return responses
         for response in responses:
             started = perf_counter()

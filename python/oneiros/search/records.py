@@ -109,6 +109,7 @@ def _arrow_type(pa: Any, kind: str) -> pa.DataType:
         "bool": pa.bool_,
         "words": lambda: pa.list_(pa.string()),
         "word_set": lambda: pa.list_(pa.string()),
+        "ids": lambda: pa.list_(pa.string()),
     }
     return types.get(kind, pa.string)()
 

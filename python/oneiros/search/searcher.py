@@ -34,12 +34,30 @@ def search(
 ) -> SearchResponse:
     """Search for one query; see :meth:`oneiros.Engine.search`. Messages name ``method``."""
     watch = scope.shared.watch
-    if watch is None:
+    if watch is None and not scope.shared.observers:
         return _search(scope, query, k, keywords, method)
-    with watch.searching("search") as report:
+    if watch is None:
         response = _search(scope, query, k, keywords, method)
-        report([response])
+    else:
+        with watch.searching("search") as report:
+            response = _search(scope, query, k, keywords, method)
+            report([response])
+    _publish(scope, "search", [response])
     return response
+
+
+def _publish(scope: Scope, method: str, responses: Sequence[SearchResponse]) -> None:
+    """Pass the event of a search to the observers, if there are any."""
+    shared = scope.shared
+    if shared.observers and responses:
+        shared.publish(
+            "search",
+            method,
+            [id for response in responses for id in response.ids],
+            time=responses[0].now,
+            revision=shared.sync.revision,
+            bounds=scope.bounds,
+        )
 
 
 def _search(
@@ -53,6 +71,8 @@ def _search(
     embedding = keywords.pop("embedding", None)
     call = SearchCall(scope, SearchOptions.checked(scope.zoned_keywords(keywords), method), k)
     call.options.require_reinforcement(call.profile)
+    if call.options.reinforce:
+        scope.services.require_writable("search(reinforce=True)")
     rule = call.profile.cache
     is_clocked = call.options.now is not None or call.options.exclude_newer is not None
     if rule is None or is_clocked or call.is_explained:
@@ -97,10 +117,12 @@ def search_many(
     """Search for a batch of queries; see :meth:`oneiros.Engine.search_many`."""
     watch = scope.shared.watch
     if watch is None:
-        return _search_many(scope, queries, k, keywords, method)
-    with watch.searching("search_many") as report:
         responses = _search_many(scope, queries, k, keywords, method)
-        report(responses)
+    else:
+        with watch.searching("search_many") as report:
+            responses = _search_many(scope, queries, k, keywords, method)
+            report(responses)
+    _publish(scope, "search_many", responses)
     return responses
 
 
@@ -116,6 +138,8 @@ def _search_many(
     threads = checked_threads(keywords.pop("threads", None))
     call = SearchCall(scope, SearchOptions.checked(scope.zoned_keywords(keywords), method), k)
     call.options.require_reinforcement(call.profile)
+    if call.options.reinforce:
+        scope.services.require_writable("search_many(reinforce=True)")
     requests, counts = call.requests(queries, embeddings)
     if not requests:
         return []

@@ -21,6 +21,7 @@ from oneiros.store.forking import GATE
 if TYPE_CHECKING:
     from threading import RLock as Lock
 
+    from oneiros.store.read_only import FileState
     from oneiros.store.rows import Cells
 
 Result = TypeVar("Result")
@@ -69,6 +70,8 @@ class StoreConnection(apsw.Connection):
         self._data_version: _core.DataVersion | None = None
         self._memory_writer: _core.MemoryWriter | None = None
         self._row_inserters: dict[str, _core.RowInserter] = {}
+        self.file_state: FileState | None = None
+        """The state of the file that a read-only connection reads."""
         super().__init__(path, flags=flags, vfs=vfs)
 
     def memory_reader(self, query: _core.MemoryQuery) -> _core.MemoryReader:
@@ -339,8 +342,13 @@ def run_when_free(action: Callable[[], Result], deadline: Deadline, path: str) -
             deadline.pause(0.002)
 
 
-def _connected(path: str, *, vfs: str | None, busy_milliseconds: int) -> StoreConnection:
-    flags = apsw.SQLITE_OPEN_READWRITE
+def _connected(
+    path: str,
+    *,
+    vfs: str | None,
+    busy_milliseconds: int,
+    flags: int = apsw.SQLITE_OPEN_READWRITE,
+) -> StoreConnection:
     if path == MEMORY:
         flags |= apsw.SQLITE_OPEN_MEMORY
     connection = StoreConnection(path, flags=flags, vfs=vfs)
@@ -399,6 +407,8 @@ class Readers:
     In WAL mode a reader sees the last commit at its start and waits for no writer.
     """
 
+    is_read_only = False
+
     def __init__(self, path: str, *, vfs: str | None, timeout_seconds: float) -> None:
         self._path = path
         self._vfs = vfs
@@ -411,16 +421,28 @@ class Readers:
         """Provide a connection for a block."""
         entered = GATE.enter()
         try:
-            try:
-                connection = self._idle.pop()
-            except IndexError:
-                connection = self.opened()
+            connection = self._taken()
             try:
                 yield connection
             finally:
                 self._take_back(connection)
         finally:
             GATE.leave(entered)
+
+    def _taken(self) -> StoreConnection:
+        """Return an idle connection that reads the current file, else a new one."""
+        while True:
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                return self.opened()
+            if self.is_current(connection):
+                return connection
+            connection.close()
+
+    def is_current(self, connection: StoreConnection) -> bool:  # noqa: ARG002 - see ReadOnlyReaders
+        """Return whether a connection reads the file as it is now."""
+        return True
 
     def close(self) -> None:
         """Close the idle connections; those in use are closed when they come back."""
@@ -442,8 +464,11 @@ class Readers:
 
     def opened(self) -> StoreConnection:
         """Return a new connection, to be closed by the caller."""
+        return self._opened(self._path, apsw.SQLITE_OPEN_READWRITE)
+
+    def _opened(self, name: str, flags: int) -> StoreConnection:
         connection = _connected(
-            self._path, vfs=self._vfs, busy_milliseconds=self._busy_milliseconds
+            name, vfs=self._vfs, busy_milliseconds=self._busy_milliseconds, flags=flags
         )
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.execute("PRAGMA query_only = ON")

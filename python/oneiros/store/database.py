@@ -14,7 +14,7 @@ import apsw
 
 from oneiros import store
 from oneiros.clock import LONGEST_WAIT_SECONDS, Clock
-from oneiros.errors import EngineClosed, StoreCorrupt
+from oneiros.errors import EngineClosed, EngineReadOnly, StoreCorrupt
 from oneiros.model.validation import as_float, file_name, is_real, require_choice, wrong
 from oneiros.store import connections
 from oneiros.store.connections import MEMORY, Readers, StoreConnection
@@ -83,6 +83,7 @@ class Store:
         vfs: str | None = None,
         decode_embedding: DecodeEmbedding | None = None,
         clock: Clock | None = None,
+        read_only: bool = False,
     ) -> None:
         """Open the store, or create it.
 
@@ -95,13 +96,15 @@ class Store:
             decode_embedding: decodes stored vectors of loaded memories.
             clock: gives the times of commits, for the history; None: this store keeps none of what
                 it replaces, so that only a new file or a copy may be opened so for writing.
+            read_only: write no file, not even a log; the file must exist.
 
         Raises:
-            ValueError: an unknown durability, a negative timeout, an empty path.
+            ValueError: an unknown durability, a negative timeout, an empty path, or
+                ``read_only`` in memory.
             StoreCorrupt: the file is damaged, or not a store.
-            StoreVersionError: written by a newer version.
+            StoreVersionError: written by a newer version; with ``read_only`` also by an older one.
             StoreBusy: another process kept the file locked for too long.
-            OSError: the file cannot be opened or created.
+            OSError: the file cannot be opened or created; with ``read_only``, not read as it is.
         """
         require_choice("durability", durability, tuple(connections.DURABILITIES))
         timeout_seconds = checked_timeout(busy_timeout_seconds)
@@ -109,22 +112,58 @@ class Store:
         self._process = os.getpid()
         self._decode = decode_embedding
         self._is_closed = False
+        self._written_by: Writer | None = None
         connections.require_sqlite()
-        if self._path != MEMORY:
-            connections.create_private(self._path)
-        with self._translating():
-            self._writer = Writer(
-                self._path,
-                vfs=vfs,
-                durability=durability,
-                timeout_seconds=timeout_seconds,
-                decode=decode_embedding,
-                clock=clock,
-            )
-        self._readers = Readers(self._path, vfs=vfs, timeout_seconds=timeout_seconds)
+        if read_only:
+            self._readers: Readers = self._read_only_readers(vfs, timeout_seconds)
+        else:
+            if self._path != MEMORY:
+                connections.create_private(self._path)
+            with self._translating():
+                self._written_by = Writer(
+                    self._path,
+                    vfs=vfs,
+                    durability=durability,
+                    timeout_seconds=timeout_seconds,
+                    decode=decode_embedding,
+                    clock=clock,
+                )
+            self._readers = Readers(self._path, vfs=vfs, timeout_seconds=timeout_seconds)
         self.watcher = Watcher(self._path, self._readers)
         """Returns the last commit of any process. Not used for a store in memory."""
         _OPEN.add(self)
+
+    def _read_only_readers(self, vfs: str | None, timeout_seconds: float) -> Readers:
+        from oneiros.store import read_only  # noqa: PLC0415 - few stores are read only
+
+        if self._path == MEMORY:
+            msg = "read_only: must be False for a store in memory, which begins empty"
+            raise ValueError(msg)
+        readers = read_only.ReadOnlyReaders(self._path, vfs=vfs, timeout_seconds=timeout_seconds)
+        try:
+            with self._translating(), readers.lend() as connection:
+                read_only.require_current(connection, self._path)
+        except BaseException:
+            readers.close()
+            raise
+        return readers
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the store writes no file."""
+        return self._written_by is None
+
+    @property
+    def _writer(self) -> Writer:
+        """The writer.
+
+        Raises:
+            EngineReadOnly: there is none.
+        """
+        if self._written_by is None:
+            msg = f"{self._path}: opened with read_only=True, so nothing is written"
+            raise EngineReadOnly(msg)
+        return self._written_by
 
     @property
     def path(self) -> str:
@@ -152,6 +191,7 @@ class Store:
         - ``StoreFull``: the disk is full, and everything is rolled back;
         - ``StorePoisoned``: this or an earlier write failed on the disk;
         - ``EngineClosed``: the store is closed, or was opened before a ``fork``;
+        - ``EngineReadOnly``: the store was opened with ``read_only``;
         - ``RuntimeError``: this thread is writing already.
         """
         self._require_open()
@@ -187,7 +227,8 @@ class Store:
 
     def interrupt_writes_when(self, is_unwanted: Callable[[], bool]) -> None:
         """Make writes fail before their commit, and roll back, once ``is_unwanted()`` is true."""
-        self._writer.interrupt_when(is_unwanted)
+        if self._written_by is not None:
+            self._written_by.interrupt_when(is_unwanted)
 
     def revision(self) -> int:
         """Return the number of the last commit of any process; cheap if there is no new one."""
@@ -341,7 +382,10 @@ class Store:
             return
         self._is_closed = True
         with self._translating(), ExitStack() as closing:
-            closing.callback(self._writer.close)  # the last to close moves the log into the file
+            if self._written_by is not None:
+                closing.callback(
+                    self._written_by.close
+                )  # the last to close moves the log into the file
             closing.callback(self._readers.close)
             closing.callback(self.watcher.close)
 
@@ -385,7 +429,8 @@ class Store:
             raise EngineClosed(msg)
 
     def _connections(self) -> list[StoreConnection]:
-        return [self._writer.connection, *self.watcher.connections(), *self._readers.idle()]
+        own = [] if self._written_by is None else [self._written_by.connection]
+        return [*own, *self.watcher.connections(), *self._readers.idle()]
 
 
 _OPEN: Final[weakref.WeakSet[Store]] = weakref.WeakSet()

@@ -46,6 +46,12 @@ def translated(error: apsw.Error, path: str) -> Exception:
     if _is_of_an_index(error):
         words = "an index of the store is damaged; check() rebuilds it (oneiros doctor)"
         return StoreCorrupt(f"{path}: {words} ({error})")
+    if isinstance(error, apsw.ReadOnlyError):
+        words = (
+            "the file, its log or their folder cannot be written, or a read-only engine of this "
+            "process opened the log first; Engine(..., read_only=True) reads it"
+        )
+        return StoreIOError(f"{path}: {type(error).__name__}: {error}; {words}")
     for kinds, meaning, words in _MEANING:
         if isinstance(error, kinds):
             return meaning(f"{path}: {words} ({error})")

@@ -27,6 +27,7 @@ from oneiros.store.checksums import (
 )
 from oneiros.store.cycles import CycleReading
 from oneiros.store.failures import translated
+from oneiros.store.feed import ChangedMemory, changes_by_revision
 from oneiros.store.links import ALL_LINKS, CHANGED_LINKS, StoredLink, stored_link
 from oneiros.store.loading import (
     MOST_AT_ONCE,
@@ -147,8 +148,12 @@ class Reading:
         self._connection = connection
         self._path = path
         self._decode = decode
-        self.cycles = CycleReading(self)
+
+    # Not kept, as no reader may be in a reference cycle: a closed store lets go of its file at once.
+    @property
+    def cycles(self) -> CycleReading:
         """Reads the history of dream cycles."""
+        return CycleReading(self)
 
     @property
     def history(self) -> HistoryReading:
@@ -379,6 +384,18 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         """Return the revision of the last commit that erased a memory; 0: none did."""
         return int(self.rows("SELECT coalesce(max(revision), 0) FROM erased")[0][0])
 
+    def changes_by_revision(
+        self, after: int, within: Mapping[str, str] = {}
+    ) -> Iterator[ChangedMemory]:
+        """Yield changed and erased memories in order of revision; see ``feed.changes_by_revision``.
+
+        Args:
+            after: a revision; 0 for all memories.
+            within: field of a scope to its value; empty for all memories, and for erased ones.
+        """
+        conditions = dict(zip(_bounds(within), within.values(), strict=True))
+        return changes_by_revision(self, after, conditions)
+
     def load_stored(
         self, ids: Sequence[str], numbers: Sequence[int | None] | None = None
     ) -> list[StoredMemory | None]:
@@ -568,8 +585,7 @@ SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
         """
         sql = "SELECT feedback_event.kind, verdict, count(*) FROM feedback_event"
         if within:
-            bounds = (_BELOW if name == "namespace" else f"memory.{name} = ?" for name in within)
-            sql += f" JOIN memory USING (sequence) WHERE {' AND '.join(bounds)}"
+            sql += f" JOIN memory USING (sequence) WHERE {' AND '.join(_bounds(within))}"
         return self.rows(f"{sql} GROUP BY 1, 2 ORDER BY 1, 2", tuple(within.values()))
 
     def count(self) -> int:
@@ -699,6 +715,11 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
 
     def _failed(self, error: apsw.Error) -> Exception:
         return translated(error, self._path)
+
+
+def _bounds(within: Iterable[str]) -> list[str]:
+    """Return the conditions that memories meet in a scope with these fields, one value each."""
+    return [_BELOW if name == "namespace" else f"memory.{name} = ?" for name in within]
 
 
 def _raise_damage_of(id: str, damaged: Damaged) -> None:

@@ -102,8 +102,6 @@ class Transaction(RowWriting):
     Reads inside it see its own writes. Not for use by several threads, nor after the block.
     """
 
-    cycles: CycleWriting
-
     def __init__(
         self,
         connection: StoreConnection,
@@ -115,9 +113,13 @@ class Transaction(RowWriting):
         read_time: Callable[[], float] = system_clock,
     ) -> None:
         super().__init__(connection, path, decode, last_revision)
-        self.cycles = CycleWriting(self)
         if keeping is not None and keeping.is_on:
             self.keeper = HistoryWriting(self, keeping, read_time)
+
+    @property
+    def cycles(self) -> CycleWriting:
+        """Reads and writes the history of dream cycles."""
+        return CycleWriting(self)
 
     def count_duplicates(self, sequences: range, *, within: Iterable[str] = ()) -> int:
         """Raise ``duplicate_count`` of the oldest live memory with the same text and topic.
@@ -382,6 +384,10 @@ class Transaction(RowWriting):
                     changes["metadata"] = without_supersession(metadata)
             self._set([(older_number, changes)], assigned)
             self.relinked.append(older_number)
+
+    def changed_ids(self) -> list[str]:
+        """Return the ids of the memories that this transaction added, changed or erased so far."""
+        return [changed.id for changed in self.changes_by_revision(self.revision - 1)]
 
     def set_setting(self, key: str, value: str) -> None:
         """Set a setting of the store, such as the name of its embedder."""

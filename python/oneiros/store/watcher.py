@@ -53,11 +53,7 @@ class Watcher:
             GATE.leave(entered)
 
     def _found(self) -> int:
-        try:
-            look = self._idle.pop()
-        except IndexError:
-            opened = self._readers.opened()
-            look = _Look(opened, opened.read_version, -1, 0)
+        look = self._taken()
         connection = look.connection
         # The version changes with every commit of other connections; this one makes none. It is read
         # first, so that a commit between the two reads is noticed by the next call.
@@ -71,6 +67,17 @@ class Watcher:
         if self._is_closed:
             self.close()
         return look.revision
+
+    def _taken(self) -> _Look:
+        while True:
+            try:
+                look = self._idle.pop()
+            except IndexError:
+                opened = self._readers.opened()
+                return _Look(opened, opened.read_version, -1, 0)
+            if not self._readers.is_read_only or self._readers.is_current(look.connection):
+                return look
+            look.connection.close()
 
     def close(self) -> None:
         """Close the connections; one in use is closed when its call ends."""

@@ -162,6 +162,7 @@ class Writer:
                 self._notice_failure()
                 self._is_closed = True
                 self.connection.close()
+                self._is_unwanted = _never
 
     def _begun(self) -> Transaction:
         from oneiros.store.transaction import Transaction  # noqa: PLC0415 - many processes only read

@@ -12,6 +12,7 @@ from oneiros.errors import DuplicateId
 from oneiros.index.indexes import AnalysisAhead
 from oneiros.model.fields import ENUMS
 from oneiros.model.memory import validate_changes
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store import KINDS, StoredLink
 from oneiros.store.columns import INSERTED_AT_ONCE
 from oneiros.store.embedding_bytes import decoded, encoded
@@ -35,12 +36,13 @@ if TYPE_CHECKING:
     from oneiros.index import ReadModel
     from oneiros.scoring.ingest import IngestAssociation
     from oneiros.store import StoredMemory, Transaction
+    from oneiros.store.rows import Cells
     from oneiros.write.batch import AddReport, Entry, RecordColumns
     from oneiros.write.embed import Embedding
     from oneiros.write.rules import AddRules
     from oneiros.write.sync import Sync
 
-__all__ = ["Adding"]
+__all__ = ["AddedOne", "Adding"]
 
 
 _QUARANTINED: Final = ENUMS["status"].index("quarantined")
@@ -125,6 +127,16 @@ _BETWEEN_LOOKS: Final = 2_000
 _FEWEST_AHEAD: Final = 1_000  # new memories from which analysing texts on a thread pays off
 
 
+class AddedOne(NamedTuple):
+    """The outcome of adding one record."""
+
+    id: str
+    revision: int
+    """The store's revision that was committed."""
+    is_new: bool = True
+    """False: an existing memory was updated or replaced."""
+
+
 class Adding:
     """Adds records to the store."""
 
@@ -133,8 +145,8 @@ class Adding:
         self._embedding = embedding
         self.writer = sync.writer
 
-    def add_one(self, record: Mapping[str, object], rules: AddRules) -> str:
-        """Add one record, and return its id.
+    def add_one(self, record: Mapping[str, object], rules: AddRules) -> AddedOne:
+        """Add one record.
 
         A new memory that affects no other one is stored by one call of the core, in its transaction.
         """
@@ -143,12 +155,15 @@ class Adding:
         vectors = self._sync.vectors
         made = MadeVectors(vectors) if vectors.is_present else None
         found = self._add_at_once(record, rules, made)
-        return self.add((record,), rules, made).ids[0] if found is None else found
+        if found is not None:
+            return AddedOne(found["id"], found["revision"])
+        report = self.add((record,), rules, made)
+        return AddedOne(report.ids[0], self.writer.committed, not report.updated)
 
     def _add_at_once(
         self, record: Mapping[str, object], rules: AddRules, made: MadeVectors | None
-    ) -> str | None:
-        """Return the id of the memory stored, or None, with nothing stored and no error raised."""
+    ) -> Cells | None:
+        """Return the cells of the memory stored, or None, with nothing stored and no error raised."""
         sync = self._sync
         try:
             values, _ = rules.checked(record)
@@ -175,7 +190,7 @@ class Adding:
         cells = cells_of(values)
         if blob is not None:
             cells["embedding"] = blob
-        return memory_id if sync.insert_one(cells, last_revision) else None
+        return cells if sync.insert_one(cells, last_revision) else None
 
     def add(
         self, records: Iterable[object], rules: AddRules, made: MadeVectors | None = None

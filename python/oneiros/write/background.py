@@ -39,6 +39,7 @@ class _Job(Generic[Result]):
         "is_given_up",
         "is_write",
         "result",
+        "revision",
     )
 
     def __init__(self, work: Callable[[], Result], *, is_write: bool) -> None:
@@ -51,6 +52,7 @@ class _Job(Generic[Result]):
         self._ended.acquire()
         self.is_given_up = False
         self.has_committed = False
+        self.revision = 0  # of its commit
         self.result: Result
         self.error: BaseException | None = None
 
@@ -72,8 +74,9 @@ class _Job(Generic[Result]):
             self._outcome_known.release()
         self._ended.release()
 
-    def note_commit(self) -> None:
+    def note_commit(self, revision: int) -> None:
         """Record that the job's write is durable."""
+        self.revision = revision
         if not self.has_committed:
             self.has_committed = True
             self._outcome_known.release()
@@ -125,6 +128,7 @@ class WriterThread:
         self._ident: int | None = None
         self._current: _Job[Any] | None = None
         self._writes: set[_Job[Any]] = set()  # waiting or running
+        self._calls = threading.local()  # what each thread last waited for
         weakref.finalize(self, _end, self._jobs).atexit = False
 
     @property
@@ -154,7 +158,10 @@ class WriterThread:
             if is_write:
                 self._writes.add(job)
             self._put(job)
-            return job.wait()
+            try:
+                return job.wait()
+            finally:
+                self._calls.revision = job.revision
         except BaseException as error:
             if error is not job.error and not is_kept:
                 self._give_up(job, error)
@@ -188,10 +195,23 @@ class WriterThread:
             and self._ident == threading.get_ident()
         )
 
-    def note_commit(self) -> None:
-        """Record that the running job has committed, so that it is no longer interrupted."""
+    def note_commit(self, revision: int = 0) -> None:
+        """Record that the running job has committed, so that it is no longer interrupted.
+
+        Args:
+            revision: of the commit; 0 if it is not of interest.
+        """
         if self._current is not None:
-            self._current.note_commit()
+            self._current.note_commit(revision)
+
+    @property
+    def committed(self) -> int:
+        """The revision that the last job of the calling thread committed, 0 if it committed none."""
+        return int(getattr(self._calls, "revision", 0))
+
+    def release(self) -> None:
+        """Let go of the callbacks: later jobs run without them."""
+        self._before = self._after = self._idle = _do_nothing
 
     def stop(self) -> None:
         """End the thread after the waiting jobs. A later job starts another thread."""
@@ -265,6 +285,10 @@ def whole_write(
     return run
 
 
+def _do_nothing() -> None:
+    pass
+
+
 _STOP: _Job[Any] = _Job(lambda: None, is_write=False)
 
 
@@ -312,11 +336,12 @@ def _served(writer: WriterThread, job: _Job[Any] | None) -> float | None:
     try:
         if job is not None:
             writer._before()
+            after = writer._after  # the job may release it
             writer._current = job
             job.run()
             writer._current = None
             writer._writes.discard(job)
-            writer._after()
+            after()
             job.end()
         return writer._idle()
     finally:

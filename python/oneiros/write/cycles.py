@@ -27,22 +27,31 @@ class CycleWriter:
         self._sync = sync
         self.writer = sync.writer
 
-    def apply_cycle(self, plan: DreamPlan, *, is_of_copy: bool = False) -> DreamReport:
+    def apply_cycle(
+        self, plan: DreamPlan, *, is_of_copy: bool = False, changed: list[str] | None = None
+    ) -> DreamReport:
         """Apply a plan, except to memories that changed since it was made.
 
         Args:
             plan: of this engine.
             is_of_copy: the plan is of another engine, whose store was copied to this one's, so that
                 rows differ.
+            changed: a list to append the ids of the changed memories to.
 
         Raises:
             ValueError: the plan was applied already.
         """
-        return self._apply_cycle(plan, self._blobs_of(plan), is_of_copy=is_of_copy)
+        blobs = self._blobs_of(plan)
+        return self._apply_cycle(plan, blobs, changed, is_of_copy=is_of_copy)
 
     @whole_write
     def _apply_cycle(
-        self, plan: DreamPlan, blobs: dict[int, bytes], *, is_of_copy: bool
+        self,
+        plan: DreamPlan,
+        blobs: dict[int, bytes],
+        changed: list[str] | None,
+        *,
+        is_of_copy: bool,
     ) -> DreamReport:
         from oneiros.dream.apply import Applying, PlannedRows  # noqa: PLC0415 - few dream
 
@@ -57,7 +66,10 @@ class CycleWriter:
             rows = PlannedRows(plan, self._sync.lifecycle, is_of_copy=is_moved)
             row_of = cast("Mapping[str, int]", self._sync.lifecycle.row_of)
             known = associations if associations.are_read else None
-            return Applying(plan, transaction, known, rows, row_of, owed, blobs).run(own)
+            report = Applying(plan, transaction, known, rows, row_of, owed, blobs).run(own)
+            if changed is not None:
+                changed += transaction.changed_ids()
+            return report
 
     def _associations(self) -> Associations:
         """Write what waits, and return the links, which are read unless they are damaged."""
@@ -91,12 +103,15 @@ class CycleWriter:
             undoable(reading, id)
 
     @whole_write
-    def undo_cycle(self, id: str, report: DreamReport) -> DreamReport:
+    def undo_cycle(
+        self, id: str, report: DreamReport, changed: list[str] | None = None
+    ) -> DreamReport:
         """Restore everything that a cycle changed, except what changed since.
 
         Args:
             id: of the cycle.
             report: of the undoing, to be completed.
+            changed: a list to append the ids of the changed memories to.
 
         Raises:
             ValueError: there is no such cycle, or it cannot be undone.
@@ -109,15 +124,21 @@ class CycleWriter:
             known = associations if associations.are_read else None
             undoing = Undoing(cycle, transaction, self._sync.lifecycle, known, report)
             done = undoing.run(own)
+            if changed is not None:
+                changed += transaction.changed_ids()
         if undoing.has_erased:
             self._sync.snapshot.remove()
         return done
 
     @whole_write
-    def purge(self, deleted_before: float) -> int:
+    def purge(self, deleted_before: float, erased: list[str]) -> int:
         """Erase memories soft-deleted before a moment; return their number.
 
         Damaged ones are kept: the time of their deletion may be wrong.
+
+        Args:
+            deleted_before: seconds since the epoch.
+            erased: a list to append the ids to, once they are erased.
         """
         with self._sync.writing() as transaction:
             damaged: list[Damaged] = []
@@ -128,6 +149,7 @@ class CycleWriter:
                 self._sync.note_damage(memory)
             for memory_id in ids:
                 transaction.erase(memory_id)
+        erased += ids
         if ids:
             self._sync.snapshot.remove()
             self._sync.store.checkpoint()

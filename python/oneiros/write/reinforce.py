@@ -262,6 +262,10 @@ class Reinforcing:
         self.returned: deque[ReinforcementEvent] = deque()
         """Events that the writer thread has yet to apply."""
 
+    def release(self) -> None:
+        """Let go of ``write``: nothing is kept for the store any more."""
+        self._write = _do_nothing
+
     # -- searches ----------------------------------------------------------------------------------
 
     def take(self, event: ReinforcementEvent) -> bool:
@@ -544,3 +548,7 @@ def _current(lifecycle: Lifecycle, ids: Iterable[str]) -> dict[str, dict[str, An
     columns["sessions"] = map(lifecycle.sessions_of, rows)
     values = zip(*columns.values(), strict=True)
     return {id: dict(zip(columns, row, strict=True)) for id, row in zip(known, values, strict=True)}
+
+
+def _do_nothing() -> None:
+    pass

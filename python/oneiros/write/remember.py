@@ -145,11 +145,13 @@ class Remember:
             transaction.update_columns([(old, changes)])
 
     @whole_write
-    def pin(self, memory_id: str, *, pinned: bool, seen: Seen) -> None:
-        """Pin or unpin a memory; does nothing if it is so already."""
+    def pin(self, memory_id: str, *, pinned: bool, seen: Seen) -> bool:
+        """Pin or unpin a memory; return whether that changed it."""
         with self.sync.writing() as transaction:
-            if self._live(transaction, memory_id, seen).pinned != pinned:
+            is_changed = bool(self._live(transaction, memory_id, seen).pinned) is not pinned
+            if is_changed:
                 transaction.update_columns([(memory_id, {"pinned": pinned})])
+            return is_changed
 
     @whole_write
     def touch(self, memory_id: str, end: float | None, *, seen: Seen) -> None:
@@ -183,20 +185,24 @@ class Remember:
             transaction.update_columns([(memory_id, {"deleted_at": now})])
 
     @whole_write
-    def delete_matching(self, where: Where | None, *, now: float) -> int:
-        """Soft-delete all memories that match now; return their number."""
+    def delete_matching(self, where: Where | None, *, now: float) -> list[str]:
+        """Soft-delete all memories that match now; return their ids."""
         with self.sync.writing() as transaction:
-            ids = self.sync.lifecycle.ids
             rows = self.sync.projections.row_sets.matching(where)
-            return transaction.update_columns([(ids[row], {"deleted_at": now}) for row in rows])
+            return self._delete(transaction, rows, now)
 
     @whole_write
-    def delete_expired(self, where: Where | None, selection: Selection, *, now: float) -> int:
-        """Soft-delete all memories that match and have expired; return their number."""
+    def delete_expired(self, where: Where | None, selection: Selection, *, now: float) -> list[str]:
+        """Soft-delete all memories that match and have expired; return their ids."""
         with self.sync.writing() as transaction:
-            ids, row_sets = self.sync.lifecycle.ids, self.sync.projections.row_sets
+            row_sets = self.sync.projections.row_sets
             rows = row_sets.matching(where) & row_sets.expired(now, selection)
-            return transaction.update_columns([(ids[row], {"deleted_at": now}) for row in rows])
+            return self._delete(transaction, rows, now)
+
+    def _delete(self, transaction: Transaction, rows: Iterable[int], now: float) -> list[str]:
+        ids = [self.sync.lifecycle.ids[row] for row in rows]
+        transaction.update_columns([(id, {"deleted_at": now}) for id in ids])
+        return ids
 
     @whole_write
     def set_columns(self, changes: Callable[[], Iterable[tuple[str, Mapping[str, object]]]]) -> int:

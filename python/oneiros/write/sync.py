@@ -561,7 +561,7 @@ class Sync:
         except StoreCorrupt as error:
             self.note_damage_of(error)
             raise
-        self.writer.note_commit()
+        self.writer.note_commit(transaction.revision)
 
     @contextmanager
     def writing_columns(self) -> Iterator[tuple[Transaction, OwnWrites]]:
@@ -720,6 +720,8 @@ class Sync:
         if self._is_closed:
             return
         try:
+            if self.store.is_read_only:
+                return
             self.write_events_now()
             # A snapshot without the damaged memories would not record that they are damaged.
             if not (self._is_behind or self.damaged or self.reinforcing.is_owing()):
@@ -729,6 +731,8 @@ class Sync:
             _OPEN.discard(self)
             self.projections.close()
             self.store.close()
+            self.reinforcing.release()
+            self.writer.release()  # no reference cycle: the columns' address space is free at once
 
 
 def _nothing() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
@@ -109,7 +108,7 @@ def cut_to_stubs(draft: Draft, phase: Stubbing) -> None:
     long_cold = (draft.now - since) / _DAY >= phase.days
     long_cold &= draft.live & (draft.column("tier") == COLD) & (draft.column("core") == 0)
     rows = rows_of(draft.without_kept("C20", long_cold))
-    draft.because["C20"] = partial(_because, draft)
+    draft.because["C20"] = _because
     taken = draft.cut_to_stub("C20", rows[np.argsort(since[rows], kind="stable")])
     for start in range(0, len(taken), _AT_ONCE):
         _cut_contents(draft, taken[start : start + _AT_ONCE], phase.characters)

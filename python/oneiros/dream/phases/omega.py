@@ -38,11 +38,11 @@ def forget(draft: Draft, phase: Forgetting) -> None:
     forgotten &= draft.column("status") != ARCHIVED
     forgotten = draft.without_kept("O31", forgotten)
     rows = rows_of(forgotten)
-    draft.because["O31"] = partial(_because, draft, weights)
+    draft.because["O31"] = partial(_because, weights)
     draft.archive("O31", rows[np.argsort(weights[rows], kind="stable")])
 
 
-def _because(draft: Draft, weights: npt.NDArray[np.float64], rows: Rows) -> list[str]:
+def _because(weights: npt.NDArray[np.float64], draft: Draft, rows: Rows) -> list[str]:
     """Return the reason for each archived row as text."""
     unused, feedback = never_accessed(draft)[rows], draft.column("feedback")[rows]
     ages = draft.age_days("created_at")[rows]

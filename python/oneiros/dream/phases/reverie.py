@@ -224,7 +224,7 @@ def prune(draft: Draft, phase: Prune) -> None:
     taken = draft.removable("R13", rows)
     draft.reasons["R13"] = reasons
     by = _superseded_by(draft, taken[reasons["superseded"][taken]])
-    draft.because["R13"] = partial(_why_pruned, draft, reasons, limits, newest, by)
+    draft.because["R13"] = partial(_why_pruned, reasons, limits, newest, by)
     draft.archive("R13", taken[kept_kinds[taken]])
     draft.delete("R13", taken[~kept_kinds[taken]])
     repeats = taken[only_repeated[taken]]
@@ -267,11 +267,11 @@ def _newest(draft: Draft, counted: Mask) -> npt.NDArray[np.int64]:
 
 
 def _why_pruned(
-    draft: Draft,
     reasons: Mapping[str, Mask],
     limits: npt.NDArray[np.float64],
     newest: npt.NDArray[np.int64],
     by: Mapping[int, str],
+    draft: Draft,
     rows: Rows,
 ) -> list[str]:
     """Return the reasons for each removed row as text."""
@@ -321,7 +321,7 @@ def place(draft: Draft, phase: Place) -> None:
         draft.column("strength") < np.float32(phase.below_strength)
     )
     rows = rows_of(draft.without_kept("R14", is_fading))
-    draft.because["R14"] = partial(_why_archived, draft)
+    draft.because["R14"] = _why_archived
     archived = draft.archive("R14", rows[np.lexsort((rows, -stale[rows]))])
     draft.count(consolidated=len(consolidated), archived=len(archived))
 

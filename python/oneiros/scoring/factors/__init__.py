@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         Significance,
     )
     from oneiros.scoring.factors.cognitive import Retention
-    from oneiros.scoring.factors.house import HalfLifeRecency
+    from oneiros.scoring.factors.house import HalfLifeRecency, Trust
     from oneiros.scoring.factors.mnemosyne import RecencyBlend, Tier, Veracity, WeibullRecency
     from oneiros.scoring.factors.omega import (
         Consolidation,
@@ -82,6 +82,7 @@ __all__ = [
     "TieBreak",
     "Tier",
     "TimeDecay",
+    "Trust",
     "Veracity",
     "WeibullRecency",
 ]
@@ -99,7 +100,7 @@ _FACTORS: Final = {
     **dict.fromkeys(("TieBreak", "Freshness"), "factors.omega"),
     **dict.fromkeys(("Significance", "CiarDecay", "CiarReinforcement"), "factors.ciar"),
     **dict.fromkeys(("ShippedDecay", "ShippedReinforcement"), "factors.ciar"),
-    "HalfLifeRecency": "factors.house",
+    **dict.fromkeys(("HalfLifeRecency", "Trust"), "factors.house"),
 }
 _USER_FACTORS: Final = {"Expression": "expression", "CallableFactor": "callable_factor"}
 _HOME: Final = {"Factor": "factor", **_FACTORS, **_USER_FACTORS}

@@ -1,4 +1,4 @@
-"""The factor of the default profile: recency. Source: docs/systems/house.md."""
+"""The factors of the default profile: recency and trust. Source: docs/systems/house.md."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from oneiros.scoring.factor import KernelFactor
 from oneiros.scoring.program import ProgramBuilder
 from oneiros.scoring.tables import POSITIVE, SHARE, Range
 
-__all__ = ["HalfLifeRecency"]
+__all__ = ["HalfLifeRecency", "Trust"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,3 +53,21 @@ class HalfLifeRecency(KernelFactor):
         recency = program.call(self.kernel, least, **self.parameters())
         is_exempt = program.call("maximum", program.column("pinned"), program.column("core"))
         return program.call("select", is_exempt, program.constant(1.0), recency)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """Multiply by the memory's trust, 0 to 1; 1 for a memory without one.
+
+    ``retention_score`` does not read it: what is doubted is not forgotten sooner.
+
+    Source: docs/systems/house.md H11.
+    """
+
+    name: ClassVar[str] = "trust"
+    system: ClassVar[str] = "oneiros"
+    is_lifecycle: ClassVar[bool] = False
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Add the factor to ``program`` and return the register of its value."""
+        return program.column("trust")

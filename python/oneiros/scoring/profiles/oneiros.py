@@ -1,6 +1,6 @@
 """The default profile: BM25 and cosine blended, damped lifecycle factors.
 
-Source: docs/systems/house.md H1 to H10.
+Source: docs/systems/house.md H1 to H11.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 
 from oneiros.scoring.candidate_filters import FeedbackAbove
 from oneiros.scoring.channels import LexicalChannel, TemporalChannel, VectorChannel
-from oneiros.scoring.factors import Feedback, HalfLifeRecency, Priority, Spread, Strength
+from oneiros.scoring.factors import Feedback, HalfLifeRecency, Priority, Spread, Strength, Trust
 from oneiros.scoring.fusion import Blend
 from oneiros.scoring.link_expansion import AssociativeExpansion
 from oneiros.scoring.phases.reverie import (
@@ -58,6 +58,7 @@ ONEIROS = Profile(
         Spread(cap=2.0, damping=0.15),
         Feedback(damping=0.15),  # O12
         Priority(damping=0.15),  # O13
+        Trust(),  # H11
     ),
     keep=(FeedbackAbove(leaves_at=-3.0),),  # O12
     expansion=AssociativeExpansion(quota=0.2),  # H7
