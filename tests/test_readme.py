@@ -31,7 +31,8 @@ README = ROOT / "README.md"
 GUIDE = tuple(
     ROOT / "docs" / "guide" / f"{name}.md"
     for name in (
-        *("search", "filters", "memories", "scopes", "erasing", "profiles", "models", "batches"),
+        *("search", "filters", "memories", "history", "scopes", "erasing", "profiles", "models"),
+        "batches",
         *("parts", "dreaming", "following", "command_line"),
     )
 )

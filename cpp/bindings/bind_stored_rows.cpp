@@ -409,7 +409,8 @@ using SharedInsert = std::shared_ptr<MemoryInsert>;
 SharedInsert memory_insert(std::string memory, std::string lifecycle,
                            const RowChecksum& memory_checksum,
                            const RowChecksum& lifecycle_checksum, std::string last_revision,
-                           std::string next_sequence,
+                           std::string next_sequence, std::string last_moment, std::string moment,
+                           const RowChecksum& moment_checksum,
                            std::vector<std::pair<std::string, std::size_t>> obstacles) {
   auto made = std::make_shared<MemoryInsert>(MemoryInsert{std::move(memory),
                                                           std::move(lifecycle),
@@ -417,6 +418,9 @@ SharedInsert memory_insert(std::string memory, std::string lifecycle,
                                                           lifecycle_checksum,
                                                           std::move(last_revision),
                                                           std::move(next_sequence),
+                                                          std::move(last_moment),
+                                                          std::move(moment),
+                                                          moment_checksum,
                                                           {}});
   for (auto& [sql, place] : obstacles) {
     if (place >= memory_checksum.salts().size()) {
@@ -463,7 +467,7 @@ class BoundMemoryWriter {
   // and thus no signal handler: an interrupted caller finds the lock free and the committed record
   // in `into`.
   bool insert(const py::list& memory, const py::list& lifecycle, std::int64_t last_revision,
-              py::dict record, py::list into, const py::object& lock) {
+              std::optional<double> time, py::dict record, py::list into, const py::object& lock) {
     const py::tuple own = own_copy(memory);
     const py::tuple states = own_copy(lifecycle);
     std::vector<Cell> own_cells = cells_of("memory", own, insert_->memory_checksum);
@@ -475,7 +479,7 @@ class BoundMemoryWriter {
     std::optional<StoredAs> stored;
     {
       const ReleasedGil released;
-      stored = writer_->insert(own_cells, state_cells, last_revision);
+      stored = writer_->insert(own_cells, state_cells, last_revision, time);
     }
     std::optional<py::error_already_set> raised;  // by a Python file system or handler
     if (PyErr_Occurred() != nullptr) {
@@ -571,13 +575,14 @@ void register_stored_rows(py::module_& module) {
   py::class_<MemoryInsert, std::shared_ptr<MemoryInsert>>(module, "MemoryInsert")
       .def(py::init(&memory_insert), py::kw_only(), py::arg("memory"), py::arg("lifecycle"),
            py::arg("memory_checksum"), py::arg("lifecycle_checksum"), py::arg("last_revision"),
-           py::arg("next_sequence"), py::arg("obstacles"));
+           py::arg("next_sequence"), py::arg("last_moment"), py::arg("moment"),
+           py::arg("moment_checksum"), py::arg("obstacles"));
   py::class_<BoundMemoryWriter>(module, "MemoryWriter")
       .def(py::init<std::uintptr_t, const std::shared_ptr<MemoryInsert>&>(), py::kw_only(),
            py::arg("connection"), py::arg("insert"))
       .def("insert", &BoundMemoryWriter::insert, py::kw_only(), py::arg("memory"),
-           py::arg("lifecycle"), py::arg("last_revision"), py::arg("record"), py::arg("into"),
-           py::arg("lock"),
+           py::arg("lifecycle"), py::arg("last_revision"), py::arg("time"), py::arg("record"),
+           py::arg("into"), py::arg("lock"),
            "Store a memory; True if stored, all commits after last_revision being this object's. "
            "Then "
            "the record has its numbers and checksums, and is the last of the list.")

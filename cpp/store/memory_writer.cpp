@@ -3,6 +3,7 @@
 // or an error occurs, the transaction is rolled back and only that is reported.
 #include "store/memory_writer.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -46,8 +47,11 @@ bool MemoryWriter::prepare() {
   next_sequence_ = prepared(connection_, insert_->next_sequence);
   memory_ = prepared(connection_, insert_->memory);
   lifecycle_ = prepared(connection_, insert_->lifecycle);
-  for (const Statement* made : std::array{&begin_, &commit_, &data_version_, &last_revision_,
-                                          &next_sequence_, &memory_, &lifecycle_}) {
+  last_moment_ = prepared(connection_, insert_->last_moment);
+  moment_ = prepared(connection_, insert_->moment);
+  for (const Statement* made :
+       std::array{&begin_, &commit_, &data_version_, &last_revision_, &next_sequence_, &memory_,
+                  &lifecycle_, &last_moment_, &moment_}) {
     if (*made == nullptr) {
       return false;
     }
@@ -135,6 +139,18 @@ bool MemoryWriter::write_rows(std::span<Cell> memory, std::span<Cell> lifecycle,
          insert_row(lifecycle_.get(), lifecycle, stored.lifecycle_checksum);
 }
 
+// A recorded time never lies before an earlier one, whatever the clock says.
+bool MemoryWriter::write_moment(std::int64_t revision, double time) const {
+  if (sqlite_.step(last_moment_.get()) == Sqlite::kRow) {
+    time = std::max(time, sqlite_.value_double(sqlite_.column_value(last_moment_.get(), 0)));
+  }
+  finish(last_moment_.get());
+  const std::array<Cell, 2> cells{revision, time};
+  const std::uint64_t checksum =
+      insert_->moment_checksum.of([&cells](std::size_t place) { return cells[place]; });
+  return insert_row(moment_.get(), cells, checksum);
+}
+
 // A statement that failed may have written to the log, and a commit may have been made.
 void MemoryWriter::note_failure(bool is_commit) {
   const int code = sqlite_.extended_errcode(connection_);
@@ -147,7 +163,8 @@ void MemoryWriter::note_failure(bool is_commit) {
 }
 
 std::optional<StoredAs> MemoryWriter::insert(std::span<Cell> memory, std::span<Cell> lifecycle,
-                                             std::int64_t last_revision) {
+                                             std::int64_t last_revision,
+                                             std::optional<double> time) {
   const HeldMutex held(sqlite_, connection_);
   if (failure_ || sqlite_.get_autocommit(connection_) == 0 || !prepare() || !runs(begin_.get())) {
     return std::nullopt;
@@ -162,7 +179,8 @@ std::optional<StoredAs> MemoryWriter::insert(std::span<Cell> memory, std::span<C
     stored.sequence = before->sequence + 1;
     stored.revision = before->revision + 1;
   }
-  if (!before || !is_free(memory) || !write_rows(memory, lifecycle, stored)) {
+  if (!before || !is_free(memory) || !write_rows(memory, lifecycle, stored) ||
+      (time && !write_moment(stored.revision, *time))) {
     note_failure(false);
     return std::nullopt;
   }

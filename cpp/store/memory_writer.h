@@ -31,6 +31,9 @@ struct MemoryInsert {
   RowChecksum lifecycle_checksum;
   std::string last_revision;  // returns one number: the last commit's
   std::string next_sequence;  // returns one number: the next memory's
+  std::string last_moment;    // returns the time of the last recorded commit, or no row
+  std::string moment;         // records a commit: its revision, its time, their checksum
+  RowChecksum moment_checksum;
   std::vector<Obstacle> obstacles;
 };
 
@@ -56,12 +59,14 @@ class MemoryWriter {
 
   // Stores a memory, durably. Overwrites the first two cells of `memory` and the first of
   // `lifecycle`. `last_revision` is that of the last commit the caller knows; later commits may
-  // only be those of this object.
+  // only be those of this object. The commit is recorded with `time`, or that of the last recorded
+  // one if that is later; without a value, it is not recorded.
   //
   // No value if nothing was stored and no transaction is open: because of commits by others, an
   // obstacle, a transaction that was open already, a statement that SQLite rejected, or a failure.
   [[nodiscard]] std::optional<StoredAs> insert(std::span<Cell> memory, std::span<Cell> lifecycle,
-                                               std::int64_t last_revision);
+                                               std::int64_t last_revision,
+                                               std::optional<double> time);
 
   // The first failure of a write. Nothing is written after it.
   [[nodiscard]] const std::optional<Failure>& failure() const noexcept { return failure_; }
@@ -87,6 +92,7 @@ class MemoryWriter {
                                 std::uint64_t checksum) const;
   [[nodiscard]] bool write_rows(std::span<Cell> memory, std::span<Cell> lifecycle,
                                 StoredAs& stored) const;
+  [[nodiscard]] bool write_moment(std::int64_t revision, double time) const;
   void finish(sqlite3_stmt* statement) const;
   void note_failure(bool is_commit);
 
@@ -101,6 +107,8 @@ class MemoryWriter {
   Statement next_sequence_;
   Statement memory_;
   Statement lifecycle_;
+  Statement last_moment_;
+  Statement moment_;
   std::vector<Statement> obstacles_;
   std::optional<State> known_;
   std::optional<Failure> failure_;

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from oneiros.engine.async_engine import AsyncEngine as AsyncEngine
     from oneiros.engine.feed import ChangeFeed as ChangeFeed
     from oneiros.engine.feed import MemoryChange as MemoryChange
+    from oneiros.engine.history import Revision as Revision
     from oneiros.engine.observers import Event as Event
     from oneiros.errors import DamagedMemoriesWarning as DamagedMemoriesWarning
     from oneiros.errors import DreamBusy as DreamBusy
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from oneiros.errors import EmbedderMismatch as EmbedderMismatch
     from oneiros.errors import EngineClosed as EngineClosed
     from oneiros.errors import EngineReadOnly as EngineReadOnly
+    from oneiros.errors import HistoryUnavailable as HistoryUnavailable
     from oneiros.errors import MissingEmbedderWarning as MissingEmbedderWarning
     from oneiros.errors import OneirosError as OneirosError
     from oneiros.errors import QueryTooLarge as QueryTooLarge
@@ -77,6 +79,7 @@ _HOME = {  # public name -> the module it lives in
     "EmbedderMismatch": "errors",
     "Engine": "engine",
     "EngineClosed": "errors",
+    "HistoryUnavailable": "errors",
     "EngineReadOnly": "errors",
     "Erasure": "write.erase",
     "Event": "engine.observers",
@@ -92,6 +95,7 @@ _HOME = {  # public name -> the module it lives in
     "Profile": "scoring.profile",
     "QueryStatistics": "lexical.statistics",
     "QueryTooLarge": "errors",
+    "Revision": "engine.history",
     "SearchResponse": "search.response",
     "SearchResult": "search.response",
     "SearchTrace": "search.response",
@@ -132,6 +136,7 @@ __all__ = [
     "Event",
     "Explanation",
     "Expression",
+    "HistoryUnavailable",
     "LexicalIndex",
     "Link",
     "Memory",
@@ -141,6 +146,7 @@ __all__ = [
     "Profile",
     "QueryStatistics",
     "QueryTooLarge",
+    "Revision",
     "SearchResponse",
     "SearchResult",
     "SearchTrace",

@@ -845,6 +845,9 @@ class MemoryInsert:
         lifecycle_checksum: RowChecksum,
         last_revision: str,
         next_sequence: str,
+        last_moment: str,
+        moment: str,
+        moment_checksum: RowChecksum,
         obstacles: list[tuple[str, int]],
     ) -> None: ...
 
@@ -861,6 +864,7 @@ class MemoryWriter:
         memory: list[Any],
         lifecycle: list[Any],
         last_revision: int,
+        time: float | None,
         record: dict[str, Any],
         into: list[dict[str, Any]],
         lock: threading.RLock,

@@ -20,6 +20,7 @@ __all__ = [
     "EmbedderMismatch",
     "EngineClosed",
     "EngineReadOnly",
+    "HistoryUnavailable",
     "MissingEmbedderWarning",
     "OneirosError",
     "QueryTooLarge",
@@ -73,6 +74,13 @@ class EngineClosed(OneirosError, RuntimeError):
 
 class EngineReadOnly(OneirosError, RuntimeError):
     """A method that writes was called on an engine opened with ``read_only=True``."""
+
+
+class HistoryUnavailable(OneirosError, ValueError):
+    """The history of a store does not reach back to the time of ``as_of``, or lacks what it needs."""
+
+    since: float | None = None
+    """The time from which the store can answer, in seconds UTC; None: it cannot yet."""
 
 
 class DreamBusy(OneirosError, TimeoutError):

@@ -225,7 +225,7 @@ READING = {
     *("get", "get_many", "get_deleted", "count", "list", "last", "values", "changes"),
     *("links", "neighbours", "rescore", "export", "backup", "scope", "stats", "check"),
     *("verify_erased", "purgeable", "dreams", "drift", "interrupted_dream", "observe"),
-    *("flush", "refresh", "end_session", "close"),
+    *("flush", "refresh", "end_session", "close", "history"),
 }
 
 

@@ -33,13 +33,14 @@ def run_sql(path: Path, sql: str, *values: object) -> None:
 def path(tmp_path: Path) -> Path:
     """A store with rows in every table, closed."""
     path = tmp_path / "mind.db"
-    with Store(path) as store:
+    with Store(path, clock=lambda: NOW) as store:
         add(store, memory("a", superseded_by="b", topic="t"), FULL, memory("b", sessions=["s"]))
         with store.write() as transaction:
             transaction.set_link(StoredLink("a", "b", 2, 0.5, NOW, None))
             transaction.set_setting("embedder", "mini")
             transaction.feedback("a", "helpful", NOW)
             transaction.cycles.add_dream_cycle(CYCLE, CONTENTS)
+            transaction.update_columns([("a", {"pinned": False})])
     return path
 
 
@@ -100,6 +101,8 @@ def test_another_value_in_any_column_of_a_memory_is_noticed(
     "sql",
     [
         "UPDATE link SET weight = 0.25",
+        "UPDATE past SET kind = kind + 1",
+        "UPDATE moment SET time = time + 1",
         "UPDATE link SET created_at = created_at + 1",
         "UPDATE setting SET value = 'maxi'",
         "UPDATE feedback_event SET verdict = 'outdated'",

@@ -14,7 +14,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from oneiros.errors import OneirosError, StoreCorrupt
+from oneiros.clock import VirtualClock
+from oneiros.errors import HistoryUnavailable, OneirosError, StoreCorrupt
 from oneiros.model.fields import FIELDS
 from oneiros.model.ids import new_ulid
 from oneiros.model.memory import Memory
@@ -108,6 +109,31 @@ def test_a_file_without_scopes_and_trust_comes_forward(tmp_path: Path) -> None:
         assert fresh == replace(FULL, id="fresh")
         assert kept is not None
         assert (kept.user, kept.labels, kept.trust) == ("ada", ["x"], 0.25)
+
+
+def test_a_file_without_history_has_one_from_its_next_write_on(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    narrow_file(path)
+    clock = VirtualClock(NOW)
+    with Store(path, clock=clock) as store:
+        with store.read() as reading:
+            assert [version.recorded_at for version in reading.history.versions("kept")] == [None]
+            with pytest.raises(HistoryUnavailable):
+                reading.history.revision_at(NOW + 1e6)
+        clock.advance(10)
+        with store.write() as transaction:
+            transaction.update_columns([("kept", {"pinned": True})])
+        with store.read() as reading:
+            versions = reading.history.versions("kept")
+            assert [(version.recorded_at, version.until) for version in versions] == [
+                (None, NOW + 10), (NOW + 10, None)
+            ]  # fmt: skip
+            assert [version.row.pinned for version in versions] == [0, 1]
+            with pytest.raises(HistoryUnavailable) as caught:
+                reading.history.revision_at(NOW + 9)
+            assert caught.value.since == NOW + 10
+            assert reading.history.revision_at(NOW + 10) == 2
+        assert store.deep_check() == []
 
 
 def test_damage_of_an_older_file_is_still_noticed_when_it_came_forward(tmp_path: Path) -> None:

@@ -70,15 +70,22 @@ def dump(store: Store) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def insert(store: Store, record: Cells, last: int, into: list[Cells] | None = None) -> bool:
-    return store.insert_one(record, last, [] if into is None else into)
+    return store.insert_one(record, last, [] if into is None else into, is_timed=True)
 
 
-@given(given=st.lists(records(), min_size=1, max_size=4, unique_by=lambda one: one["id"]))
+@given(
+    given=st.lists(records(), min_size=1, max_size=4, unique_by=lambda one: one["id"]),
+    times=st.lists(st.floats(-1e9, 4e9), min_size=4, max_size=4),
+)
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
-def test_the_tables_hold_what_a_transaction_writes(given: list[dict[str, Any]]) -> None:
-    with Store(":memory:") as one, Store(":memory:") as other:
+def test_the_tables_hold_what_a_transaction_writes(
+    given: list[dict[str, Any]], times: list[float]
+) -> None:
+    time = 0.0
+    clock: Any = lambda: time
+    with Store(":memory:", clock=clock) as one, Store(":memory:", clock=clock) as other:
         told: list[Cells] = []
-        for record in map(cells, given):
+        for record, time in zip(map(cells, given), times, strict=False):  # noqa: B007
             revision = one.revision()
             if any(record["text"] == held["text"] for held in told):
                 assert not insert(other, record, revision, told)
@@ -233,17 +240,15 @@ def test_a_full_store_takes_it_back_and_the_next_one_works(tmp_path: Path) -> No
 
 def test_the_core_says_what_is_wrong_with_a_plan() -> None:
     check = _core.RowChecksum(columns=["a"], places=[0], checksum_place=0)
-    plan: dict[str, Any] = {"memory": "", "lifecycle": "", "last_revision": "", "next_sequence": ""}
+    statements = ("memory", "lifecycle", "last_revision", "next_sequence", "last_moment", "moment")
+    plan: dict[str, Any] = dict.fromkeys(statements, "")
+    plan |= dict.fromkeys(("memory_checksum", "lifecycle_checksum", "moment_checksum"), check)
     with pytest.raises(ValueError, match="obstacles: expected places below 1, got 1"):
-        _core.MemoryInsert(
-            memory_checksum=check, lifecycle_checksum=check, obstacles=[("", 1)], **plan
-        )
+        _core.MemoryInsert(obstacles=[("", 1)], **plan)
     with Store(":memory:") as store:
-        made = _core.MemoryInsert(
-            memory_checksum=check, lifecycle_checksum=check, obstacles=[], **plan
-        )
+        made = _core.MemoryInsert(obstacles=[], **plan)
         writer = _core.MemoryWriter(connection=store._writer.connection._address(), insert=made)
-        given: dict[str, Any] = {"record": {}, "into": [], "lock": threading.RLock()}
+        given: dict[str, Any] = {"record": {}, "into": [], "lock": threading.RLock(), "time": None}
         with pytest.raises(ValueError, match="memory: expected 1 cells, got 2"):
             writer.insert(memory=[1, 2], lifecycle=[1], last_revision=0, **given)
         with pytest.raises(TypeError, match="cell: expected int"):

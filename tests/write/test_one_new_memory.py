@@ -194,7 +194,7 @@ def test_an_interrupt_notes_what_became_of_it(
 ) -> None:
     sync = engine._scope.services.sync
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sync.store, "insert_one", interrupted)

@@ -8,6 +8,7 @@ from oneiros._lazy import door
 
 if TYPE_CHECKING:
     from oneiros.engine import feed as feed
+    from oneiros.engine import history as history
     from oneiros.engine import listing as listing
     from oneiros.engine import maintenance as maintenance
     from oneiros.engine import observers as observers
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 else:
     __getattr__ = door(
         __name__,
-        ("feed", "listing", "maintenance", "observers"),
+        ("feed", "history", "listing", "maintenance", "observers"),
         {"Engine": "engine", "QuietEngine": "engine"},
     )
 

@@ -326,6 +326,7 @@ class AsyncMemories(Generic[Target]):
     supersede = _awaited(Memories.supersede)
     pin = _awaited(Memories.pin)
     get = _awaited(Memories.get)
+    history = _awaited(Memories.history)
     get_many = _awaited(Memories.get_many)
     count = _awaited(Memories.count)
     list = _awaited(Memories.list)

@@ -30,6 +30,7 @@ from oneiros.scoring.profiles import resolved
 from oneiros.store import Store
 from oneiros.store.connections import MEMORY
 from oneiros.store.embedding_bytes import decoded_later
+from oneiros.store.history import checked_keeping, record_keeping
 from oneiros.write import Remember
 
 if TYPE_CHECKING:
@@ -103,6 +104,15 @@ class Engine(Memories):
         timezone: the time zone in which methods read a naive ``datetime`` or an ISO 8601 text
             without an offset: a name such as "Europe/Berlin" or a ``tzinfo``. Filters are made
             without an engine, and take aware times only. Default: such times are refused.
+        history: what the store keeps of what it replaces (docs/guide/history.md). "content" (in a
+            new store): former texts and fields, for :meth:`history` and ``get(as_of=...)``. "all":
+            also states that use and dream cycles change, and links, for ``search(as_of=...)``.
+            "off": nothing, and what was kept is erased. None, for this and the next two arguments,
+            keeps the setting of the store.
+        history_limit: most changes kept for a memory, >= 1; ``math.inf`` keeps all. In a new store
+            64, with "all" as many as there are.
+        history_age: seconds (or a ``timedelta``) for which changes are kept at least, after which
+            they are erased; ``math.inf``, as in a new store, keeps them for good.
         read_only: write no file at all, for stores on read-only media or owned by others. The file
             must exist and be of this version. Searches never reinforce, and methods that write
             raise :class:`EngineReadOnly`. Commits of other processes are followed. Arguments that a
@@ -150,6 +160,9 @@ class Engine(Memories):
         watch: Watch | None = None,
         observers: Iterable[Callback] | None = None,
         timezone: str | tzinfo | None = None,
+        history: str | None = None,
+        history_limit: float | None = None,
+        history_age: float | timedelta | None = None,
         read_only: bool = False,
     ) -> None:
         chosen = resolved(profile)
@@ -174,15 +187,19 @@ class Engine(Memories):
             require_reranker("reranker", reranker)
         if query_expander is not None:
             require_callable("query_expander", query_expander, "a callable query -> texts")
-        store = Store(
+        keeping = checked_keeping(history, history_limit, history_age)
+        store = self._open_store(
             path,
             durability=durability,
             busy_timeout_seconds=seconds_of(busy_timeout_seconds),
             decode_embedding=decoded_later,
+            clock=clock,
             read_only=read_only,
         )
         try:
             options = recorded_options(store, given_options, chosen)
+            if not read_only:
+                record_keeping(store, keeping)
             projections = ReadModel(options, vector_index=vector_index)
             try:
                 remember = Remember(store, projections, embedder)
@@ -714,6 +731,9 @@ class Engine(Memories):
             self._dreamer = None
 
     # -- open and close ----------------------------------------------------------------------------
+
+    def _open_store(self, path: str | os.PathLike[str], **options: Any) -> Store:
+        return Store(path, **options)
 
     def _warn_without_embedder(self, name: str) -> None:
         msg = (

@@ -174,6 +174,7 @@ def purge(scope: Scope, older_than_days: float | timedelta, now: Time | None) ->
         before = _before(scope, older_than_days, now)
         return scope.services.remember.erasing.purge(before, seen=scope.contains, erased=erased)
     finally:  # also if they are gone, and only their bytes may be in the log
+        scope.services.drop_past()
         scope.publish("forget", "purge", erased, now)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from oneiros import engine, explain, filters, rescoring
 from oneiros.display.escaping import shortened
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from oneiros.clock import Time
     from oneiros.engine.feed import ChangeFeed
+    from oneiros.engine.history import Revision
     from oneiros.engine.listing import Page
     from oneiros.engine.observers import EventKind
     from oneiros.explain.why_not import WhyNot
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from oneiros.rescoring.store import PromotionReport, Rescored
     from oneiros.scoring.profile import Profile
     from oneiros.search.near_duplicates import NearDuplicate, Similar
+    from oneiros.search.options import SharedKeywords
     from oneiros.search.response import SearchResponse
     from oneiros.write import AddReport
     from oneiros.write.erase import Erasure
@@ -50,15 +52,23 @@ if TYPE_CHECKING:
     MaybeMemories = list[Memory | None]
     NearDuplicates = list[NearDuplicate]
     NewestMemories = list[Memory]
+    Revisions = list[Revision]
     Responses = list[SearchResponse]
     Similars = list[Similar]
 
 
 __all__ = ["Memories"]
 
+Options = TypeVar("Options", bound="SharedKeywords")
+
 ON_CONFLICT = ("raise", "update", "replace")
 _SCOPE_FIELDS = ("project", "session", "topic", "user", "agent", "namespace")
 _BOUND = 60  # most characters of a bound in a repr
+
+
+def _at(scope: Scope, options: Options) -> tuple[Scope, Options]:
+    """Return the scope and the keywords of a search, those of the past with ``as_of``."""
+    return engine.history.placed(scope, options) if "as_of" in options else (scope, options)
 
 
 def _namespace(value: object) -> str | None:
@@ -539,6 +549,7 @@ class Memories:
                 erased=erased,
             )
         finally:  # also if they are gone, and only their bytes may be in the log
+            self._scope.services.drop_past()
             self._scope.publish("forget", method, erased, now)
 
     def purge(self, older_than_days: float | timedelta = 30.0, *, now: Time | None = None) -> int:
@@ -689,6 +700,12 @@ class Memories:
             exclude_newer: leave out memories that were added within this many seconds before the
                 search, by their ``learned_at``: what the caller has just stored. Seconds or a
                 ``timedelta``.
+            as_of: rank the memories as the store knew them at this time, by the clock of its
+                writes: their texts, fields, states, links and verdicts then. ``now`` is that time
+                unless given, and nothing is reinforced; ``valid_at`` is independent of it. Needs
+                ``history="all"`` (docs/guide/history.md). Settings and the embedder are the present
+                ones, and erased memories are gone from the past, too. The first search of a state
+                copies the store, O(n); the last four states are kept in memory. A time as ``now``.
 
         ``hint``, ``context``, ``date_range`` and ``soft_range`` need a profile that reads them:
         ``omega`` reads all four, ``omega-bounded`` all but ``soft_range``, ``oneiros`` the two
@@ -704,6 +721,8 @@ class Memories:
         Raises:
             ValueError, TypeError: an argument breaks its rule.
             QueryTooLarge: the query is over 64 KiB or has over 1,024 distinct terms.
+            HistoryUnavailable: the store does not know all of its state at ``as_of``; names the
+                time from which it does.
 
         Examples:
             >>> import oneiros
@@ -715,7 +734,8 @@ class Memories:
             >>> response.results[0].memory.text
             'Ada likes her coffee black'
         """
-        return searcher.search(self._scope, query, k, options, self.search)
+        scope, options = _at(self._scope, options)
+        return searcher.search(scope, query, k, options, self.search)
 
     @taking(BatchKeywords, embeddings=None, threads=None)
     def search_many(
@@ -756,6 +776,7 @@ class Memories:
             min_score: least score of a result.
             exclude: ids of memories to leave out.
             exclude_newer: leave out memories added within this many seconds before the search.
+            as_of: rank the memories as the store knew them at this time.
             threads: threads of the channels, 1 to 256. Default: one per core.
 
         Returns:
@@ -771,7 +792,8 @@ class Memories:
             >>> [response.ids for response in engine.search_many(["tea", "milk"])]
             [['b'], ['a']]
         """
-        return searcher.search_many(self._scope, queries, k, options, self.search_many)
+        scope, options = _at(self._scope, options)
+        return searcher.search_many(scope, queries, k, options, self.search_many)
 
     def statistics(
         self,
@@ -843,6 +865,7 @@ class Memories:
             min_score: as in the search.
             exclude: as in the search.
             exclude_newer: as in the search.
+            as_of: as in the search.
 
         Returns:
             A :class:`WhyNot`: what hides the memory, how each channel and factor scores it, its
@@ -861,7 +884,8 @@ class Memories:
             >>> engine.why_not("coffee", "coffee").verdict
             'hidden: archived'
         """
-        return explain.why_not.why_not(self._scope, query, id, options, self.why_not)
+        scope, options = _at(self._scope, options)
+        return explain.why_not.why_not(scope, query, id, options, self.why_not)
 
     def similar(
         self,
@@ -950,17 +974,23 @@ class Memories:
 
     # -- read --------------------------------------------------------------------------------------
 
-    def get(self, id: str) -> Memory:
+    def get(self, id: str, *, as_of: Time | None = None) -> Memory:
         """Return one memory, also an expired, archived or superseded one.
 
         Never counts as an access.
 
         Args:
             id: the memory's id.
+            as_of: return the memory as the store knew it at this time, by the clock of its writes;
+                a time as in :meth:`add`. Fields that use and dream cycles change have their present
+                values unless the store keeps ``history="all"``. Default: the present.
 
         Raises:
-            UnknownMemory: no live memory has this id.
+            UnknownMemory: no live memory has this id, or had it then.
             StoreCorrupt: the memory's row in the store is damaged.
+            HistoryUnavailable: the store's history does not reach back to ``as_of``; names the time
+                from which it is known.
+            ValueError, TypeError: ``as_of`` is no time.
 
         Examples:
             >>> import oneiros
@@ -970,10 +1000,44 @@ class Memories:
             <Memory 'coffee' (note): 'Ada likes her coffee black'>
         """
         require_utf8("id", id)
+        if as_of is not None:
+            return engine.history.memory_at(self._scope, id, as_of)
         found = self.get_many([id])[0]
         if found is None:
             raise UnknownMemory(unknown(id))
         return found
+
+    def history(self, id: str) -> Revisions:
+        """Return what a memory was, revision by revision, the present one last.
+
+        A revision is a state of the memory's fields between two commits that changed them. With
+        ``history="content"``, use and dream cycles that change nothing but states make no revision;
+        with "all" they do. A scope leaves out the revisions in which the memory lay outside it.
+        Never counts as an access.
+
+        Args:
+            id: the memory's id; it may be soft-deleted.
+
+        Returns:
+            A list of :class:`Revision`, oldest first, with ``revision``, ``recorded_at``,
+            ``until``, ``memory`` and the names of the ``changed`` fields. The first one is the
+            oldest still known, within the store's ``history_limit`` and ``history_age``.
+
+        Raises:
+            UnknownMemory: no memory has this id, deleted or not.
+            StoreCorrupt: the memory or its history is damaged.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("Deploys happen on Tuesdays")
+            >>> engine.update(id, text="Deploys happen on Mondays")
+            >>> [revision.memory.text for revision in engine.history(id)]
+            ['Deploys happen on Tuesdays', 'Deploys happen on Mondays']
+            >>> engine.history(id)[-1].changed
+            ('text', 'updated_at', 'revision_count')
+        """
+        return engine.history.revisions(self._scope, id)
 
     def get_many(self, ids: Sequence[str]) -> MaybeMemories:
         """Return memories in the order of the ids, None for an id without a live memory.

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from oneiros.clock import Clock, Time
     from oneiros.dream.impact import StoreTrials
+    from oneiros.engine.history import PastEngines
     from oneiros.engine.observers import EventKind, Observation
     from oneiros.filters import Where
     from oneiros.index import ReadModel
@@ -120,6 +121,7 @@ class EngineServices:
     cycles: CycleLock = field(init=False)
     is_read_only: bool = field(init=False)
     """Whether the engine was opened with ``read_only=True``."""
+    _past: PastEngines | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.is_read_only = self.store.is_read_only
@@ -169,6 +171,20 @@ class EngineServices:
             bounds=tuple(bounds.items()),
         )
         engine.observers.publish(self, event)
+
+    @property
+    def past(self) -> PastEngines:
+        """Engines over states of the past, made when searched."""
+        if self._past is None:
+            from oneiros.engine.history import PastEngines  # noqa: PLC0415 - imports the engine
+
+            self._past = PastEngines(self)
+        return self._past
+
+    def drop_past(self) -> None:
+        """Drop the states of the past in memory, which may hold memories that were erased since."""
+        if self._past is not None:
+            self._past.clear()
 
 
 def is_within(name: str, value: str | None, bound: str) -> bool:

@@ -27,6 +27,7 @@ __all__ = [
     "checked_columns",
     "checked_values",
     "hold_embedding",
+    "iso_time",
     "set_fields",
     "validate_changes",
 ]

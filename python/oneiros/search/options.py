@@ -87,6 +87,7 @@ class SharedKeywords(TypedDict, total=False):
     min_score: float | None
     exclude: Iterable[str]
     exclude_newer: float | timedelta | None
+    as_of: Time | None
 
 
 class SearchKeywords(SharedKeywords, total=False):
@@ -358,7 +359,8 @@ def taking(
         others: defaults of the keywords that :class:`SearchOptions` does not have.
     """
     defaults = {field.name: field.default for field in fields(SearchOptions)}
-    defaults |= {"date_range": None, "soft_range": False, "deadline": None, "exclude": (), **others}
+    defaults |= {"date_range": None, "soft_range": False, "deadline": None, "exclude": ()}
+    defaults |= {"as_of": None, **others}
 
     def decorate(method: Callable[Given, Returned]) -> Callable[Given, Returned]:
         assert isinstance(method, FunctionType)

@@ -59,6 +59,8 @@ COVERED: Final[dict[str, tuple[str, ...]]] = {
     "feedback_event": ("sequence", "kind", "verdict", "time"),
     "dream_cycle": ("id", "revision", "dreamed_at", "undoes", "report"),
     "dream_content": ("cycle", "sequence", "field", "rule", "before", "after"),
+    "moment": ("revision", "time"),
+    "past": ("revision", "sequence", "kind", "cells"),
 }
 """The columns that the checksums cover, by table: all but numbers given by SQLite, and the changes of
 a cycle, which contain a checksum (``dream.undo_log``). The tables ``erased`` and ``replay`` have none,

@@ -135,12 +135,20 @@ class StoreConnection(apsw.Connection):
             raise _error_of(*found)
         return found
 
-    def insert_one(self, cells: Cells, last_revision: int, into: list[Cells], lock: Lock) -> bool:
+    def insert_one(
+        self,
+        cells: Cells,
+        last_revision: int,
+        time: float | None,
+        into: list[Cells],
+        lock: Lock,
+    ) -> bool:
         """Store a memory by one call of the core.
 
         Args:
             cells: see :meth:`oneiros.store.Store.insert_one`.
             last_revision: see there.
+            time: to record for the commit; None: none is recorded.
             into: the list to append the cells to at the commit.
             lock: the writer's lock; if it is not free, nothing is stored.
         """
@@ -158,6 +166,7 @@ class StoreConnection(apsw.Connection):
             memory=memory,
             lifecycle=lifecycle,
             last_revision=last_revision,
+            time=time,
             record=cells,
             into=into,
             lock=lock,

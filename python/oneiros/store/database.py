@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import apsw
 
 from oneiros import store
-from oneiros.clock import LONGEST_WAIT_SECONDS, Deadline
+from oneiros.clock import LONGEST_WAIT_SECONDS, Clock, Deadline
 from oneiros.errors import EngineClosed, EngineReadOnly, StoreBusy, StoreCorrupt
 from oneiros.model.validation import as_float, file_name, is_real, require_choice, wrong
 from oneiros.store import connections
@@ -82,6 +82,7 @@ class Store:
         busy_timeout_seconds: float = 5.0,
         vfs: str | None = None,
         decode_embedding: DecodeEmbedding | None = None,
+        clock: Clock | None = None,
         read_only: bool = False,
     ) -> None:
         """Open the store, or create it.
@@ -93,6 +94,8 @@ class Store:
             busy_timeout_seconds: the longest wait for another writer; at least 0.
             vfs: the name of an SQLite VFS; None: the default.
             decode_embedding: decodes stored vectors of loaded memories.
+            clock: gives the times of commits, for the history; None: this store keeps none of what
+                it replaces, so that only a new file or a copy may be opened so for writing.
             read_only: write no file, not even a log; the file must exist.
 
         Raises:
@@ -124,6 +127,7 @@ class Store:
                     durability=durability,
                     timeout_seconds=timeout_seconds,
                     decode=decode_embedding,
+                    clock=clock,
                 )
             self._readers = Readers(self._path, vfs=vfs, timeout_seconds=timeout_seconds)
         self.watcher = Watcher(self._path, self._readers)
@@ -194,7 +198,9 @@ class Store:
         self._require_open()
         return Write(self._writer)
 
-    def insert_one(self, cells: Cells, last_revision: int, into: list[Cells]) -> bool:
+    def insert_one(
+        self, cells: Cells, last_revision: int, into: list[Cells], *, is_timed: bool = False
+    ) -> bool:
         """Store one new memory, in a fraction of a transaction's time.
 
         It is one call of the core, during which no Python signal handler runs. So the memory is
@@ -206,6 +212,7 @@ class Store:
             last_revision: the last commit known to the caller; all later ones must have been made
                 by this method.
             into: the list to append the cells to at the commit.
+            is_timed: whether the store kept a history at the last commit known to the caller.
 
         Returns:
             Whether it was stored. If not, nothing was: there are other commits, the id exists, other
@@ -217,7 +224,7 @@ class Store:
             EngineClosed: the store is closed, or was opened before a ``fork``.
         """
         self._require_open()
-        return self._writer.insert_one(cells, last_revision, into)
+        return self._writer.insert_one(cells, last_revision, into, is_timed=is_timed)
 
     def interrupt_writes_when(self, is_unwanted: Callable[[], bool]) -> None:
         """Make writes fail before their commit, and roll back, once ``is_unwanted()`` is true."""
@@ -315,6 +322,25 @@ class Store:
         """
         with self._unmoving() as connection:
             store.files.copy_to(connection, path, own=self._path)
+
+    def at(self, revision: int) -> Store:
+        """Return a store in memory with the state after an earlier commit; costs a copy of all.
+
+        Raises:
+            HistoryUnavailable: the history does not reach back to it.
+        """
+        from oneiros.store.rewinding import rewind  # noqa: PLC0415 - few searches look back
+
+        past = Store(MEMORY, decode_embedding=self._decode)
+        try:
+            with self._unmoving() as connection:
+                store.files.copy_into(past._writer.connection, connection)
+            with past.write() as transaction:
+                rewind(transaction, revision)
+        except BaseException:
+            past.close()
+            raise
+        return past
 
     def quick_check(self) -> list[str]:
         """Read the whole file and return the problems found; empty for a sound file."""

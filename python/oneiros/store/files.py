@@ -13,7 +13,7 @@ from oneiros.model.validation import wrong
 from oneiros.runtime.files import new_file
 from oneiros.store.connections import MEMORY
 
-__all__ = ["contains", "copy_to"]
+__all__ = ["contains", "copy_into", "copy_to"]
 
 _PAGES_AT_A_TIME: Final = 1024
 _BEGINNING: Final = 128  # at least this much of a text follows its id without a break
@@ -60,11 +60,16 @@ def copy_to(source: apsw.Connection, target: str | os.PathLike[str], *, own: str
 def _copy_pages(source: apsw.Connection, path: Path) -> None:
     target = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        with target.backup("main", source, "main") as backup:
-            while not backup.done:
-                backup.step(_PAGES_AT_A_TIME)  # Ctrl-C is handled between steps
+        copy_into(target, source)
     finally:
         target.close()
+
+
+def copy_into(target: apsw.Connection, source: apsw.Connection) -> None:
+    """Replace a database by a copy of another. REQUIRES: as :func:`copy_to`."""
+    with target.backup("main", source, "main") as backup:
+        while not backup.done:
+            backup.step(_PAGES_AT_A_TIME)  # Ctrl-C is handled between steps
 
 
 def contains(connection: apsw.Connection, needle: bytes) -> bool:

@@ -21,6 +21,7 @@ _KEYS: Final = {
     "link": ("first", "second"),
     "dream_cycle": ("number",),
     "dream_content": ("rowid",),
+    "past": ("number",),
 }
 """The tables that have indexes, and the key of their rows."""
 _OF_IDS: Final = "sqlite_autoindex_memory_1"

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from oneiros.model.memory import Memory, Undecoded
     from oneiros.store.connections import StoreConnection
+    from oneiros.store.history import HistoryReading
 
 __all__ = [
     "LAST_REVISION",
@@ -174,6 +175,13 @@ class Reading:
     def cycles(self) -> CycleReading:
         """Reads the history of dream cycles."""
         return CycleReading(self)
+
+    @property
+    def history(self) -> HistoryReading:
+        """Reads what commits replaced."""
+        from oneiros.store.history import HistoryReading  # noqa: PLC0415 - few calls read it
+
+        return HistoryReading(self)
 
     def last_revision(self) -> int:
         """Return the number of the last commit, 0 before the first."""
@@ -406,6 +414,10 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         sql = "SELECT CAST(id AS BLOB) FROM erased WHERE revision > ? ORDER BY revision, id"
         return [row[0].decode(errors="replace") for row in self.rows(sql, (after,))]
 
+    def last_erasure(self) -> int:
+        """Return the revision of the last commit that erased a memory; 0: none did."""
+        return int(self.rows("SELECT coalesce(max(revision), 0) FROM erased")[0][0])
+
     def changes_by_revision(
         self, after: int, within: Mapping[str, str] = {}
     ) -> Iterator[ChangedMemory]:
@@ -550,7 +562,7 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
     def _load_one(self, id: str, number: int | None) -> Memory | StoreCorrupt | None:
         try:
             row = self._stored_one(id, number)
-            return None if row is None else self._memory(row)
+            return None if row is None else self.memory_of(row)
         except StoreCorrupt as error:
             return error
 
@@ -657,7 +669,9 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
         except StoreCorrupt as error:
             found = [str(error)]
         problems = [] if found == ["ok"] else found
-        for table in ("memory", "lifecycle", "link", "setting", "feedback_event"):
+        for table in (
+            *("memory", "lifecycle", "link", "setting", "feedback_event", "moment", "past"),
+        ):
             try:
                 problems += islice(self._damage_in(table), _MOST_LISTED)
             except StoreCorrupt as error:
@@ -698,7 +712,8 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
         found = self.rows(_LOST_SUCCESSORS)
         return [(id, successor, bool(was_erased)) for id, successor, was_erased in found]
 
-    def _memory(self, row: StoredMemory) -> Memory:
+    def memory_of(self, row: StoredMemory) -> Memory:
+        """Return a row as a memory, with its embedding if the store has a ``decode_embedding``."""
         if row.embedding is None or self._decode is None:
             return row.memory()
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import count, groupby
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import apsw
 
@@ -31,6 +31,9 @@ from oneiros.store.rows import (
     memory_cells,
     text_digest,
 )
+
+if TYPE_CHECKING:
+    from oneiros.store.history import HistoryWriting
 
 __all__ = ["NumbersOf", "RowWriting", "assigned", "increased", "update_of"]
 
@@ -131,6 +134,8 @@ class RowWriting(Reading):
         self.relinked: list[int] = []
         """Sequence numbers of memories whose successor was erased."""
         self._erased: set[str] = set()  # ids whose former numbers are no longer valid
+        self.keeper: HistoryWriting | None = None
+        """Keeps what is replaced; None: nothing is kept."""
 
     def insert(self, memory: Memory, *, embedding_blob: bytes | None = None) -> int:
         """Add a memory.
@@ -213,6 +218,16 @@ class RowWriting(Reading):
         """Return the inserted memories in readable form, or None if others changed too."""
         return self._fresh if self.has_only_inserted else None
 
+    @property
+    def has_written(self) -> bool:
+        """Whether anything was written."""
+        return self.has_content or self.has_set
+
+    @property
+    def has_content(self) -> bool:
+        """Whether more than settings was written."""
+        return bool(self._fresh) or self._has_changed
+
     def note_change(self) -> None:
         """Record that something other than a fresh row or a setting was written."""
         self._has_changed = True
@@ -220,6 +235,18 @@ class RowWriting(Reading):
     def last_row(self) -> int:
         """Return the rowid of the last inserted row."""
         return self._connection.last_insert_rowid()
+
+    def change_count(self) -> int:
+        """Return the number of rows that the last statement changed."""
+        return self._connection.changes()
+
+    def insert_rows(self, table: str, sql: str, columns: list[Any], count: int) -> None:
+        """Insert rows; see ``StoreConnection.insert_rows``."""
+        self._require_whole()
+        try:
+            self._connection.insert_rows(table, sql, columns, count)
+        except apsw.Error as error:
+            raise self._failed(error) from error
 
     def _next_sequence(self) -> int:
         """Return a sequence number that no memory has ever had, erased ones included."""
@@ -371,7 +398,8 @@ class RowWriting(Reading):
         number = self._number(id)
         self._assign(assignments, [(*values, self.revision, number)])
         if states := tables.get("lifecycle"):
-            self._set([(number, {name: changes[name] for name in states})], assigned)
+            given = {name: changes[name] for name in states}
+            self._set([(number, given)], assigned, is_use=False)
 
     def update_columns(self, rows: Iterable[tuple[str, Mapping[str, object]]]) -> int:
         """Set fields to given values, without counting a revision.
@@ -383,7 +411,7 @@ class RowWriting(Reading):
         Returns:
             The number of rows changed.
         """
-        return self._set(self._by_number(rows, _column), _column)
+        return self._set(self._by_number(rows, _column), _column, is_use=False)
 
     def _by_number(
         self,
@@ -421,12 +449,15 @@ class RowWriting(Reading):
         self,
         rows: Iterable[tuple[int, Mapping[str, Any]]],
         assignment_of: Callable[[str], tuple[str, str]],
+        *,
+        is_use: bool = True,
     ) -> int:
         """Set columns of both tables; return the number of memories changed.
 
         Args:
             rows: (sequence number, {field: value}).
             assignment_of: returns a field's column and SQL.
+            is_use: whether a state is changed by use or a dream cycle, not by a caller.
         """
         changed = 0
         for names, group in groupby(rows, key=lambda row: tuple(row[1])):
@@ -438,7 +469,8 @@ class RowWriting(Reading):
                     (*(cell(name, change[name]) for name in part), self.revision, number)
                     for number, change in members
                 ]
-                most = max(most, self._assign([sql[name] for name in part], values, table=table))
+                assignments = [sql[name] for name in part]
+                most = max(most, self._assign(assignments, values, table=table, is_use=is_use))
             changed += most
         return changed
 
@@ -448,9 +480,14 @@ class RowWriting(Reading):
         values: Iterable[tuple[Any, ...]],
         *,
         table: str = "memory",
+        is_use: bool = True,
     ) -> int:
         """Update many rows of a table; each tuple of values ends with the revision and the number."""
         self._has_changed = True
+        if self.keeper is not None:
+            values = list(values)
+            names = [name for name, _ in assignments]
+            self.keeper.keep(table, names, [row[-1] for row in values], is_use=is_use)
         before = self._connection.total_changes()
         self._run_many(update_of(table, tuple(assignments)), values)
         return self._connection.total_changes() - before
@@ -465,6 +502,11 @@ class RowWriting(Reading):
         except UnicodeDecodeError as error:  # raised while a checksum reads a former value
             self.failure = self.failure or apsw.CorruptError(str(error))
             raise self._not_utf8(error) from error
+
+    def run_each(self, sql: str, values: Sequence[Sequence[Any]]) -> None:
+        """Run a statement for each sequence of values."""
+        self._has_changed = True
+        self._run_many(sql, values)
 
     def write_lifecycle(
         self, sequences: Sequence[int], values: Mapping[str, Sequence[object]]

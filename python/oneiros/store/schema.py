@@ -291,6 +291,26 @@ UPDATE sqlite_schema SET sql = replace(replace(sql, char(10) || '  ', ''), char(
 WHERE type = 'table' AND name NOT GLOB 'sqlite_*'
 """
 
+# Room on the first page. In STRICT tables, INT and INTEGER are the same except in a primary key, and
+# columns of the primary key are NOT NULL without a rowid. No statement names these indexes.
+_SHORTER: Final = (
+    *(("INTEGER NOT NULL", "INT NOT NULL"), (", ", ","), (" (", "("), (") STRICT", ")STRICT")),
+    *(("(first INT NOT NULL,second INT NOT NULL,", "(first INT,second INT,"), (" < ", "<")),
+    ("(revision INT NOT NULL,id TEXT NOT NULL,PRIMARY", "(revision INT,id TEXT,PRIMARY"),
+    *((char, "") for char in (chr(10),)),
+)
+_SHORTER_NAMES: Final = (
+    ("feedback_event_by_sequence", "verdict_of"),
+    ("dream_content_by_cycle", "content_in"),
+    ("dream_content_by_sequence", "content_of"),
+)
+# When commits were made, and what they replaced (oneiros.store.history).
+_HISTORY: Final = (
+    "CREATE TABLE moment(revision INTEGER PRIMARY KEY,time REAL,checksum INT)STRICT",
+    "CREATE TABLE past(number INTEGER PRIMARY KEY,revision INT,sequence INT,kind INT,cells TEXT,checksum INT)STRICT",
+    "CREATE INDEX past_of ON past(sequence,kind)",
+)
+
 _CHECKED_TABLES: Final = (
     *("memory", "lifecycle", "link", "setting", "feedback_event", "dream_cycle", "dream_content"),
 )
@@ -357,6 +377,20 @@ def _add_provenance(connection: apsw.Connection) -> None:
     checksums.register(connection)
     after = checksums.checksum_after({"trust": "1.0"}, before={"trust": "NULL"})
     connection.execute(f"UPDATE memory SET checksum = {after} WHERE checksum NOT NULL")
+    _rewrite_schema(connection, _shorter())
+    for table in _HISTORY:
+        connection.execute(table)
+
+
+def _shorter() -> str:
+    name, sql = "name", "sql"
+    for long, short in _SHORTER_NAMES:
+        name, sql = f"replace({name}, '{long}', '{short}')", f"replace({sql}, '{long}', '{short}')"
+    for long, short in _SHORTER:
+        sql = f"replace({sql}, '{long}', '{short}')"
+    return f"""
+UPDATE sqlite_schema SET name = {name}, sql = {sql}
+WHERE sql NOT NULL AND name NOT GLOB 'sqlite_*'"""
 
 
 MIGRATIONS: Final[list[Step]] = [
@@ -381,7 +415,7 @@ APPLICATION_ID: Final = 0x4F4E4552  # "ONER", marks the file as a store
 
 # Creating this version's tables for a comparison takes longer than a search. A file with another digest
 # is compared with them.
-_DIGEST_OF_TABLES: Final = "7c6e051827e14d7c086ad49cd03841c2"
+_DIGEST_OF_TABLES: Final = "7ffd380c202f7d5cfdea2a34bc269cb8"
 
 
 def is_current(connection: apsw.Connection) -> bool:

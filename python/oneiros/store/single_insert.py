@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from oneiros import _core
 from oneiros.store.checksums import check_of
+from oneiros.store.history import ADD_MOMENT, LAST_MOMENT
 from oneiros.store.reading import LAST_REVISION, NEXT_SEQUENCE
 from oneiros.store.rows import (
     INSERT,
@@ -25,6 +26,9 @@ SINGLE_INSERT: Final = _core.MemoryInsert(
     lifecycle_checksum=check_of("lifecycle"),
     last_revision=LAST_REVISION,
     next_sequence=NEXT_SEQUENCE,
+    last_moment=LAST_MOMENT,
+    moment=ADD_MOMENT,
+    moment_checksum=check_of("moment"),
     obstacles=[  # cases in which other rows change too
         ("SELECT 1 FROM memory WHERE text_digest = ?1 LIMIT 1", INSERTED.index("text_digest")),
         (

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any, Final
 
 import apsw
 
+from oneiros.clock import system_clock
 from oneiros.model.fields import ENUMS, VERDICTS
 from oneiros.model.validation import wrong
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.checksums import checksum, checksum_after, insert_of
-from oneiros.store.connections import MEMORY
+from oneiros.store.connections import MEMORY, StoreConnection
 from oneiros.store.cycles import CycleWriting
+from oneiros.store.history import HistoryWriting, Keeping
 from oneiros.store.links import KINDS, REMOVE, SET, LinkValues, StoredLink
-from oneiros.store.reading import TRACES_SETTING
+from oneiros.store.reading import TRACES_SETTING, DecodeEmbedding
 from oneiros.store.row_writing import RowWriting, assigned
 from oneiros.store.rows import json_text, without_supersession
 from oneiros.store.unused_bytes import is_log_empty, zero_unused
@@ -54,6 +56,7 @@ _ERASE: Final = tuple(
         ("link", "second"),
         ("dream_content", "sequence"),
         ("replay", "sequence"),
+        ("past", "sequence"),
         ("lifecycle", "sequence"),
         ("memory", "sequence"),
     )
@@ -138,6 +141,20 @@ class Transaction(RowWriting):
 
     Reads inside it see its own writes. Not for use by several threads, nor after the block.
     """
+
+    def __init__(
+        self,
+        connection: StoreConnection,
+        path: str,
+        decode: DecodeEmbedding | None,
+        last_revision: int | None = None,
+        *,
+        keeping: Keeping | None = None,
+        read_time: Callable[[], float] = system_clock,
+    ) -> None:
+        super().__init__(connection, path, decode, last_revision)
+        if keeping is not None and keeping.is_on:
+            self.keeper = HistoryWriting(self, keeping, read_time)
 
     @property
     def cycles(self) -> CycleWriting:
@@ -236,6 +253,8 @@ class Transaction(RowWriting):
         number = self._number(id)
         self.increment([(id, {"feedback": VERDICTS[verdict]})])
         self.run(_ADD_VERDICT, (verdict, time, number))
+        if self.keeper is not None:
+            self.keeper.note_verdict(number)
 
     def set_link(self, link: StoredLink) -> bool:
         """Create or replace a link.
@@ -267,6 +286,8 @@ class Transaction(RowWriting):
     def set_numbered_links(self, links: Sequence[LinkValues]) -> int:
         """Create or replace links of existing memories, given by sequence numbers."""
         self._has_changed = True
+        if self.keeper is not None:
+            self.keeper.keep_links(link[:2] for link in links)
         values = ((first, second, self.revision, *state) for first, second, *state in links)
         self._run_many(SET, values)
         return len(links)
@@ -277,6 +298,8 @@ class Transaction(RowWriting):
         ends = sorted(self.sequences_of([one, other]).values())
         if len(ends) != 2:
             return False
+        if self.keeper is not None:
+            self.keeper.keep_links([(ends[0], ends[1])])
         self.run(REMOVE, (self.revision, *ends))
         return self._connection.changes() > 0
 
@@ -380,6 +403,12 @@ class Transaction(RowWriting):
         self.run(_CLEAR_TRACES, (TRACES_SETTING, noted))
         return True
 
+    def forget_history(self) -> None:
+        """Erase all that was replaced, and keep nothing of this transaction."""
+        self.keeper = None
+        for table in ("past", "moment"):
+            self.run(f"DELETE FROM {table}")
+
     def rebuild_index(self, name: str) -> None:
         """Rebuild an index from its table. Memories keep their revisions."""
         self._has_changed = True
@@ -420,6 +449,8 @@ class Transaction(RowWriting):
         """
         count = self.new_vector_count()
         after = 0
+        if self.keeper is not None:
+            self.keeper.note_vectors()
         while rows := self.rows(_NEW_VECTORS, (after,)):
             vectors = ((number, {"embedding": blob or None}) for number, blob in rows)
             self._set(vectors, assigned)

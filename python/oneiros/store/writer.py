@@ -10,20 +10,24 @@ from typing import TYPE_CHECKING, Final
 
 import apsw
 
-from oneiros.clock import Deadline
+from oneiros.clock import Clock, Deadline
 from oneiros.errors import EngineClosed, StoreBusy, StorePoisoned
+from oneiros.model.validation import moment
 from oneiros.store import connections
 from oneiros.store.failures import is_failed_write, translated
 from oneiros.store.forking import GATE
+from oneiros.store.history import kept_by
 from oneiros.store.reading import DecodeEmbedding
 
 if TYPE_CHECKING:
     from oneiros.store.connections import StoreConnection
+    from oneiros.store.history import Keeping
     from oneiros.store.rows import Cells
     from oneiros.store.transaction import Transaction
 
 __all__ = ["Write", "Writer"]
 
+_check_time: Final = moment("clock")
 _STEPS_BETWEEN_LOOKS: Final = 20_000  # of SQLite's virtual machine: a fraction of a millisecond
 
 
@@ -42,8 +46,10 @@ class Writer:
         durability: str,
         timeout_seconds: float,
         decode: DecodeEmbedding | None,
+        clock: Clock | None = None,
     ) -> None:
         self._path = path
+        self._clock = clock
         self._timeout = timeout_seconds
         self._decode = decode
         self._lock = threading.RLock()  # owned by the writing thread
@@ -57,6 +63,7 @@ class Writer:
         # revision when they were read.
         self._state = (0, 0)
         self._known: tuple[tuple[int, int], int] | None = None
+        self._keeping: tuple[int, Keeping] | None = None  # with SQLite's version when it was read
         self.connection = connections.open_writer(
             path, vfs=vfs, durability=durability, deadline=Deadline(timeout_seconds)
         )
@@ -102,6 +109,8 @@ class Writer:
     def end(self, transaction: Transaction, error: BaseException | None) -> None:
         """Commit, or roll everything back after an error."""
         try:
+            if error is None and transaction.failure is None:
+                self._keep_history(transaction)
             transaction.is_over = True
             self._is_ending = True
             if error is None and transaction.failure is None:
@@ -118,13 +127,16 @@ class Writer:
             self._is_writing = self._is_ending = False
             self._release()
 
-    def insert_one(self, cells: Cells, last_revision: int, into: list[Cells]) -> bool:
+    def insert_one(
+        self, cells: Cells, last_revision: int, into: list[Cells], *, is_timed: bool
+    ) -> bool:
         """Store one new memory; see :meth:`oneiros.store.Store.insert_one`."""
+        time = self._time() if is_timed and self._clock is not None else None
         entered = GATE.enter()
         try:
             # The core takes the lock only if it is free, and releases it: a signal handler that
             # writes could not wait for a lock that this thread holds.
-            return self.connection.insert_one(cells, last_revision, into, self._lock)
+            return self.connection.insert_one(cells, last_revision, time, into, self._lock)
         except apsw.Error:  # from a VFS in Python; the transaction that follows raises it again
             return False
         finally:
@@ -160,11 +172,14 @@ class Writer:
             version = self.connection.commit_version()
             self._state = (version, self.connection.total_changes())
             known = self._known
+            keeping = None if self._clock is None else self._kept(version)
             transaction = Transaction(
                 self.connection,
                 self._path,
                 self._decode,
                 None if known is None or known[0] != self._state else known[1],
+                keeping=keeping,
+                read_time=self._time,
             )
         except BaseException as error:
             connections.roll_back(self.connection)
@@ -174,10 +189,43 @@ class Writer:
         self._is_writing = True
         return transaction
 
+    def _kept(self, version: int) -> Keeping:
+        """Return what the store keeps of its history. REQUIRES: a transaction is open.
+
+        Args:
+            version: SQLite's, which commits of other connections change.
+        """
+        if self._keeping is None or self._keeping[0] != version:
+            self._keeping = version, kept_by(self.connection)
+        return self._keeping[1]
+
+    def _time(self) -> float:
+        """Return the time by the clock.
+
+        Raises:
+            TypeError, ValueError: it is no time.
+        """
+        assert self._clock is not None
+        time: float = _check_time(self._clock())
+        return time
+
     def _start(self) -> None:
         if self._is_unwanted():
             raise apsw.InterruptError
         self.connection.execute("BEGIN IMMEDIATE")
+
+    def _keep_history(self, transaction: Transaction) -> None:
+        """Complete what the transaction keeps of the state it replaces; on an error, roll back."""
+        if transaction.has_set:
+            self._keeping = None
+        if transaction.keeper is None or not transaction.has_written:
+            return
+        try:
+            transaction.keeper.finish()
+        except BaseException as error:
+            transaction.is_over = self._is_ending = True
+            self._take_back(transaction.failure, error)
+            raise
 
     def _commit(self) -> None:
         try:

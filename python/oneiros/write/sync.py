@@ -19,6 +19,7 @@ from oneiros.index.columns import ColumnWrite
 from oneiros.index.snapshot import SnapshotFile
 from oneiros.store.columns import StoredColumns
 from oneiros.store.connections import MEMORY
+from oneiros.store.history import KEEP_SETTING
 from oneiros.store.index_checking import index_damage, is_rebuildable
 from oneiros.store.rows import INSERTED_CELLS, Damaged, joined_cells
 from oneiros.write.background import WriterThread, note_outcome
@@ -148,6 +149,7 @@ class Sync:
         self.open_in: int | None = self._process
         """Id of the process that opened it; None once it closes."""
         self.verdicts = VerdictCounts(store)
+        self._keeps_history = True  # at the revision of the projections
         self._read_all()
         _OPEN.add(self)
 
@@ -179,7 +181,7 @@ class Sync:
         with Uncollected(), self.store.read() as reading:
             has_traces = bool(reading.traces())
             # The snapshot may be newer than the settings that were read before.
-            self.vectors.follow(reading.settings())
+            self._follow_settings(reading.settings())
             self._revision = self.snapshot.load(
                 reading, self.store, self.projections, on_damage=self.note_damage
             )
@@ -267,8 +269,12 @@ class Sync:
             indexes.end_replacement()
             if successor is not None and successor.is_recorded_in(settings):
                 self.vectors, self.successor = successor, None
-        self.vectors.follow(settings)
+        self._follow_settings(settings)
         self._note_applied(last)
+
+    def _follow_settings(self, settings: Mapping[str, str]) -> None:
+        self._keeps_history = settings.get(KEEP_SETTING) != "off"
+        self.vectors.follow(settings)
 
     def _note_applied(self, revision: int) -> None:
         self._revision = revision
@@ -467,7 +473,8 @@ class Sync:
         if self.writer.is_writing or len(self._unapplied) >= _MOST_UNAPPLIED:
             return False
         try:
-            if not self.store.insert_one(cells, last_revision, self._unapplied):
+            is_timed = self._keeps_history
+            if not self.store.insert_one(cells, last_revision, self._unapplied, is_timed=is_timed):
                 return False
             if self._apply_at is None:
                 self._apply_at = monotonic() + _APPLY_SECONDS
@@ -544,7 +551,7 @@ class Sync:
         for memories in fresh:  # no other commit came between, so nothing needs to be read
             self._apply(memories)
         if settings is not None:
-            self.vectors.follow(settings)
+            self._follow_settings(settings)
         self._note_applied(transaction.revision)
 
     @contextmanager
