@@ -92,6 +92,8 @@ def plain(value: Any) -> Any:
         return (value.to_record(), value.sessions, value.learned_at, value.revision_count)
     if isinstance(value, np.ndarray):
         return (value.dtype.str, value.tobytes())
+    if isinstance(value, oneiros.Revision):
+        return (value.revision, value.recorded_at, value.until, value.changed, plain(value.memory))
     if isinstance(value, dict):
         return {key: plain(held) for key, held in value.items()}
     if isinstance(value, list | tuple) and type(value).__name__ in ("list", "tuple", "Page"):
@@ -223,6 +225,8 @@ def read(scope: Scope, random: Random, strangers: list[str]) -> str:
         "get_many": lambda: scope.each("get_many", [id, *scope.ids[-2:]]),
         "statistics": lambda: scope.each("statistics", words),
         "rescore": lambda: scope.each("rescore"),
+        "history": lambda: scope.each("history", id),
+        "get as of": lambda: scope.each("get", id, as_of=NOW + DAY),
     }
     name = str(random.choice(list(readers)))
     require_alike(name, scope, readers[name]())
@@ -262,4 +266,4 @@ def test_no_scope_learns_of_another(profile: str) -> None:
         for engine in (shared, *twins):
             engine.close()
     print(f"\n{profile}: {OPERATIONS} operations, 0 leaks; asked {dict(asked)}")  # noqa: T201
-    assert len(asked) == 14
+    assert len(asked) == 16

@@ -44,8 +44,9 @@ class Revision:
     ('tea', 1000.0, None)
     """
 
-    revision: int
-    """The number of the commit that made it so. Numbers rise with every commit of the store."""
+    revision: int | None
+    """The number of the commit that made it so. Numbers rise with every commit of the store, so that
+    a scope, which learns nothing of others, has None."""
     recorded_at: float | None
     """The time of that commit by the engine's clock, in seconds UTC; None: it is older than the
     store's history."""
@@ -70,7 +71,7 @@ def revisions(scope: Scope, id: str) -> list[Revision]:
             changed = () if before is None else _differing(before, row)
             found.append(
                 Revision(
-                    revision=version.revision,
+                    revision=None if scope.bounds else version.revision,
                     recorded_at=version.recorded_at,
                     until=version.until,
                     memory=reading.memory_of(row),

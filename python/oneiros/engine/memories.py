@@ -1215,7 +1215,8 @@ class Memories:
         appears once it is written.
 
         A scope's feed lists the memories that lie in it now. It cannot name erased memories, since
-        only their ids are kept, nor memories that were moved out of the scope.
+        only their ids are kept, nor memories that were moved out of the scope. Revisions count the
+        commits of the whole store, so that gaps between them tell of commits outside the scope.
 
         Args:
             since: a revision, >= 0: ``revision`` of an earlier answer or of an event. 0: all
@@ -1239,7 +1240,7 @@ class Memories:
             >>> feed = engine.changes()
             >>> [(change.id, change.kind) for change in feed]
             [('a', 'changed'), ('b', 'changed')]
-            >>> engine.forget("a")
+            >>> receipt = engine.forget("a")
             >>> [(change.id, change.kind) for change in engine.changes(feed.revision)]
             [('a', 'erased')]
         """

@@ -488,7 +488,7 @@ class Sync:
     def apply_own(self) -> None:
         """Apply memories stored by :meth:`insert_one`, and uses that searches left to the writer.
 
-        So whoever calls in turn from one thread reads all of what it did before.
+        So one thread that calls in turn reads all of what it did before.
         """
         if self._unapplied or self.reinforcing.returned:
             self.writer.run(_nothing)  # every job applies inserted memories first
