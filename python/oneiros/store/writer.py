@@ -124,6 +124,7 @@ class Writer:
             else:
                 self._take_back(transaction.failure, error)
         finally:
+            transaction.keeper = None  # which refers to the transaction: no reference cycle is left
             self._is_writing = self._is_ending = False
             self._release()
 
