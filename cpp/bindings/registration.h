@@ -25,5 +25,6 @@ void register_row_checksum(py::module_& module);
 void register_json_path(py::module_& module);
 void register_stored_rows(py::module_& module);
 void register_snapshot(py::module_& module);
+void register_unused_bytes(py::module_& module);
 
 }  // namespace oneiros

@@ -330,9 +330,11 @@ class AttributeIndex:
             fields: as in :meth:`add_many`.
         """
         for name in SINGLE:
-            discard_grouped(self._at((name,)), _pairs(name, fields[name], rows))
+            if set(fields[name]) != {None}:  # most fields have no value in any row
+                discard_grouped(self._at((name,)), _pairs(name, fields[name], rows))
         for name in WORDS:
-            discard_grouped(self._at((name,)), _words(zip(fields[name], rows, strict=True)))
+            if any(fields[name]):
+                discard_grouped(self._at((name,)), _words(zip(fields[name], rows, strict=True)))
         for row, old in zip(rows, metadata, strict=True):
             self._metadata.note(row, old, {})
         self._known -= set_of(rows)

@@ -192,10 +192,10 @@ class ReadModel:
     def erase(self, ids: Iterable[str]) -> None:
         """Drop all data of memories. Their rows stay unused. Call again after an interrupt."""
         row_of = self.lifecycle.row_of
-        known = [id for id in dict.fromkeys(ids) if id in row_of]
+        known = {id: row for id in dict.fromkeys(ids) if (row := row_of.get(id)) is not None}
         if not known:
             return
-        rows = sorted(row_of[id] for id in known)
+        rows = sorted(known.values())
         numbers = np.array(rows, np.uint32)
         self.row_sets.erase(numbers)
         self.indexes.erase(numbers)

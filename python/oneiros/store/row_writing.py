@@ -341,8 +341,11 @@ class RowWriting(Reading):
             numbers = [None if id in self._erased else number for id, number in known]
         return super().load_stored(ids, numbers)
 
-    def require_indexed(self, ids: Sequence[str]) -> None:
+    def require_indexed(self, ids: Sequence[str]) -> dict[str, int | None]:
         """Refuse to write to memories that the index of ids does not find.
+
+        Returns:
+            The sequence number of each id; None for unknown ones.
 
         Raises:
             StoreCorrupt: the index leads to another memory, or misses a known one; names it.
@@ -351,6 +354,7 @@ class RowWriting(Reading):
         for id, number in zip(ids, self.known(ids), strict=True):
             if number is not None and id not in self._erased and found[id] != number:
                 raise index_damage(id)
+        return found
 
     def _indexed(self, ids: Sequence[str]) -> dict[str, int | None]:
         """Return the numbers that the index of ids has; None where it has none."""

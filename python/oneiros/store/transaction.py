@@ -347,8 +347,8 @@ class Transaction(RowWriting):
             StoreCorrupt: the index of ids does not lead to a memory, so it cannot be erased.
         """
         self._has_changed = True
-        self.require_indexed(ids)
-        numbers = {id: number for id, number in self._indexed(ids).items() if number is not None}
+        indexed = self.require_indexed(ids)
+        numbers = {id: number for id, number in indexed.items() if number is not None}
         if not numbers:
             return ErasedRows(0, 0, 0)
         self._relink(numbers)

@@ -3,7 +3,8 @@
 ``secure_delete`` overwrites deleted rows. But when SQLite moves rows between pages, to split or join
 pages, their bytes stay in the unused gap of the former page, between the cell pointers and the cells,
 and outlast the rows. Zeros there change nothing that SQLite reads, so they can be written at any time
-at which no page is written, and a crash in between does no harm.
+at which no page is written, and a crash in between does no harm. ``cpp/store/unused_bytes.h`` finds
+them; damaged pages stay unchanged.
 
 Source: SQLite database file format, section 1.6, "B-tree pages".
 """
@@ -11,23 +12,17 @@ Source: SQLite database file format, section 1.6, "B-tree pages".
 from __future__ import annotations
 
 import os
-from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import apsw
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from oneiros import _core
 
 __all__ = ["is_log_empty", "zero_unused"]
 
-_PAGES_AT_A_TIME: Final = 1024
-# Type of page -> length of its header. All other pages begin with a page number, whose first byte is
-# smaller than these in files of fewer pages than _MOST_PAGES.
-_HEADERS: Final = {2: 12, 5: 12, 10: 8, 13: 8}
+_PAGES_AT_A_TIME: Final = 64  # so few that the second reading of them is from the cache
+# From here on, the first byte of a page number may be that of a page of a b-tree.
 _MOST_PAGES: Final = 2 << 24
-_COUNT_AND_CONTENT: Final = Struct(">HH")  # number of cells, first byte of the cells
-_FILE_HEADER: Final = 100  # before the first page's header
 
 
 def is_log_empty(connection: apsw.Connection) -> bool:
@@ -60,8 +55,10 @@ def zero_unused(connection: apsw.Connection) -> int:
         step = page_size * _PAGES_AT_A_TIME
         for offset in range(0, size, step):
             block = file.xRead(min(step, size - offset), offset)
-            for start, end in _used_gaps(block, page_size, is_first=offset == 0):
-                file.xWrite(bytes(end - start), offset + start)
+            for begin, end in _core.unused_bytes(
+                pages=block, page_size=page_size, begins_file=offset == 0
+            ):
+                file.xWrite(bytes(end - begin), offset + begin)
                 changed += 1
         if changed:
             file.xSync(apsw.SQLITE_SYNC_FULL)
@@ -69,18 +66,3 @@ def zero_unused(connection: apsw.Connection) -> int:
         file.xClose()
     connection.execute("PRAGMA shrink_memory")
     return changed
-
-
-def _used_gaps(block: bytes, page_size: int, *, is_first: bool) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each gap of a page that is not all zero."""
-    zeros = bytes(page_size)
-    header_of, unpack = _HEADERS.get, _COUNT_AND_CONTENT.unpack_from
-    for page in range(0, len(block), page_size):
-        place = page + _FILE_HEADER if is_first and page == 0 else page
-        header = header_of(block[place])
-        if header is None:
-            continue
-        cells, content = unpack(block, place + 3)
-        start, end = place + header + 2 * cells, page + content
-        if start < end <= page + page_size and block[start:end] != zeros[: end - start]:
-            yield start, end

@@ -242,8 +242,8 @@ class _Chosen:
         for start in range(0, len(ids), _AT_ONCE):
             part = ids[start : start + _AT_ONCE]
             try:
-                self._transaction.require_indexed(part)
-                found = self._transaction.load_stored(part)
+                numbers = self._transaction.require_indexed(part)
+                found = self._transaction.load_stored(part, [numbers[id] for id in part])
             except StoreCorrupt:
                 if self._is_bounded:
                     raise
