@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Final
 
 import apsw
@@ -86,6 +87,7 @@ ORDER BY source.sequence"""
 _CURRENT: Final = f"""
 SELECT id FROM memory WHERE id IN {_GIVEN} AND superseded_by IS NULL ORDER BY sequence"""
 _CLEARED: Final = {"value": "''"}
+_NONE: Final[Mapping[str, int | None]] = MappingProxyType({})
 _CLEAR_TRACES: Final = f"""
 UPDATE setting SET value = '', checksum = {checksum_after(_CLEARED)} WHERE key = ?1 AND value = ?2"""
 
@@ -330,7 +332,9 @@ class Transaction(RowWriting):
         self.erase_many([id])
         return True
 
-    def erase_many(self, ids: Sequence[str]) -> ErasedRows:
+    def erase_many(
+        self, ids: Sequence[str], *, numbers: Mapping[str, int | None] = _NONE
+    ) -> ErasedRows:
         """Erase memories for good: their rows, vectors, verdicts, links and dream records.
 
         The bytes in their pages are overwritten at once; older copies of the pages stay in the log
@@ -339,6 +343,7 @@ class Transaction(RowWriting):
 
         Args:
             ids: the memories; unknown ids are skipped.
+            numbers: what :meth:`require_indexed` returned in this transaction, for any of them.
 
         Returns:
             How many rows went with them.
@@ -347,24 +352,24 @@ class Transaction(RowWriting):
             StoreCorrupt: the index of ids does not lead to a memory, so it cannot be erased.
         """
         self._has_changed = True
-        indexed = self.require_indexed(ids)
-        numbers = {id: number for id, number in indexed.items() if number is not None}
-        if not numbers:
+        found = {**numbers, **self.require_indexed([id for id in ids if id not in numbers])}
+        gone = {id: number for id in ids if (number := found[id]) is not None}
+        if not gone:
             return ErasedRows(0, 0, 0)
-        self._relink(numbers)
-        last = max(numbers.values())
+        self._relink(gone)
+        last = max(gone.values())
         if last + 1 == self._next_sequence():  # the number must not be reused
             self.run("DELETE FROM sqlite_sequence WHERE name = 'memory'")
             self.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('memory', ?)", (last,))
-        given = (json.dumps(sorted(numbers.values())),)
+        given = (json.dumps(sorted(gone.values())),)
         erased = ErasedRows(*self.rows(_ERASED_ROWS, given)[0])
         for sql in _ERASE:
             self.run(sql, given)
         self._run_many(
             "INSERT OR IGNORE INTO erased (revision, id) VALUES (?, ?)",
-            [(self.revision, id) for id in numbers],
+            [(self.revision, id) for id in gone],
         )
-        self._erased.update(numbers)
+        self._erased.update(gone)
         return erased
 
     def cold_sources(self, summaries: Sequence[str]) -> list[str]:

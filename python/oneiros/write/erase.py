@@ -180,7 +180,7 @@ class Erasing:
                     derived.append(id)
                     if memory is not None:
                         digests[id] = _digest(memory.title, memory.text)
-            rows = _erase(transaction, ids, derived)
+            rows = _erase(transaction, ids, derived, chosen.numbers)
         erased += [*ids, *derived]
         if ids:
             self._sync.remove_traces()
@@ -231,6 +231,8 @@ class _Chosen:
         self._transaction = transaction
         self._seen = seen
         self._is_bounded = is_bounded
+        self.numbers: dict[str, int | None] = {}
+        """The sequence numbers of the memories that were loaded and are not damaged."""
 
     def load(self, ids: Sequence[str]) -> Iterator[tuple[str, StoredMemory | None]]:
         """Yield memories in the order of their ids; None for a damaged one outside of scopes.
@@ -252,6 +254,7 @@ class _Chosen:
                 for id, memory in zip(part, found, strict=True):
                     if memory is None:
                         raise UnknownMemory(unknown(id))
+                self.numbers.update(numbers)
             yield from zip(part, found, strict=True)
 
     def _undamaged(self, id: str) -> StoredMemory | None:
@@ -277,10 +280,15 @@ class _Chosen:
                     yield id, memory
 
 
-def _erase(transaction: Transaction, ids: Sequence[str], derived: Sequence[str]) -> ErasedRows:
+def _erase(
+    transaction: Transaction,
+    ids: Sequence[str],
+    derived: Sequence[str],
+    numbers: Mapping[str, int | None],
+) -> ErasedRows:
     """Erase memories; those that only a summary of theirs had replaced are current and hot again."""
     replaced = transaction.cold_sources(derived) if derived else []
-    erased = transaction.erase_many([*ids, *derived])
+    erased = transaction.erase_many([*ids, *derived], numbers=numbers)
     if replaced:
         transaction.warm(replaced)
     if ids:
