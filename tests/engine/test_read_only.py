@@ -206,6 +206,7 @@ WRITING: dict[str, tuple[Any, ...]] = {
     "delete": ("m1",),
     "restore": ("m1",),
     "forget": ("m1",),
+    "forget_many": (["m1"],),
     "supersede": ("m1", "m2"),
     "pin": ("m1",),
     "link": ("m1", "m2"),

@@ -395,6 +395,52 @@ def test_erased_memories_are_gone_from_the_past() -> None:
         assert engine.search("tea", as_of=START).ids == ["b"]
 
 
+def test_what_an_erased_memory_had_replaced_is_found_at_times_before() -> None:
+    clock = VirtualClock(START)
+    with oneiros.Engine(":memory:", profile="cognitive", clock=clock, history="all") as engine:
+        engine.add_many(
+            {"id": f"m{n}", "text": f"harbour {n}", "embedding": [1.0, n / 100], "importance": 0.1}
+            for n in range(5)
+        )
+        clock.advance(900 * DAY)
+        cycle = engine.dream()
+        (summary,) = [memory.id for memory in engine.list() if memory.derived_from]
+        time = clock()
+        clock.advance(10.0)
+        assert engine.search("harbour", embedding=[1.0, 0.0], as_of=time).ids == [summary]
+        engine.undo_dream(cycle.id)
+        sources = {f"m{n}" for n in range(5)}
+        assert set(engine.search("harbour", embedding=[1.0, 0.0], as_of=time).ids) == sources
+        engine.forget("m0")
+        found = engine.search("harbour", embedding=[1.0, 0.0], as_of=time).ids
+        assert set(found) == sources - {"m0"}
+
+
+def test_a_response_of_the_past_does_not_tell_what_was_forgotten_since() -> None:
+    clock = VirtualClock(START)
+    with oneiros.Engine(":memory:", clock=clock, history="all") as engine:
+        engine.add("zebra", id="a")
+        engine.add("zebra crossing", id="b")
+        time = clock()
+        clock.advance(1.0)
+        response = engine.search("zebra", as_of=time)
+        engine.forget("a")
+        assert sorted(response.texts, key=str) == [None, "zebra crossing"]
+
+
+def test_a_time_before_new_vectors_is_refused_whether_it_was_searched_or_not() -> None:
+    clock = VirtualClock(START)
+    embedder = LetterCounts()
+    with oneiros.Engine(":memory:", clock=clock, history="all", embedder=embedder) as engine:
+        engine.add("zebra", id="a")
+        time = clock()
+        clock.advance(1.0)
+        engine.search("zebra", as_of=time)
+        engine.reembed(LetterCounts(name="another"))
+        with pytest.raises(HistoryUnavailable):
+            engine.search("zebra", as_of=time)
+
+
 def test_responses_outlive_the_states_that_are_kept() -> None:
     clock = VirtualClock(START)
     with oneiros.Engine(":memory:", clock=clock, history="all") as engine:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from weakref import WeakSet
 
 from oneiros.channels import Kind
 from oneiros.engine.engine import QuietEngine
@@ -144,6 +145,7 @@ class PastEngines:
         self._services = services
         self._lock = threading.RLock()  # a signal handler may search on the thread that holds it
         self._made: dict[tuple[int, int], _PastEngine] = {}  # the last used one last
+        self._stores: WeakSet[Store] = WeakSet()  # those that responses read from, too
 
     def services_at(self, time: float) -> EngineServices:
         """Return the services of an engine over the state that the store had at a time.
@@ -161,16 +163,21 @@ class PastEngines:
                 self._made.clear()  # what was erased is gone from the past, too
             found = self._made.pop(key, None)
             if found is None:
-                found = _PastEngine(store.at(revision), self._services)
+                past = store.at(revision)
+                self._stores.add(past)
+                found = _PastEngine(past, self._services)
             self._made[key] = found
             while len(self._made) > _MOST_MOMENTS:
                 del self._made[next(iter(self._made))]
             return found._scope.services
 
-    def clear(self) -> None:
-        """Drop all states, such as those with memories that were erased since."""
+    def drop(self, erased: Sequence[str]) -> None:
+        """Drop all states, and erase memories from those that responses still read from."""
         with self._lock:
             self._made.clear()
+            for past in list(self._stores) if erased else ():
+                with past.write() as transaction:
+                    transaction.erase_many(erased)
 
 
 class _PastEngine(QuietEngine):

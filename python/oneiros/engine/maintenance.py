@@ -174,7 +174,7 @@ def purge(scope: Scope, older_than_days: float | timedelta, now: Time | None) ->
         before = _before(scope, older_than_days, now)
         return scope.services.remember.erasing.purge(before, seen=scope.contains, erased=erased)
     finally:  # also if they are gone, and only their bytes may be in the log
-        scope.services.drop_past()
+        scope.services.drop_past(erased)
         scope.publish("forget", "purge", erased, now)
 
 
@@ -268,8 +268,12 @@ def reembed(scope: Scope, embedder: Embedder, *, resume: bool, progress: bool) -
     require_flag("resume", resume)
     require_flag("progress", progress)
     total = _count(scope, Reading.count) if progress else None
-    with progress_bar("embedding", total) as advance:
-        return scope.services.remember.embedding.reembed(embedder, resume=resume, advance=advance)
+    try:
+        with progress_bar("embedding", total) as advance:
+            embedding = scope.services.remember.embedding
+            return embedding.reembed(embedder, resume=resume, advance=advance)
+    finally:
+        scope.services.drop_past()  # its vectors are the former embedder's
 
 
 def foreign_path(scope: Scope, path: str | os.PathLike[str]) -> Path:

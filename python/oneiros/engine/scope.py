@@ -181,10 +181,10 @@ class EngineServices:
             self._past = PastEngines(self)
         return self._past
 
-    def drop_past(self) -> None:
-        """Drop the states of the past in memory, which may hold memories that were erased since."""
+    def drop_past(self, erased: Sequence[str] = ()) -> None:
+        """Drop the states of the past in memory, and what was erased from responses of them."""
         if self._past is not None:
-            self._past.clear()
+            self._past.drop(erased)
 
 
 def is_within(name: str, value: str | None, bound: str) -> bool:

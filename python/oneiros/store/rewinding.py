@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["rewind"]
 
 _ADD_LINK: Final = insert_of("link", "INSERT OR REPLACE")
+# Of memories that were erased since, also by taking back a dream cycle.
+_REPLACED_BY_ERASED: Final = """
+SELECT id FROM memory WHERE superseded_by IN (SELECT id FROM erased WHERE revision > ?1)"""
 _LATER: Final = "(SELECT sequence FROM memory WHERE revision > ?1)"
 # Memories last, which the others are found by.
 _REMOVE_LATER: Final = (
@@ -73,10 +76,20 @@ def rewind(transaction: Transaction, revision: int) -> None:
     transaction.run_each(_ADD_LINK, states)
     for sql in _REMOVE_LATER:
         transaction.run(sql, (revision,))
+    _bring_back(transaction, revision)
     for table in ("past", "moment"):
         transaction.run(f"DELETE FROM {table}")
     transaction.run("DELETE FROM setting WHERE key = ?", (SNAPSHOT_SETTING,))
     transaction.set_setting(KEEP_SETTING, "off")
+
+
+def _bring_back(transaction: Transaction, revision: int) -> None:
+    """Make what an erased memory had replaced current and hot again, as the erasure did."""
+    ids = [id for (id,) in transaction.rows(_REPLACED_BY_ERASED, (revision,))]
+    for id in ids:
+        transaction.update(id, {"superseded_by": None})
+    if ids:
+        transaction.warm(ids)
 
 
 def _require_kept(transaction: Transaction, revision: int) -> None:
