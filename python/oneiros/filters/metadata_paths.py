@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from oneiros.errors import QueryTooLarge
 
-__all__ = ["MISSING", "Key", "Missing", "label", "read_key", "resolver", "utf8_of"]
+__all__ = ["MISSING", "Key", "NoValue", "label", "read_key", "resolver", "utf8_of"]
 
 Key: TypeAlias = "str | tuple[str, ...]"
 """A key of metadata, a dotted path, or the keys of a path one by one."""
@@ -16,13 +16,13 @@ Key: TypeAlias = "str | tuple[str, ...]"
 _MOST_KEYS: Final = 32
 
 
-class Missing(Enum):
+class NoValue(Enum):
     """The type of :data:`MISSING`."""
 
     MISSING = "missing"
 
 
-MISSING: Final = Missing.MISSING
+MISSING: Final = NoValue.MISSING
 """The result of a path without a value; JSON null is a value."""
 
 
