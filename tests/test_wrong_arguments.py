@@ -471,8 +471,8 @@ def test_integers_have_one_wording(mind: oneiros.Engine, name: str) -> None:
             "Engine.search() takes from 2 to 3 positional arguments but 4 were given",
         ),
         (
-            lambda mind: mind.forget(),
-            "Engine.forget() missing 1 required positional argument: 'id'",
+            lambda mind: mind.restore(),
+            "Engine.restore() missing 1 required positional argument: 'id'",
         ),
         (
             lambda _: oneiros.Engine(":memory:", embeder=None),  # type: ignore[call-arg]

@@ -558,7 +558,7 @@ class Engine(Memories):
         Source: docs/systems/reverie.md R10 to R19; docs/systems/cognitive.md C19 to C22;
         docs/systems/omega.md O31.
         """
-        if not dry_run:
+        if not require_flag("dry_run", dry_run):
             self._scope.require_writable("dream")
         return dream.cycles.run(
             self._scope, now, dry_run=dry_run, profile=profile, summarise=summarise, judge=judge

@@ -1542,7 +1542,7 @@ class Memories:
 
         Source: docs/systems/ciar.md A4.
         """
-        if not dry_run:
+        if not require_flag("dry_run", dry_run):
             self._scope.require_writable("promote")
         return rescoring.store.promote(
             self._scope, profile, threshold, now, where=where, dry_run=dry_run, threads=threads
