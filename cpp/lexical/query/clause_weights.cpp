@@ -24,9 +24,13 @@ class Weighing {
                           .fields = clause.fields,
                           .count = count,
                           .terms = {},
-                          .positions = clause.positions,
+                          .positions = {},
                           .weight = 0.0,
                           .matches_nothing = clause.matches_nothing};
+    if (clause.matches_nothing) {
+      return weighed;
+    }
+    weighed.positions = clause.positions;
     if (clause.kind == ClauseKind::kWord) {
       weigh_word(clause, weighed);
     } else {

@@ -37,7 +37,7 @@ class ClauseAnalysis {
     if (words.occurrences.empty()) {
       return;
     }
-    Clause clause{parsed.occur, kind, parsed.fields, {}, {}, {}, false};
+    Clause clause{parsed.occur, kind, parsed.fields, {}, {}, {}, false, words.unknown};
     const bool is_exact = kind == ClauseKind::kPhrase || parsed.occur != Occur::kShould;
     for (const WordOccurrence& word : words.occurrences) {
       if (is_exact && word.is_part) {
@@ -54,11 +54,7 @@ class ClauseAnalysis {
     }
     known_.insert(clause.terms.begin(), clause.terms.end());
     unknown_.insert(words.unknown.begin(), words.unknown.end());
-    if (clause.matches_nothing || clause.terms.empty()) {
-      clause.matches_nothing = true;
-      clause.terms.clear();
-      clause.positions.clear();
-    }
+    clause.matches_nothing = clause.matches_nothing || clause.terms.empty();
     clauses_.push_back(std::move(clause));
   }
 
@@ -82,7 +78,8 @@ class ClauseAnalysis {
                         terms,
                         {},
                         std::move(analyzed.prefix),
-                        terms.empty()});
+                        terms.empty(),
+                        {}});
   }
 
   std::vector<TermId> terms_with(const std::string& prefix) const {
@@ -129,12 +126,12 @@ AnalyzedClauses analyze_clauses(const ParsedQuery& query, const Analyzer& analyz
 
 std::vector<CountedClause> count_clauses(std::vector<Clause> clauses) {
   using Key = std::tuple<Occur, ClauseKind, std::uint8_t, std::vector<TermId>,
-                         std::vector<std::uint32_t>, std::string>;
+                         std::vector<std::uint32_t>, std::string, std::vector<std::string>>;
   std::map<Key, std::size_t> places;
   std::vector<CountedClause> counted;
   for (Clause& clause : clauses) {
-    Key key(clause.occur, clause.kind, clause.fields, clause.terms, clause.positions,
-            clause.prefix);
+    Key key(clause.occur, clause.kind, clause.fields, clause.terms, clause.positions, clause.prefix,
+            clause.unknown);
     const auto [place, is_new] = places.emplace(std::move(key), counted.size());
     if (is_new) {
       counted.push_back({.clause = std::move(clause), .count = 0});

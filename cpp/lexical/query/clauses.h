@@ -24,7 +24,10 @@ struct Clause {
   std::vector<TermId> terms;
   std::vector<std::uint32_t> positions;  // of a phrase's terms, from 0; stop words leave gaps
   std::string prefix = {};               // of a prefix: its text, folded
-  bool matches_nothing = false;  // it needs a term that no text contains; `terms` is empty then
+  // It needs a term that no text contains. `terms` has the others, which are counted all the same:
+  // in another part of a collection, a text may contain them all.
+  bool matches_nothing = false;
+  std::vector<std::string> unknown = {};  // the terms of its words that no text contains
 };
 
 // A clause with its number of occurrences in the query.
@@ -60,7 +63,8 @@ using PrefixTerms = std::map<std::string, std::vector<std::string>, std::less<>>
 AnalyzedClauses analyze_clauses(const ParsedQuery& query, const Analyzer& analyzer,
                                 std::size_t most_terms, const PrefixTerms* others = nullptr);
 
-// Distinct clauses in order of first appearance.
+// Distinct clauses in order of first appearance. Those that differ in unknown terms alone are two,
+// so that each part of a collection counts the clauses as the whole does.
 std::vector<CountedClause> count_clauses(std::vector<Clause> clauses);
 
 }  // namespace oneiros::lexical

@@ -39,7 +39,8 @@ TEST_CASE("clauses: words, phrases and prefixes in terms") {
   CHECK(terms_of(analyzer, "snake_case +snake_case") == "[snake_case snake case][snake_case]");
   CHECK(terms_of(analyzer, "-snake_end snake_end") == "[nothing][snake end]");
   CHECK(terms_of(analyzer, "\"the end of the case\" \"of\" +the \"end x\"") ==
-        "[end/0 case/3][nothing]");
+        "[end/0 case/3][end/0nothing]");
+  CHECK(terms_of(analyzer, "\"x end case\" +snake-end") == "[end/1 case/2nothing][snake end]");
   CHECK(terms_of(analyzer, "sn* sn* +SN* th* x*") ==
         "[snake snake_case][snake snake_case][nothing][nothing]");
   CHECK(terms_of(analyzer, "the,end,sna* 東* 京タワ*") ==
