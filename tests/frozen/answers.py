@@ -48,7 +48,7 @@ def plain_values(answer: Answer) -> tuple[Any, Any, Any]:
         return _why_not(answer), None, _why_not_explained(answer)
     results = (
         *(answer.query, answer.now, answer.profile, answer.profile_hash, answer.parts),
-        *(answer.reason, _confidence(answer), answer.direct_ids),
+        *(answer.reason, answer.confidence, answer.direct_ids),
         [_result(one) for one in answer.results],
         [_result(one) for one in answer.nearest_misses],
     )
@@ -71,16 +71,6 @@ def digests_of(answer: Answer) -> tuple[int, int, int]:
     """Return the digests of an answer, one for each field of :data:`DIGESTS`."""
     results, trace, explanations = plain_values(answer)
     return _digest(results, 8), _digest(trace, 4), _digest(explanations, 4)
-
-
-def _confidence(answer: oneiros.SearchResponse) -> float | None:
-    """Return the confidence, but None for the default profile's own.
-
-    That is no part of the record: docs/confidence.md can be fitted again without a change of any
-    score.
-    """
-    is_retried = any(stage.name == "adaptive_retry" for stage in answer.trace.stages)
-    return answer.confidence if is_retried or answer.profile != "oneiros" else None
 
 
 def _result(result: oneiros.SearchResult) -> tuple[Any, ...]:
