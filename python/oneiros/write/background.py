@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
-__all__ = ["Interrupted", "WriterThread", "note_outcome", "whole_write"]
+__all__ = ["Interrupted", "WriterThread", "do_nothing", "note_outcome", "whole_write"]
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -211,7 +211,7 @@ class WriterThread:
 
     def release(self) -> None:
         """Let go of the callbacks: later jobs run without them."""
-        self._before = self._after = self._idle = _do_nothing
+        self._before = self._after = self._idle = do_nothing
 
     def stop(self) -> None:
         """End the thread after the waiting jobs. A later job starts another thread."""
@@ -285,8 +285,8 @@ def whole_write(
     return run
 
 
-def _do_nothing() -> None:
-    pass
+def do_nothing() -> None:
+    """Take the place of a job or a callback."""
 
 
 _STOP: _Job[Any] = _Job(lambda: None, is_write=False)

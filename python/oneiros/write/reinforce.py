@@ -16,6 +16,7 @@ from oneiros.model.memory import set_fields
 from oneiros.runtime.dataclasses import NamedTuple, dataclass
 from oneiros.scoring.reinforcement import SpacedReinforcement
 from oneiros.store.columns import StoredColumns
+from oneiros.write.background import do_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -264,7 +265,7 @@ class Reinforcing:
 
     def release(self) -> None:
         """Let go of ``write``: nothing is kept for the store any more."""
-        self._write = _do_nothing
+        self._write = do_nothing
 
     # -- searches ----------------------------------------------------------------------------------
 
@@ -550,7 +551,3 @@ def _current(lifecycle: Lifecycle, ids: Iterable[str]) -> dict[str, dict[str, An
     columns["sessions"] = map(lifecycle.sessions_of, rows)
     values = zip(*columns.values(), strict=True)
     return {id: dict(zip(columns, row, strict=True)) for id, row in zip(known, values, strict=True)}
-
-
-def _do_nothing() -> None:
-    pass

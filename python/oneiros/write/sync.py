@@ -22,7 +22,7 @@ from oneiros.store.connections import MEMORY
 from oneiros.store.history import KEEP_SETTING
 from oneiros.store.index_checking import index_damage, is_rebuildable
 from oneiros.store.rows import INSERTED_CELLS, Damaged, joined_cells
-from oneiros.write.background import WriterThread, note_outcome
+from oneiros.write.background import WriterThread, do_nothing, note_outcome
 from oneiros.write.reinforce import OF_USE, Reinforcing
 from oneiros.write.vectors import TextVectors
 
@@ -189,9 +189,9 @@ class Sync:
             links = self.projections.associations
             self.reinforcing.take_over(self.reinforcing.move_to(self.lifecycle, links))
             self._follow(reading)
-        if (
-            has_traces and not self.store.is_read_only
-        ):  # an erasing process was killed, or readers kept it from emptying the log
+        if has_traces and not self.store.is_read_only:
+            # An erasing process was killed, or readers kept it from emptying the log. While that is
+            # not possible, the setting stays, and the next opening or erasure tries again.
             with contextlib.suppress(OneirosError):
                 self.remove_traces(waits=False)
 
@@ -438,7 +438,7 @@ class Sync:
         Returns at once while a write runs; the writer applies it when the write ends.
         """
         if self.reinforcing.returned and not self.writer.is_writing:
-            self.writer.run(_nothing)  # every job applies returned events first
+            self.writer.run(do_nothing)  # every job applies returned events first
 
     def follow_others(self, *, is_asked: bool) -> None:
         """Apply commits made since; return at once if there are none or a write is running.
@@ -486,12 +486,9 @@ class Sync:
         return True
 
     def apply_own(self) -> None:
-        """Apply memories stored by :meth:`insert_one`, and uses that searches left to the writer.
-
-        So one thread that calls in turn reads all of what it did before.
-        """
-        if self._unapplied or self.reinforcing.returned:
-            self.writer.run(_nothing)  # every job applies inserted memories first
+        """Apply memories stored by :meth:`insert_one` to the projections."""
+        if self._unapplied:
+            self.writer.run(do_nothing)  # every job applies inserted memories first
 
     def _begin_job(self) -> None:
         self.reinforcing.begin_job()
@@ -757,10 +754,6 @@ class Sync:
             self.store.close()
             self.reinforcing.release()
             self.writer.release()  # no reference cycle: the columns' address space is free at once
-
-
-def _nothing() -> None:
-    pass
 
 
 def _gone(write: ColumnWrite) -> ColumnWrite:
