@@ -3,7 +3,7 @@
 Each scope has a word of its own in its texts, metadata, labels and ids, which no reader of another
 scope may show: a leak by content. And each has a twin, a store that holds only this scope, whose
 readers must answer the same: a leak by statistics, such as counts, places, scores or times of change,
-would tell them apart. ``ONEIROS_LONG`` sets the number of operations; 100,000 is the long run.
+would make them differ. ``ONEIROS_LONG`` sets the number of operations; 100,000 is the long run.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Scope:
     def each(self, method: str, *args: Any, **keywords: Any) -> tuple[Any, Any]:
         """Call a method of both, and return the answers, or the errors, as plain values."""
         return tuple(  # type: ignore[return-value]
-            told(lambda scope=scope: getattr(scope, method)(*args, **keywords))
+            answer_of(lambda scope=scope: getattr(scope, method)(*args, **keywords))
             for scope in self.both
         )
 
@@ -66,8 +66,8 @@ class Scope:
         return self.ids[int(random.integers(len(self.ids)))] if self.ids else "none"
 
 
-def told(call: Callable[[], Any]) -> Any:
-    """Return all that a call tells."""
+def answer_of(call: Callable[[], Any]) -> Any:
+    """Return the whole answer of a call, or its error."""
     try:
         answer = call()
     except (oneiros.OneirosError, ValueError) as error:
@@ -257,7 +257,7 @@ def test_no_scope_learns_of_another(profile: str) -> None:
             scope = scopes[int(random.integers(SCOPES))]
             strangers = [other.ids[-1] for other in scopes if other is not scope and other.ids]
             if step < 5 * SCOPES or random.random() < 0.35:
-                write(scope, random, strangers or ["nobody"])
+                write(scope, random, strangers or ["absent"])
             else:
                 asked[read(scope, random, strangers)] += 1
             if random.random() < 0.02:

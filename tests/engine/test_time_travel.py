@@ -181,7 +181,7 @@ def ids_in(path: Path) -> set[str]:
         connection.close()
 
 
-def told(response: SearchResponse) -> list[Any]:
+def contents_of(response: SearchResponse) -> list[Any]:
     """Return all that a response holds but its durations."""
     return [
         response.now,
@@ -243,8 +243,8 @@ def compare(life: Life, engine: oneiros.Engine, copy: oneiros.Engine, time: floa
             (engine.scope(**scope), copy.scope(**scope)),
         ):
             response = past.search(query, 8, as_of=time, **given)
-            wanted = told(then.search(query, 8, reinforce=False, **given))
-            assert told(response) == wanted
+            wanted = contents_of(then.search(query, 8, reinforce=False, **given))
+            assert contents_of(response) == wanted
             compared += len(response)
     queries = [life.text(), life.text()]
     for many, one in zip(
@@ -252,7 +252,7 @@ def compare(life: Life, engine: oneiros.Engine, copy: oneiros.Engine, time: floa
         copy.search_many(queries, 5, reinforce=False),
         strict=True,
     ):
-        assert told(many) == told(one)
+        assert contents_of(many) == contents_of(one)
     id = life.id()
     past_why, wanted_why = (
         asked.why_not(query, id, **more) for asked, more in ((engine, {"as_of": time}), (copy, {}))
@@ -274,7 +274,7 @@ def test_the_present_is_the_last_of_the_past(tmp_path: Path) -> None:
     with life.engine as engine:
         life.live(3)
         now = life.clock()
-        assert told(engine.search("bad cafe", as_of=now)) == told(
+        assert contents_of(engine.search("bad cafe", as_of=now)) == contents_of(
             engine.search("bad cafe", reinforce=False, now=now)
         )
         assert engine.search("bad cafe", as_of=START - 1).ids == []
@@ -287,12 +287,12 @@ def test_verdicts_given_later_do_not_count() -> None:
         engine.add("green tea", id="a", kind="fact")
         engine.add("black tea", id="b", kind="decision")
         engine.feedback("a", "helpful")
-        before = told(engine.search("tea", now=START, explain=True))
+        before = contents_of(engine.search("tea", now=START, explain=True))
         clock.advance(1)
         for _ in range(9):
             engine.feedback("b", "unhelpful")
-        now = told(engine.search("tea", now=START, explain=True))
-        assert told(engine.search("tea", as_of=START, explain=True)) == before != now
+        now = contents_of(engine.search("tea", now=START, explain=True))
+        assert contents_of(engine.search("tea", as_of=START, explain=True)) == before != now
 
 
 # What a store does not know

@@ -249,11 +249,11 @@ def test_interrupts_at_any_moment_neither_lose_a_job_nor_run_one_twice(
 ) -> None:
     """Every job runs at most once; one that returned ran; one rolled back did not commit."""
     committed: list[int] = []
-    heard: list[None] = []  # what the next signals take: without one left, a signal is not heard
+    raises: list[None] = []  # one item for each signal that is to raise; others do nothing
 
-    def hear(*_: object) -> None:
-        if heard:
-            heard.pop()
+    def on_signal(*_: object) -> None:
+        if raises:
+            raises.pop()
             raise KeyboardInterrupt
 
     def pester() -> None:
@@ -274,15 +274,15 @@ def test_interrupts_at_any_moment_neither_lose_a_job_nor_run_one_twice(
 
     def attempt(number: int) -> None:
         try:
-            heard.extend([None, None])  # the second comes as the first is dealt with
+            raises.extend([None, None])  # the second comes as the first is dealt with
             writer.run(lambda: write(number), is_write=True)
             returned.append(number)
-            heard.clear()
+            raises.clear()
         except KeyboardInterrupt as interrupt:
-            heard.clear()
+            raises.clear()
             notes[number] = getattr(interrupt, "__notes__", [])
 
-    signal.signal(signal.SIGINT, hear)
+    signal.signal(signal.SIGINT, on_signal)
     thread = threading.Thread(target=pester)
     thread.start()
     number = 0

@@ -90,6 +90,6 @@ def changes(scope: Scope, since: int, limit: int) -> ChangeFeed:
                 has_more = True
                 break
             found.append(MemoryChange(memory.id, memory.kind, memory.revision))
-    # A scope does not tell how far the store's revisions went outside of it.
+    # A scope does not show how far the store's revisions went outside of it.
     reached = found[-1].revision if found and (has_more or scope.bounds) else last
     return ChangeFeed(tuple(found), reached, has_more)

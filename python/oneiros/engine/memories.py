@@ -1216,7 +1216,7 @@ class Memories:
 
         A scope's feed lists the memories that lie in it now. It cannot name erased memories, since
         only their ids are kept, nor memories that were moved out of the scope. Revisions count the
-        commits of the whole store, so that gaps between them tell of commits outside the scope.
+        commits of the whole store, so that gaps between them show commits outside the scope.
 
         Args:
             since: a revision, >= 0: ``revision`` of an earlier answer or of an event. 0: all
