@@ -140,19 +140,17 @@ void register_lexical(py::module_& module) {
                             "Texts analysed by LexicalIndex.analyze_many, to be added once.")
       .def("__len__", [](const AnalyzedTexts& texts) { return texts.documents.size(); });
   register_statistics(module);
+  py::class_<lexical::Bm25>(module, "Bm25", "The scoring parameters of an index.")
+      .def(py::init(&lexical::make_bm25), py::kw_only(), py::arg("variant"), py::arg("k1"),
+           py::arg("b"), py::arg("delta"), py::arg("half_length") = 0.0,
+           py::arg("title_weight") = py::none(), py::arg("tags_weight") = py::none());
   LexicalIndexClass index(module, "LexicalIndex",
                           "An index of texts, ranked by BM25. Thread-safe.");
   index
-      .def(py::init([](std::shared_ptr<Analyzer> analyzer, const std::string& variant, double k1,
-                       double b, double delta, std::optional<double> title_weight,
-                       std::optional<double> tags_weight) {
-             return std::make_shared<LexicalIndex>(
-                 std::move(analyzer),
-                 lexical::make_bm25(variant, k1, b, delta, title_weight, tags_weight));
+      .def(py::init([](std::shared_ptr<Analyzer> analyzer, const lexical::Bm25& bm25) {
+             return std::make_shared<LexicalIndex>(std::move(analyzer), bm25);
            }),
-           py::kw_only(), py::arg("analyzer").none(false), py::arg("variant"), py::arg("k1"),
-           py::arg("b"), py::arg("delta"), py::arg("title_weight") = py::none(),
-           py::arg("tags_weight") = py::none())
+           py::kw_only(), py::arg("analyzer").none(false), py::arg("bm25"))
       .def("add", &add, py::kw_only(), py::arg("row"), py::arg("text"), py::arg("title") = "",
            py::arg("tags") = "",
            "Index a text in place of the row's former one; return the number of cut tokens. "

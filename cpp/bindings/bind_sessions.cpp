@@ -15,8 +15,17 @@ namespace {
 
 // A validated neighbour rule.
 NeighbourRule make_rule(double share, double decay, unsigned reach, std::size_t seeds,
-                        bool is_above_mean) {
-  return {share, decay, reach, seeds, is_above_mean};
+                        bool is_above_mean, bool is_above_session, double whole_length,
+                        bool is_from_better, double session_share) {
+  return {.share = share,
+          .decay = decay,
+          .reach = reach,
+          .seeds = seeds,
+          .is_above_mean = is_above_mean,
+          .is_above_session = is_above_session,
+          .whole_length = whole_length,
+          .is_from_better = is_from_better,
+          .session_share = session_share};
 }
 
 void place(SessionOrder& order, const Columns& columns, const std::vector<std::uint32_t>& rows) {
@@ -34,7 +43,8 @@ void place_all(SessionOrder& order, const Columns& columns) {
 void register_sessions(py::module_& module) {
   py::class_<NeighbourRule>(module, "NeighbourRule", "The rule of boosts from session neighbours.")
       .def(py::init(&make_rule), py::kw_only(), py::arg("share"), py::arg("decay"),
-           py::arg("reach"), py::arg("seeds"), py::arg("is_above_mean"));
+           py::arg("reach"), py::arg("seeds"), py::arg("is_above_mean"), py::arg("is_above_session"), py::arg("whole_length"),
+           py::arg("is_from_better"), py::arg("session_share"));
   py::class_<SessionOrder, std::shared_ptr<SessionOrder>>(
       module, "SessionOrder", "The temporal order of rows within their sessions.")
       .def(py::init<>())

@@ -49,15 +49,11 @@ void save(LexicalIndex& index, const std::filesystem::path& path, std::string id
 
 // Opens a lexical index over the mapped file; the analyzer must be new.
 py::tuple open(const std::filesystem::path& path, const std::string& identity,
-               std::shared_ptr<Analyzer> analyzer, const std::string& variant, double k1, double b,
-               double delta, std::optional<double> title_weight,
-               std::optional<double> tags_weight) {
+               std::shared_ptr<Analyzer> analyzer, const lexical::Bm25& bm25) {
   LexicalIndex::Opened opened;
   {
     const ReleasedGil nogil;
-    opened = LexicalIndex::open(
-        path, identity, std::move(analyzer),
-        lexical::make_bm25(variant, k1, b, delta, title_weight, tags_weight), all_threads());
+    opened = LexicalIndex::open(path, identity, std::move(analyzer), bm25, all_threads());
   }
   return py::make_tuple(std::shared_ptr<LexicalIndex>(std::move(opened.index)),
                         py::bytes(opened.notes.attachment), opened.notes.revision);
@@ -146,13 +142,9 @@ class StoreSnapshot {
   std::uint64_t revision() const { return reader_.revision(); }
 
   std::shared_ptr<LexicalIndex> lexical_index(std::shared_ptr<Analyzer> analyzer,
-                                              const std::string& variant, double k1, double b,
-                                              double delta, std::optional<double> title_weight,
-                                              std::optional<double> tags_weight) const {
+                                              const lexical::Bm25& bm25) const {
     const ReleasedGil nogil;
-    return LexicalIndex::open(reader_, std::move(analyzer),
-                              lexical::make_bm25(variant, k1, b, delta, title_weight, tags_weight),
-                              all_threads());
+    return LexicalIndex::open(reader_, std::move(analyzer), bm25, all_threads());
   }
   std::shared_ptr<Columns> columns() const {
     const ReleasedGil nogil;
@@ -266,8 +258,7 @@ void register_snapshot(py::module_& module) {
              "Write a snapshot for open_lexical_index, atomically.");
   module.def(
       "open_lexical_index", &open, py::kw_only(), py::arg("path"), py::arg("identity"),
-      py::arg("analyzer").none(false), py::arg("variant"), py::arg("k1"), py::arg("b"),
-      py::arg("delta"), py::arg("title_weight") = py::none(), py::arg("tags_weight") = py::none(),
+      py::arg("analyzer").none(false), py::arg("bm25"),
       "The index of a snapshot, its attachment and its revision. Raises SnapshotDamaged unless all "
       "of it is valid and the identity matches.");
   py::class_<StoredIds, std::shared_ptr<StoredIds>>(
@@ -294,9 +285,7 @@ void register_snapshot(py::module_& module) {
       .def_property_readonly("revision", &StoreSnapshot::revision,
                              "The revision it was saved with.")
       .def("lexical_index", &StoreSnapshot::lexical_index, py::kw_only(),
-           py::arg("analyzer").none(false), py::arg("variant"), py::arg("k1"), py::arg("b"),
-           py::arg("delta"), py::arg("title_weight") = py::none(),
-           py::arg("tags_weight") = py::none(), "The lexical index over the mapped file.")
+           py::arg("analyzer").none(false), py::arg("bm25"), "The lexical index over the mapped file.")
       .def("columns", &StoreSnapshot::columns, "The columns, mapped copy-on-write.")
       .def("ids", &StoreSnapshot::ids, "The ids, mapped.")
       .def("column", &StoreSnapshot::column, py::kw_only(), py::arg("name"),

@@ -43,6 +43,11 @@ class SessionOrder {
       return row < order_.places_.size() ? order_.places_[row].after : kNobody;
     }
 
+    // The session's number; 0 if the row is in no list.
+    [[nodiscard]] std::uint32_t session(std::uint32_t row) const noexcept {
+      return row < order_.places_.size() ? order_.places_[row].session : 0;
+    }
+
    private:
     std::shared_lock<std::shared_mutex> lock_;
     const SessionOrder& order_;

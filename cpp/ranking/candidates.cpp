@@ -34,6 +34,7 @@ Candidates::Candidates(std::span<const ChannelHits> channels) {
     }
     rankings.push_back(channel.rows);
     is_present_.push_back(!channel.rows.empty());
+    possible_.push_back(kNoScore);
   }
   hits_.build(rankings);
   scores_.resize(channels.size() * size());

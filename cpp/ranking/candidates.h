@@ -40,6 +40,9 @@ class Candidates {
   [[nodiscard]] std::span<const double> scores(std::size_t channel) const noexcept {
     return std::span(scores_).subspan(channel * size(), size());
   }
+  // The score that no text exceeds for the query in this channel; NaN if it is not known.
+  [[nodiscard]] double possible(std::size_t channel) const noexcept { return possible_[channel]; }
+  void set_possible(std::size_t channel, double score) noexcept { possible_[channel] = score; }
   // True if the channel took part: it returned rows, or scores were filled in.
   [[nodiscard]] bool is_present(std::size_t channel) const noexcept { return is_present_[channel]; }
 
@@ -66,6 +69,7 @@ class Candidates {
   RankedUnion<std::uint32_t> hits_;
   std::vector<double> scores_;  // channels x rows
   std::vector<bool> is_present_;
+  std::vector<double> possible_;
   std::vector<double> neighbour_gains_;
 };
 

@@ -158,15 +158,24 @@ double weight_of_words(const Blend& rule, bool has_words, bool has_meaning) {
   return !has_words ? 0.0 : !has_meaning ? 1.0 : rule.weight;
 }
 
+// What BM25 is divided by; 0 if no score is positive. By the roots, since their product could not
+// be represented.
+double scale_of(const Blend& rule, const Candidates& candidates, std::span<const double> bm25) {
+  const double best = std::max(extremes_of(bm25).best, 0.0);
+  const double possible =
+      rule.is_by_coverage && !bm25.empty() ? candidates.possible(*rule.lexical) : 0.0;
+  return possible > 0.0 ? std::sqrt(best) * std::sqrt(possible) : best;
+}
+
 void fuse_as(const Blend& rule, const Candidates& candidates, std::span<double> relevance) {
   const std::span<const double> bm25 = scores_of(candidates, rule.lexical);
   const std::span<const double> cosines = scores_of(candidates, rule.vector);
   const double weight = weight_of_words(rule, !bm25.empty(), !cosines.empty());
-  const double best = std::max(extremes_of(bm25).best, 0.0);
+  const double scale = scale_of(rule, candidates, bm25);
   for (std::size_t i = 0; i < relevance.size(); ++i) {
     const double words = bm25.empty() ? 0.0 : or_else(bm25[i], 0.0);
     const double meaning = cosines.empty() ? 0.0 : or_else(cosines[i], 0.0);
-    relevance[i] = formulas::BlendWithBest::value(&weight, words, best, meaning);
+    relevance[i] = formulas::BlendWithBest::value(&weight, words, scale, meaning);
   }
 }
 
@@ -191,12 +200,12 @@ void part_as(const Blend& rule, const Candidates& candidates, std::size_t channe
   const std::span<const double> bm25 = scores_of(candidates, rule.lexical);
   const std::span<const double> cosines = scores_of(candidates, rule.vector);
   const double weight = weight_of_words(rule, !bm25.empty(), !cosines.empty());
-  const double best = std::max(extremes_of(bm25).best, 0.0);
+  const double scale = scale_of(rule, candidates, bm25);
   const bool is_words = rule.lexical == channel;
   const std::span<const double> scores = is_words ? bm25 : cosines;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const double score = or_else(scores[i], 0.0);
-    values[i] = formulas::BlendWithBest::value(&weight, is_words ? score : 0.0, best,
+    values[i] = formulas::BlendWithBest::value(&weight, is_words ? score : 0.0, scale,
                                                is_words ? 0.0 : score);
   }
 }

@@ -51,12 +51,15 @@ struct RetentionWeightedUnion {
   std::optional<std::size_t> vector;
 };
 
-// weight x bm25 / best bm25 + (1 - weight) x max(cosine, 0); missing scores count as 0. If one
-// channel is absent, the other has the whole weight. Source: docs/systems/house.md H2, H3.
+// weight x bm25 / scale + (1 - weight) x max(cosine, 0); missing scores count as 0. If one channel
+// is absent, the other has the whole weight. Source: docs/systems/house.md H2, H3.
 struct Blend {
   std::optional<std::size_t> lexical;
   std::optional<std::size_t> vector;
   double weight = 0;
+  // The scale is the best bm25, or the geometric mean of that and Candidates::possible(), so that
+  // words count for less where no text has many of the query's.
+  bool is_by_coverage = false;
 };
 
 using FusionParameter = std::variant<std::monostate, double, std::string, std::vector<double>,
@@ -67,8 +70,8 @@ using FusionParameters = std::map<std::string, FusionParameter, std::less<>>;
 class Fusion {
  public:
   // Creates a rule by name. reciprocal_rank {k, weights, normalise: "none" | "channel"};
-  // weighted_sum and weighted_mean {weights, normalise: one per channel, low}; blend {weight};
-  // retention_weighted_union {}. `weights` has one value per channel, in order, or is omitted (all
+  // weighted_sum and weighted_mean {weights, normalise: one per channel, low}; blend {weight,
+  // scale: "best" | "coverage"}; retention_weighted_union {}. `weights` has one value per channel, in order, or is omitted (all
   // 1). `low` may be omitted if no channel uses it. Throws std::invalid_argument for an unknown
   // kind, missing or unknown parameters, wrong types, values out of range, duplicate channel names,
   // and for a blend or union without a channel named "lexical" or "vector".

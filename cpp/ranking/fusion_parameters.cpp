@@ -177,6 +177,11 @@ Fusion::Fusion(std::string_view kind, const FusionParameters& parameters,
   } else if (kind == "blend") {
     Blend rule = by_raw_scores<Blend>(kind, channels);
     rule.weight = reader.number("weight", 1.0, "must be in [0, 1]");
+    const std::string scale = reader.take<std::string>("scale", "a name").value_or("best");
+    if (scale != "best" && scale != "coverage") {
+      refuse_words("scale: must be \"best\" or \"coverage\", got \"" + scale + "\"");
+    }
+    rule.is_by_coverage = scale == "coverage";
     rule_ = rule;
   } else {
     refuse_words("fusion: no kind is called \"" + std::string(kind) + "\"");

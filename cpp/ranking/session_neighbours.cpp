@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "ranking/id_table.h"
 #include "ranking/top.h"
@@ -39,6 +40,7 @@ class ScopedSessions {
       : order_(order), scope_(scope) {}
 
   [[nodiscard]] bool are_empty() const noexcept { return order_.is_empty(); }
+  [[nodiscard]] std::uint32_t of(std::uint32_t row) const noexcept { return order_.session(row); }
   // The previous or next row in the session; kNobody if there is none.
   [[nodiscard]] std::uint32_t step(std::uint32_t row, bool is_back) const {
     while (row != SessionOrder::kNobody) {
@@ -141,23 +143,79 @@ BroughtIn neighbours_of_best(const SessionOrder& order, std::span<const std::uin
   return brought;
 }
 
-// The boost of each candidate, from scores or from their excess over the mean, clamped at 0.
+namespace {
+
+// What each candidate lends: its score, or the excess over what the rule compares with, clamped at
+// 0.
+std::vector<double> lent_by_each(const ScopedSessions& sessions,
+                                 std::span<const std::uint32_t> rows,
+                                 std::span<const double> scores, const NeighbourRule& rule) {
+  std::vector<double> lent(rows.size());
+  struct Sum {
+    double total = 0;
+    std::size_t count = 0;
+  };
+  std::unordered_map<std::uint32_t, Sum> by_session;
+  if (rule.is_above_session) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!std::isnan(scores[i])) {
+        Sum& sum = by_session[sessions.of(rows[i])];
+        sum.total += scores[i];
+        ++sum.count;
+      }
+    }
+  }
+  const double mean = rule.is_above_mean ? mean_of(scores) : 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (std::isnan(scores[i])) {
+      continue;
+    }
+    double least = mean;
+    if (rule.is_above_session) {
+      const Sum& sum = by_session[sessions.of(rows[i])];
+      least = std::max(least, sum.total / static_cast<double>(sum.count));
+    }
+    const bool is_excess = rule.is_above_mean || rule.is_above_session;
+    lent[i] = is_excess ? std::max(scores[i] - least, 0.0) : scores[i];
+  }
+  return lent;
+}
+
+// Adds to each share a part of the best relevance, with its share, among the candidates of the
+// session. Rows without a session get nothing.
+void add_session_shares(const ScopedSessions& sessions, std::span<const std::uint32_t> rows,
+                        std::span<const double> scores, double part, std::span<double> shares) {
+  std::unordered_map<std::uint32_t, double> best;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    double& most = best.try_emplace(sessions.of(rows[i]), 0.0).first->second;
+    if (scores[i] + shares[i] > most) {  // not NaN
+      most = scores[i] + shares[i];
+    }
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (const std::uint32_t session = sessions.of(rows[i]); session != 0) {
+      shares[i] += part * best[session];
+    }
+  }
+}
+
+}  // namespace
+
+// The boost of each candidate, from what the others lend.
 std::vector<double> neighbour_shares(const SessionOrder& order, std::span<const std::uint32_t> rows,
                                      std::span<const double> scores, const NeighbourRule& rule,
-                                     const lexical::AllowedRows& scope) {
+                                     const lexical::AllowedRows& scope,
+                                     std::span<const double> lengths) {
   std::vector<double> shares(rows.size(), 0.0);
   const ScopedSessions sessions(order, scope);
   if (sessions.are_empty()) {
     return shares;
   }
   const PlaceOfRow place_of(rows);
-  const double mean = rule.is_above_mean ? mean_of(scores) : 0;
+  const std::vector<double> lent = lent_by_each(sessions, rows, scores, rule);
   const auto lent_by = [&](std::uint32_t row) {
     const std::size_t place = row == SessionOrder::kNobody ? rows.size() : place_of(row);
-    if (place == rows.size() || std::isnan(scores[place])) {
-      return 0.0;
-    }
-    return rule.is_above_mean ? std::max(scores[place] - mean, 0.0) : scores[place];
+    return place == rows.size() ? 0.0 : lent[place];
   };
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::uint32_t before = rows[i];
@@ -165,8 +223,15 @@ std::vector<double> neighbour_shares(const SessionOrder& order, std::span<const 
     shares[i] = spread_score(0.0, rule.share, rule.decay, rule.reach, [&] {
       before = sessions.step(before, true);
       after = sessions.step(after, false);
-      return lent_by(before) + lent_by(after);
+      return rule.is_from_better ? std::max(lent_by(before), lent_by(after))
+                                 : lent_by(before) + lent_by(after);
     });
+    if (rule.whole_length > 0 && lengths[i] > rule.whole_length) {
+      shares[i] *= rule.whole_length / lengths[i];
+    }
+  }
+  if (rule.session_share > 0) {
+    add_session_shares(sessions, rows, scores, rule.session_share, shares);
   }
   return shares;
 }

@@ -29,8 +29,18 @@ struct NeighbourRule {
   double decay;
   unsigned reach;
   std::size_t seeds;  // how many of the best candidates add their neighbours to the set
-  bool
-      is_above_mean;  // share the excess of a score over the candidates' mean, else the whole score
+  // What of a score is lent: the excess over the mean of the candidates, or all of it.
+  bool is_above_mean;
+  // Whether only what exceeds the mean of the session's candidates, too, is lent: where all of a
+  // session is alike, standing next to a hit says nothing.
+  bool is_above_session = false;
+  // The length in words up to which a text takes its whole share; a longer one takes
+  // whole_length / length of it, since it says more by itself. 0: all of any length.
+  double whole_length = 0;
+  // Whether a text takes from the better of the two neighbours at a distance, else from both.
+  bool is_from_better = false;
+  // The part of the best relevance in its session, after the shares, that every text of it takes.
+  double session_share = 0;
 };
 
 // Rows added to the candidate set.
@@ -55,12 +65,13 @@ struct BroughtIn {
                                            const lexical::AllowedRows& scope,
                                            const lexical::AllowedRows& allowed);
 
-// The boost of each candidate by the others; neighbours that are no candidates, and NaN, count as
-// 0.
+// The boost of each candidate by the others of its session; neighbours that are no candidates, and NaN, count as
+// 0. `lengths`: of the candidates' texts, in words; read if the rule has a whole length.
 [[nodiscard]] std::vector<double> neighbour_shares(const SessionOrder& order,
                                                    std::span<const std::uint32_t> rows,
                                                    std::span<const double> scores,
                                                    const NeighbourRule& rule,
-                                                   const lexical::AllowedRows& scope);
+                                                   const lexical::AllowedRows& scope,
+                                                   std::span<const double> lengths = {});
 
 }  // namespace oneiros

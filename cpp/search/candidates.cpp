@@ -165,7 +165,8 @@ std::vector<std::uint32_t> SearchRun::hottest(std::size_t count) const {
   }
 }
 
-// Computes raw scores for candidates that a channel did not return, if the program reads them.
+// Computes raw scores for candidates that a channel did not return, and the score that the query's
+// words allow, if the program reads them.
 // Returns how many. After a short cut only the lexical channel fills scores, unless `by_all` is
 // set.
 std::size_t SearchRun::fill(const Attempt& attempt, const Scoring& scoring, Candidates& candidates,
@@ -179,6 +180,10 @@ std::size_t SearchRun::fill(const Attempt& attempt, const Scoring& scoring, Cand
                            attempt.plan->channels[channel].kind == ChannelKind::lexical;
     if (!attempt.answers[channel].can_score || !has_a_say) {
       continue;
+    }
+    if (attempt.plan->channels[channel].kind == ChannelKind::lexical) {
+      candidates.set_possible(channel,
+                              view_.lexical->possible_score(attempt.answers[channel].query));
     }
     const std::vector<std::uint32_t> rows = candidates.missing(channel);
     if (!rows.empty()) {
@@ -212,8 +217,12 @@ void SearchRun::bring_neighbours(Attempt& attempt) {
     }
     fill(attempt, plan.scoring, candidates, false);
   }
+  std::vector<double> lengths(rule.whole_length > 0 ? candidates.size() : 0);
+  if (!lengths.empty()) {
+    view_.lexical->lengths_of(candidates.rows(), lengths);
+  }
   candidates.lend(neighbour_shares(*order, candidates.rows(), plan.scoring.plan->fused(candidates),
-                                   rule, scope));
+                                   rule, scope, lengths));
   trace_.end("session_neighbours", before, candidates.size());
 }
 

@@ -62,18 +62,21 @@ class AnalyzedTexts:
     def __init__(self, *args: object, **kwargs: object) -> None: ...  # LexicalIndex alone makes one
     def __len__(self) -> int: ...
 
-class LexicalIndex:
+class Bm25:
     def __init__(
         self,
         *,
-        analyzer: Analyzer,
         variant: str,
         k1: float,
         b: float,
         delta: float,
+        half_length: float = 0.0,
         title_weight: float | None = None,
         tags_weight: float | None = None,
     ) -> None: ...
+
+class LexicalIndex:
+    def __init__(self, *, analyzer: Analyzer, bm25: Bm25) -> None: ...
     def add(self, *, row: int, text: str, title: str = "", tags: str = "") -> int: ...
     def add_many(
         self,
@@ -151,16 +154,7 @@ def save_lexical_index(
     *, index: LexicalIndex, path: str, identity: str, attachment: bytes, revision: int
 ) -> None: ...
 def open_lexical_index(
-    *,
-    path: str,
-    identity: str,
-    analyzer: Analyzer,
-    variant: str,
-    k1: float,
-    b: float,
-    delta: float,
-    title_weight: float | None = None,
-    tags_weight: float | None = None,
+    *, path: str, identity: str, analyzer: Analyzer, bm25: Bm25
 ) -> tuple[LexicalIndex, bytes, int]: ...
 def snapshot_identity(*, path: str) -> str: ...
 def json_values(
@@ -195,17 +189,7 @@ class StoreSnapshot:
     def is_own(self) -> bool: ...
     @property
     def revision(self) -> int: ...
-    def lexical_index(
-        self,
-        *,
-        analyzer: Analyzer,
-        variant: str,
-        k1: float,
-        b: float,
-        delta: float,
-        title_weight: float | None = None,
-        tags_weight: float | None = None,
-    ) -> LexicalIndex: ...
+    def lexical_index(self, *, analyzer: Analyzer, bm25: Bm25) -> LexicalIndex: ...
     def columns(self) -> Columns: ...
     def ids(self) -> StoredIds: ...
     def column(self, *, name: str) -> StoredArray: ...
@@ -587,7 +571,17 @@ class Plan:
 
 class NeighbourRule:
     def __init__(
-        self, *, share: float, decay: float, reach: int, seeds: int, is_above_mean: bool
+        self,
+        *,
+        share: float,
+        decay: float,
+        reach: int,
+        seeds: int,
+        is_above_mean: bool,
+        is_above_session: bool,
+        whole_length: float,
+        is_from_better: bool,
+        session_share: float,
     ) -> None: ...
 
 class SessionOrder:

@@ -72,7 +72,7 @@ def damp(factor: float, amount: float = AMOUNT) -> float:
 
 
 def asking_share(text: str) -> float:
-    """Return the share of the characters that stand in sentences which end by a question mark. H9.
+    """Return the share of the characters that ask: of a question its last 40. H9.
 
     A sentence ends with a run of marks before white space or the end, closing quotes or brackets
     between them or not; with a run of ideographic marks; with its line.
@@ -94,7 +94,7 @@ def asking_share(text: str) -> float:
                 ends += 1
         if is_end:
             if any(mark in ASKING for mark in text[at:ends]):
-                asking += ends - sentence
+                asking += min(ends - sentence, 40)
             sentence = ends
         at = max(ends, at + 1)
     return asking / len(text) if text else 0.0

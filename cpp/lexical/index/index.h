@@ -120,6 +120,10 @@ class Index {
   // The result of permitted_rows() as bits by row.
   std::vector<std::uint8_t> permitted(const ClauseQuery& query, const AllowedRows& allowed) const;
 
+  // Writes the length of each row's document, in words of the text; 0 without one. REQUIRES:
+  // rows.size() == lengths.size().
+  void lengths_of(std::span<const std::uint32_t> rows, std::span<double> lengths) const;
+
   // Writes the score of each row's document as a search with the same weights gives, to the bit; 0
   // if it does not match. REQUIRES: rows.size() == scores.size().
   void score_rows(const WeighedQuery& query, std::span<const std::uint32_t> rows,

@@ -1,6 +1,7 @@
 // Weighing, searching and scoring over one view of the index.
 #include <algorithm>
 #include <cassert>
+#include <unordered_map>
 #include <utility>
 
 #include "lexical/index/index.h"
@@ -165,6 +166,22 @@ void Index::score_locations(const View& now, const WeighedQuery& query,
                             std::span<const Location> locations, std::span<double> scores) const {
   for (const SegmentView& segment : now.searched()) {
     score_documents(segment, query, bm25_, locations, scores);
+  }
+}
+
+void Index::lengths_of(std::span<const std::uint32_t> rows, std::span<double> lengths) const {
+  assert(rows.size() == lengths.size());
+  const View now = view();
+  std::unordered_map<std::uint32_t, DocumentLengths> by_segment;
+  for (const SegmentView& segment : now.searched()) {
+    by_segment.emplace(segment.segment->serial(), segment.segment->documents().lengths());
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Location location = now.locate(rows[i]);
+    const auto found = by_segment.find(location.segment);
+    lengths[i] = found == by_segment.end()
+                     ? 0.0
+                     : bm25_.weights.part * found->second[location.document];
   }
 }
 

@@ -161,6 +161,12 @@ class LexicalIndex {
     index_.score_rows(query, rows, scores);
   }
 
+  // Writes the length of each row's text, in words, those of title and tags by their weights; 0
+  // without one. REQUIRES: rows.size() == lengths.size().
+  void lengths_of(std::span<const std::uint32_t> rows, std::span<double> lengths) const {
+    index_.lengths_of(rows, lengths);
+  }
+
   // The score that no text exceeds under these weights.
   double possible_score(const lexical::WeighedQuery& query) const {
     return lexical::possible_score(query, index_.bm25());

@@ -2,7 +2,8 @@
 // Mean?" (ECIR 2020), table 1; Lv and Zhai for BM25+ and BM25L.
 //
 // A document's score is the sum over the query's terms it contains of
-//     count * idf(N, df) * saturation(tf, dl),    B = 1 - b + b * dl / average length,
+//     count * idf(N, df) * saturation(tf, dl),    B = 1 - b' + b' * dl / average length,
+//     b' = b * average length / (average length + half length),
 //
 //     variant    idf                                saturation
 //     lucene     ln(1 + (N - df + 0.5)/(df + 0.5))  tf / (tf + k1 B)
@@ -11,6 +12,10 @@
 //     bm25plus   ln((N + 1)/df)                     delta + (k1 + 1) tf / (tf + k1 B)
 //     bm25l      ln((N + 1)/(df + 0.5))             (k1 + 1)(c + delta) / (k1 + c + delta),
 //                                                   c = tf / B
+//
+// The half length is ours (docs/systems/house.md H5) and 0 in what was published, so that b' is b.
+// With b = 1, B is (half length + dl) / (half length + average length): every text counts as longer
+// by a constant, so lengths matter little among short texts and much among long ones.
 //
 // With fields, tf and dl are sums over them (BM25F with one b: Robertson, Zaragoza, Taylor: "Simple
 // BM25 Extension to Multiple Weighted Fields", CIKM 2004).
@@ -33,16 +38,26 @@ struct Bm25 {
   Bm25Variant variant = Bm25Variant::kLucene;
   double k1 = 1.2;
   double b = 0.75;
-  double delta = 0.0;  // bm25plus and bm25l only
+  double delta = 0.0;        // bm25plus and bm25l only
+  double half_length = 0.0;  // the average length, in words of the text, that halves b
   FieldWeights weights = {};
 };
 
 // Creates parameters for a variant by name: lucene, robertson, atire, bm25plus (or bm25+), bm25l.
-// Throws std::invalid_argument on another name, or unless k1 and delta are in [0, 1e100] (a score
-// could overflow beyond) and b is in [0, 1]. If a weight is given, title and tags are fields next
-// to the text, a missing weight being 1; make_field_weights() then throws for weights out of range.
+// Throws std::invalid_argument on another name, or unless k1, delta and half_length are in
+// [0, 1e100] (a score could overflow beyond) and b is in [0, 1]. If a weight is given, title and
+// tags are fields next to the text, a missing weight being 1; make_field_weights() then throws for
+// weights out of range.
 Bm25 make_bm25(std::string_view variant, double k1, double b, double delta,
-               std::optional<double> title_weight = {}, std::optional<double> tags_weight = {});
+               double half_length = 0.0, std::optional<double> title_weight = {},
+               std::optional<double> tags_weight = {});
+
+// The strength of the length normalisation at an average length: b' of the table's head.
+// REQUIRES: average_length > 0, in units of FieldWeights::part.
+inline double length_strength(const Bm25& bm25, double average_length) {
+  const double words = average_length * bm25.weights.part;
+  return bm25.half_length == 0.0 ? bm25.b : bm25.b * words / (words + bm25.half_length);
+}
 
 // The weight of a term that occurs in df documents. Negative for robertson if that is more than
 // half of them. REQUIRES: 1 <= df <= document_count.
@@ -59,7 +74,7 @@ class Saturation {
   // REQUIRES: average_length > 0.
   Saturation(const Bm25& bm25, double average_length)
       : k1_(bm25.k1),
-        b_(bm25.b),
+        b_(length_strength(bm25, average_length)),
         delta_(bm25.delta),
         part_(bm25.weights.part),
         average_length_(average_length) {}

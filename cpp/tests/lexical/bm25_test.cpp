@@ -20,9 +20,10 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-std::string refusal(const char* variant, double k1, double b, double delta) {
+std::string refusal(const char* variant, double k1, double b, double delta,
+                    double half_length = 0.0) {
   try {
-    make_bm25(variant, k1, b, delta);
+    make_bm25(variant, k1, b, delta, half_length);
   } catch (const std::invalid_argument& error) {
     return error.what();
   }
@@ -47,6 +48,19 @@ TEST_CASE("BM25: each variant by hand") {
   // c = 3 / 1.375 = 24 / 11
   CHECK(Saturation<Bm25Variant::kBm25L>(bm25, 4)(3, 6) ==
         near(2.2 * (24.0 / 11 + 0.5) / (1.2 + 24.0 / 11 + 0.5)));
+}
+
+// Average 4, half length 12: b' = 0.75 / 4, so B = 0.8125 + 0.1875 * 1.5 = 1.09375.
+TEST_CASE("BM25: the half length weakens the length normalisation of short texts") {
+  Bm25 bm25{.k1 = 1.2, .b = 0.75, .half_length = 12.0};
+  CHECK(length_strength(bm25, 4) == 0.1875);
+  CHECK(length_strength(bm25, 12) == 0.375);
+  CHECK(Saturation<Bm25Variant::kLucene>(bm25, 4)(3, 6) ==
+        doctest::Approx(3.0 / (3.0 + 1.2 * 1.09375)).epsilon(1e-14));
+  bm25.weights = make_field_weights(2.0, 1.5);  // units of half a word
+  CHECK(length_strength(bm25, 24) == 0.375);
+  bm25.half_length = 0.0;
+  CHECK(length_strength(bm25, 4) == 0.75);
 }
 
 TEST_CASE("BM25: Robertson's idf falls below 0 past half of the documents") {
@@ -77,6 +91,8 @@ TEST_CASE("BM25: names, and what is refused in which words") {
   CHECK(refusal("bm26", 1, 0.5, 1) ==
         "variant: must be lucene, robertson, atire, bm25plus (or bm25+) or bm25l, got 'bm26'");
   CHECK(refusal("lucene", -0.5, 0.5, 1) == "k1: must be a number from 0 to 1e+100, got -0.5");
+  CHECK(refusal("lucene", 1, 0.5, 1, -1) ==
+        "half_length: must be a number from 0 to 1e+100, got -1");
   CHECK(refusal("lucene", kNaN, 0.5, 1) == "k1: must be a number from 0 to 1e+100, got nan");
   CHECK(refusal("lucene", kInfinity, 0.5, 1) == "k1: must be a number from 0 to 1e+100, got inf");
   CHECK(refusal("lucene", 1, 1.5, 1) == "b: must be a number from 0 to 1, got 1.5");

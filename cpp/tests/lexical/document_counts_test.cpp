@@ -140,7 +140,7 @@ TEST_CASE("Statistics: parts searched by their sum are one index, to the bit") {
       CAPTURE(part_count);
       CAPTURE(variant);
       std::mt19937 random(static_cast<unsigned>(part_count));
-      const Bm25 bm25 = make_bm25(variant, 1.1, 0.6, 0.5, 2.0, 1.5);
+      const Bm25 bm25 = make_bm25(variant, 1.1, 0.6, 0.5, 30.0, 2.0, 1.5);
       LexicalIndex whole(stemming(), bm25);
       std::vector<std::unique_ptr<LexicalIndex>> parts;
       for (std::size_t i = 0; i < part_count; ++i) {

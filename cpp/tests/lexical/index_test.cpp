@@ -187,6 +187,9 @@ TEST_CASE("Index: rows are scored by the search's own measure, whatever was writ
     index.score_rows(found.query, {&hit.row, 1}, {&score, 1});
     CHECK(score == (hit.row == 9 ? 0.0 : hit.score));
   }
+  std::vector<double> lengths(4);
+  index.lengths_of(std::vector<std::uint32_t>{50, 9, 1'000, 0}, lengths);
+  CHECK(lengths == std::vector<double>{4.0, 0.0, 0.0, 3.0});
 }
 
 TEST_CASE("Index: what died is given back") {

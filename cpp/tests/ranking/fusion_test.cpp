@@ -158,6 +158,28 @@ TEST_CASE("fusion: blend of both raw scores of all") {
         Scores{weight, weight * 0.25 + (1 - weight) * 0.75, weight * 0.5});
 }
 
+TEST_CASE("fusion: blend by coverage divides by what the words allow, too") {
+  Candidates candidates = three();
+  candidates.fill(0, Scores{4.0});
+  candidates.fill(1, Scores{kNan});
+  const FusionParameters by_coverage{{"weight", 0.5}, {"scale", std::string("coverage")}};
+  const Scores plain = fused("blend", {{"weight", 0.5}}, candidates);
+  CHECK(fused("blend", by_coverage, candidates) == plain);  // what they allow is not known
+  candidates.set_possible(0, 32.0);                         // the best is 8: their mean is 16
+  CHECK(fused("blend", {{"weight", 0.5}}, candidates) == plain);
+  const Scores scaled = fused("blend", by_coverage, candidates);
+  CHECK(scaled[0] == doctest::Approx(0.5 * 8.0 / 16.0).epsilon(1e-15));
+  CHECK(scaled[1] == doctest::Approx(0.5 * 2.0 / 16.0 + 0.5 * 0.75).epsilon(1e-15));
+  const Fusion fusion("blend", by_coverage, Names{"lexical", "vector"});
+  Scores words(3);
+  Scores meaning(3);
+  fusion.part(candidates, 0, words);
+  fusion.part(candidates, 1, meaning);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(0.0 + words[i] + meaning[i] == scaled[i]);
+  }
+}
+
 TEST_CASE("fusion: what a blend does not know adds nothing to it") {
   const Names names{"lexical", "vector", "temporal"};
   const Candidates candidates = candidates_of({{{1}, {4.0}}, {{1}, {0.5}}, {{2}, {1.0}}});
@@ -208,6 +230,8 @@ TEST_CASE("fusion: says what is wrong with its parameters") {
         "low: is missing, but minmax_floor needs it");
   check("weighted_mean", {{"low", 1.5}}, "low: must be in [0, 1], got 1.5");
   check("blend", {{"weight", 1.5}}, "weight: must be in [0, 1], got 1.5");
+  check("blend", {{"weight", 0.5}, {"scale", std::string("max")}},
+        "scale: must be \"best\" or \"coverage\", got \"max\"");
   check("blend", {{"weight", 0.5}}, "blend: needs a channel called \"lexical\" or \"vector\"",
         {"temporal"});
   check("blend", {{"weight", 0.5}}, "channels: \"vector\" stands there twice",

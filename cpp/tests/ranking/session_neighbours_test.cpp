@@ -56,6 +56,54 @@ TEST_CASE("session neighbours: shares as the page writes them; NaN neither gives
         std::vector<double>{0.0, 0.5 * 0.25, 0.0});
 }
 
+// Rows 0 to 2 of one session and 3 to 4 of another, with means 2 and 5.
+TEST_CASE("session neighbours: what exceeds the session's mean, long texts, sides, the session") {
+  Columns columns;
+  columns.append(5);
+  const std::vector<std::uint32_t> rows{0, 1, 2, 3, 4};
+  const std::vector<std::uint32_t> session{1, 1, 1, 2, 2};
+  const std::vector<double> created{0, 1, 2, 3, 4};
+  const std::vector<ColumnValues> values{{"session_code", std::span<const std::uint32_t>(session)},
+                                         {"created_at", std::span<const double>(created)}};
+  columns.write(rows, values);
+  SessionOrder order;
+  order.place_all(columns);
+  const std::vector<double> scores{4.0, 0.0, 2.0, 4.0, 6.0};
+  using Shares = std::vector<double>;
+  NeighbourRule rule{.share = 0.5,
+                     .decay = 0.5,
+                     .reach = 1,
+                     .seeds = 10,
+                     .is_above_mean = false,
+                     .is_above_session = true};
+  const auto shares = [&](std::span<const double> lengths = {}) {
+    return neighbour_shares(order, rows, scores, rule, {}, lengths);
+  };
+  CHECK(shares() == Shares{0.0, 1.0, 0.0, 0.5, 0.0});
+  rule.is_above_mean = true;  // 3.2: more than the first session's mean, less than the other's
+  CHECK(shares() == Shares{0.0, 0.5 * (4.0 - 3.2), 0.0, 0.5, 0.0});
+  rule.is_above_mean = rule.is_above_session = false;
+  CHECK(shares() == Shares{0.0, 3.0, 0.0, 3.0, 2.0});
+  rule.is_from_better = true;
+  CHECK(shares() == Shares{0.0, 2.0, 0.0, 3.0, 2.0});
+  rule.whole_length = 10.0;
+  CHECK(shares(Shares{40.0, 20.0, 0.0, 10.0, 40.0}) == Shares{0.0, 1.0, 0.0, 3.0, 0.5});
+  rule.session_share = 0.25;  // of 4 and of 4 + 3
+  CHECK(shares(Shares{40.0, 20.0, 0.0, 10.0, 40.0}) == Shares{1.0, 2.0, 1.0, 4.75, 2.25});
+}
+
+TEST_CASE("session neighbours: rows of no session gain nothing from one another") {
+  Columns columns;
+  columns.append(2);
+  const std::vector<std::uint32_t> rows{0, 1};
+  SessionOrder order;
+  order.place_all(columns);
+  NeighbourRule rule{.share = 0.5, .decay = 0.5, .reach = 2, .seeds = 10, .is_above_mean = false};
+  rule.session_share = 0.5;
+  CHECK(neighbour_shares(order, rows, std::vector<double>{1.0, 2.0}, rule, {}) ==
+        std::vector<double>{0.0, 0.0});
+}
+
 TEST_CASE("session neighbours: a scope sees its own rows as if there were no others") {
   constexpr std::uint32_t kRows = 20'000;
   Columns columns;

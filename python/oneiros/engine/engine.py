@@ -79,12 +79,14 @@ class Engine(Memories):
             conceptual questions. The rephrasings are searched, too, where the profile reads
             questions and fuses ranks (OMEGA). Default: none.
         analyzer: a name of :data:`oneiros.analyzers.NAMES` ("english", "german", "simple",
-            "code", "cjk", ...). None, for this and the next five arguments, keeps the setting with
+            "code", "cjk", ...). None, for this and the next six arguments, keeps the setting with
             which the store was last opened. A new store uses "english".
         variant: the BM25 variant: "lucene" (in a new store), "robertson", "atire", "bm25plus" or
             "bm25l".
         k1: BM25's term saturation, >= 0; in a new store the profile's.
         b: BM25's length normalisation, in [0, 1]; in a new store the profile's.
+        half_length: the average length, in words, that halves ``b``, >= 0 (see
+            :class:`oneiros.LexicalIndex`); where ``b`` is given 0, else in a new store the profile's.
         title_weight: weight of a word in the title relative to one in the text (BM25F), a multiple
             of 0.25 from 0.25 to 8; in a new store 2.
         tags_weight: the same for a word in the tags; in a new store 1.5.
@@ -150,6 +152,7 @@ class Engine(Memories):
         variant: str | None = None,
         k1: float | None = None,
         b: float | None = None,
+        half_length: float | None = None,
         title_weight: float | None = None,
         tags_weight: float | None = None,
         vector_index: Kind = "auto",
@@ -171,6 +174,7 @@ class Engine(Memories):
             variant=variant,
             k1=k1,
             b=b,
+            half_length=0.0 if half_length is None and b is not None else half_length,
             title_weight=title_weight,
             tags_weight=tags_weight,
         )

@@ -240,7 +240,7 @@ class ProfileTrials:
 
 def _stored_by(profile: Profile) -> tuple[Any, ...]:
     """Return the settings of a profile that affect what a store contains."""
-    words = [channel.bm25 for channel in profile.channels if channel.bm25 is not None]
+    words = [tuple(channel.bm25.items()) for channel in profile.channels if channel.bm25]
     return (*words, profile.initial_stability, profile.ingest)
 
 

@@ -39,6 +39,7 @@ class LexicalOptions:
     variant: str = "lucene"
     k1: float = 1.2
     b: float = 0.75
+    half_length: float = 0.0
     title_weight: float = FIELD_WEIGHTS["title_weight"]
     tags_weight: float = FIELD_WEIGHTS["tags_weight"]
 
@@ -129,6 +130,7 @@ class Indexes:
             k1=options.k1,
             b=options.b,
             delta=PUBLISHED_DELTA.get(options.variant, 0.0),
+            half_length=options.half_length,
             title_weight=options.title_weight,
             tags_weight=options.tags_weight,
         )

@@ -225,7 +225,7 @@ def checked_options(**given: object) -> dict[str, Any]:
 def recorded_options(store: Store, given: dict[str, Any], profile: Profile) -> LexicalOptions:
     """Return the given options, else those recorded in the store, else the defaults.
 
-    An empty store takes k1 and b from the profile.
+    An empty store takes k1, b and the half length from the profile.
     """
     recorded = store.settings()
     default = LexicalOptions()
@@ -262,6 +262,5 @@ def _options_of(profile: Profile) -> LexicalOptions:
     """Return the options of a new store with this profile."""
     for channel in profile.channels:
         if channel.bm25 is not None:
-            k1, b = channel.bm25
-            return LexicalOptions(k1=k1, b=b)
+            return LexicalOptions(**channel.bm25)
     return LexicalOptions()

@@ -81,6 +81,9 @@ class LexicalIndex:
         analyzer: one of :data:`oneiros.analyzers.NAMES`.
         delta: lower bound of a match, 0 to 1e100; only for ``"bm25plus"`` (default 1.0) and
             ``"bm25l"`` (default 0.5).
+        half_length: the average length, in words, that halves ``b``, 0 to 1e100: the normalisation
+            has the strength b L / (L + half_length) where texts have L words on average. Short
+            texts differ in length by chance, long ones by what they treat. 0: ``b`` as it is.
         fields: whether texts may have a title and tags (BM25F).
         title_weight: weight of a word in the title, relative to 1 for the text; a multiple of 0.25
             from 0.25 to 8. Default: 2.
@@ -106,6 +109,7 @@ class LexicalIndex:
         analyzer: str = "english",
         *,
         delta: float | None = None,
+        half_length: float = 0.0,
         fields: bool = False,
         title_weight: float | None = None,
         tags_weight: float | None = None,
@@ -126,6 +130,7 @@ class LexicalIndex:
             delta=checked_number(
                 PUBLISHED_DELTA.get(variant, 0.0) if delta is None else delta, "delta"
             ),
+            half_length=checked_number(half_length, "half_length"),
             **weights,
         )
         self._core = self._made_with.new_index()

@@ -187,6 +187,7 @@ class MadeWith:
     k1: float
     b: float
     delta: float
+    half_length: float = 0.0
     title_weight: float | None = None
     tags_weight: float | None = None
 
@@ -197,6 +198,8 @@ class MadeWith:
 
     def __str__(self) -> str:
         text = f"variant={self.variant!r}, k1={self.k1!r}, b={self.b!r}, analyzer={self.analyzer!r}"
+        if self.half_length:
+            text += f", half_length={self.half_length!r}"
         if self.has_fields:
             weights = f"title_weight={self.title_weight!r}, tags_weight={self.tags_weight!r}"
             text += f", fields=True, {weights}"
@@ -209,13 +212,16 @@ class MadeWith:
             **others: further values that distinguish one file from another.
         """
         settings = {field.name: getattr(self, field.name) for field in fields(self)}
+        if not self.half_length:  # files of 0.1.0 do not name it
+            del settings["half_length"]
         identity = {**settings, "analysis": analyzers.identity(self.analyzer), **others}
         return json.dumps(identity, sort_keys=True)
 
     def _core_arguments(self) -> dict[str, Any]:
         """Return the settings as keyword arguments of the core, with a new analyzer."""
         settings = {field.name: getattr(self, field.name) for field in fields(self)}
-        return settings | {"analyzer": analyzers.make(self.analyzer)}
+        analyzer = analyzers.make(settings.pop("analyzer"))
+        return {"analyzer": analyzer, "bm25": _core.Bm25(**settings)}
 
     def new_index(self) -> _core.LexicalIndex:
         """Return an empty index."""
@@ -272,6 +278,7 @@ def open_saved(path: str) -> tuple[MadeWith, _core.LexicalIndex, bytes]:
             k1=float(settings["k1"]),
             b=float(settings["b"]),
             delta=float(settings["delta"]),
+            half_length=float(settings.get("half_length", 0.0)),
             title_weight=_optional_float(settings["title_weight"]),
             tags_weight=_optional_float(settings["tags_weight"]),
         )

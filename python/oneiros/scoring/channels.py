@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from oneiros.model.validation import (
+    LARGEST_WEIGHT,
     require_flag,
     require_int,
     require_number,
@@ -47,8 +48,8 @@ class _Channel:
         return False
 
     @property
-    def bm25(self) -> tuple[float, float] | None:
-        """``k1`` and ``b`` of a store created with this channel; None: not set by it."""
+    def bm25(self) -> dict[str, float] | None:
+        """BM25's numbers of a store created with this channel, by name; None: not set by it."""
         return None
 
     @property
@@ -100,6 +101,10 @@ class LexicalChannel(_Channel):
     b: float = 0.75
     """BM25's length normalisation, 0 to 1, of stores created with this profile."""
 
+    half_length: float | None = None
+    """Average length in words that halves ``b``, above 0, of stores created with this profile; see
+    :class:`oneiros.LexicalIndex`. None: ``b`` as it is. Source: docs/systems/house.md H5."""
+
     word_share: float | None = None
     """Weight of the share of query words found, 0 to 1, in a relevance that replaces BM25; the
     rest is BM25 scaled to ``floor`` to 1. None: BM25 is the score. Source: docs/systems/omega.md
@@ -115,6 +120,8 @@ class LexicalChannel(_Channel):
         _settle_reach(self)
         require_int("depth", self.depth, low=1, high=_DEEPEST)
         settle_numbers(self, k1=NOT_NEGATIVE, b=SHARE)
+        if self.half_length is not None:
+            settle_numbers(self, half_length=(0.0, LARGEST_WEIGHT, True))
         if (self.word_share is None) != (self.floor is None):
             msg = (
                 f"floor: must be given where word_share is, got {self.floor} and {self.word_share}"
@@ -130,8 +137,8 @@ class LexicalChannel(_Channel):
         return self.word_share is not None
 
     @property
-    def bm25(self) -> tuple[float, float]:
-        return self.k1, self.b
+    def bm25(self) -> dict[str, float]:
+        return {"k1": self.k1, "b": self.b, "half_length": self.half_length or 0.0}
 
     def for_core(self) -> CoreChannel:
         words = None

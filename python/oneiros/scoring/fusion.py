@@ -36,6 +36,7 @@ Terms: TypeAlias = tuple[tuple[str, int], ...]
 """Terms that a fusion adds to those of its channels, in order: names and registers."""
 
 ScoreNormalisation = Literal["none", "max", "clamp", "minmax_floor"]
+Scale = Literal["best", "coverage"]
 RankNormalisation = Literal["none", "channel"]
 
 
@@ -265,8 +266,8 @@ class RetentionWeightedUnion(_Fusion):
 class Blend(_Fusion):
     """Score every candidate by both its exact BM25 and its exact cosine.
 
-    ``relevance = weight * bm25 / best bm25 + (1 - weight) * max(cosine, 0)``. If a channel is
-    missing, the other has the whole weight.
+    ``relevance = weight * bm25 / scale + (1 - weight) * max(cosine, 0)``. If a channel is missing,
+    the other has the whole weight.
 
     Source: docs/systems/house.md H2, H3.
     """
@@ -280,8 +281,16 @@ class Blend(_Fusion):
     weight: float = 0.4
     """Weight of BM25, 0 to 1."""
 
+    scale: Scale | None = None
+    """``"coverage"``: the scale is the geometric mean of the best BM25 of the candidates and the
+    greatest BM25 that the query's words allow, so that words count for less where no text has many
+    of them. ``"best"`` or None: the best BM25."""
+
     def __post_init__(self) -> None:
         settle_numbers(self, weight=SHARE)
+        if self.scale is not None:
+            require_word("scale", self.scale, get_args(Scale))
+            settle(self, "scale", None if self.scale == "best" else self.scale)
 
     def require_channels(self, names: Sequence[str]) -> None:
         for name in names:
@@ -290,7 +299,7 @@ class Blend(_Fusion):
                 raise ValueError(msg)
 
     def parameters(self) -> dict[str, Any]:
-        return {"weight": self.weight}
+        return {"weight": self.weight, "scale": self.scale}
 
 
 Fusion: TypeAlias = (

@@ -6,7 +6,14 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 from oneiros import _core
-from oneiros.model.validation import LARGEST_WEIGHT, require_int, settle_flags, settle_numbers
+from oneiros.model.validation import (
+    LARGEST_WEIGHT,
+    require_flag,
+    require_int,
+    settle,
+    settle_flags,
+    settle_numbers,
+)
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring.tables import SHARE, WEIGHT
 
@@ -20,9 +27,9 @@ __all__ = ["HotSet", "NamedTime", "Neighbours", "Statements"]
 class Neighbours:
     """Boost memories adjacent in time, within a session, to good candidates.
 
-    ``relevance_i += share * decay ** (d - 1) * (gain_(i - d) + gain_(i + d))`` for d from 1 to
-    ``reach``. The gain of a candidate is its relevance, or the excess over the mean of all
-    candidates; that of other memories is 0. Time is ``event_at``, else ``created_at``.
+    ``relevance_i += part_i * share * decay ** (d - 1) * (gain_(i - d) + gain_(i + d))`` for d from 1
+    to ``reach``, or the greater of the two gains in place of the sum. The gain of a candidate is its relevance, or the excess over a mean; that of other
+    memories is 0. The part is 1, or less for long texts. Time is ``event_at``, else ``created_at``.
 
     Source: docs/systems/house.md H4.
     """
@@ -42,11 +49,34 @@ class Neighbours:
     above_mean: bool = False
     """Whether the gain is the excess over the mean of the candidates, never below 0."""
 
+    above_session: bool | None = None
+    """True: the gain is at most the excess over the mean of the candidates of its session. Where a
+    session is about one thing, its memories are alike, and standing next to a hit says little."""
+
+    from_better: bool | None = None
+    """True: a memory takes from the better of the two neighbours at each distance. None: from both."""
+
+    session_share: float | None = None
+    """Part of the best relevance in its session, neighbours' shares included, that each candidate of
+    the session gains, 0 to 1: what a whole session is about speaks for its memories. None: 0."""
+
+    whole_length: float | None = None
+    """Length in words up to which a text has its whole share, above 0; a longer one has the part
+    whole_length / length, since it says more by itself. None: every text has its whole share."""
+
     def __post_init__(self) -> None:
         settle_numbers(self, share=WEIGHT, decay=SHARE)
         require_int("reach", self.reach, low=0, high=64)
         require_int("seeds", self.seeds, low=0, high=100)
         settle_flags(self, "above_mean")
+        for name in ("above_session", "from_better"):
+            flag = getattr(self, name)
+            if flag is not None:
+                settle(self, name, require_flag(name, flag) or None)
+        if self.session_share is not None:
+            settle_numbers(self, session_share=SHARE)
+        if self.whole_length is not None:
+            settle_numbers(self, whole_length=(0.0, LARGEST_WEIGHT, True))
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of the term added to the relevance."""
@@ -60,6 +90,10 @@ class Neighbours:
             reach=self.reach,
             seeds=self.seeds,
             is_above_mean=self.above_mean,
+            is_above_session=bool(self.above_session),
+            whole_length=self.whole_length or 0.0,
+            is_from_better=bool(self.from_better),
+            session_share=self.session_share or 0.0,
         )
 
 

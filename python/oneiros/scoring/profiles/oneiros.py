@@ -44,13 +44,23 @@ _LIMITS_DAYS = Table(  # H8
 ONEIROS = Profile(
     name="oneiros",
     channels=(
-        LexicalChannel(depth=100, k1=0.9, b=0.4),  # H1, H5
+        LexicalChannel(depth=100, k1=0.9, b=1.0, half_length=50.0),  # H1, H5
         VectorChannel(depth=100),  # H1
         TemporalChannel(depth=100),  # H1
     ),
-    fusion=Blend(weight=0.4),  # H2, H3
-    neighbours=Neighbours(share=0.5, decay=0.5, reach=2, seeds=10, above_mean=True),  # H4
-    statements=Statements(damping=0.5),  # H9
+    fusion=Blend(weight=0.5, scale="coverage"),  # H2, H3
+    neighbours=Neighbours(  # H4
+        share=0.6,
+        decay=0.5,
+        reach=2,
+        seeds=10,
+        above_mean=True,
+        above_session=True,
+        whole_length=40.0,
+        from_better=True,
+        session_share=0.1,
+    ),
+    statements=Statements(damping=0.4),  # H9
     named_time=NamedTime(soft=0.85, explicit=0.5, inferred=0.7),  # H10
     factors=(  # H6
         HalfLifeRecency(half_life_days=90.0, floor=0.5, damping=0.15),
