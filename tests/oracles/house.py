@@ -11,7 +11,6 @@ from tests.oracles.records import DAY, Record, time_of, value
 AMOUNT = 0.15
 HALF_LIFE_DAYS = 90.0
 RECENCY_FLOOR = 0.5
-SPREAD_CAP = 2.0
 MARKS = ".!?…‼⁇⁈⁉؟"
 CLOSING = "\"'”’»)]"  # noqa: RUF001
 IDEOGRAPHIC = "。！？"  # noqa: RUF001
@@ -117,13 +116,13 @@ def half_life_decay(age_days: float, half_life_days: float, floor: float) -> flo
 
 
 def recency(record: Record, now: float) -> float:
-    """Return recency: half-life 90 d of the latest of created, updated, accessed; floor 0.5. H6.
+    """Return recency: half-life 90 d of the later of created and updated; floor 0.5. H6.
 
-    Pinned and core memories have recency 1.
+    Pinned memories have recency 1.
     """
-    if value(record, "pinned") or value(record, "core"):
+    if value(record, "pinned"):
         return 1.0
-    names = ("created_at", "updated_at", "last_accessed_at")
+    names = ("created_at", "updated_at")
     times = [time_of(record, now, name) for name in names]
     known = [time for time in times if not math.isnan(time)]
     age = (now - max(known)) / DAY if known else math.nan

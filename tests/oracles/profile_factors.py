@@ -134,14 +134,16 @@ def shipped_factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
 
 
 def house_factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
-    """H6: each factor damped by 0.15; retention_score multiplies the undamped ones. H11: trust."""
-    spread = reverie.spread_weight(value(record, "session_spread"), house.SPREAD_CAP)
+    """H6: each damped by its own; retention_score multiplies the undamped ones. H11: trust."""
     undamped = {
         "recency": house.recency(record, now),
         "strength": value(record, "strength"),
-        "spread": spread,
         "feedback": omega.feedback_factor(value(record, "feedback")),
         "priority": omega.priority_factor(value(record, "priority")),
     }
-    damped = [Part(name, house.damp(base), base=base) for name, base in undamped.items()]
+    amounts = {"feedback": 0.3}
+    damped = [
+        Part(name, house.damp(base, amounts.get(name, house.AMOUNT)), base=base)
+        for name, base in undamped.items()
+    ]
     return (*damped, Part("trust", value(record, "trust")))

@@ -233,9 +233,10 @@ def test_damp_keeps_1_and_holds_the_rest_near(factor: float) -> None:
 def test_the_house_recency_has_a_true_half_life_and_a_floor() -> None:
     old = {"created_at": NOW - 400 * DAY, "updated_at": NOW - 300 * DAY}
     assert house.recency(old, NOW) == 0.5
-    assert house.recency({**old, "last_accessed_at": NOW - 45 * DAY}, NOW) == (
+    assert house.recency({**old, "updated_at": NOW - 45 * DAY}, NOW) == (
         pytest.approx(math.sqrt(0.5))
     )
+    # What searches do to a memory is no evidence for it.
+    assert house.recency({**old, "last_accessed_at": NOW, "core": True}, NOW) == 0.5
     assert house.recency({**old, "pinned": True}, NOW) == 1.0
-    assert house.recency({**old, "core": True}, NOW) == 1.0
     assert house.half_life_decay(math.nan, 90, 0.5) == 1.0

@@ -13,6 +13,7 @@ from oneiros.index.indexes import Indexes, LexicalOptions
 from oneiros.index.row_sets import RowSets
 from oneiros.index.texts import MemoryTexts
 from oneiros.model.validation import require_number, require_text
+from oneiros.runtime.dataclasses import replace
 from oneiros.runtime.locks import fork_safe_lock
 from oneiros.search.plan import search_plan
 from oneiros.store.columns import StoredColumns
@@ -262,5 +263,5 @@ def _options_of(profile: Profile) -> LexicalOptions:
     """Return the options of a new store with this profile."""
     for channel in profile.channels:
         if channel.bm25 is not None:
-            return LexicalOptions(**channel.bm25)
+            return replace(LexicalOptions(), **channel.bm25)
     return LexicalOptions()

@@ -6,7 +6,7 @@ parameters of a new store and how it is relaxed. :class:`_Channel` has the defau
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from oneiros.model.validation import (
     LARGEST_WEIGHT,
@@ -48,7 +48,7 @@ class _Channel:
         return False
 
     @property
-    def bm25(self) -> dict[str, float] | None:
+    def bm25(self) -> dict[str, Any] | None:
         """BM25's numbers of a store created with this channel, by name; None: not set by it."""
         return None
 
@@ -137,7 +137,7 @@ class LexicalChannel(_Channel):
         return self.word_share is not None
 
     @property
-    def bm25(self) -> dict[str, float]:
+    def bm25(self) -> dict[str, Any]:
         return {"k1": self.k1, "b": self.b, "half_length": self.half_length or 0.0}
 
     def for_core(self) -> CoreChannel:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial, reduce
 from typing import ClassVar
 
+from oneiros.model.validation import require_flag, settle
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring.factor import KernelFactor
-from oneiros.scoring.program import ProgramBuilder
+from oneiros.scoring.program import Parameter, ProgramBuilder
 from oneiros.scoring.tables import POSITIVE, SHARE, Range
 
 __all__ = ["HalfLifeRecency", "Trust"]
@@ -15,10 +17,11 @@ __all__ = ["HalfLifeRecency", "Trust"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HalfLifeRecency(KernelFactor):
-    """Lower the score slightly without use, by a half-life.
+    """Lower the score slightly with age, by a half-life.
 
-    ``recency = max(floor, 2 ** (-age_days / half_life_days))``, age from the latest of creation,
-    update and last access; 1 for pinned and core memories. ``factor = 1 - damping + damping *
+    ``recency = max(floor, 2 ** (-age_days / half_life_days))``, age from the later of creation and
+    update, and from the last access where ``counts_use``; 1 for pinned memories, and for core ones
+    where ``counts_use``. ``factor = 1 - damping + damping *
     recency``; ``retention_score`` uses the recency without damping.
 
     Source: docs/systems/house.md H6.
@@ -43,15 +46,34 @@ class HalfLifeRecency(KernelFactor):
     damping: float = 0.15
     """Weight of the recency, 0 (no effect) to 1 (full effect)."""
 
+    counts_use: bool | None = None
+    """False: being found by searches makes no memory younger; nor does being core, which searches make
+    it. None: both do."""
+
+    def __post_init__(self) -> None:
+        KernelFactor.__post_init__(self)
+        if self.counts_use is not None:
+            is_counted = require_flag("counts_use", self.counts_use)
+            settle(self, "counts_use", None if is_counted else False)
+
+    def parameters(self) -> dict[str, Parameter]:
+        values = KernelFactor.parameters(self)
+        del values["counts_use"]
+        return values
+
     def emit_base(self, program: ProgramBuilder) -> int:
         """Return the register of the recency."""
-        # Each falls back to the others, so that all three are NaN or none is.
-        created = program.age("created_at", "updated_at", "last_accessed_at")
-        updated = program.age("updated_at", "last_accessed_at", "created_at")
-        accessed = program.age("last_accessed_at", "updated_at", "created_at")
-        least = program.call("minimum", program.call("minimum", created, updated), accessed)
+        times = ["created_at", "updated_at"]
+        if self.counts_use is None:
+            times.append("last_accessed_at")
+        # Each falls back to the others, so that all are NaN or none is.
+        turns = [times[n:] + times[:n] for n in range(len(times))]
+        ages = [program.age(*turn) for turn in turns]
+        least = reduce(partial(program.call, "minimum"), ages)
         recency = program.call(self.kernel, least, **self.parameters())
-        is_exempt = program.call("maximum", program.column("pinned"), program.column("core"))
+        is_exempt = program.column("pinned")
+        if self.counts_use is None:
+            is_exempt = program.call("maximum", is_exempt, program.column("core"))
         return program.call("select", is_exempt, program.constant(1.0), recency)
 
 

@@ -9,7 +9,7 @@ import math
 
 from oneiros.scoring.candidate_filters import FeedbackAbove
 from oneiros.scoring.channels import LexicalChannel, TemporalChannel, VectorChannel
-from oneiros.scoring.factors import Feedback, HalfLifeRecency, Priority, Spread, Strength, Trust
+from oneiros.scoring.factors import Feedback, HalfLifeRecency, Priority, Strength, Trust
 from oneiros.scoring.fusion import Blend
 from oneiros.scoring.link_expansion import AssociativeExpansion
 from oneiros.scoring.phases.reverie import (
@@ -63,10 +63,9 @@ ONEIROS = Profile(
     statements=Statements(damping=0.4),  # H9
     named_time=NamedTime(soft=0.85, explicit=0.5, inferred=0.7),  # H10
     factors=(  # H6
-        HalfLifeRecency(half_life_days=90.0, floor=0.5, damping=0.15),
+        HalfLifeRecency(half_life_days=90.0, floor=0.5, damping=0.15, counts_use=False),
         Strength(damping=0.15),
-        Spread(cap=2.0, damping=0.15),
-        Feedback(damping=0.15),  # O12
+        Feedback(damping=0.3),  # O12
         Priority(damping=0.15),  # O13
         Trust(),  # H11
     ),
@@ -79,7 +78,7 @@ ONEIROS = Profile(
         most=2.0,
         limit=10.0,
         associative_gain=0.03,
-        link_gain=0.1,  # C13
+        link_gain=0.05,  # C13
         most_linked=5,
         link_rest_days=1.0,
         once_a_session=True,
