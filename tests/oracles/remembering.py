@@ -26,12 +26,16 @@ class Rule:
     """That a core memory needs."""
     limit: float = 1.0
     core_stability: float = 0.85
+    link: float = 0.1
+    """What a link gains."""
     most_linked: int = 32
     rest_days: float = 0.0
     once_a_session: bool = False
 
 
-HOUSE = Rule(limit=10.0, core_stability=1.6, most_linked=5, rest_days=1.0, once_a_session=True)
+HOUSE = Rule(
+    limit=10.0, core_stability=1.6, link=0.05, most_linked=5, rest_days=1.0, once_a_session=True
+)
 
 
 @dataclass
@@ -87,4 +91,4 @@ class World:
         rows = {id: row for row, id in enumerate(self.records)}
         for a, b in itertools.combinations(direct[: rule.most_linked], 2):
             if not (a in known and b in known):
-                self.graph.strengthen(rows[a], rows[b], now, 0.1, 90.0, rule.rest_days)
+                self.graph.strengthen(rows[a], rows[b], now, rule.link, 90.0, rule.rest_days)

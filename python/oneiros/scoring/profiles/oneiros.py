@@ -44,11 +44,11 @@ _LIMITS_DAYS = Table(  # H8
 ONEIROS = Profile(
     name="oneiros",
     channels=(
-        LexicalChannel(depth=100, k1=0.9, b=1.0, half_length=50.0),  # H1, H5
+        LexicalChannel(depth=100, k1=1.2, b=1.0, half_length=50.0),  # H1, H5
         VectorChannel(depth=100),  # H1
         TemporalChannel(depth=100),  # H1
     ),
-    fusion=Blend(weight=0.5, scale="coverage"),  # H2, H3
+    fusion=Blend(weight=0.55, scale="coverage"),  # H2, H3
     neighbours=Neighbours(  # H4
         share=0.6,
         decay=0.5,
@@ -56,9 +56,9 @@ ONEIROS = Profile(
         seeds=10,
         above_mean=True,
         above_session=True,
-        whole_length=40.0,
+        whole_length=30.0,
         from_better=True,
-        session_share=0.1,
+        session_share=0.2,
     ),
     statements=Statements(damping=0.4),  # H9
     named_time=NamedTime(soft=0.85, explicit=0.5, inferred=0.7),  # H10
