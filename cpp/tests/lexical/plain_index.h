@@ -71,7 +71,8 @@ class PlainIndex {
 
   // As printed in Kamphuis et al., table 1.
   double saturation(double tf, double length, double average) const {
-    const double b = bm25_.b * average / (average + bm25_.half_length);
+    const double half = bm25_.half_length;
+    const double b = half == 0.0 ? bm25_.b : bm25_.b * average / (average + half);
     const double norm = 1 - b + b * length / average;
     switch (bm25_.variant) {
       case Bm25Variant::kLucene:
