@@ -13,6 +13,7 @@ import oneiros
 from oneiros.scoring.channels import LexicalChannel, VectorChannel
 from oneiros.scoring.relevance_adjustments import Neighbours
 from tests.oracles.neighbours import lent, sequences
+from tests.oracles.whole.finding import lengths
 
 NOW = 1_750_000_000.0
 HOUSE = oneiros.profiles.get("oneiros").replace(expansion=None)
@@ -25,7 +26,9 @@ def searched(mind: oneiros.Engine, profile: Any, query: str, **more: Any) -> one
 
 memories = st.fixed_dictionaries(
     {
-        "text": st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join),
+        "text": st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join),
+        "title": st.sampled_from(["", "", "dog", "ant dog"]),
+        "tags": st.sampled_from([[], [], ["elk"], ["bee", "elk"]]),
         "session": st.sampled_from([None, "s", "s", "t"]),
         "created_at": st.integers(0, 5).map(lambda n: NOW - 100.0 * n),
         "event_at": st.sampled_from([None, None, NOW - 250.0, NOW + 50.0]),
@@ -40,6 +43,10 @@ rules = st.builds(
     reach=st.integers(0, 3),
     seeds=st.integers(0, 4),
     above_mean=st.booleans(),
+    above_session=st.sampled_from([None, False, True]),
+    from_better=st.sampled_from([None, False, True]),
+    session_share=st.sampled_from([None, 0.0, 0.1, 1.0]),
+    whole_length=st.sampled_from([None, 0.5, 2.0, 3.5]),
 )
 changes = st.lists(
     st.tuples(st.sampled_from(["delete", "restore", "move", "date", "forget"]), st.integers(0, 30)),
@@ -118,6 +125,11 @@ def test_results_are_the_oracle(
             reach=rule.reach,
             seeds=rule.seeds,
             above_mean=rule.above_mean,
+            above_session=bool(rule.above_session),
+            from_better=bool(rule.from_better),
+            session_share=rule.session_share or 0.0,
+            whole_length=rule.whole_length,
+            lengths=lengths(records),
         )
         response = searched(mind, mine, **question)
         told = {result.id: result.relevance_score for result in response}
