@@ -178,8 +178,16 @@ def test_a_forgotten_memory_stands_beside_nobody(talk: oneiros.Engine, asked_bef
 
 
 def test_why_not_and_batches_see_neighbours_too(talk: oneiros.Engine) -> None:
+    # Of t3's f, x, x - x/3 is beyond the mean of the three: t2 is lent 0.6 of it, t1 0.3, and both
+    # gain 0.2 x (H4). So t2 has 0.6 x, but it asks, which leaves 0.36 x (H9), and t1 has 0.4 x.
+    first, *others = talk.search("bicycle", reinforce=False)
+    x = first.relevance_score / 1.2
+    assert [(one.id, one.relevance_score / x) for one in others] == [
+        ("t1", pytest.approx(0.4)),
+        ("t2", pytest.approx(0.36)),
+    ]
     answered = talk.why_not("bicycle", "t2")
-    assert answered.place == 2
+    assert answered.place == 3
     assert [r.ids for r in talk.search_many(["bicycle"], reinforce=False)] == [
         talk.search("bicycle", reinforce=False).ids
     ]
