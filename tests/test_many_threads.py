@@ -280,10 +280,7 @@ def test_lists_may_change_while_a_call_reads_them() -> None:
     sums = _core.RowChecksum(columns=["a", "b"], places=[0, 1], checksum_place=2)
     index = _core.LexicalIndex(
         analyzer=_core.Analyzer(stop_words=[], identifiers=False, folding="full", stem=None),
-        variant="lucene",
-        k1=1.2,
-        b=0.75,
-        delta=0.0,
+        bm25=_core.Bm25(variant="lucene", k1=1.2, b=0.75, delta=0.0),
     )
 
     def write(number: int) -> None:

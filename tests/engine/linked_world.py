@@ -127,6 +127,7 @@ def direct_results(
         channels,
         scores["lexical"],
         scores["vector"],
+        Store(store.records).possible(query),
     )
     rows = {id: row for row, id in enumerate(store.records)}
     return [Result(rows[one.id], one.score) for one in ranked]
@@ -155,7 +156,7 @@ def with_links(
         found = {"lexical": [*best, *((id, words.get(id, 0.0)) for id in ids)]}
         if question is not None:
             found["vector"] = [(id, near.get(id, math.nan)) for id in ids]
-        relevance = model.relevance(found, words, near)
+        relevance = model.relevance(found, words, near, everything.possible(query))
         scores = {}
         for row, id in zip(reached, ids, strict=True):
             record = store.records[id]

@@ -30,13 +30,23 @@ class Store:
     def lexical(self, query: str, depth: int, k1: float, b: float) -> list[tuple[str, float]]:
         """Return (id, bm25), best first, of what is shown; the hidden stays in the statistics."""
         ids = list(self.records)
-        documents = {
-            row: [word.rstrip("?.") for word in one["text"].split()]
-            for row, one in enumerate(self.records.values())
-        }
+        documents = self.documents()
         shown = {row for row, id in enumerate(ids) if self.is_shown(id)}
         hits = bm25.rank(documents, query.split(), depth, k1=k1, b=b, allowed=shown)
         return [(ids[row], score) for row, score in hits]
+
+    def documents(self) -> dict[int, list[str]]:
+        """Return the words of each memory by its place."""
+        return {
+            row: [word.rstrip("?.") for word in one["text"].split()]
+            for row, one in enumerate(self.records.values())
+        }
+
+    def possible(self, query: str) -> float:
+        """Return the bm25 that no text exceeds; docs/systems/house.md H3."""
+        documents, words = self.documents(), query.split()
+        held = {word: sum(word in one for one in documents.values()) for word in words}
+        return bm25.possible(len(documents), held, words)
 
     def is_shown(self, id: str) -> bool:
         """Tell whether a memory can be recalled at all; docs/systems/fields.md, last lines."""

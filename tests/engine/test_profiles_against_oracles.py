@@ -235,7 +235,10 @@ def test_search_is_the_model(name: str, seed: int, size: int, k: int, asks: bool
         response = mind.search(query, k=k, **asked)
     channels, scores = found_by_channels(store, model, query, question, k, raw)
     records = asked_of(model, store, query)
-    ranked = models.rank(model, records, NOW, 300, channels, scores["lexical"], scores["vector"])
+    ranked = models.rank(
+        *(model, records, NOW, 300, channels, scores["lexical"], scores["vector"]),
+        store.possible(query),
+    )
     if model.has_gate:
         ranked = gated(store, query, dict(channels.get("vector", ())), ranked)
     want = what_stays(model, store, query, channels, ranked, k, response, scores["vector"])

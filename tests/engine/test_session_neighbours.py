@@ -13,6 +13,7 @@ import oneiros
 from oneiros.scoring.channels import LexicalChannel, VectorChannel
 from oneiros.scoring.relevance_adjustments import Neighbours
 from tests.oracles.neighbours import lent, sequences
+from tests.oracles.whole.finding import lengths
 
 NOW = 1_750_000_000.0
 HOUSE = oneiros.profiles.get("oneiros").replace(expansion=None)
@@ -25,7 +26,9 @@ def searched(mind: oneiros.Engine, profile: Any, query: str, **more: Any) -> one
 
 memories = st.fixed_dictionaries(
     {
-        "text": st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join),
+        "text": st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join),
+        "title": st.sampled_from(["", "", "dog", "ant dog"]),
+        "tags": st.sampled_from([[], [], ["elk"], ["bee", "elk"]]),
         "session": st.sampled_from([None, "s", "s", "t"]),
         "created_at": st.integers(0, 5).map(lambda n: NOW - 100.0 * n),
         "event_at": st.sampled_from([None, None, NOW - 250.0, NOW + 50.0]),
@@ -40,6 +43,10 @@ rules = st.builds(
     reach=st.integers(0, 3),
     seeds=st.integers(0, 4),
     above_mean=st.booleans(),
+    above_session=st.sampled_from([None, False, True]),
+    from_better=st.sampled_from([None, False, True]),
+    session_share=st.sampled_from([None, 0.0, 0.1, 1.0]),
+    whole_length=st.sampled_from([None, 0.5, 2.0, 3.5]),
 )
 changes = st.lists(
     st.tuples(st.sampled_from(["delete", "restore", "move", "date", "forget"]), st.integers(0, 30)),
@@ -118,6 +125,11 @@ def test_results_are_the_oracle(
             reach=rule.reach,
             seeds=rule.seeds,
             above_mean=rule.above_mean,
+            above_session=bool(rule.above_session),
+            from_better=bool(rule.from_better),
+            session_share=rule.session_share or 0.0,
+            whole_length=rule.whole_length,
+            lengths=lengths(records),
         )
         response = searched(mind, mine, **question)
         told = {result.id: result.relevance_score for result in response}
@@ -166,8 +178,16 @@ def test_a_forgotten_memory_stands_beside_nobody(talk: oneiros.Engine, asked_bef
 
 
 def test_why_not_and_batches_see_neighbours_too(talk: oneiros.Engine) -> None:
+    # Of t3's f, x, x - x/3 is beyond the mean of the three: t2 is lent 0.6 of it, t1 0.3, and both
+    # gain 0.2 x (H4). So t2 has 0.6 x, but it asks, which leaves 0.36 x (H9), and t1 has 0.4 x.
+    first, *others = talk.search("bicycle", reinforce=False)
+    x = first.relevance_score / 1.2
+    assert [(one.id, one.relevance_score / x) for one in others] == [
+        ("t1", pytest.approx(0.4)),
+        ("t2", pytest.approx(0.36)),
+    ]
     answered = talk.why_not("bicycle", "t2")
-    assert answered.place == 2
+    assert answered.place == 3
     assert [r.ids for r in talk.search_many(["bicycle"], reinforce=False)] == [
         talk.search("bicycle", reinforce=False).ids
     ]

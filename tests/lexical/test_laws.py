@@ -33,8 +33,11 @@ histories = st.lists(
 slow = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def new(variant: str = "lucene") -> LexicalIndex:
-    return LexicalIndex(variant=variant, analyzer="simple")
+half_lengths = st.sampled_from([0.0, 0.5, 4.0, 50.0])
+
+
+def new(variant: str = "lucene", half_length: float = 0.0) -> LexicalIndex:
+    return LexicalIndex(variant=variant, analyzer="simple", half_length=half_length)
 
 
 def play(index: LexicalIndex, history: list[tuple[str, int | str, Tokens]]) -> dict:
@@ -71,21 +74,22 @@ def oracle(there: dict, query: Tokens, k: int, variant: str, **options: object) 
 
 
 @slow
-@given(histories, tokens, st.integers(0, 20), st.sampled_from(VARIANTS))
+@given(histories, tokens, st.integers(0, 20), st.sampled_from(VARIANTS), half_lengths)
 def test_any_history_scores_as_the_oracle_to_the_bit(
-    history: list, query: Tokens, k: int, variant: str
+    history: list, query: Tokens, k: int, variant: str, half_length: float
 ) -> None:
-    index = new(variant)
+    index = new(variant, half_length)
     there = play(index, history)
-    assert list(index.search(" ".join(query), k=k)) == oracle(there, query, k, variant)
+    expected = oracle(there, query, k, variant, half_length=half_length)
+    assert list(index.search(" ".join(query), k=k)) == expected
 
 
 @slow
-@given(histories, tokens, st.lists(ids, max_size=20), st.sampled_from(VARIANTS))
+@given(histories, tokens, st.lists(ids, max_size=20), st.sampled_from(VARIANTS), half_lengths)
 def test_a_text_scores_the_bits_that_a_search_gives_it(
-    history: list, query: Tokens, asked: list, variant: str
+    history: list, query: Tokens, asked: list, variant: str, half_length: float
 ) -> None:
-    index = new(variant)
+    index = new(variant, half_length)
     play(index, history)
     found = dict(index.search(" ".join(query), k=50))
     got = index.score(" ".join(query), asked)
@@ -117,11 +121,11 @@ def test_merged_equals_unmerged(history: list, query: Tokens, variant: str) -> N
 
 
 @slow
-@given(histories, histories, tokens, st.sampled_from(VARIANTS))
+@given(histories, histories, tokens, st.sampled_from(VARIANTS), half_lengths)
 def test_a_saved_index_is_the_live_one_and_stays_so(
-    history: list, later: list, query: Tokens, variant: str
+    history: list, later: list, query: Tokens, variant: str, half_length: float
 ) -> None:
-    live = new(variant)
+    live = new(variant, half_length)
     play(live, history)
     with tempfile.TemporaryDirectory() as folder:
         live.save(f"{folder}/index")
@@ -221,7 +225,8 @@ def test_every_text_is_found_by_its_own_words(texts: list[str], data: st.DataObj
 @given(st.lists(st.integers(0, 60), max_size=30), st.integers(0, 9))
 def test_the_core_takes_any_bits_as_filter(rows: list[int], byte_count: int) -> None:
     core = _core.LexicalIndex(
-        analyzer=analyzers.make("simple"), variant="lucene", k1=1.2, b=0.75, delta=0.0
+        analyzer=analyzers.make("simple"),
+        bm25=_core.Bm25(variant="lucene", k1=1.2, b=0.75, delta=0.0),
     )
     for row in rows:
         core.add(row=row, text="ant")

@@ -42,8 +42,9 @@ def same(a: oneiros.LexicalIndex, b: oneiros.LexicalIndex) -> bool:
         {},
         {"analyzer": "german", "variant": "bm25plus", "k1": 0.9, "delta": 0.25},
         {"analyzer": "simple", "variant": "atire", "b": 0.1},
+        {"analyzer": "simple", "b": 1.0, "half_length": 3.5},
     ],
-    ids=["default", "german", "simple"],
+    ids=["default", "german", "simple", "half length"],
 )
 def test_what_is_opened_is_what_was_saved(tmp_path: Path, made: dict[str, object]) -> None:
     index = filled(oneiros.LexicalIndex(**made))  # type: ignore[arg-type]
@@ -59,6 +60,20 @@ def test_what_is_opened_is_what_was_saved(tmp_path: Path, made: dict[str, object
     assert opened.search("giraffe").ids.tolist() == ["later"]
     opened.save(tmp_path / "index")  # over the very file that is mapped
     assert same(oneiros.LexicalIndex.open(tmp_path / "index"), index)
+
+
+def test_a_file_without_a_half_length_opens_and_has_none(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    index = filled(oneiros.LexicalIndex())
+    index.save(path)
+    assert b"half_length" not in path.read_bytes()  # as files of 0.1.0
+    opened = oneiros.LexicalIndex.open(path)
+    assert "half_length" not in repr(opened)
+    assert same(opened, index)
+    filled(oneiros.LexicalIndex(half_length=3.5)).save(path)
+    assert b'"half_length": 3.5' in path.read_bytes()
+    assert "half_length=3.5" in repr(oneiros.LexicalIndex.open(path))
+    assert not same(oneiros.LexicalIndex.open(path), index)
 
 
 def test_ids_that_are_all_numbers_stay_numbers(tmp_path: Path) -> None:

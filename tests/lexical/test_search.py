@@ -206,6 +206,10 @@ def test_queries_have_limits() -> None:
         (lambda _: LexicalIndex(k1="1.2"), TypeError, "k1: must be a number, got str"),
         (lambda _: LexicalIndex(b=1.1), ValueError, "b: must be a number from 0 to 1, got 1.1"),
         (lambda _: LexicalIndex(b=math.nan), ValueError, "b: must be a number from 0 to 1, got nan"),
+        (lambda _: LexicalIndex(half_length=-1), ValueError, "half_length: must be .* from 0 to .* -1"),
+        (lambda _: LexicalIndex(half_length=math.inf), ValueError, "half_length: must be a number"),
+        (lambda _: LexicalIndex(half_length=math.nan), ValueError, "half_length: must be .* got nan"),
+        (lambda _: LexicalIndex(half_length="9"), TypeError, "half_length: must be a number, got str"),
         (lambda _: LexicalIndex("bm25l", delta=-1), ValueError, "delta: must be a number from 0"),
         (lambda _: LexicalIndex(delta=0.5), ValueError, "delta: only bm25plus and bm25l have one"),
         (lambda _: LexicalIndex(analyzer="klingon"), ValueError, "analyzer: must be one of"),
@@ -230,6 +234,10 @@ def test_settings_at_the_ends_of_their_ranges_give_numbers() -> None:
             scores = small(variant=variant, k1=k1, b=b).search("red dog").scores
             assert np.isfinite(scores).all()
             assert len(scores) == 2
+            boundless = small(variant=variant, k1=k1, b=b, half_length=1e100).search("red dog")
+            assert boundless.scores.tolist() == pytest.approx(
+                small(variant=variant, k1=k1, b=0).search("red dog").scores.tolist()
+            )
 
 
 def test_the_index_tells_what_it_is() -> None:

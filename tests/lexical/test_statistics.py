@@ -27,6 +27,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "tags_weight": 0.5,
     },
     "code": {"analyzer": "code", "fields": True},
+    "half length": {"b": 1.0, "half_length": 6.0},
+    "half length with fields": {"variant": "bm25l", "fields": True, "half_length": 6.0},
 }
 WORDS = [
     "run",
@@ -142,11 +144,14 @@ def test_one_value_serves_several_queries() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     index, other = oneiros.LexicalIndex(), oneiros.LexicalIndex(k1=0.9)
+    longer = oneiros.LexicalIndex(half_length=6.0)
     index.add_many([1, 2], ["green tea", "black tea"])
     other.add(1, "green")
     green = index.statistics("green")
     with pytest.raises(ValueError, match=r"statistics: of an index with other settings \(k1\)"):
         green + other.statistics("green")
+    with pytest.raises(ValueError, match=r"other settings \(half_length\)"):
+        longer.search("green", statistics=green)
     with pytest.raises(ValueError, match=r"other settings \(k1\)"):
         other.search("green", statistics=green)
     with pytest.raises(ValueError, match='lack the term "tea"'):

@@ -372,7 +372,8 @@ def test_fields_need_an_index_with_fields() -> None:
 
 def test_the_core_permits_what_the_signs_permit() -> None:
     core = _core.LexicalIndex(
-        analyzer=analyzers.make("simple"), variant="lucene", k1=1.2, b=0.75, delta=0.0
+        analyzer=analyzers.make("simple"),
+        bm25=_core.Bm25(variant="lucene", k1=1.2, b=0.75, delta=0.0),
     )
     for row, text in enumerate(["ant bee", "bee", "ant", "", "cat"]):
         core.add(row=row, text=text)

@@ -40,6 +40,25 @@ def term_weight(variant: str, tf: int, norm: float, k1: float, delta: float) -> 
     raise ValueError(msg)
 
 
+def length_strength(b: float, average: float, half_length: float) -> float:
+    """Return b L / (L + half length), L being the average length in words. house.md H5."""
+    return b * average / (average + half_length) if half_length else b
+
+
+def possible(n: int, frequencies: Mapping[str, int], query: Sequence[str]) -> float:
+    """Return the BM25 that no text exceeds, by Lucene's idf. house.md H3.
+
+    The sum of count x idf over the distinct words; a word that none of the ``n`` texts holds counts
+    once, with the idf of a word that one text holds. ``frequencies``: how many texts hold a word.
+    """
+    total = 0.0
+    for word in dict.fromkeys(query) if n else ():
+        df = frequencies.get(word, 0)
+        count = list(query).count(word) if df else 1
+        total += count * IDF["lucene"](n, df or 1)
+    return total
+
+
 def rank(
     documents: Mapping[int, Sequence[str]],
     query: Sequence[str],
@@ -49,25 +68,28 @@ def rank(
     b: float = 0.75,
     delta: float | None = None,
     allowed: Collection[int] | None = None,
+    half_length: float = 0.0,
 ) -> list[tuple[int, float]]:
     """Return the best ``k`` (row, score), score descending, then row ascending. Kamphuis, table 1.
 
     The score is summed over the distinct terms of the query in order of first appearance; a term
     asked for twice counts twice. Statistics (N, df, average length) are over all ``documents``,
     ``allowed`` only hides (docs/systems/reverie.md R1). A document without any term is no hit.
+    ``half_length``: see :func:`length_strength`.
     """
     delta = DEFAULT_DELTA.get(variant, 0.0) if delta is None else delta
     n = len(documents)
     asked = {term: list(query).count(term) for term in query}  # dict keeps first appearance
     df = {term: sum(term in tokens for tokens in documents.values()) for term in asked}
     total_length = sum(len(tokens) for tokens in documents.values())
+    strength = length_strength(b, total_length / n, half_length) if total_length else b
     hits = []
     for row, tokens in documents.items():
         if allowed is not None and row not in allowed:
             continue
         if not any(term in tokens for term in asked):
             continue
-        norm = 1 - b + b * len(tokens) / (total_length / n)
+        norm = 1 - strength + strength * len(tokens) / (total_length / n)
         score = 0.0
         for term, times in asked.items():
             tf = list(tokens).count(term)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tests.oracles import bm25
 
-K1, B = 0.9, 0.4  # docs/systems/house.md H5
+K1, B, HALF_LENGTH = 1.2, 1.0, 50.0  # docs/systems/house.md H5
 
 
 def confidence(
@@ -19,12 +19,9 @@ def confidence(
 ) -> float | None:
     """Return the confidence in the text at place ``first``; None without words and cosines."""
     documents = {row: text.split() for row, text in enumerate(texts)}
-    ranked = bm25.rank(documents, query, len(texts), k1=K1, b=B)
-    idf = bm25.IDF["lucene"]
-    possible = 0.0
-    for word in dict.fromkeys(query):
-        df = sum(word in tokens for tokens in documents.values())
-        possible += list(query).count(word) * idf(len(texts), df) if df else idf(len(texts), 1)
+    ranked = bm25.rank(documents, query, len(texts), k1=K1, b=B, half_length=HALF_LENGTH)
+    held = {word: sum(word in tokens for tokens in documents.values()) for word in query}
+    possible = bm25.possible(len(texts), held, query)
     words = meaning = None
     if possible:
         tenth = ranked[9][1] if len(ranked) >= 10 else 0.0

@@ -135,9 +135,11 @@ def blend(
     bm25: Mapping[Id, float],
     cosine: Mapping[Id, float],
     weight: float = 0.4,
+    possible: float | None = None,
 ) -> dict[Id, float]:
-    """Return w bm25 / best bm25 + (1 - w) max(cosine, 0) over both raw scores of all. H2, H3.
+    """Return w bm25 / scale + (1 - w) max(cosine, 0) over both raw scores of all. H2, H3.
 
+    The scale is the best bm25 of the candidates, or √(best · possible) where it is given.
     A missing channel leaves the other its whole weight; a candidate without a word of the question
     has bm25 0, one without an embedding cosine 0.
     """
@@ -146,8 +148,9 @@ def blend(
         ("lexical" in channels, "vector" in channels), weight
     )
     best = max((bm25.get(item, 0.0) for item in candidates), default=0.0)
+    scale = best if possible is None else math.sqrt(best * possible)
     return {
-        item: weight * (bm25.get(item, 0.0) / best if best > 0 else 0.0)
+        item: weight * (bm25.get(item, 0.0) / scale if best > 0 else 0.0)
         + (1 - weight) * max(cosine.get(item, 0.0), 0.0)
         for item in candidates
     }

@@ -20,17 +20,22 @@ OUTSIDE = {"soft": 0.85, "explicit": 0.5, "inferred": 0.7}
 
 
 def blend(
-    bm25: Sequence[float] | None, cosine: Sequence[float] | None, weight: float = 0.4
+    bm25: Sequence[float] | None,
+    cosine: Sequence[float] | None,
+    weight: float = 0.4,
+    possible: float | None = None,
 ) -> list[float]:
-    """Return w bm25 / best bm25 + (1 - w) max(cosine, 0) of each row. H3.
+    """Return w bm25 / scale + (1 - w) max(cosine, 0) of each row. H3.
 
-    A missing channel (None) leaves the other its whole weight.
+    The scale is the best bm25, or √(best · possible). A missing channel (None) leaves the other its
+    whole weight.
     """
     if bm25 is None and cosine is None:
         return []
     rows = len(bm25 if bm25 is not None else cosine or ())
     best = max(bm25 or (), default=0.0)
-    words = [score / best if best > 0 else 0.0 for score in bm25 or ()]
+    scale = best if possible is None else math.sqrt(best * possible)
+    words = [score / scale if best > 0 else 0.0 for score in bm25 or ()]
     near = [max(score, 0.0) for score in cosine or ()]
     if bm25 is None:
         return near
@@ -99,7 +104,7 @@ def asking_share(text: str) -> float:
     return asking / len(text) if text else 0.0
 
 
-def as_statement(relevance: float, asks: float, damping: float = 0.5) -> float:
+def as_statement(relevance: float, asks: float, damping: float = 0.4) -> float:
     """Return relevance x (1 - d x asks). H9."""
     return relevance * (1 - damping * asks)
 

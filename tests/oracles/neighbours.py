@@ -44,8 +44,18 @@ def lent(
     reach: int,
     seeds: int,
     above_mean: bool,
+    above_session: bool = False,
+    from_better: bool = False,
+    session_share: float = 0.0,
+    whole_length: float | None = None,
+    lengths: Mapping[str, float] | None = None,
 ) -> Lent:
-    """H4. ``relevance``: before anything is lent, of every memory, 0 where nothing is found."""
+    """H4. ``relevance``: before anything is lent, of every memory, 0 where nothing is found.
+
+    The profile's own parts, each off where it is not given: a candidate lends what it has beyond the
+    mean of its session's candidates; the better of two neighbours lends; every candidate of a
+    session gains a share of the best there; a text longer than ``whole_length`` is lent less.
+    """
     place = {id: (ids, n) for ids in in_order for n, id in enumerate(ids)}
 
     def beside(id: str, distance: int) -> list[str]:
@@ -62,21 +72,41 @@ def lent(
                 if id in allowed and id not in candidates:
                     brought.setdefault(id, hit)
     everyone = [*candidates, *brought]
-    mean = sum(relevance[id] for id in everyone) / len(everyone) if everyone and above_mean else 0.0
+
+    def mean(ids: Sequence[str]) -> float:
+        return sum(relevance[id] for id in ids) / len(ids)
+
+    def of_session(id: str) -> list[str]:
+        return [other for other in place[id][0] if other in everyone] if id in place else []
 
     def lends(id: str) -> float:
         if id not in everyone:
             return 0.0
-        return max(relevance[id] - mean, 0.0) if above_mean else relevance[id]
+        means = [mean(everyone)] if above_mean else []
+        if above_session:  # called for members of a session only
+            means.append(mean(of_session(id)))
+        return max(relevance[id] - max(means), 0.0) if means else relevance[id]
 
+    def at(id: str, distance: int) -> float:
+        beside_it = [lends(other) for other in beside(id, distance)]
+        return max(beside_it, default=0.0) if from_better else sum(beside_it)
+
+    def part(id: str) -> float:
+        length = 0.0 if whole_length is None or lengths is None else lengths[id]
+        return 1.0 if whole_length is None or length <= whole_length else whole_length / length
+
+    with_share = {
+        id: relevance[id]
+        + part(id)
+        * sum(
+            share * decay ** (distance - 1) * at(id, distance) for distance in range(1, reach + 1)
+        )
+        for id in everyone
+    }
     return Lent(
         {
-            id: relevance[id]
-            + sum(
-                share * decay ** (distance - 1) * lends(other)
-                for distance in range(1, reach + 1)
-                for other in beside(id, distance)
-            )
+            id: with_share[id]
+            + session_share * max((with_share[other] for other in of_session(id)), default=0.0)
             for id in everyone
         },
         brought,

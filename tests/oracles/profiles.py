@@ -39,7 +39,8 @@ class Model:
 
     depth: Mapping[str, int]
     vector_per_result: int | None = None
-    relevance: Callable[[Channels, Raw, Raw], Mapping[Any, float]]
+    relevance: Callable[[Channels, Raw, Raw, float | None], Mapping[Any, float]]
+    """From what the channels found, both raw scores of all, and the bm25 that is possible (H3)."""
     factors: Factors
     own_part: Callable[[Record], float] | None = None
     keeps: Callable[[Record, float], bool] = lambda *_: True
@@ -90,10 +91,11 @@ def rank(
     channels: Channels,
     bm25: Raw,
     cosine: Raw,
+    possible: float | None = None,
 ) -> list[Scored]:
     """Return the best k: higher score first, then the earlier in ``records``; NaN never."""
     place = {item: row for row, item in enumerate(records)}
-    found = model.relevance(channels, bm25, cosine)
+    found = model.relevance(channels, bm25, cosine, possible)
     own = model.own_part or (lambda _: 0.0)
     relevance = {
         item: model.judged(value + own(records[item]), records[item])
@@ -161,23 +163,30 @@ def both(channels: Channels) -> Channels:
     return {name: channels[name] for name in ("lexical", "vector") if name in channels}
 
 
-def by_rrf(k: float, normalise: str = "none") -> Callable[[Channels, Raw, Raw], Raw]:
+def by_rrf(k: float, normalise: str = "none") -> Callable[[Channels, Raw, Raw, float | None], Raw]:
     """R3, A10, O7 with all weights 1 but the temporal channel's 1.2."""
     weights = omega.channel_weights() if normalise == "channel" else None
     return lambda channels, *_: fusion.reciprocal_rank(both(channels), weights, k, normalise)
 
 
-def by_mnemosyne(channels: Channels, *_: Raw) -> dict[Hashable, float]:
+def by_mnemosyne(channels: Channels, *_: Raw | float | None) -> dict[Hashable, float]:
     """M1, M2, M4: half the cosine, 0.3 of the words; importance is the memory's own part."""
     order = {name: channels[name] for name in ("vector", "lexical") if name in channels}
     weights = {"vector": mnemosyne.VECTOR, "lexical": mnemosyne.TEXT}
     return fusion.weighted_sum(order, weights, {"vector": "clamp", "lexical": "max"})
 
 
-def by_bounded(channels: Channels, *_: Raw) -> dict[Hashable, float]:
+def by_bounded(channels: Channels, *_: Raw | float | None) -> dict[Hashable, float]:
     """O32 over O3's normalised words and the cosine clamped to [0, 1]."""
     normalise = {"lexical": "clamp", "vector": "clamp"}
     return fusion.weighted_mean(both(channels), omega.channel_weights(), normalise)
+
+
+def by_house(
+    channels: Channels, bm25: Raw, cosine: Raw, possible: float | None
+) -> dict[Hashable, float]:
+    """H3 as the profile has it: w = 0.55, by coverage."""
+    return fusion.blend(channels, bm25, cosine, 0.55, possible)
 
 
 def importance_part(record: Record) -> float:
@@ -204,7 +213,9 @@ def cognitive_model(beta_days: Sequence[float]) -> Model:
     return Model(
         depth={"lexical": 30},
         vector_per_result=3,
-        relevance=lambda channels, _, cosine: fusion.retention_weighted_union(channels, cosine),
+        relevance=lambda channels, _, cosine, *__: fusion.retention_weighted_union(
+            channels, cosine
+        ),
         factors=cognitive_factors(beta_days),
         keeps=cognitive_keeps,
         expiring=cognitive.EXPIRING,
@@ -214,7 +225,7 @@ def cognitive_model(beta_days: Sequence[float]) -> Model:
 MODELS: dict[str, Model] = {
     "oneiros": Model(
         depth=HUNDRED,
-        relevance=fusion.blend,
+        relevance=by_house,
         judged=house_judged,
         factors=house_factors,
         keeps=loved,

@@ -6,12 +6,13 @@ Figures come from the sources, corrected where docs/systems says so, or were don
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracles import ciar, cognitive, fusion, house, mnemosyne
+from tests.oracles import bm25, ciar, cognitive, fusion, house, mnemosyne, neighbours
 
 DAY = 86_400.0
 NOW = 1_750_000_000.0
@@ -209,11 +210,75 @@ def test_blend_gives_the_values_done_by_hand() -> None:
     assert house.blend(None, [0.5, -0.5]) == [0.5, 0.0]
     assert house.blend([4.0, 2.0], None) == [1.0, 0.5]
     assert house.blend([0.0], [0.5]) == [0.3]
+    # The best is 4 and 9 is possible: the scale is 6.
+    assert house.blend([4.0, 2.0], [0.5, 1.0], 0.5, 9.0) == (
+        pytest.approx([0.5 * 4 / 6 + 0.25, 0.5 * 2 / 6 + 0.5])
+    )
+    assert house.blend([4.0, 2.0], None, possible=4.0) == [1.0, 0.5]  # the best has every word
+    assert house.blend([0.0], [0.5], 0.5, 0.0) == [0.25]
     found = {"lexical": [("a", 4.0), ("b", 2.0)], "vector": [("c", 1.0)]}
     cosine = {"a": 0.5, "b": -0.5, "c": 1.0}
     assert fusion.blend(found, {"a": 4.0, "b": 2.0}, cosine) == pytest.approx(
         {"a": 0.7, "b": 0.2, "c": 0.6}
     )
+    assert fusion.blend(found, {"a": 4.0, "b": 2.0}, cosine, 0.5, 9.0) == pytest.approx(
+        {"a": 0.5 * 4 / 6 + 0.25, "b": 0.5 * 2 / 6, "c": 0.5}
+    )
+
+
+def test_a_half_length_is_that_many_words_more_in_every_text() -> None:
+    assert bm25.length_strength(1.0, 50.0, 50.0) == 0.5  # H5
+    assert bm25.length_strength(0.75, 4.0, 0.0) == 0.75
+    documents = {0: ["a"], 1: ["a", "b", "b"]}  # 2 words on average
+    idf = math.log(1 + 0.5 / 2.5)
+    got = dict(bm25.rank(documents, ["a"], 10, k1=0.9, b=1.0, half_length=50.0))
+    assert got == pytest.approx({0: idf / (1 + 0.9 * 51 / 52), 1: idf / (1 + 0.9 * 53 / 52)})
+
+
+def test_what_words_allow_counts_each_known_one_as_often_as_it_is_asked_for() -> None:
+    held = {"a": 1, "b": 2}
+    one, both = math.log(1 + 1.5 / 1.5), math.log(1 + 0.5 / 2.5)
+    assert bm25.possible(2, held, ["a", "b", "b"]) == pytest.approx(one + 2 * both)  # H3
+    assert bm25.possible(2, held, ["zebu", "zebu", "yak"]) == pytest.approx(2 * one)
+    assert bm25.possible(2, held, []) == bm25.possible(0, {}, ["a"]) == 0.0
+
+
+def test_neighbours_of_the_profile_give_the_values_done_by_hand() -> None:
+    scores = {"a": 8.0, "b": 2.0, "c": 2.0, "d": 6.0, "e": 6.0, "alone": 0.0}
+    sessions, lengths = [["a", "b", "c"], ["d", "e"]], dict.fromkeys(scores, 40.0)
+    insertion = {id: row for row, id in enumerate(scores)}
+
+    def shares(**more: Any) -> dict[str, float]:
+        rule: dict[str, Any] = {"share": 0.5, "decay": 0.5, "reach": 2, "seeds": 0}
+        got = neighbours.lent(
+            sessions, scores, list(scores), set(scores), insertion, lengths=lengths, **rule, **more
+        )
+        return {id: value - scores[id] for id, value in got.relevance.items()}
+
+    nothing = dict.fromkeys(scores, 0.0)
+    # All have 4 on average, both sessions 4 and 6: a lends 4, the alike d and e nothing.
+    profile = {"above_mean": True, "above_session": True, "from_better": True}
+    assert shares(**profile) == {**nothing, "b": 2.0, "c": 1.0}
+    assert shares(**profile, whole_length=10.0) == {**nothing, "b": 0.5, "c": 0.25}
+    # The best of the first session has 8, those of the second 6; who has no session gains nothing.
+    assert shares(**profile, session_share=0.25) == {
+        "a": 2.0,
+        "b": 4.0,
+        "c": 3.0,
+        "d": 1.5,
+        "e": 1.5,
+        "alone": 0.0,
+    }
+    assert shares(above_mean=False) == {
+        "a": 1.5,
+        "b": 5.0,
+        "c": 3.0,
+        "d": 3.0,
+        "e": 3.0,
+        "alone": 0,
+    }
+    better = {"a": 1.5, "b": 4.0, "c": 3.0, "d": 3.0, "e": 3.0, "alone": 0}
+    assert shares(above_mean=False, from_better=True) == better
 
 
 def test_spread_neighbours_gives_the_values_done_by_hand() -> None:

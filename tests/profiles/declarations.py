@@ -60,6 +60,7 @@ _BY_NAME: dict[str, st.SearchStrategy[Any]] = {
     "other_shape": st.floats(0.01, 100),
     "reinforcement": st.floats(0, 1, exclude_max=True),
     "low": SHARE,
+    "counts_use": st.none() | st.booleans(),
     "high": st.floats(1, 1e6),
     **dict.fromkeys(("tau_days", "tau_hours", "half_life_days", "other_eta_hours"), ABOVE_ZERO),
     **dict.fromkeys(("most_days", "most_accesses", "most_quality"), ABOVE_ZERO),
@@ -113,11 +114,17 @@ FUSIONS = st.one_of(
     st.builds(
         WeightedMean, weights=TWO, normalise=st.tuples(NORMALISATION, NORMALISATION), low=SHARE
     ),
-    st.builds(Blend, weight=SHARE),
+    st.builds(Blend, weight=SHARE, scale=st.sampled_from([None, "best", "coverage"])),
     st.just(RetentionWeightedUnion()),
 )
 CHANNELS = st.tuples(
-    st.builds(LexicalChannel, depth=st.integers(1, 100_000), k1=WEIGHT, b=SHARE)
+    st.builds(
+        LexicalChannel,
+        depth=st.integers(1, 100_000),
+        k1=WEIGHT,
+        b=SHARE,
+        half_length=st.none() | st.floats(0, 1e6, exclude_min=True),
+    )
     | st.builds(LexicalChannel, word_share=SHARE, floor=SHARE),
     st.builds(
         VectorChannel,
@@ -213,7 +220,17 @@ PROFILES = st.builds(
     ),
     deep_recall_penalty=st.just(0.5) | SHARE,
     neighbours=st.none()
-    | st.builds(Neighbours, share=WEIGHT, decay=SHARE, reach=st.integers(0, 64)),
+    | st.builds(
+        Neighbours,
+        share=WEIGHT,
+        decay=SHARE,
+        reach=st.integers(0, 64),
+        above_mean=st.booleans(),
+        above_session=st.none() | st.booleans(),
+        from_better=st.none() | st.booleans(),
+        session_share=st.none() | SHARE,
+        whole_length=st.none() | st.floats(0, 1e6, exclude_min=True),
+    ),
     query_words=st.none()
     | st.builds(
         QueryWords,

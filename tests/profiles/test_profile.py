@@ -8,6 +8,7 @@ import math
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +30,7 @@ from oneiros.scoring.factors import (
 from oneiros.scoring.fusion import Blend, ReciprocalRankFusion, WeightedSum
 from oneiros.scoring.profile import Profile
 from oneiros.scoring.reinforcement import SpacedReinforcement
+from oneiros.scoring.relevance_adjustments import Neighbours
 from oneiros.search.plan import DeepRecall
 from tests.profiles.declarations import PROFILES
 from tests.profiles.values import WEIGHT, WORD
@@ -308,6 +310,72 @@ def test_a_name_that_several_systems_use_is_told_by_system_or_by_fields() -> Non
         HalfLifeRecency(half_life_days=9.0),
     )
     assert by_system == by_field
+
+
+def test_numbers_of_words_and_sessions_survive_toml_and_change_the_hash() -> None:
+    plain = Profile(name="a", channels=(LexicalChannel(),), fusion=Blend(), neighbours=Neighbours())
+    changes: tuple[tuple[str, Any, str], ...] = (
+        ("channels", (LexicalChannel(half_length=12.5),), "half_length = 12.5"),
+        ("fusion", Blend(scale="coverage"), 'scale = "coverage"'),
+        ("neighbours", Neighbours(above_session=True), "above_session = true"),
+        ("neighbours", Neighbours(from_better=True), "from_better = true"),
+        ("neighbours", Neighbours(session_share=0.25), "session_share = 0.25"),
+        ("neighbours", Neighbours(whole_length=30), "whole_length = 30.0"),
+    )
+    hashes = {plain.hash}
+    for part, value, line in changes:
+        profile = plain.replace(**{part: value})
+        assert line in profile.to_toml()
+        assert line.split()[0] not in plain.to_toml()
+        again = Profile.from_toml(profile.to_toml())
+        assert (again, again.hash) == (profile, profile.hash)
+        assert getattr(again, part) == value
+        hashes.add(profile.hash)
+    assert len(hashes) == len(changes) + 1
+
+
+def test_what_says_the_default_is_the_default() -> None:
+    assert Blend(scale="best") == Blend()
+    assert Neighbours(above_session=False, from_better=False) == Neighbours()
+    assert (
+        Profile.from_toml('name = "a"\n[fusion]\nname = "blend"\nscale = "best"').fusion == Blend()
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: LexicalChannel(half_length=0), ValueError, "half_length: must be > 0 .*, got 0"),
+        (lambda: LexicalChannel(half_length=-1), ValueError, "half_length: must be > 0 .*, got -1"),
+        (
+            lambda: LexicalChannel(half_length=2e6),
+            ValueError,
+            "half_length: must be .* got 2000000",
+        ),
+        (lambda: LexicalChannel(half_length=math.nan), ValueError, "half_length: must be .* nan"),
+        (
+            lambda: LexicalChannel(half_length="50"),
+            TypeError,
+            "half_length: expected a number, got",
+        ),
+        (lambda: Blend(scale="max"), ValueError, "scale: must be one of best, coverage, got 'max'"),
+        (lambda: Blend(scale=1), ValueError, "scale: must be one of best, coverage, got 1"),
+        (lambda: Neighbours(above_session=1), TypeError, "above_session: must be True or False"),
+        (lambda: Neighbours(from_better="no"), TypeError, "from_better: must be True or False"),
+        (lambda: Neighbours(session_share=1.1), ValueError, "session_share: must be .* got 1.1"),
+        (lambda: Neighbours(session_share=-0.1), ValueError, "session_share: must be .* got -0.1"),
+        (lambda: Neighbours(session_share=math.nan), ValueError, "session_share: must be .* nan"),
+        (lambda: Neighbours(session_share=()), TypeError, "session_share: expected a number"),
+        (lambda: Neighbours(whole_length=0), ValueError, "whole_length: must be > 0 .*, got 0"),
+        (lambda: Neighbours(whole_length=math.inf), ValueError, "whole_length: must be .* inf"),
+        (lambda: Neighbours(whole_length="x"), TypeError, "whole_length: expected a number, got"),
+    ],
+)
+def test_a_wrong_number_of_words_and_sessions_is_refused(
+    make: Callable[[], object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        make()
 
 
 @given(st.dictionaries(WORD, WEIGHT, max_size=40))

@@ -333,18 +333,27 @@ def test_the_presets_of_ciar(
 def test_the_house_profile_reads_like_its_page() -> None:
     profile = profiles.get("oneiros")
     lexical, vector, temporal = profile.channels
-    assert lexical == LexicalChannel(depth=100, k1=0.9, b=0.4)  # H1, H5
+    assert lexical == LexicalChannel(depth=100, k1=1.2, b=1, half_length=50)  # H1, H5
     assert vector == VectorChannel(depth=100)  # H1
     assert temporal == TemporalChannel(depth=100)  # H1
-    assert profile.fusion == Blend(weight=0.4)  # H3
-    assert profile.neighbours == Neighbours(share=0.5, above_mean=True)  # H4
-    assert profile.statements == Statements(damping=0.5)  # H9
+    assert profile.fusion == Blend(weight=0.55, scale="coverage")  # H3
+    assert profile.neighbours == Neighbours(  # H4
+        share=0.6,
+        decay=0.5,
+        reach=2,
+        seeds=10,
+        above_mean=True,
+        above_session=True,
+        from_better=True,
+        session_share=0.2,
+        whole_length=30,
+    )
+    assert profile.statements == Statements(damping=0.4)  # H9
     assert profile.named_time == NamedTime(soft=0.85, explicit=0.5, inferred=0.7)  # H10
     assert profile.factors == (  # H6
-        HalfLifeRecency(half_life_days=90, floor=0.5, damping=0.15),
+        HalfLifeRecency(half_life_days=90, floor=0.5, damping=0.15, counts_use=False),
         Strength(damping=0.15),
-        Spread(cap=2, damping=0.15),
-        Feedback(damping=0.15),
+        Feedback(damping=0.3),
         Priority(damping=0.15),
         Trust(),  # H11
     )
@@ -356,7 +365,7 @@ def test_the_house_profile_reads_like_its_page() -> None:
         most=2,
         limit=10,
         associative_gain=0.03,  # C11
-        link_gain=0.1,  # C13
+        link_gain=0.05,  # C13
         most_linked=5,
         link_rest_days=1,
         once_a_session=True,

@@ -138,9 +138,13 @@ def test_retention_weighted_union(words: Hits, near: Hits, others: dict[int, flo
 
 
 @MANY
-@given(bm25, cosine, some_rows, st.floats(0, 1))
-def test_blend(words: Hits, near: Hits, others: dict[int, float], weight: float) -> None:
+@given(bm25, cosine, some_rows, st.floats(0, 1), st.sampled_from([None, "best", "coverage"]))
+def test_blend(
+    words: Hits, near: Hits, others: dict[int, float], weight: float, scale: str | None
+) -> None:
+    # What the words allow is unknown to candidates made here, so that the scale is the best.
     raw_near = {**others, **fusion.best_of(near)}
     raw_words = {row: abs(score) * 9 for row, score in others.items()} | fusion.best_of(words)
-    got = fused("blend", {"weight": weight}, [words, near], [raw_words, raw_near])
+    parameters = {"weight": weight} if scale is None else {"weight": weight, "scale": scale}
+    got = fused("blend", parameters, [words, near], [raw_words, raw_near])
     close(got, fusion.blend(named([words, near]), raw_words, raw_near, weight))

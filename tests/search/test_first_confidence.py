@@ -119,7 +119,9 @@ def test_one_word_by_accident_is_improbable_and_a_paraphrase_is_probable(
     assert accident.ids == ["5"]
     assert accident.confidence is not None
     assert accident.confidence < 0.5
-    assert accident.scores[0] > 0.9  # the score is a share of the best, so it says nothing here
+    # One word of five or more is found, and a word gives less than its idf: the root of a fifth is
+    # more than the score (H3).
+    assert accident.scores[0] < 0.45
     for query, id in (
         ("payroll runs on the last Friday of the month", "0"),
         ("does Ada drink coffee without sugar?", "1"),

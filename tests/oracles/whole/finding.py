@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 
-from tests.oracles.bm25 import IDF, term_weight
+from tests.oracles.bm25 import IDF, length_strength, possible, term_weight
 from tests.oracles.finishing import cosine_of
 from tests.oracles.ieee import as_float32
 from tests.oracles.omega import temporal_proximity
 from tests.oracles.records import Record, time_of
 from tests.oracles.whole.doubt import ordered
 
-__all__ = ["bm25f", "cosines", "first", "in_time"]
+__all__ = ["allowed_by_words", "bm25f", "cosines", "first", "in_time", "lengths"]
 
 FIELD_WEIGHTS = {"title": 2.0, "text": 1.0, "tags": 1.5}  # DESIGN.md section 4
 
 
-def bm25f(records: Mapping[str, Record], words: str, k1: float, b: float) -> dict[str, float]:
-    """Return Lucene's BM25F of every memory that holds a word. Statistics: all not deleted."""
+def counted(records: Mapping[str, Record]) -> dict[str, dict[str, float]]:
+    """Return the words of every memory that is not deleted, counted by the weights of the fields."""
     documents = {}
     for id, record in records.items():
         if not record.get("is_deleted"):
@@ -32,14 +32,39 @@ def bm25f(records: Mapping[str, Record], words: str, k1: float, b: float) -> dic
                 for word in held:
                     counts[word] = counts.get(word, 0.0) + FIELD_WEIGHTS[name]
             documents[id] = counts
-    lengths = {id: sum(counts.values()) for id, counts in documents.items()}
-    total = sum(lengths.values())
-    asked = words.replace('"', " ").replace(",", " ").split()
+    return documents
+
+
+def lengths(records: Mapping[str, Record]) -> dict[str, float]:
+    """Return the length of every memory that is not deleted, in words by weight."""
+    return {id: sum(counts.values()) for id, counts in counted(records).items()}
+
+
+def terms(words: str) -> list[str]:
+    """Return the words of a question."""
+    return words.replace('"', " ").replace(",", " ").split()
+
+
+def allowed_by_words(records: Mapping[str, Record], words: str) -> float:
+    """Return the BM25 that no memory exceeds. H3."""
+    documents, asked = counted(records), terms(words)
+    held = {term: sum(term in counts for counts in documents.values()) for term in asked}
+    return possible(len(documents), held, asked)
+
+
+def bm25f(
+    records: Mapping[str, Record], words: str, k1: float, b: float, half_length: float = 0.0
+) -> dict[str, float]:
+    """Return Lucene's BM25F of every memory that holds a word. Statistics: all not deleted."""
+    documents, length = counted(records), lengths(records)
+    average = sum(length.values()) / len(documents) if documents else 0.0
+    strength = length_strength(b, average, half_length) if average else b
+    asked = terms(words)
     found: dict[str, float] = {}
     for term in dict.fromkeys(asked):
         holding = [id for id, counts in documents.items() if term in counts]
         for id in holding:
-            norm = 1 - b + b * lengths[id] / (total / len(documents))
+            norm = 1 - strength + strength * length[id] / average
             weight = term_weight("lucene", documents[id][term], norm, k1, 0.0)  # type: ignore[arg-type]
             gain = asked.count(term) * IDF["lucene"](len(documents), len(holding)) * weight
             found[id] = found.get(id, 0.0) + gain

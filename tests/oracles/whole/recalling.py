@@ -33,6 +33,7 @@ class Pipeline:
     learns: Learning
     k1: float = 1.2
     b: float = 0.75
+    half_length: float = 0.0
     hides_cold: bool = False
     has_time: bool = False
     damps_outside: bool = False
@@ -63,6 +64,7 @@ class Pipeline:
             self.model,
             self.k1,
             self.b,
+            self.half_length,
             hides_cold=self.hides_cold,
             has_time=self.has_time,
             damps_outside=self.damps_outside,
@@ -163,8 +165,9 @@ PIPELINES = {
     "oneiros": Pipeline(
         model=MODELS["oneiros"],
         learns=spaced(HOUSE),
-        k1=0.9,
-        b=0.4,
+        k1=1.2,
+        b=1.0,
+        half_length=50.0,
         has_time=True,
         damps_outside=True,
         lending=Lending(),

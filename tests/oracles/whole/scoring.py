@@ -22,7 +22,14 @@ from tests.oracles.whole.asking import (
     is_visible,
 )
 from tests.oracles.whole.doubt import none_near
-from tests.oracles.whole.finding import bm25f, cosines, first, in_time
+from tests.oracles.whole.finding import (
+    allowed_by_words,
+    bm25f,
+    cosines,
+    first,
+    in_time,
+    lengths,
+)
 from tests.oracles.whole.world import World
 
 __all__ = ["Lending", "Search", "is_back", "penalty"]
@@ -34,11 +41,15 @@ TEMPORAL_DEPTH = 100
 class Lending:
     """H4 as the house profile has it."""
 
-    share: float = 0.5
+    share: float = 0.6
     decay: float = 0.5
     reach: int = 2
     seeds: int = 10
     above_mean: bool = True
+    above_session: bool = True
+    from_better: bool = True
+    session_share: float = 0.2
+    whole_length: float = 30.0
 
 
 @dataclass
@@ -50,17 +61,20 @@ class Search:
     model: Model
     k1: float
     b: float
+    half_length: float = 0.0
     hides_cold: bool = False
     has_time: bool = False
     damps_outside: bool = False
     bm25: dict[str, float] = field(init=False)
+    possible: float = field(init=False)
     cosine: dict[str, float] = field(init=False)
     channels: dict[str, list[tuple[str, float]]] = field(init=False)
     brought_by: dict[str, str] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         records, asked = self.world.records, self.question
-        self.bm25 = bm25f(records, asked.words, self.k1, self.b)
+        self.bm25 = bm25f(records, asked.words, self.k1, self.b, self.half_length)
+        self.possible = allowed_by_words(records, asked.words)
         self.cosine = {} if asked.vector is None else cosines(records, asked.vector)
         shown = [
             id
@@ -80,7 +94,7 @@ class Search:
     def relevance(self, lending: Lending | None = None) -> dict[str, float]:
         """Return what fusion makes of each candidate, and what its neighbours lend it."""
         own = self.model.own_part or (lambda _: 0.0)
-        fused = self.model.relevance(self.channels, self.bm25, self.cosine)
+        fused = self.model.relevance(self.channels, self.bm25, self.cosine, self.possible)
         found = {id: score + own(self.world.records[id]) for id, score in fused.items()}
         return found if lending is None else self._lent(found, lending)
 
@@ -106,6 +120,11 @@ class Search:
             reach=lending.reach,
             seeds=lending.seeds,
             above_mean=lending.above_mean,
+            above_session=lending.above_session,
+            from_better=lending.from_better,
+            session_share=lending.session_share,
+            whole_length=lending.whole_length,
+            lengths=lengths(records),
         )
         self.brought_by = everyone.brought_by
         return everyone.relevance
@@ -121,7 +140,7 @@ class Search:
         }
         if "vector" in self.channels:
             channels["vector"] = [(id, self.cosine.get(id, 0.0)) for id in ids]
-        fused = self.model.relevance(channels, self.bm25, self.cosine)
+        fused = self.model.relevance(channels, self.bm25, self.cosine, self.possible)
         return {id: fused[id] + own(self.world.records[id]) for id in ids}
 
     def stays(self, id: str) -> bool:
