@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from html.parser import HTMLParser
 
@@ -142,10 +143,13 @@ def test_a_blend_shows_what_words_and_meaning_add(mind: oneiros.Engine) -> None:
     mind.add("cat", id="c", embedding=[0.8, 0.6])
     response = mind.search("ant", embedding=[1.0, 0.0], profile="oneiros", explain=True)
     parts = {result.id: [part.value for part in result.explanation.parts] for result in response}
-    assert parts["a"] == pytest.approx([0.4, 0.6, 0.0, 0.0, 0.0])  # H3; nothing by H4, H9, H10
-    assert parts["c"] == pytest.approx([0.0, 0.6 * 0.8, 0.0, 0.0, 0.0])
+    # H3: of the one word's idf a gets 1 / (1 + k1 norm), where k1 is 1.2 and the norm of two words,
+    # with b 0.75 and 1.5 on average, 1.25. Its root, as a is the best. Nothing by H4, H9, H10.
+    words = math.sqrt(1 / 2.5)
+    assert parts["a"] == pytest.approx([0.55 * words, 0.45, 0.0, 0.0, 0.0])
+    assert parts["c"] == pytest.approx([0.0, 0.45 * 0.8, 0.0, 0.0, 0.0])
     alone = mind.search("ant", profile="oneiros", explain=True).results[0].explanation
-    assert [part.value for part in alone.parts] == [1.0, 0.0, 0.0, 0.0, 0.0]
+    assert [part.value for part in alone.parts] == pytest.approx([words, 0.0, 0.0, 0.0, 0.0])
 
 
 def test_each_channel_has_its_rank_and_raw_score(mind: oneiros.Engine) -> None:
