@@ -242,9 +242,14 @@ def test_what_cannot_be_lived_is_refused(kettles: Collection) -> None:
     message = "kettles: a group needs at least 2 answerable questions, got 1"
     with pytest.raises(ValueError, match=message):
         lives_of(replace(kettles, queries=single))
+    twice = [query("a", 1), query("b", 2), query("b", 3, id="q-a1")]
+    with pytest.raises(
+        ValueError, match="kettles: ids of queries must be unique, got 'q-a1' twice"
+    ):
+        lives_of(replace(kettles, queries=twice))
     untimed = query("b", 1, metadata={"group": "b", "asof": True})
     with pytest.raises(ValueError, match=r"query q-b1: metadata\.asof is true, so it needs"):
-        lives_of(replace(kettles, queries=[untimed, untimed]))
+        lives_of(replace(kettles, queries=[untimed]))
     with pytest.raises(ValueError, match="seed: must be in 0 to"):
         lives_of(kettles, -1)
     with pytest.raises(TypeError, match="seed"):

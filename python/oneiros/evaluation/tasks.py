@@ -182,8 +182,9 @@ def task_of(collection: Collection) -> Task:
     A document's ``timestamp`` becomes its creation time, its metadata's ``group`` the project, and
     ``session`` (within the group) the session. A query with a ``group`` searches the scope of that
     project, at its ``timestamp``; where its metadata has ``asof`` true, only documents older than
-    that. A query that is itself a document (same id and text) never finds that document. Without
-    timestamps every document and query has the same time.
+    that; word statistics are still those of the whole group. A query that is itself a document
+    (same id and text) never finds that document. Without timestamps every document and query has
+    the same time.
 
     Raises:
         ValueError: a timestamp is not ISO 8601, ``asof`` is not a bool, or a query with ``asof``

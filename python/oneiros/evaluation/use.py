@@ -8,7 +8,7 @@ The same moments are lived in each of three modes (:data:`MODES`), which differ 
 from __future__ import annotations
 
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -122,8 +122,8 @@ def lives_of(collection: Collection, seed: int = 0) -> tuple[Life, ...]:
         seed: of the halves and the moments, >= 0.
 
     Raises:
-        ValueError: a document without a timestamp, no group with two answerable questions, or
-            as :func:`oneiros.evaluation.tasks.task_of`.
+        ValueError: a document without a timestamp, no group with two answerable questions, an id of
+            two of them, or as :func:`oneiros.evaluation.tasks.task_of`.
     """
     count("seed", seed)
     undated = sum(document.timestamp is None for document in collection.documents)
@@ -142,6 +142,10 @@ def lives_of(collection: Collection, seed: int = 0) -> tuple[Life, ...]:
     for question, query in zip(task.questions, collection.queries, strict=True):
         if any(grade > 0 for grade in question.answers.values()):
             questions.setdefault(question.group, []).append((question, is_as_of(query)))
+    ids = Counter(question.id for asked in questions.values() for question, _ in asked)
+    if twice := [id for id, times in ids.items() if times > 1]:
+        msg = f"{collection.name}: ids of queries must be unique, got {twice[0]!r} twice"
+        raise ValueError(msg)
     if all(len(asked) < 2 for asked in questions.values()):
         most = max(map(len, questions.values()), default=0)
         msg = f"{collection.name}: a group needs at least 2 answerable questions, got {most}"
