@@ -102,7 +102,7 @@ def ask(data: Path, name: str, vectors: str) -> Asked:
                 now=question.now,
                 where=where,
                 embedding=vector,
-                exclude=[question.id] if name == "arguana" else [],
+                exclude=question.exclude,
                 reinforce=False,
             )
             if response.confidence is None:
@@ -138,9 +138,9 @@ def _questions(
         vector = None if embedded is None else _or_none(embedded[place])
         if question.answers or question.type == "abstention":
             where = question.where
-            if query.metadata.get("asof"):  # only memories older than the question
-                older = oneiros.where(created_at=(None, question.now))
-                where = older if where is None else where & older
+            if question.group is not None:  # a filter: the words of the whole store are counted
+                own = oneiros.where(project=question.group)
+                where = own if where is None else where & own
             yield question, where, False, vector
         if groups:
             yield question, oneiros.where(project=following[_group(query)]), True, vector

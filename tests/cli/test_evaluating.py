@@ -94,6 +94,63 @@ def test_each_part_is_left_out(run: Run, tmp_path: Path) -> None:
     assert float(words_only["ndcg_change"]) >= 0.0  # the vectors know nothing of kettles
 
 
+def dated(folder: Path) -> Path:
+    """Write a collection of eight documents, one a day, and a query for each."""
+    folder.mkdir()
+    documents = [
+        {"_id": f"d{day}", "text": f"kettle word{day}", "timestamp": f"2024-01-0{day}T00:00:00"}
+        for day in range(1, 9)
+    ]
+    queries = [{"_id": f"q{day}", "text": f"kettle word{day}"} for day in range(1, 9)]
+    judgements = "".join(f"q{day}\td{day}\t1\n" for day in range(1, 9))
+    for name, lines in (("corpus", documents), ("queries", queries)):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    (folder / "qrels.tsv").write_text(f"query\tdocument\tgrade\n{judgements}", encoding="utf-8")
+    return folder
+
+
+def test_use_is_measured_on_dated_collections(run: Run, tmp_path: Path) -> None:
+    folder = dated(tmp_path / "days")
+    options = ("evaluate", folder, "--with-use")
+    shown = run(*options, "--profile", "bm25")
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    for word in ("days", "bm25", "new", "repeated", "unasked", "silent, 95 %", "feedback, 95 %"):
+        assert word in shown.stdout
+    assert "demo" not in shown.stdout
+    lines = list(csv.DictReader(run(*options, "--profile", "bm25", "--csv").stdout.splitlines()))
+    assert [line["questions"] for line in lines] == ["new", "repeated"]
+    for line in lines:
+        assert (line["collection"], line["profile"], line["count"]) == ("days", "bm25", "4")
+        assert float(line["ndcg_at_10"]) == float(line["recall_at_10"]) == 1.0
+        for mode in ("silent", "feedback"):
+            for figure in ("ndcg", "recall"):
+                changes = [line[f"{mode}_{figure}_{bound}"] for bound in ("change", "low", "high")]
+                assert [float(change) for change in changes] == [0.0, 0.0, 0.0]
+    document = run(*options, "--profile", "bm25", "--seed", "7", "--json").document
+    assert document["seed"] == 7
+    assert [set(line) for line in document["with_use"]] == [set(line) for line in lines]
+
+
+def test_use_is_measured_under_every_profile(run: Run, tmp_path: Path) -> None:
+    folder = dated(tmp_path / "days")
+    first, second = (run("evaluate", folder, "--with-use", "--json").stdout for _ in range(2))
+    assert first == second
+    measured = {line["profile"] for line in json.loads(first)["with_use"]}
+    assert measured == {"bm25", "dense", "rrf", *system_names()}
+
+
+def test_a_collection_without_times_has_no_use(run: Run, tmp_path: Path) -> None:
+    folder = dated(tmp_path / "days")
+    lines = (folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
+    lines[2] = json.dumps({"_id": "d3", "text": "kettle"})
+    (folder / "corpus.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    outcome = run("evaluate", folder, "--with-use")
+    assert outcome.exit_code == 2
+    message = "--with-use: days: every document needs a timestamp to measure use, got 7 of 8"
+    assert message in outcome.stderr
+
+
 @pytest.mark.parametrize("form", [["--csv"], ["--categories"]])
 def test_what_a_file_names_is_shown_as_harmless_text(
     run: Run, tmp_path: Path, form: list[str]
@@ -122,6 +179,10 @@ def test_collections_of_one_name_are_not_taken_for_each_other(run: Run, tmp_path
     [
         (["--csv", "--json"], "--csv, --json: only one of them"),
         (["--categories", "--without"], "--categories, --without: only one of them"),
+        (["--without", "--with-use"], "--without, --with-use: only one of them"),
+        (["--categories", "--with-use"], "--categories, --with-use: only one of them"),
+        (["--with-use"], "--with-use: needs the folder of at least one collection, got none"),
+        (["--seed", "3"], "--seed: only with --with-use, got 3"),
         (["--profile", "rrf", "--profile", "rrf"], "--profile: each once, got rrf, rrf"),
         (["--profile", "nothing"], "no profile is called 'nothing'"),
         (["/nowhere"], "/nowhere"),

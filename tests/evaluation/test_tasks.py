@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from oneiros import profiles
+from oneiros.engine import Engine
 from oneiros.evaluation.collection import Collection, Document, Query, read
-from oneiros.evaluation.tasks import STANDSTILL, demo_task, measure, task_of
+from oneiros.evaluation.tasks import BASELINES, STANDSTILL, demo_task, measure, ranked, task_of
 from oneiros.scoring.profile import Profile
 
 DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[3] / "shared" / "data")
@@ -69,7 +70,8 @@ def test_times_groups_and_sessions_become_fields() -> None:
     assert (first["project"], first["session"]) == ("g", "g/3")
     assert ("project" in second, second["session"]) == (False, "4")
     assert task.questions[0].now == 1_704_153_600.0 - 3_600.0
-    assert task.questions[0].where is not None
+    assert task.questions[0].group == "g"
+    assert task.questions[0].where is None
 
 
 def test_groups_may_be_numbers_and_times_are_checked() -> None:
@@ -81,6 +83,69 @@ def test_groups_may_be_numbers_and_times_are_checked() -> None:
     assert measure(task, profiles.get("reverie")).overall.ndcg == 1.0
     with pytest.raises(ValueError, match="timestamp: expected ISO 8601, got 'yesterday'"):
         task_of(collection(document("d2", "tea", timestamp="yesterday"), queries=(asked,)))
+
+
+def test_a_group_has_its_own_statistics() -> None:
+    """In group "g" the word "tea" is the rarer one; in the whole collection it is the commoner."""
+    own = [
+        document("d1", "tea", timestamp=None, group="g"),
+        document("d2", "kettle", timestamp=None, group="g"),
+        document("d3", "kettle pot", timestamp=None, group="g"),
+    ]
+    others = [document(f"o{n}", "tea", timestamp=None, group="h") for n in range(9)]
+    asked = Query(
+        id="q",
+        text="kettle tea",
+        timestamp=None,
+        metadata={"group": "g"},
+        answers={"d1": 1.0},
+    )
+    alone = measure(task_of(collection(*own, queries=(asked,))), BASELINES["bm25"])
+    among_others = measure(task_of(collection(*own, *others, queries=(asked,))), BASELINES["bm25"])
+    assert among_others.overall == alone.overall
+    assert alone.overall.mrr == 1.0
+
+
+def test_a_question_as_of_its_time_sees_only_older_documents() -> None:
+    documents = (
+        document("d1", "tea", timestamp="2024-01-01T00:00:00"),
+        document("d2", "tea tea", timestamp="2024-01-02T00:00:00"),
+        document("d3", "tea", timestamp="2024-01-03T00:00:00"),
+    )
+    for as_of, expected in ((True, ["d1"]), (False, ["d1", "d2", "d3"])):
+        asked = query("tea", timestamp="2024-01-02T00:00:00", asof=as_of)
+        task = task_of(collection(*documents, queries=(asked,)))
+        with Engine(":memory:", profile=BASELINES["bm25"]) as engine:
+            engine.add_many(task.records)
+            assert sorted(ranked(engine, task.questions[0])) == expected
+
+
+def test_a_question_as_of_its_time_needs_times() -> None:
+    whole = document("d2", "tea", timestamp="2024-01-01T00:00:00")
+    asked = query("tea", timestamp="2024-01-02T00:00:00", asof=True)
+    untimed = query("tea", timestamp=None, asof=True)
+    odd = query("tea", timestamp="2024-01-02T00:00:00", asof="yes")
+    undated = document("d1", "tea", timestamp=None)
+    for documents, one, message in (
+        ((whole,), untimed, r"query q: metadata\.asof is true, so it needs a timestamp"),
+        ((whole, undated), asked, r"metadata\.asof is true, so every document needs a timestamp"),
+        ((whole,), odd, r"query q: metadata\.asof: expected true or false, got 'yes'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            task_of(collection(*documents, queries=(one,)))
+
+
+def test_a_question_that_is_a_document_does_not_find_itself() -> None:
+    """Numbered collections use the same ids for other texts: those documents are found."""
+    documents = (
+        document("q", "tea for two", timestamp=None),
+        document("d2", "two cups of tea", timestamp=None),
+    )
+    for text, expected in (("tea for two", ["d2"]), ("tea for", ["d2", "q"])):
+        task = task_of(collection(*documents, queries=(query(text, timestamp=None),)))
+        with Engine(":memory:", profile=BASELINES["bm25"]) as engine:
+            engine.add_many(task.records)
+            assert sorted(ranked(engine, task.questions[0])) == expected
 
 
 def test_a_question_is_asked_at_its_own_time_and_leaves_no_trace() -> None:

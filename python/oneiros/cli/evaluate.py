@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import itertools
 import os
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oneiros.cli import terminal
-from oneiros.cli.failures import CommandError, require_each_once, require_only_one
+from oneiros.cli.failures import CommandError, blamed_on, require_each_once, require_only_one
 from oneiros.cli.options import PROFILE_HELP, JsonOption, named_profile
 from oneiros.cli.terminal import output, progress_bar, text
 from oneiros.display.escaping import one_line
@@ -21,6 +22,7 @@ from oneiros.evaluation import collection, tuning
 from oneiros.evaluation.ablation import ablate, without_each_part
 from oneiros.evaluation.tasks import BASELINES, demo_task, measure, system_names, task_of
 from oneiros.evaluation.tuning import Parameter, value_at
+from oneiros.evaluation.use import MODES, QUESTION_KINDS, Search, lives_of, measure_use
 from oneiros.runtime.files import new_file
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from oneiros.evaluation.run import Report, Scores
     from oneiros.evaluation.tasks import Task
     from oneiros.evaluation.tuning import Tuning
+    from oneiros.evaluation.use import Life, QuestionKind, UseFigures
     from oneiros.scoring.profile import Profile
 
 __all__ = [
@@ -44,6 +47,9 @@ Measured = dict[str, dict[str, "Report"]]
 
 Ablations = dict[tuple[str, str], "Ablation"]
 """Task and profile -> what was measured."""
+
+Uses = dict[tuple[str, str], "dict[QuestionKind, UseFigures]"]
+"""Collection and profile -> the effect of use."""
 
 Row = dict[str, object]
 
@@ -120,6 +126,38 @@ def _ablation_rows(found: Ablations) -> Iterator[Row]:
             yield named | {"without": one.part} | figures | bounds
 
 
+def _use_tables(found: Uses) -> Iterator[Table]:
+    """Yield one table a collection: what use changes for new and for repeated questions."""
+    modes = MODES[1:]
+    heads = ("profile", "questions", ">count", "figure", f">{MODES[0]}")
+    for collection_name in dict.fromkeys(name for name, _ in found):
+        changes = (f">{mode}, 95 %" for mode in modes)
+        table = _table(*heads, *changes, title=one_line(collection_name))
+        for (name, profile), by_kind in found.items():
+            if name != collection_name:
+                continue
+            for kind, use in by_kind.items():
+                ndcg = (f"{use.ndcg:.3f}", *(str(use.ndcg_gains[mode]) for mode in modes))
+                recall = (f"{use.recall:.3f}", *(str(use.recall_gains[mode]) for mode in modes))
+                shown = profile if kind == QUESTION_KINDS[0] else ""
+                table.add_row(shown, kind, str(use.count), "nDCG@10", *ndcg)
+                table.add_row("", "", "", "R@10", *recall)
+            table.add_section()
+        yield table
+
+
+def _use_rows(found: Uses) -> Iterator[Row]:
+    """Yield one row a collection, profile and kind of question."""
+    for (name, profile), by_kind in found.items():
+        for kind, use in by_kind.items():
+            row: Row = {"collection": name, "profile": profile, "questions": kind}
+            row |= {"count": use.count, "ndcg_at_10": use.ndcg, "recall_at_10": use.recall}
+            for mode in MODES[1:]:
+                row |= _bounds(f"{mode}_ndcg", use.ndcg_gains[mode])
+                row |= _bounds(f"{mode}_recall", use.recall_gains[mode])
+            yield row
+
+
 def _write_csv(lines: Iterator[Row]) -> None:
     """Write rows to stdout, the names of their columns first; names from files as visible text."""
     writer: csv.DictWriter[str] | None = None
@@ -193,6 +231,15 @@ def evaluate(
     without: Annotated[
         bool, typer.Option("--without", help="Measure also without each part, one at a time.")
     ] = False,
+    with_use: Annotated[
+        bool,
+        typer.Option(
+            "--with-use", help="Measure what use changes, as collections with dates are lived."
+        ),
+    ] = False,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Of the moments and bounds of --with-use; default 0.")
+    ] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Rows of figures on stdout, as CSV.")] = False,
     json: JsonOption = False,
 ) -> None:
@@ -201,24 +248,44 @@ def evaluate(
     A collection is a folder with corpus.jsonl, queries.jsonl and qrels.tsv, and vectors of both as
     all-MiniLM-L6-v2.corpus.f16.npy and .queries.f16.npy; without them, words alone are searched.
     Every question is asked for 20 results; none strengthens a memory. --without measures oneiros
-    where no profile is named.
+    where no profile is named. --with-use asks half of the questions of each collection while its
+    documents arrive, and prints what that changes for new and for repeated questions; the demo is
+    left out.
     """
     require_only_one({"--csv": csv, "--json": json})
-    require_only_one({"--categories": categories, "--without": without})
-    chosen = _chosen(profile, without)
-    tasks = [demo_task(), *(task_of(collection.read(folder)) for folder in collections or ())]
-    names = [task.name for task in tasks]
-    if len(set(names)) < len(names):
-        msg = f"collections: each name once, got {', '.join(names)}"
+    options = {"--categories": categories, "--without": without, "--with-use": with_use}
+    for first, second in itertools.combinations(options, 2):
+        require_only_one({first: options[first], second: options[second]})
+    if seed is not None and not with_use:
+        msg = f"--seed: only with --with-use, got {seed}"
         raise CommandError(msg)
+    chosen = _chosen(profile, without)
+    if with_use:
+        uses = _used(collections or [], chosen, seed or 0)
+        document: dict[str, object] = {"seed": seed or 0, "with_use": list(_use_rows(uses))}
+        _show(_use_rows(uses), _use_tables(uses), document, csv=csv, json=json)
+        return
+    tasks = [demo_task(), *(task_of(collection.read(folder)) for folder in collections or ())]
+    _require_distinct([task.name for task in tasks])
     if without:
         ablations = _ablated(tasks, chosen)
         rows, tables = _ablation_rows(ablations), _ablation_tables(ablations)
-        document: dict[str, object] = {"without": list(rows)} if json else {}
+        document = {"without": list(rows)} if json else {}
     else:
         found = _measured(tasks, chosen)
         rows, tables = _rows(found), _tables(tasks, found, by_category=categories)
         document = _document(tasks, found) if json else {}
+    _show(rows, tables, document, csv=csv, json=json)
+
+
+def _show(
+    rows: Iterator[Row],
+    tables: Iterator[Table],
+    document: dict[str, object],
+    *,
+    csv: bool,
+    json: bool,
+) -> None:
     if json:
         terminal.write(document)
     elif csv:
@@ -226,6 +293,12 @@ def evaluate(
     else:
         for table in tables:
             output().print(table)
+
+
+def _require_distinct(names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        msg = f"collections: each name once, got {', '.join(names)}"
+        raise CommandError(msg)
 
 
 def _chosen(names: list[str] | None, is_ablated: bool) -> list[Profile]:
@@ -253,6 +326,28 @@ def _ablated(tasks: list[Task], chosen: list[Profile]) -> Ablations:
             with progress_bar(f"{task.name}, {one.name}", runs * len(task.questions)) as advance:
                 found[task.name, one.name] = ablate(task, one, advance)
     return found
+
+
+def _used(folders: list[Path], chosen: list[Profile], seed: int) -> Uses:
+    if not folders:
+        msg = "--with-use: needs the folder of at least one collection, got none"
+        raise CommandError(msg)
+    read = [collection.read(folder) for folder in folders]
+    _require_distinct([one.name for one in read])
+    with blamed_on("--with-use"):
+        lives = {one.name: lives_of(one, seed) for one in read}
+    found: Uses = {}
+    for name, lived in lives.items():
+        with progress_bar(name, len(chosen) * _measured_count(lived)) as advance:
+            for one in chosen:
+                found[name, one.name] = measure_use(lived, one, seed=seed, advance=advance)
+    return found
+
+
+def _measured_count(lives: tuple[Life, ...]) -> int:
+    """Return the number of measured searches of all modes under one profile."""
+    searches = (event for life in lives for event in life.events if isinstance(event, Search))
+    return len(MODES) * sum(search.measured_as is not None for search in searches)
 
 
 def tune(

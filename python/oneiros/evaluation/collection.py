@@ -8,6 +8,10 @@ A collection is a folder:
   relevant
 - ``NAME.corpus.f16.npy``, ``NAME.queries.f16.npy`` (optional): float16 unit vectors, row i for
   line i of the file of that name
+
+In the metadata, ``group`` is the part of the corpus that a query searches, ``asof`` true restricts a
+query to documents older than its timestamp, ``session`` is a document's session, and ``category`` a
+query's type.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from oneiros.evaluation.collection import Collection, Document
+    from oneiros.evaluation.collection import Collection, Document, Query
 
 __all__ = [
     "BASELINES",
@@ -30,6 +30,7 @@ __all__ = [
     "JudgedQuery",
     "Task",
     "demo_task",
+    "is_as_of",
     "measure",
     "ranked",
     "system_names",
@@ -77,6 +78,10 @@ class JudgedQuery:
     """Time of the search."""
     where: Where | None
     """Memories to search; None: all."""
+    group: str | None = None
+    """Project whose scope is searched, with that scope's own statistics; None: the whole store."""
+    exclude: tuple[str, ...] = ()
+    """Ids of memories that are never returned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -117,22 +122,38 @@ def measure(task: Task, profile: Profile, advance: Callable[[int], None] | None 
         return evaluate(search, task.questions, recall_depths=RECALL_DEPTHS)
 
 
-def ranked(engine: Engine, question: JudgedQuery, profile: Profile | None = None) -> list[str]:
-    """Return the ids of the first :data:`DEPTH` results, without reinforcement.
+def ranked(
+    engine: Engine,
+    question: JudgedQuery,
+    profile: Profile | None = None,
+    *,
+    k: int = DEPTH,
+    now: float | None = None,
+    session: str | None = None,
+    reinforce: bool = False,
+) -> list[str]:
+    """Return the ids of the first ``k`` results for a question.
 
     Args:
         engine: holds the task's memories.
         question: of the task.
         profile: determines the ranking; None: the engine's.
+        k: most results, >= 0.
+        now: time of the search; None: the question's.
+        session: the caller's session.
+        reinforce: whether the results count as accessed.
     """
-    return engine.search(
+    memories = engine if question.group is None else engine.scope(project=question.group)
+    return memories.search(
         question.text,
-        DEPTH,
-        now=question.now,
+        k,
+        now=question.now if now is None else now,
         where=question.where,
         embedding=question.embedding,
         profile=profile,
-        reinforce=False,
+        session=session,
+        reinforce=reinforce,
+        exclude=question.exclude,
     ).ids
 
 
@@ -159,9 +180,18 @@ def task_of(collection: Collection) -> Task:
     """Convert a judged collection to memories and questions.
 
     A document's ``timestamp`` becomes its creation time, its metadata's ``group`` the project, and
-    ``session`` (within the group) the session. A query with a ``group`` searches only that project,
-    at its ``timestamp``. Without timestamps every document and query has the same time.
+    ``session`` (within the group) the session. A query with a ``group`` searches the scope of that
+    project, at its ``timestamp``; where its metadata has ``asof`` true, only documents older than
+    that; word statistics are still those of the whole group. A query that is itself a document
+    (same id and text) never finds that document. Without timestamps every document and query has
+    the same time.
+
+    Raises:
+        ValueError: a timestamp is not ISO 8601, ``asof`` is not a bool, or a query with ``asof``
+            true or one of the documents has no timestamp.
     """
+    texts = {document.id: document.text for document in collection.documents}
+    is_dated = all(document.timestamp is not None for document in collection.documents)
     documents = zip(collection.documents, _rows(collection.document_vectors), strict=False)
     queries = zip(collection.queries, _rows(collection.query_vectors), strict=False)
     questions = [
@@ -172,12 +202,37 @@ def task_of(collection: Collection) -> Task:
             answers=query.answers,
             embedding=vector,
             now=_seconds(query.timestamp),
-            where=None if (group := _group(query.metadata)) is None else where(project=group),
+            where=_older_documents(query, is_dated=is_dated) if is_as_of(query) else None,
+            group=_group(query.metadata),
+            # Numbered collections give queries and documents the same ids by chance.
+            exclude=(query.id,) if texts.get(query.id) == query.text else (),
         )
         for query, vector in queries
     ]
     records = [_record(document, vector) for document, vector in documents]
     return Task(name=collection.name, records=records, questions=questions)
+
+
+def is_as_of(query: Query) -> bool:
+    """Whether a query searches only documents older than its timestamp: its metadata's ``asof``.
+
+    Raises:
+        ValueError: ``asof`` is not a bool.
+    """
+    value = query.metadata.get("asof", False)
+    if value is not True and value is not False:
+        msg = f"query {query.id}: metadata.asof: expected true or false, got {value!r:.40}"
+        raise ValueError(msg)
+    return value is True
+
+
+def _older_documents(query: Query, *, is_dated: bool) -> Where:
+    """Return a filter on the documents older than a query; its end is not in the range."""
+    if query.timestamp is None or not is_dated:
+        missing = "it" if query.timestamp is None else "every document"
+        msg = f"query {query.id}: metadata.asof is true, so {missing} needs a timestamp"
+        raise ValueError(msg)
+    return where(created_at=(None, _seconds(query.timestamp)))
 
 
 def _record(document: Document, vector: object) -> dict[str, Any]:
