@@ -15,7 +15,7 @@ def confidence(
     query: Sequence[str],
     cosines: Sequence[float] | None,
     first: int,
-    model: tuple[float, float, float] = (-2.09, 2.53, 1.69),
+    model: tuple[float, float, float] = (-1.93, 2.70, 1.64),
 ) -> float | None:
     """Return the confidence in the text at place ``first``; None without words and cosines."""
     documents = {row: text.split() for row, text in enumerate(texts)}

@@ -39,7 +39,7 @@ class ConfidenceModel:
         return self.constant, self.words, self.meaning
 
 
-CALIBRATED: Final = ConfidenceModel(constant=-2.09, words=2.53, meaning=1.69)
+CALIBRATED: Final = ConfidenceModel(constant=-1.93, words=2.70, meaning=1.64)
 """Fitted by ``python -m bench.recall.confidence``; see docs/confidence.md."""
 
 CALIBRATED_PARTS: Final = (
