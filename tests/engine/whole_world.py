@@ -118,7 +118,9 @@ def random_record(seed: int, number: int) -> dict[str, Any]:
     given |= {name: held for name, held in seldom.items() if random.random() < 0.15}
     marks = _one(random, "", "", "?", "? ")
     text = f"{_words(random, 3)}{marks}{_words(random, 2)}"
-    if random.random() < 0.15:  # longer than a text with its whole share of H4 (and what asks in H9)
+    if (
+        random.random() < 0.15
+    ):  # longer than a text with its whole share of H4 (and what asks in H9)
         text = f"{_one(random, *WORDS)} {'elk ' * int(random.integers(20, 50))}{text}"
     if random.random() < 0.1:
         text = SAYING[: int(random.integers(24, len(SAYING) + 1))]

@@ -33,7 +33,7 @@ NEEDED = {  # what docs/systems/README.md has every table give
     "mnemosyne": {"importance", "created_at"},
     "mnemosyne-3": {"importance", "created_at", "veracity", "kind"},
     "omega": {"feedback", "access_count", "created_at", "consolidation_quality", "kind"},
-    "oneiros": {"created_at", "strength", "session_spread", "feedback", "kind"},
+    "oneiros": {"created_at", "strength", "feedback", "kind"},
     "reverie": {"strength", "depth", "session_spread", "created_at", "stability"},
 }
 VALUES: dict[str, Any] = {"created_at": NOW - DAY, "kind": "fact", "category": "episodic"} | {

@@ -70,7 +70,6 @@ def test_rows_are_dicts_memories_or_arrays() -> None:
     wanted = {
         "recency": [0.925, 1.0],  # H6: damped by 0.15
         "strength": [0.925, 1.0],
-        "spread": [1.0, 1.15],
         "feedback": [1.0, 1.0],
         "priority": [0.85 + 0.15 * 1.1, 0.85 + 0.15 * 0.94],
         "trust": [1.0, 1.0],
