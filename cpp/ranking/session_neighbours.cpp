@@ -181,20 +181,22 @@ std::vector<double> lent_by_each(const ScopedSessions& sessions,
   return lent;
 }
 
-// Adds to each share a part of the best relevance, with its share, among the candidates of the
-// session. Rows without a session get nothing.
+// Brings each relevance, with its share, nearer to the best among the candidates of its session.
+// Rows without a session are alone.
 void add_session_shares(const ScopedSessions& sessions, std::span<const std::uint32_t> rows,
                         std::span<const double> scores, double part, std::span<double> shares) {
   std::unordered_map<std::uint32_t, double> best;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    double& most = best.try_emplace(sessions.of(rows[i]), 0.0).first->second;
-    if (scores[i] + shares[i] > most) {  // not NaN
-      most = scores[i] + shares[i];
+    if (!std::isnan(scores[i])) {
+      const double reached = scores[i] + shares[i];
+      double& most = best.try_emplace(sessions.of(rows[i]), reached).first->second;
+      most = std::max(most, reached);
     }
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (const std::uint32_t session = sessions.of(rows[i]); session != 0) {
-      shares[i] += part * best[session];
+    const std::uint32_t session = sessions.of(rows[i]);
+    if (session != 0 && !std::isnan(scores[i])) {
+      shares[i] += part * (best[session] - (scores[i] + shares[i]));
     }
   }
 }

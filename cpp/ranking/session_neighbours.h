@@ -39,7 +39,8 @@ struct NeighbourRule {
   double whole_length = 0;
   // Whether a text takes from the better of the two neighbours at a distance, else from both.
   bool is_from_better = false;
-  // The part of the best relevance in its session, after the shares, that every text of it takes.
+  // The part of what a text lacks to the best relevance in its session, after the shares, that it
+  // takes. So one that is alone takes nothing, with a session or without.
   double session_share = 0;
 };
 

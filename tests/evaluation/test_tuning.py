@@ -59,8 +59,8 @@ def kettles(count: int, *, is_old: bool | None) -> Task:
 
 
 def test_numbers_are_read_and_changed_where_they_stand() -> None:
-    assert value_at(HOUSE, "channels.lexical.k1") == 0.9
-    assert value_at(HOUSE, "fusion.weight") == 0.4
+    assert value_at(HOUSE, "channels.lexical.k1") == 1.2
+    assert value_at(HOUSE, "fusion.weight") == 0.55
     changed = with_value(HOUSE, "factors.*.damping", 0.2)
     damped = [factor for factor in changed.factors if factor.name != "trust"]
     assert {factor.damping for factor in damped} == {0.2}  # type: ignore[attr-defined]
@@ -69,9 +69,9 @@ def test_numbers_are_read_and_changed_where_they_stand() -> None:
     assert value_at(deeper, "channels.lexical.depth") == depth + 10
     with pytest.raises(TypeError, match=r"expected an integer, got float 1\.5"):
         with_value(HOUSE, "channels.lexical.depth", 1.5)
-    one = with_value(HOUSE, "factors.spread.damping", 0.2)
-    assert [factor.name for factor in one.factors if factor not in HOUSE.factors] == ["spread"]
-    assert with_value(one, "factors.spread.damping", 0.15) == HOUSE
+    one = with_value(HOUSE, "factors.strength.damping", 0.2)
+    assert [factor.name for factor in one.factors if factor not in HOUSE.factors] == ["strength"]
+    assert with_value(one, "factors.strength.damping", 0.15) == HOUSE
     assert {one.path for one in fitting(HOUSE)} == {one.path for one in PARAMETERS} - {"fusion.k"}
     assert "fusion.k" in {one.path for one in fitting(profiles.get("reverie"))}
 
@@ -121,8 +121,8 @@ def test_a_change_that_helps_no_one_is_put_back() -> None:
 
 def test_numbers_that_a_path_names_together_are_put_back_each_to_its_own() -> None:
     """A few more of the questions want the old: a gain that may be chance."""
-    spread = next(factor for factor in HOUSE.factors if factor.name == "spread")
-    profile = FADING.replace(factors=(*FADING.factors, replace(spread, damping=0.1)))
+    strength = next(factor for factor in HOUSE.factors if factor.name == "strength")
+    profile = FADING.replace(factors=(*FADING.factors, replace(strength, damping=0.1)))
     tasks = [kettles(6, is_old=True), kettles(5, is_old=False)]
     found = tune(tasks, profile, [DAMPING])
     assert found.trial_count > 2

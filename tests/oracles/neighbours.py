@@ -53,8 +53,8 @@ def lent(
     """H4. ``relevance``: before anything is lent, of every memory, 0 where nothing is found.
 
     The profile's own parts, each off where it is not given: a candidate lends what it has beyond the
-    mean of its session's candidates; the better of two neighbours lends; every candidate of a
-    session gains a share of the best there; a text longer than ``whole_length`` is lent less.
+    mean of its session's candidates; the better of two neighbours lends; every candidate gains
+    a share of what it lacks to the best of its session; a text longer than ``whole_length`` is lent less.
     """
     place = {id: (ids, n) for ids in in_order for n, id in enumerate(ids)}
 
@@ -106,7 +106,8 @@ def lent(
     return Lent(
         {
             id: with_share[id]
-            + session_share * max((with_share[other] for other in of_session(id)), default=0.0)
+            + session_share
+            * max((with_share[other] - with_share[id] for other in of_session(id)), default=0.0)
             for id in everyone
         },
         brought,

@@ -260,15 +260,8 @@ def test_neighbours_of_the_profile_give_the_values_done_by_hand() -> None:
     profile = {"above_mean": True, "above_session": True, "from_better": True}
     assert shares(**profile) == {**nothing, "b": 2.0, "c": 1.0}
     assert shares(**profile, whole_length=10.0) == {**nothing, "b": 0.5, "c": 0.25}
-    # The best of the first session has 8, those of the second 6; who has no session gains nothing.
-    assert shares(**profile, session_share=0.25) == {
-        "a": 2.0,
-        "b": 4.0,
-        "c": 3.0,
-        "d": 1.5,
-        "e": 1.5,
-        "alone": 0.0,
-    }
+    # The best of the first session has 8: b lacks 4 to it, c 5; d and e are each other's best.
+    assert shares(**profile, session_share=0.25) == {**nothing, "b": 3.0, "c": 2.25}
     assert shares(above_mean=False) == {
         "a": 1.5,
         "b": 5.0,

@@ -345,7 +345,7 @@ def test_the_house_profile_reads_like_its_page() -> None:
         above_mean=True,
         above_session=True,
         from_better=True,
-        session_share=0.2,
+        session_share=0.17,
         whole_length=30,
     )
     assert profile.statements == Statements(damping=0.4)  # H9

@@ -88,8 +88,8 @@ TEST_CASE("session neighbours: what exceeds the session's mean, long texts, side
   CHECK(shares() == Shares{0.0, 2.0, 0.0, 3.0, 2.0});
   rule.whole_length = 10.0;
   CHECK(shares(Shares{40.0, 20.0, 0.0, 10.0, 40.0}) == Shares{0.0, 1.0, 0.0, 3.0, 0.5});
-  rule.session_share = 0.25;  // of 4 and of 4 + 3
-  CHECK(shares(Shares{40.0, 20.0, 0.0, 10.0, 40.0}) == Shares{1.0, 2.0, 1.0, 4.75, 2.25});
+  rule.session_share = 0.25;  // of what 4, 1, 2 lack to 4, and 7, 6.5 to 7
+  CHECK(shares(Shares{40.0, 20.0, 0.0, 10.0, 40.0}) == Shares{0.0, 1.75, 0.5, 3.0, 0.625});
 }
 
 TEST_CASE("session neighbours: rows of no session gain nothing from one another") {

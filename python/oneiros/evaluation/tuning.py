@@ -56,11 +56,13 @@ class Parameter:
 
 PARAMETERS: Final = (
     Parameter("channels.lexical.k1", (0.3, 0.6, 0.9, 1.2, 1.6, 2.0)),
-    Parameter("channels.lexical.b", (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.75, 0.9)),
+    Parameter("channels.lexical.b", (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.75, 0.9, 1.0)),
+    Parameter("channels.lexical.half_length", (20.0, 35.0, 50.0, 70.0, 100.0)),
     Parameter("fusion.k", (5.0, 10.0, 20.0, 30.0, 60.0, 100.0)),
     Parameter("fusion.weight", (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7)),
     Parameter("neighbours.share", (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)),
     Parameter("neighbours.decay", (0.25, 0.5, 0.75)),
+    Parameter("neighbours.whole_length", (20.0, 30.0, 60.0, 120.0)),
     Parameter("statements.damping", (0.0, 0.25, 0.5, 0.75)),
     Parameter("factors.*.damping", (0.0, 0.05, 0.1, 0.15, 0.25, 0.4)),
 )

@@ -28,8 +28,9 @@ class Neighbours:
     """Boost memories adjacent in time, within a session, to good candidates.
 
     ``relevance_i += part_i * share * decay ** (d - 1) * (gain_(i - d) + gain_(i + d))`` for d from 1
-    to ``reach``, or the greater of the two gains in place of the sum. The gain of a candidate is its relevance, or the excess over a mean; that of other
-    memories is 0. The part is 1, or less for long texts. Time is ``event_at``, else ``created_at``.
+    to ``reach``, or the greater of the two gains in place of the sum. The gain of a candidate is its
+    relevance, or the excess over a mean; that of other memories is 0. The part is 1, or less for
+    long texts. Time is ``event_at``, else ``created_at``.
 
     Source: docs/systems/house.md H4.
     """
@@ -57,8 +58,8 @@ class Neighbours:
     """True: a memory takes from the better of the two neighbours at each distance. None: from both."""
 
     session_share: float | None = None
-    """Part of the best relevance in its session, neighbours' shares included, that each candidate of
-    the session gains, 0 to 1: what a whole session is about speaks for its memories. None: 0."""
+    """Part of what a candidate lacks to the best relevance in its session, neighbours' shares
+    included, that it gains, 0 to 1: a session that answers speaks for its memories. None: 0."""
 
     whole_length: float | None = None
     """Length in words up to which a text has its whole share, above 0; a longer one has the part
@@ -75,6 +76,7 @@ class Neighbours:
                 settle(self, name, require_flag(name, flag) or None)
         if self.session_share is not None:
             settle_numbers(self, session_share=SHARE)
+            settle(self, "session_share", self.session_share or None)
         if self.whole_length is not None:
             settle_numbers(self, whole_length=(0.0, LARGEST_WEIGHT, True))
 

@@ -48,7 +48,7 @@ class Lending:
     above_mean: bool = True
     above_session: bool = True
     from_better: bool = True
-    session_share: float = 0.2
+    session_share: float = 0.17
     whole_length: float = 30.0
 
 

@@ -58,7 +58,7 @@ ONEIROS = Profile(
         above_session=True,
         whole_length=30.0,
         from_better=True,
-        session_share=0.2,
+        session_share=0.17,
     ),
     statements=Statements(damping=0.4),  # H9
     named_time=NamedTime(soft=0.85, explicit=0.5, inferred=0.7),  # H10
