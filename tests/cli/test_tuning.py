@@ -11,14 +11,14 @@ from oneiros import profiles
 from oneiros.scoring.profile import Profile
 from tests.cli.conftest import Run
 
-WEIGHT = ("--over", "fusion.weight=0.4")
+WEIGHT = ("--over", "fusion.weight=0.55")
 
 
 @pytest.fixture
 def poor(tmp_path: Path) -> Path:
     """A profile that goes by words alone, which the demo's questions speak against."""
     profile = profiles.get("oneiros").replace(name="poor")
-    changed = Profile.from_toml(profile.to_toml().replace("weight = 0.4", "weight = 1.0"))
+    changed = Profile.from_toml(profile.to_toml().replace("weight = 0.55", "weight = 1.0"))
     path = tmp_path / "poor.toml"
     path.write_text(changed.to_toml(), encoding="utf-8")
     return path
@@ -28,7 +28,7 @@ def test_a_better_profile_is_told_and_written(run: Run, poor: Path, tmp_path: Pa
     written = tmp_path / "better.toml"
     outcome = run("tune", "--profile", poor, *WEIGHT, "--output", written)
     assert (outcome.exit_code, outcome.stderr) == (0, "")
-    for words in ("fusion.weight", "fold 2", "-weight = 1.0", "+weight = 0.4", "written: "):
+    for words in ("fusion.weight", "fold 2", "-weight = 1.0", "+weight = 0.55", "written: "):
         assert words in outcome.stdout
     better = Profile.from_toml(written.read_text(encoding="utf-8"))
     assert better == profiles.get("oneiros").replace(name="poor")

@@ -178,13 +178,13 @@ def test_a_forgotten_memory_stands_beside_nobody(talk: oneiros.Engine, asked_bef
 
 
 def test_why_not_and_batches_see_neighbours_too(talk: oneiros.Engine) -> None:
-    # Of t3's f, x, x - x/3 is beyond the mean of the three: t2 is lent 0.6 of it, t1 0.3, and both
-    # gain 0.2 x (H4). So t2 has 0.6 x, but it asks, which leaves 0.36 x (H9), and t1 has 0.4 x.
+    # Of t3's f, x, x - x/3 is beyond the mean of the three: t2 is lent 0.6 of it, t1 0.3, and each
+    # gains 0.17 of what it lacks to x (H4). t2 has 0.502 x, but it asks, which leaves 0.6 of it (H9).
     first, *others = talk.search("bicycle", reinforce=False)
-    x = first.relevance_score / 1.2
+    x = first.relevance_score
     assert [(one.id, one.relevance_score / x) for one in others] == [
-        ("t1", pytest.approx(0.4)),
-        ("t2", pytest.approx(0.36)),
+        ("t1", pytest.approx(0.2 + 0.17 * 0.8)),
+        ("t2", pytest.approx((0.4 + 0.17 * 0.6) * 0.6)),
     ]
     answered = talk.why_not("bicycle", "t2")
     assert answered.place == 3

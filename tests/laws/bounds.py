@@ -42,10 +42,10 @@ BOUNDS: dict[str, dict[str, tuple[float, float]]] = {
         "decay": (0.1, 1.0),
         "reinforcement": (1.0, 1.3),
     },
-    "oneiros": {  # H6: 0.85 + 0.15 x the factor; of feedback 0.7 + 0.3 x the factor
+    "oneiros": {  # H6: 0.85 + 0.15 x the factor; of feedback 0.6 + 0.4 x the factor
         "recency": (0.85 + 0.15 * 0.5, 1.0),
         "strength": (0.85, 1.0),
-        "feedback": (0.7 + 0.3 * 0.2, 0.7 + 0.3 * 2.5),
+        "feedback": (0.6 + 0.4 * 0.2, 0.6 + 0.4 * 2.5),
         "priority": (0.85 + 0.15 * 0.78, 0.85 + 0.15 * 1.10),
         "trust": (0.0, 1.0),  # H11
     },

@@ -141,7 +141,7 @@ def house_factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
         "feedback": omega.feedback_factor(value(record, "feedback")),
         "priority": omega.priority_factor(value(record, "priority")),
     }
-    amounts = {"feedback": 0.3}
+    amounts = {"feedback": 0.4}
     damped = [
         Part(name, house.damp(base, amounts.get(name, house.AMOUNT)), base=base)
         for name, base in undamped.items()

@@ -353,7 +353,7 @@ def test_the_house_profile_reads_like_its_page() -> None:
     assert profile.factors == (  # H6
         HalfLifeRecency(half_life_days=90, floor=0.5, damping=0.15, counts_use=False),
         Strength(damping=0.15),
-        Feedback(damping=0.3),
+        Feedback(damping=0.4),
         Priority(damping=0.15),
         Trust(),  # H11
     )

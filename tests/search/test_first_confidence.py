@@ -272,6 +272,11 @@ def test_confidence_is_reliable_on_a_collection(vectors: str) -> None:
     ahead = bench.area(own.confidence, own.is_relevant)
     print(f"\n{name}, vectors {vectors}: ECE {error:.3f}, AUC {ahead:.3f}")  # noqa: T201
     assert error < 0.15
-    assert ahead > 0.65
+    # Wrong first results are harder to tell since neighbours do not lift what stands beside a hit
+    # above it: those had small leads. Fewer are wrong (docs/confidence.md).
+    assert ahead > 0.6
+    squares = np.average((own.confidence - own.is_relevant) ** 2, weights=own.weights)
+    mean = np.average(own.is_relevant, weights=own.weights)
+    assert squares < mean * (1 - mean)  # better than one confidence for all
     lowest, *_, highest = bench.weighted_bins(own.confidence, own.is_relevant, own.weights)
     assert highest[2] > 2 * lowest[2]

@@ -65,7 +65,7 @@ ONEIROS = Profile(
     factors=(  # H6
         HalfLifeRecency(half_life_days=90.0, floor=0.5, damping=0.15, counts_use=False),
         Strength(damping=0.15),
-        Feedback(damping=0.3),  # O12
+        Feedback(damping=0.4),  # O12
         Priority(damping=0.15),  # O13
         Trust(),  # H11
     ),
