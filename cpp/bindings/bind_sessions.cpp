@@ -43,8 +43,9 @@ void place_all(SessionOrder& order, const Columns& columns) {
 void register_sessions(py::module_& module) {
   py::class_<NeighbourRule>(module, "NeighbourRule", "The rule of boosts from session neighbours.")
       .def(py::init(&make_rule), py::kw_only(), py::arg("share"), py::arg("decay"),
-           py::arg("reach"), py::arg("seeds"), py::arg("is_above_mean"), py::arg("is_above_session"), py::arg("whole_length"),
-           py::arg("is_from_better"), py::arg("session_share"));
+           py::arg("reach"), py::arg("seeds"), py::arg("is_above_mean"),
+           py::arg("is_above_session"), py::arg("whole_length"), py::arg("is_from_better"),
+           py::arg("session_share"));
   py::class_<SessionOrder, std::shared_ptr<SessionOrder>>(
       module, "SessionOrder", "The temporal order of rows within their sessions.")
       .def(py::init<>())

@@ -285,7 +285,8 @@ void register_snapshot(py::module_& module) {
       .def_property_readonly("revision", &StoreSnapshot::revision,
                              "The revision it was saved with.")
       .def("lexical_index", &StoreSnapshot::lexical_index, py::kw_only(),
-           py::arg("analyzer").none(false), py::arg("bm25"), "The lexical index over the mapped file.")
+           py::arg("analyzer").none(false), py::arg("bm25"),
+           "The lexical index over the mapped file.")
       .def("columns", &StoreSnapshot::columns, "The columns, mapped copy-on-write.")
       .def("ids", &StoreSnapshot::ids, "The ids, mapped.")
       .def("column", &StoreSnapshot::column, py::kw_only(), py::arg("name"),

@@ -71,10 +71,11 @@ class Fusion {
  public:
   // Creates a rule by name. reciprocal_rank {k, weights, normalise: "none" | "channel"};
   // weighted_sum and weighted_mean {weights, normalise: one per channel, low}; blend {weight,
-  // scale: "best" | "coverage"}; retention_weighted_union {}. `weights` has one value per channel, in order, or is omitted (all
-  // 1). `low` may be omitted if no channel uses it. Throws std::invalid_argument for an unknown
-  // kind, missing or unknown parameters, wrong types, values out of range, duplicate channel names,
-  // and for a blend or union without a channel named "lexical" or "vector".
+  // scale: "best" | "coverage"}; retention_weighted_union {}. `weights` has one value per channel,
+  // in order, or is omitted (all 1). `low` may be omitted if no channel uses it. Throws
+  // std::invalid_argument for an unknown kind, missing or unknown parameters, wrong types, values
+  // out of range, duplicate channel names, and for a blend or union without a channel named
+  // "lexical" or "vector".
   Fusion(std::string_view kind, const FusionParameters& parameters,
          std::span<const std::string> channels);
 

@@ -66,8 +66,9 @@ struct BroughtIn {
                                            const lexical::AllowedRows& scope,
                                            const lexical::AllowedRows& allowed);
 
-// The boost of each candidate by the others of its session; neighbours that are no candidates, and NaN, count as
-// 0. `lengths`: of the candidates' texts, in words; read if the rule has a whole length.
+// The boost of each candidate by the others of its session; neighbours that are no candidates, and
+// NaN, count as 0. `lengths`: of the candidates' texts, in words; read if the rule has a whole
+// length.
 [[nodiscard]] std::vector<double> neighbour_shares(const SessionOrder& order,
                                                    std::span<const std::uint32_t> rows,
                                                    std::span<const double> scores,

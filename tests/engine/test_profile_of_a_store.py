@@ -92,6 +92,18 @@ def test_a_strength_that_is_given_alone_is_not_halved(tmp_path: Path) -> None:
         assert half_length(mind) == (0.4, 0.0)
 
 
+def test_the_same_b_again_keeps_the_half_length_and_another_one_is_for_all_lengths(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "store.db"
+    with Engine(path, profile=HALVED) as mind:
+        assert half_length(mind) == (1.0, 50.0)
+    with Engine(path, b=1.0) as mind:
+        assert half_length(mind) == (1.0, 50.0)
+    with Engine(path, b=0.9) as mind:
+        assert half_length(mind) == (0.9, 0.0)
+
+
 def test_a_store_that_knows_no_half_length_has_none(tmp_path: Path) -> None:
     path = tmp_path / "mind.db"
     with Engine(path, profile=SHORT) as mind:  # as 0.1.0 wrote it: k1 and b alone

@@ -119,6 +119,15 @@ def test_a_change_that_helps_no_one_is_put_back() -> None:
     assert [one.path for one in found.changes] == [DAMPING.path]
 
 
+def test_a_number_that_is_tuned_to_0_can_still_be_read() -> None:
+    for path in ("neighbours.session_share", "neighbours.whole_length"):
+        without = with_value(HOUSE, path, 0.0)
+        assert value_at(without, path) == 0.0
+        assert with_value(without, path, value_at(HOUSE, path)) == HOUSE
+    words = with_value(HOUSE, "channels.lexical.half_length", 0.0)
+    assert value_at(words, "channels.lexical.half_length") == 0.0
+
+
 def test_numbers_that_a_path_names_together_are_put_back_each_to_its_own() -> None:
     """A few more of the questions want the old: a gain that may be chance."""
     strength = next(factor for factor in HOUSE.factors if factor.name == "strength")

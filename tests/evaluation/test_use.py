@@ -230,6 +230,20 @@ def test_a_collection_without_groups_is_one_life() -> None:
     }
 
 
+def test_a_question_whose_answers_lie_in_another_group_is_not_asked(kettles: Collection) -> None:
+    astray = replace(kettles.queries[0], id="astray", answers={"nowhere": 1.0})
+    with_it = replace(kettles, queries=[*kettles.queries, astray])
+    asked = {search.question.id for life in lives_of(with_it) for search in searches_of(life)}
+    assert asked == {
+        search.question.id for life in lives_of(kettles) for search in searches_of(life)
+    }
+
+
+def test_lives_without_questions_are_refused() -> None:
+    with pytest.raises(ValueError, match="lives: must have questions of both kinds, got no new"):
+        measure_use((), profiles.get("bm25"))
+
+
 def test_what_cannot_be_lived_is_refused(kettles: Collection) -> None:
     undated = replace(kettles, documents=[*kettles.documents, document("a", 9, timestamp=None)])
     plain = replace(undated, queries=[query("a", 1), query("a", 2)])

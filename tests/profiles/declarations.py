@@ -60,7 +60,7 @@ _BY_NAME: dict[str, st.SearchStrategy[Any]] = {
     "other_shape": st.floats(0.01, 100),
     "reinforcement": st.floats(0, 1, exclude_max=True),
     "low": SHARE,
-    "counts_use": st.none() | st.booleans(),
+    "ignores_use": st.none() | st.booleans(),
     "high": st.floats(1, 1e6),
     **dict.fromkeys(("tau_days", "tau_hours", "half_life_days", "other_eta_hours"), ABOVE_ZERO),
     **dict.fromkeys(("most_days", "most_accesses", "most_quality"), ABOVE_ZERO),

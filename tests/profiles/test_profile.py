@@ -345,8 +345,7 @@ def test_what_says_the_default_is_the_default() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: LexicalChannel(half_length=0), ValueError, "half_length: must be > 0 .*, got 0"),
-        (lambda: LexicalChannel(half_length=-1), ValueError, "half_length: must be > 0 .*, got -1"),
+        (lambda: LexicalChannel(half_length=-1), ValueError, "half_length: must be >= 0 .* got -1"),
         (
             lambda: LexicalChannel(half_length=2e6),
             ValueError,
@@ -366,7 +365,7 @@ def test_what_says_the_default_is_the_default() -> None:
         (lambda: Neighbours(session_share=-0.1), ValueError, "session_share: must be .* got -0.1"),
         (lambda: Neighbours(session_share=math.nan), ValueError, "session_share: must be .* nan"),
         (lambda: Neighbours(session_share=()), TypeError, "session_share: expected a number"),
-        (lambda: Neighbours(whole_length=0), ValueError, "whole_length: must be > 0 .*, got 0"),
+        (lambda: Neighbours(whole_length=-1), ValueError, "whole_length: must be >= 0 .* got -1"),
         (lambda: Neighbours(whole_length=math.inf), ValueError, "whole_length: must be .* inf"),
         (lambda: Neighbours(whole_length="x"), TypeError, "whole_length: expected a number, got"),
     ],

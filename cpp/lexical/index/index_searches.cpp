@@ -179,9 +179,8 @@ void Index::lengths_of(std::span<const std::uint32_t> rows, std::span<double> le
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Location location = now.locate(rows[i]);
     const auto found = by_segment.find(location.segment);
-    lengths[i] = found == by_segment.end()
-                     ? 0.0
-                     : bm25_.weights.part * found->second[location.document];
+    lengths[i] =
+        found == by_segment.end() ? 0.0 : bm25_.weights.part * found->second[location.document];
   }
 }
 

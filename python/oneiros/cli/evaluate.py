@@ -377,8 +377,8 @@ def tune(
     """Find better numbers on some of the judged questions, and measure them on the others.
 
     The result is printed as changes to the profile's TOML, and only if the gain in nDCG@10 is
-    beyond chance. A collection is a folder as for oneiros evaluate; k1 and b hold for a store that
-    is made with the profile.
+    beyond chance. A collection is a folder as for oneiros evaluate; k1, b and
+    half_length hold for a store that is made with the profile.
     """
     if write is not None:
         _require_file("--output", write)

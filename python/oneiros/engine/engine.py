@@ -86,7 +86,8 @@ class Engine(Memories):
         k1: BM25's term saturation, >= 0; in a new store the profile's.
         b: BM25's length normalisation, in [0, 1]; in a new store the profile's.
         half_length: the average length, in words, that halves ``b``, >= 0 (see
-            :class:`oneiros.LexicalIndex`); where ``b`` is given 0, else in a new store the profile's.
+            :class:`oneiros.LexicalIndex`); 0 where ``b`` is given and is not the store's, else in a new
+            store the profile's.
         title_weight: weight of a word in the title relative to one in the text (BM25F), a multiple
             of 0.25 from 0.25 to 8; in a new store 2.
         tags_weight: the same for a word in the tags; in a new store 1.5.
@@ -174,7 +175,7 @@ class Engine(Memories):
             variant=variant,
             k1=k1,
             b=b,
-            half_length=0.0 if half_length is None and b is not None else half_length,
+            half_length=half_length,
             title_weight=title_weight,
             tags_weight=tags_weight,
         )

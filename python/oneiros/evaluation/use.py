@@ -200,7 +200,18 @@ def measure_use(
 
     Returns:
         The figures of new and of repeated questions.
+
+    Raises:
+        ValueError: the lives have no new or no repeated question.
     """
+    for kind in QUESTION_KINDS:
+        if not any(
+            isinstance(event, Search) and event.measured_as == kind
+            for life in lives
+            for event in life.events
+        ):
+            msg = f"lives: must have questions of both kinds, got no {kind} one"
+            raise ValueError(msg)
     rankings: dict[Mode, dict[str, list[str]]] = {mode: {} for mode in MODES}
     for life in lives:
         for mode, found in rankings.items():
@@ -228,13 +239,13 @@ def _life(
     times = {record["id"]: float(record["created_at"]) for record in records}
     own_times = (float(question.now) for question, as_of in asked if as_of)
     end = max([*times.values(), *own_times], default=0.0)
-    order = list(asked)
+    order = [one for one in asked if any(id in times for id in _answers(one[0]))]
     generator.shuffle(order)
     searches: list[Search] = []
     for place, (question, as_of) in enumerate(order):
         own = float(question.now) if as_of else None
         if place % 2 == 0:
-            evidence = max((times[id] for id in _answers(question) if id in times), default=0.0)
+            evidence = max(times[id] for id in _answers(question) if id in times)
             moments = _moments(generator, own, evidence + _MINUTE, end)
             searches += [Search(at=at, question=question, measured_as=None) for at in moments]
             searches.append(Search(at=end + _DAY, question=question, measured_as="repeated"))

@@ -230,6 +230,12 @@ def recorded_options(store: Store, given: dict[str, Any], profile: Profile) -> L
     """
     recorded = store.settings()
     default = LexicalOptions()
+    if (
+        given["b"] is not None
+        and given["half_length"] is None
+        and recorded.get("b") != str(given["b"])
+    ):
+        given = given | {"half_length": 0.0}  # the strength that is asked for, at any length
     initial = default if store.revision() else _options_of(profile)
     values: dict[str, Any] = {}
     changed: dict[str, str] = {}

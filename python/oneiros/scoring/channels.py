@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from oneiros.model.validation import (
-    LARGEST_WEIGHT,
     require_flag,
     require_int,
     require_number,
@@ -17,7 +16,7 @@ from oneiros.model.validation import (
     settle_numbers,
 )
 from oneiros.runtime.dataclasses import dataclass, replace
-from oneiros.scoring.tables import NOT_NEGATIVE, SHARE
+from oneiros.scoring.tables import NOT_NEGATIVE, SHARE, WEIGHT
 
 if TYPE_CHECKING:
     from typing import Self, TypeAlias
@@ -99,11 +98,12 @@ class LexicalChannel(_Channel):
     """BM25's term saturation, >= 0, of stores created with this profile."""
 
     b: float = 0.75
-    """BM25's length normalisation, 0 to 1, of stores created with this profile."""
+    """BM25's length normalisation, 0 to 1, of stores created with this profile; the number for all
+    lengths only where ``half_length`` is None or 0."""
 
     half_length: float | None = None
-    """Average length in words that halves ``b``, above 0, of stores created with this profile; see
-    :class:`oneiros.LexicalIndex`. None: ``b`` as it is. Source: docs/systems/house.md H5."""
+    """Average length in words that halves ``b``, 0 to 1e6, of stores created with this profile; see
+    :class:`oneiros.LexicalIndex`. None or 0: ``b`` as it is. Source: docs/systems/house.md H5."""
 
     word_share: float | None = None
     """Weight of the share of query words found, 0 to 1, in a relevance that replaces BM25; the
@@ -121,7 +121,7 @@ class LexicalChannel(_Channel):
         require_int("depth", self.depth, low=1, high=_DEEPEST)
         settle_numbers(self, k1=NOT_NEGATIVE, b=SHARE)
         if self.half_length is not None:
-            settle_numbers(self, half_length=(0.0, LARGEST_WEIGHT, True))
+            settle_numbers(self, half_length=WEIGHT)
         if (self.word_share is None) != (self.floor is None):
             msg = (
                 f"floor: must be given where word_share is, got {self.floor} and {self.word_share}"

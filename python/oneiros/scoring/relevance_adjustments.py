@@ -51,19 +51,22 @@ class Neighbours:
     """Whether the gain is the excess over the mean of the candidates, never below 0."""
 
     above_session: bool | None = None
-    """True: the gain is at most the excess over the mean of the candidates of its session. Where a
-    session is about one thing, its memories are alike, and standing next to a hit says little."""
+    """True: the gain is the excess over the mean of the candidates of its session, never below 0; with
+    ``above_mean`` over the greater of both means. Where a session is about one thing, its memories
+    are alike, and standing next to a hit says little."""
 
     from_better: bool | None = None
     """True: a memory takes from the better of the two neighbours at each distance. None: from both."""
 
     session_share: float | None = None
     """Part of what a candidate lacks to the best relevance in its session, neighbours' shares
-    included, that it gains, 0 to 1: a session that answers speaks for its memories. None: 0."""
+    included, that it gains, 0 to 1: a session that answers speaks for its memories, also for those
+    that neighbours brought. None: 0."""
 
     whole_length: float | None = None
-    """Length in words up to which a text has its whole share, above 0; a longer one has the part
-    whole_length / length, since it says more by itself. None: every text has its whole share."""
+    """Length up to which a text has its whole share, in words that the analyzer keeps (no stop words),
+    0 to 1e6; a longer one has the part whole_length / length, since it says more by itself. None or
+    0: every text has its whole share."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, share=WEIGHT, decay=SHARE)
@@ -76,9 +79,8 @@ class Neighbours:
                 settle(self, name, require_flag(name, flag) or None)
         if self.session_share is not None:
             settle_numbers(self, session_share=SHARE)
-            settle(self, "session_share", self.session_share or None)
         if self.whole_length is not None:
-            settle_numbers(self, whole_length=(0.0, LARGEST_WEIGHT, True))
+            settle_numbers(self, whole_length=WEIGHT)
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of the term added to the relevance."""

@@ -20,8 +20,8 @@ class HalfLifeRecency(KernelFactor):
     """Lower the score slightly with age, by a half-life.
 
     ``recency = max(floor, 2 ** (-age_days / half_life_days))``, age from the later of creation and
-    update, and from the last access where ``counts_use``; 1 for pinned memories, and for core ones
-    where ``counts_use``. ``factor = 1 - damping + damping *
+    update, and from the last access unless ``ignores_use``; 1 for pinned memories, and for core ones
+    unless ``ignores_use``. ``factor = 1 - damping + damping *
     recency``; ``retention_score`` uses the recency without damping.
 
     Source: docs/systems/house.md H6.
@@ -46,25 +46,24 @@ class HalfLifeRecency(KernelFactor):
     damping: float = 0.15
     """Weight of the recency, 0 (no effect) to 1 (full effect)."""
 
-    counts_use: bool | None = None
-    """False: being found by searches makes no memory younger; nor does being core, which searches make
+    ignores_use: bool | None = None
+    """True: being found by searches makes no memory younger; nor does being core, which searches make
     it. None: both do."""
 
     def __post_init__(self) -> None:
         KernelFactor.__post_init__(self)
-        if self.counts_use is not None:
-            is_counted = require_flag("counts_use", self.counts_use)
-            settle(self, "counts_use", None if is_counted else False)
+        if self.ignores_use is not None:
+            settle(self, "ignores_use", require_flag("ignores_use", self.ignores_use) or None)
 
     def parameters(self) -> dict[str, Parameter]:
         values = KernelFactor.parameters(self)
-        del values["counts_use"]
+        del values["ignores_use"]
         return values
 
     def emit_base(self, program: ProgramBuilder) -> int:
         """Return the register of the recency."""
         times = ["created_at", "updated_at"]
-        if self.counts_use is None:
+        if not self.ignores_use:
             times.append("last_accessed_at")
         # Each falls back to the others, so that all are NaN or none is.
         turns = [times[n:] + times[:n] for n in range(len(times))]
@@ -72,7 +71,7 @@ class HalfLifeRecency(KernelFactor):
         least = reduce(partial(program.call, "minimum"), ages)
         recency = program.call(self.kernel, least, **self.parameters())
         is_exempt = program.column("pinned")
-        if self.counts_use is None:
+        if not self.ignores_use:
             is_exempt = program.call("maximum", is_exempt, program.column("core"))
         return program.call("select", is_exempt, program.constant(1.0), recency)
 

@@ -63,7 +63,7 @@ ONEIROS = Profile(
     statements=Statements(damping=0.4),  # H9
     named_time=NamedTime(soft=0.85, explicit=0.5, inferred=0.7),  # H10
     factors=(  # H6
-        HalfLifeRecency(half_life_days=90.0, floor=0.5, damping=0.15, counts_use=False),
+        HalfLifeRecency(half_life_days=90.0, floor=0.5, damping=0.15, ignores_use=True),
         Strength(damping=0.15),
         Feedback(damping=0.4),  # O12
         Priority(damping=0.15),  # O13
