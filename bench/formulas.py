@@ -49,7 +49,7 @@ PRIORITY = "(0.7 + 0.08 * priority)"
 LIFE = "max(stability, 0.01) * min(1 + 2 * importance, 3)"
 OWN = f"max(exp(-idle_days / ({LIFE} * beta(category))), 0.02)"
 CORE = f"max(exp(-idle_days / ({LIFE} * 120)), 0.6)"
-TOUCHED = "min(min(age_days, updated_days), idle_days)"
+CHANGED = "min(age_days, updated_days)"
 SLOWER = "max(rate(kind) * exp(-0.16251893 * min(access_count, 10)), 0.002)"
 RATE = f"where(kind == {KINDS.index('decision')}, {SLOWER}, rate(kind))"
 
@@ -83,8 +83,8 @@ COGNITIVE = Chain(  # docs/systems/cognitive.md C1, C6; R ** 0.3 by its logarith
 )
 
 
-def _damped(value: str) -> str:
-    return f"(0.85 + 0.15 * ({value}))"
+def _damped(value: str, amount: float = 0.15) -> str:
+    return f"({1 - amount:.2f} + {amount} * ({value}))"
 
 
 CIAR = Chain(  # docs/systems/ciar.md A1, A2
@@ -176,25 +176,18 @@ FORMULAS = {
     "house": Chain(  # docs/systems/house.md H6
         profile="oneiros",
         text=" * ".join(
-            map(
-                _damped,
-                (
-                    f"where(max(pinned, core) > 0, 1.0, max(exp(-0.0077016354 * {TOUCHED}), 0.5))",
-                    "strength",
-                    "min(log2(1 + session_spread), 2)",
-                    FEEDBACK,
-                    PRIORITY,
-                ),
+            (
+                _damped(f"where(pinned > 0, 1.0, max(exp(-0.0077016354 * {CHANGED}), 0.5))"),
+                _damped("strength"),
+                _damped(FEEDBACK, 0.4),
+                _damped(PRIORITY),
             )
         ),
         columns={
             "age_days": DAYS,
             "updated_days": DAYS,
-            "idle_days": DAYS,
             "pinned": whole(0, 1, np.uint8),
-            "core": whole(0, 1, np.uint8),
             "strength": SHARE,
-            "session_spread": whole(1, 20),
             "feedback": whole(-5, 12),
             "priority": whole(1, 5),
         },
