@@ -54,8 +54,8 @@ def test_arguments_come_before_the_profile() -> None:
 
 
 def half_length(mind: Engine) -> tuple[float, float]:
-    told: dict[str, Any] = mind.stats()["lexical"]
-    return told["b"], told["half_length"]
+    stats: dict[str, Any] = mind.stats()["lexical"]
+    return stats["b"], stats["half_length"]
 
 
 def test_a_new_store_takes_the_half_length_from_the_profile_and_keeps_it(tmp_path: Path) -> None:

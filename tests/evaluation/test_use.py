@@ -1,4 +1,4 @@
-"""What use changes: lives of dated collections, their order, and what each mode leaves in a store."""
+"""Use in lives of dated collections, their order, and what each mode leaves in a store."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Rule:
     limit: float = 1.0
     core_stability: float = 0.85
     link: float = 0.1
-    """What a link gains."""
+    """Gain of a link."""
     most_linked: int = 32
     rest_days: float = 0.0
     once_a_session: bool = False
