@@ -117,6 +117,16 @@ py::dict bytes_of(const LexicalIndex& index) {
   return parts;
 }
 
+py::array information_of(const LexicalIndex& index, const py::object& rows) {
+  const Numbers<std::uint32_t> read_rows(rows, "rows");
+  std::vector<double> information(read_rows.values().size());
+  {
+    const ReleasedGil nogil;
+    index.information_of(read_rows.values(), information);
+  }
+  return copied(information);
+}
+
 using Unlocked = py::call_guard<ReleasedGil>;
 
 }  // namespace
@@ -167,6 +177,8 @@ void register_lexical(py::module_& module) {
            "Remove the row's text; return False if it has none.")
       .def("contains", &LexicalIndex::contains, Unlocked(), py::kw_only(), py::arg("row"),
            "True if the row has a text.")
+      .def("information_of", &information_of, py::kw_only(), py::arg("rows"),
+           "The sum of the Lucene idf of the distinct terms of each row's text, title and tags.")
       .def("seal", &LexicalIndex::seal, Unlocked(),
            "Seal the growing segment, as also happens automatically. Results do not change.")
       .def_property_readonly("document_count",

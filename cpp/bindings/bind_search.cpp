@@ -413,7 +413,7 @@ std::shared_ptr<BoundRun> make_run(
     std::size_t bounds_count, bool follows_links, const std::optional<py::array>& reach,
     const std::optional<py::array>& vector, const std::optional<GivenHits>& hits, double walk_ms,
     bool has_reranker, bool explain, bool is_whole, const std::optional<py::array>& scope,
-    const QueryStatistics* statistics, bool is_weighed_by_store, bool has_bounds,
+    const std::optional<py::array>& standing, const QueryStatistics* statistics, bool is_weighed_by_store, bool has_bounds,
     const py::dict& read) {
   auto bound = std::make_shared<BoundRun>();
   bound->host = std::make_unique<Host>(host);
@@ -435,6 +435,7 @@ std::shared_ptr<BoundRun> make_run(
   request.is_explained = explain;
   request.is_whole = is_whole;
   request.scope = bound->bits(scope, "scope");
+  request.standing = bound->bits(standing, "standing");
   if (statistics != nullptr) {
     request.statistics = *statistics;
   }
@@ -763,7 +764,7 @@ void register_search(py::module_& module) {
            py::arg("k"), py::arg("now_seconds"), py::arg("allowed"), py::arg("allowed_count"),
            py::arg("bounds_count"), py::arg("follows_links"), py::arg("reach"), py::arg("vector"),
            py::arg("hits"), py::arg("walk_ms"), py::arg("has_reranker"), py::arg("explain"),
-           py::arg("is_whole"), py::arg("scope"), py::arg("statistics"),
+           py::arg("is_whole"), py::arg("scope"), py::arg("standing"), py::arg("statistics"),
            py::arg("is_weighed_by_store"), py::arg("has_bounds"), py::arg("read"))
       .def("run", &run_one, "Run all stages, once, without the GIL.")
       .def(

@@ -1,4 +1,5 @@
 // Binding of text columns, over lists of strings and arrays of rows.
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 #include "bindings/registration.h"
 #include "bindings/texts.h"
 #include "columns/canonical_form.h"
+#include "columns/person_words.h"
 #include "columns/text_column.h"
 #include "columns/text_matching.h"
 #include "columns/word_overlap.h"
@@ -154,6 +156,23 @@ py::array overlaps(const TextColumn& column, const py::object& rows, const py::o
   return copied(overlap);
 }
 
+// Words, those of the first and of the second person, and bytes: an array each.
+py::tuple person_words(const TextColumn& column, const py::object& rows) {
+  const std::vector<std::uint32_t> where = rows_of(rows);
+  std::vector<PersonWords> found(where.size());
+  {
+    const ReleasedGil nogil;
+    count_person_words(column, where, found);
+  }
+  const auto values = [&](std::uint32_t PersonWords::*field) {
+    std::vector<std::uint32_t> taken(found.size());
+    std::ranges::transform(found, taken.begin(), field);
+    return copied(taken);
+  };
+  return py::make_tuple(values(&PersonWords::words), values(&PersonWords::first),
+                        values(&PersonWords::second), values(&PersonWords::bytes));
+}
+
 }  // namespace
 
 void register_text_column(py::module_& module) {
@@ -188,6 +207,9 @@ void register_text_column(py::module_& module) {
            "For each row, the first of the texts, in canonical form, that starts like its own; "
            "their "
            "number if none does.")
+      .def("count_person_words", &person_words, py::kw_only(), py::arg("rows"),
+           "The words of each row's text, those of the first and of the second person (English), "
+           "and its bytes: an array each.")
       .def("largest_word_overlaps", &overlaps, py::kw_only(), py::arg("rows"), py::arg("groups"),
            py::arg("among"), py::arg("among_groups"),
            "For each row the largest Jaccard similarity of its words and another's of its group.");

@@ -23,8 +23,9 @@ inline constexpr std::array<bool, 128> kIsAsciiWord = [] {
 // True for letters and digits beyond ASCII.
 bool is_letter_or_digit(char32_t character);
 
-// Calls visit(word) for each maximal run of letters, digits and underscores with at least three
+// Calls visit(word) for each maximal run of letters, digits and underscores with at least kLeast
 // characters, including repeated words. The views point into `text`.
+template <std::size_t kLeast = kLeastWord>
 void for_each_word(std::string_view text, const std::invocable<std::string_view> auto& visit) {
   std::size_t begin = 0;
   std::size_t characters = 0;
@@ -37,14 +38,14 @@ void for_each_word(std::string_view text, const std::invocable<std::string_view>
       ++characters;
       continue;
     }
-    if (characters >= kLeastWord) {
+    if (characters >= kLeast) {
       visit(text.substr(begin, at - begin));
     }
     at += read.length;
     begin = at;
     characters = 0;
   }
-  if (characters >= kLeastWord) {
+  if (characters >= kLeast) {
     visit(text.substr(begin));
   }
 }

@@ -200,12 +200,14 @@ void SearchRun::bring_neighbours(Attempt& attempt) {
   const NeighbourRule& rule = *plan.neighbours;
   Candidates& candidates = *attempt.candidates;
   const std::size_t before = candidates.size();
-  const lexical::AllowedRows scope = rows_in_scope();
+  const SomeRows& standing = request_.standing ? request_.standing : request_.scope;
+  const lexical::AllowedRows scope = standing ? lexical::AllowedRows(*standing)
+                                              : lexical::AllowedRows();
   const SessionOrder* order = view_.sessions.get();
   std::optional<SessionOrder> own;
   if (is_long_walk(*order, candidates.rows(), rule, scope)) {
     own.emplace().place(*view_.columns,
-                        lexical::list_bits(*request_.scope, lexical::count_bits(*request_.scope)));
+                        lexical::list_bits(*standing, lexical::count_bits(*standing)));
     order = &*own;
   }
   const BroughtIn brought = neighbours_of_best(

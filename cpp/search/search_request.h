@@ -114,6 +114,9 @@ struct SearchRequest {
   // channel that finds nothing in them whatever the query is absent.
   SomeRows scope;
   bool has_bounds = false;
+  // The rows that stand in sessions, of those of the scope; no value: all of them. Others are
+  // stepped over where neighbours are sought.
+  SomeRows standing;
   // Statistics that weigh the query instead, or those of the whole store.
   std::optional<QueryStatistics> statistics;
   bool is_weighed_by_store = false;

@@ -96,6 +96,7 @@ class LexicalIndex:
     def add_analyzed(self, *, rows: Rows | Sequence[int], texts: AnalyzedTexts) -> int: ...
     def delete(self, *, row: int) -> bool: ...
     def contains(self, *, row: int) -> bool: ...
+    def information_of(self, *, rows: Rows | Sequence[int]) -> npt.NDArray[np.float64]: ...
     def search(
         self,
         *,
@@ -347,6 +348,14 @@ class TextColumn:
         among: Rows | Sequence[int],
         among_groups: npt.NDArray[np.int64] | Sequence[int],
     ) -> npt.NDArray[np.float64]: ...
+    def count_person_words(
+        self, *, rows: Rows | Sequence[int]
+    ) -> tuple[
+        npt.NDArray[np.uint32],
+        npt.NDArray[np.uint32],
+        npt.NDArray[np.uint32],
+        npt.NDArray[np.uint32],
+    ]: ...
 
 def unit_vectors(*, values: npt.NDArray[Any]) -> npt.NDArray[np.float32] | None: ...
 def unit_vector(*, values: npt.NDArray[Any]) -> npt.NDArray[np.float32] | None: ...
@@ -707,6 +716,7 @@ class SearchRun:
         explain: bool,
         is_whole: bool,
         scope: Bits | None,
+        standing: Bits | None,
         statistics: QueryStatistics | None,
         is_weighed_by_store: bool,
         has_bounds: bool,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from oneiros import profiles
+from oneiros.scoring.phases.house import Budget
 from oneiros.scoring.phases.reverie import LIMITS_DAYS, Consolidate, Place, Promote, Prune, Scan
 from oneiros.scoring.safety_limits import SafetyRails
 from oneiros.scoring.tables import Table
@@ -177,11 +178,13 @@ def test_the_profiles_dream_as_the_pages_say() -> None:
             **dict.fromkeys(lasting, math.inf),
         }
     )
+    never = Table({})
     assert house.phases == (
         *CYCLE[:3],
-        Prune(limits_days=days, strength_floor=0.0),
-        Place(limits_days=days, below_strength=0.0),
+        Prune(limits_days=never, other_limit_days=math.inf, strength_floor=0.0),
+        Place(limits_days=never, other_limit_days=math.inf, below_strength=0.0),
         Promote(limits_days=days),
+        Budget(),
     )
     assert house.rails == SafetyRails(  # H8
         youngest_days=7.0,
@@ -192,21 +195,22 @@ def test_the_profiles_dream_as_the_pages_say() -> None:
     )
 
 
-def test_the_house_takes_nothing_away_for_being_weak() -> None:
-    """By hand: what goes is stale, superseded or said twice, however often cycles weakened it."""
+def test_the_house_takes_nothing_away_for_age_or_for_being_weak() -> None:
+    """By hand: what goes is superseded or said twice, however old and weak the rest is."""
     weak = {"strength": 0.01, "status": "consolidated"}
-    idle_days = [  # kind, days since creation, what becomes of it
-        *(("preference", 400.0, None), ("decision", 179.0, None), ("decision", 181.0, "deleted")),
-        *(("session", 74.0, None), ("session", 76.0, "archived"), ("bug", 119.0, None)),
-        *(("bug", 121.0, "deleted"), ("config", 179.0, None), ("config", 181.0, "deleted")),
-    ]
+    kinds = ("preference", "decision", "session", "bug", "config", "fact", "other")
     world = World(
         [
-            {**weak, "text": f"{kind} {days}", "kind": kind, "created_at": NOW - days * DAY}
-            for kind, days, _ in idle_days
+            {**weak, "text": f"of {kind}", "kind": kind, "created_at": NOW - 4_000 * DAY}
+            for kind in kinds
+        ]
+        + [
+            {**weak, "text": "said twice", "created_at": NOW - days * DAY}
+            for days in (300.0, 200.0)
         ]
     )
     left = after(world, dreamt(world, profiles.get("oneiros").phases)).memories
-    for memory, (kind, days, becomes) in zip(left, idle_days, strict=True):
-        assert (memory["deleted_at"] == NOW) == (becomes == "deleted"), (kind, days)
-        assert (memory["status"] == "archived") == (becomes == "archived"), (kind, days)
+    for memory, kind in zip(left, kinds, strict=False):
+        assert memory["deleted_at"] is None, kind
+        assert memory["status"] == "consolidated", kind
+    assert [memory["deleted_at"] for memory in left[len(kinds) :]] == [NOW, None]

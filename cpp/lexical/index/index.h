@@ -124,6 +124,10 @@ class Index {
   // rows.size() == lengths.size().
   void lengths_of(std::span<const std::uint32_t> rows, std::span<double> lengths) const;
 
+  // Writes how much each row's document says: the sum of the Lucene idf of its distinct terms; 0
+  // without one. REQUIRES: rows.size() == information.size().
+  void information_of(std::span<const std::uint32_t> rows, std::span<double> information) const;
+
   // Writes the score of each row's document as a search with the same weights gives, to the bit; 0
   // if it does not match. REQUIRES: rows.size() == scores.size().
   void score_rows(const WeighedQuery& query, std::span<const std::uint32_t> rows,

@@ -184,6 +184,53 @@ void Index::lengths_of(std::span<const std::uint32_t> rows, std::span<double> le
   }
 }
 
+// Two passes over the terms of the documents: which there are, then the sum of their weights.
+void Index::information_of(std::span<const std::uint32_t> rows,
+                           std::span<double> information) const {
+  assert(rows.size() == information.size());
+  const View now = view();
+  std::unordered_map<std::uint32_t, const DocumentTable*> by_segment;
+  for (const SegmentView& segment : now.searched()) {
+    by_segment.emplace(segment.segment->serial(), &segment.segment->documents());
+  }
+  const auto for_each_term = [&](std::uint32_t row, const auto& visit) {
+    const Location location = now.locate(row);
+    const auto found = by_segment.find(location.segment);
+    if (found != by_segment.end()) {
+      found->second->for_each_term(location.document, visit);
+    }
+  };
+  std::vector<std::uint8_t> is_used;
+  for (const std::uint32_t row : rows) {
+    for_each_term(row, [&](TermId term) {
+      if (term >= is_used.size()) {
+        is_used.resize(std::size_t{term} + 1);
+      }
+      is_used[term] = 1;
+    });
+  }
+  std::vector<TermId> terms;
+  for (std::size_t term = 0; term < is_used.size(); ++term) {
+    if (is_used[term] != 0) {
+      terms.push_back(static_cast<TermId>(term));
+    }
+  }
+  CountedTerms counted{.counts = {}, .df = std::vector<std::uint64_t>(terms.size())};
+  this->counted(terms, {}, counted);
+  std::vector<double> weight(is_used.size());
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    // 0: the document was removed since the view was taken.
+    weight[terms[i]] = counted.df[i] == 0 ? 0.0
+                                          : idf(Bm25Variant::kLucene, counted.counts.documents,
+                                                counted.df[i]);
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    double sum = 0;
+    for_each_term(rows[i], [&](TermId term) { sum += weight[term]; });
+    information[i] = sum;
+  }
+}
+
 // Locates each row's document in the view, then scores segment by segment.
 void Index::score_rows(const WeighedQuery& query, std::span<const std::uint32_t> rows,
                        std::span<double> scores) const {

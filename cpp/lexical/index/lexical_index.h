@@ -167,6 +167,12 @@ class LexicalIndex {
     index_.lengths_of(rows, lengths);
   }
 
+  // Writes how much each row's text, title and tags say: the sum of the Lucene idf of their
+  // distinct terms; 0 without one. REQUIRES: rows.size() == information.size().
+  void information_of(std::span<const std::uint32_t> rows, std::span<double> information) const {
+    index_.information_of(rows, information);
+  }
+
   // The score that no text exceeds under these weights.
   double possible_score(const lexical::WeighedQuery& query) const {
     return lexical::possible_score(query, index_.bm25());

@@ -192,6 +192,25 @@ TEST_CASE("Index: rows are scored by the search's own measure, whatever was writ
   CHECK(lengths == std::vector<double>{4.0, 0.0, 0.0, 3.0});
 }
 
+TEST_CASE("Index: what documents say is the sum of the idf of their distinct terms") {
+  Index index({}, {.documents = 4, .postings = 100, .fan_in = 2});
+  add(index, 7, {0, 1, 1});
+  add(index, 2, {0, 2});
+  for (std::uint32_t row = 10; row < 18; ++row) {  // into sealed segments
+    add(index, row, {0, 3});
+  }
+  add(index, 30, {5});
+  index.remove(30);
+  std::vector<double> information(4);
+  index.information_of(std::vector<std::uint32_t>{7, 2, 30, 900}, information);
+  const double everywhere = idf(Bm25Variant::kLucene, 10, 10);
+  const double once = idf(Bm25Variant::kLucene, 10, 1);
+  CHECK(information[0] == everywhere + once);
+  CHECK(information[1] == everywhere + once);
+  CHECK(information[2] == 0.0);
+  CHECK(information[3] == 0.0);
+}
+
 TEST_CASE("Index: what died is given back") {
   Index index({}, {.documents = 64, .postings = 1U << 20U, .fan_in = 4});
   Texts texts(9);

@@ -18,17 +18,21 @@ from oneiros.cli.failures import CommandError, blamed_on, require_each_once, req
 from oneiros.cli.options import PROFILE_HELP, JsonOption, named_profile
 from oneiros.cli.terminal import output, progress_bar, text
 from oneiros.display.escaping import one_line
+from oneiros.dream.schedule import duration_seconds
 from oneiros.evaluation import collection, tuning
 from oneiros.evaluation.ablation import ablate, without_each_part
+from oneiros.evaluation.forgetting import POLICIES, measure_forgetting
 from oneiros.evaluation.tasks import BASELINES, demo_task, measure, system_names, task_of
 from oneiros.evaluation.tuning import Parameter, value_at
 from oneiros.evaluation.use import MODES, QUESTION_KINDS, Search, lives_of, measure_use
+from oneiros.model.validation import require_number
 from oneiros.runtime.files import new_file
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from oneiros.evaluation.ablation import Ablation
+    from oneiros.evaluation.forgetting import ForgettingFigures
     from oneiros.evaluation.metrics import Gain
     from oneiros.evaluation.run import Report, Scores
     from oneiros.evaluation.tasks import Task
@@ -50,6 +54,9 @@ Ablations = dict[tuple[str, str], "Ablation"]
 
 Uses = dict[tuple[str, str], "dict[QuestionKind, UseFigures]"]
 """Collection and profile -> the effect of use."""
+
+Losses = dict[tuple[str, str], "tuple[ForgettingFigures, ...]"]
+"""Collection and profile -> what forgetting costs by each policy."""
 
 Row = dict[str, object]
 
@@ -158,6 +165,38 @@ def _use_rows(found: Uses) -> Iterator[Row]:
             yield row
 
 
+def _forgetting_tables(found: Losses) -> Iterator[Table]:
+    """Yield one table a collection: what each policy costs new questions."""
+    heads = ("profile", "policy", ">kept", ">nDCG@10", ">change, 95 %", ">R@10", ">change, 95 %")
+    for collection_name in dict.fromkeys(name for name, _ in found):
+        table = _table(*heads, title=one_line(collection_name))
+        for (name, profile), figures in found.items():
+            if name != collection_name:
+                continue
+            for place, one in enumerate(figures):
+                table.add_row(
+                    "" if place else profile,
+                    one.policy,
+                    f"{one.kept:.1%}",
+                    f"{one.ndcg:.3f}",
+                    str(one.ndcg_gain),
+                    f"{one.recall:.3f}",
+                    str(one.recall_gain),
+                )
+            table.add_section()
+        yield table
+
+
+def _forgetting_rows(found: Losses) -> Iterator[Row]:
+    """Yield one row a collection, profile and policy."""
+    for (name, profile), figures in found.items():
+        for one in figures:
+            row: Row = {"collection": name, "profile": profile, "policy": one.policy}
+            row |= {"count": one.count, "kept": one.kept}
+            row |= {"ndcg_at_10": one.ndcg, "recall_at_10": one.recall}
+            yield row | _bounds("ndcg", one.ndcg_gain) | _bounds("recall", one.recall_gain)
+
+
 def _write_csv(lines: Iterator[Row]) -> None:
     """Write rows to stdout, the names of their columns first; names from files as visible text."""
     writer: csv.DictWriter[str] | None = None
@@ -237,8 +276,26 @@ def evaluate(
             "--with-use", help="Measure what use changes, as collections with dates are lived."
         ),
     ] = False,
+    with_forgetting: Annotated[
+        bool,
+        typer.Option(
+            "--with-forgetting",
+            help="Measure what forgetting costs, as dated collections are lived.",
+        ),
+    ] = False,
+    keep: Annotated[
+        float | None,
+        typer.Option(help="Share of the memories kept by --with-forgetting; default 0.5."),
+    ] = None,
+    every: Annotated[
+        str | None,
+        typer.Option(help="Time between two cycles of --with-forgetting, as 7d; default 7d."),
+    ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Of the moments and bounds of --with-use; default 0.")
+        int | None,
+        typer.Option(
+            min=0, help="Of moments and bounds of --with-use and --with-forgetting; default 0."
+        ),
     ] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Rows of figures on stdout, as CSV.")] = False,
     json: JsonOption = False,
@@ -250,19 +307,38 @@ def evaluate(
     Every question is asked for 20 results; none strengthens a memory. --without measures oneiros
     where no profile is named. --with-use asks half of the questions of each collection while its
     documents arrive, and prints what that changes for new and for repeated questions; the demo is
-    left out.
+    left out. --with-forgetting lives the same, keeps a share of the memories, by their worth and by
+    the rules of caches, and prints what new questions lose.
     """
     require_only_one({"--csv": csv, "--json": json})
-    options = {"--categories": categories, "--without": without, "--with-use": with_use}
+    options = {
+        "--categories": categories,
+        "--without": without,
+        "--with-use": with_use,
+        "--with-forgetting": with_forgetting,
+    }
     for first, second in itertools.combinations(options, 2):
         require_only_one({first: options[first], second: options[second]})
-    if seed is not None and not with_use:
-        msg = f"--seed: only with --with-use, got {seed}"
+    if seed is not None and not (with_use or with_forgetting):
+        msg = f"--seed: only with --with-use or --with-forgetting, got {seed}"
         raise CommandError(msg)
-    chosen = _chosen(profile, without)
+    for name, given in {"--keep": keep, "--every": every}.items():
+        if given is not None and not with_forgetting:
+            msg = f"{name}: only with --with-forgetting, got {given}"
+            raise CommandError(msg)
+    chosen = _chosen(profile, without or with_forgetting)
+    document: dict[str, object]
+    if with_forgetting:
+        share = 0.5 if keep is None else keep
+        days = duration_seconds("--every", every or "7d", above_zero=True) / 86_400.0
+        kept = _forgotten(collections or [], chosen, share, days, seed or 0)
+        document = {"seed": seed or 0, "keep": share, "every_days": days}
+        document["with_forgetting"] = list(_forgetting_rows(kept))
+        _show(_forgetting_rows(kept), _forgetting_tables(kept), document, csv=csv, json=json)
+        return
     if with_use:
         uses = _used(collections or [], chosen, seed or 0)
-        document: dict[str, object] = {"seed": seed or 0, "with_use": list(_use_rows(uses))}
+        document = {"seed": seed or 0, "with_use": list(_use_rows(uses))}
         _show(_use_rows(uses), _use_tables(uses), document, csv=csv, json=json)
         return
     tasks = [demo_task(), *(task_of(collection.read(folder)) for folder in collections or ())]
@@ -328,14 +404,36 @@ def _ablated(tasks: list[Task], chosen: list[Profile]) -> Ablations:
     return found
 
 
-def _used(folders: list[Path], chosen: list[Profile], seed: int) -> Uses:
+def _forgotten(
+    folders: list[Path], chosen: list[Profile], share: float, days: float, seed: int
+) -> Losses:
+    lives = _lives("--with-forgetting", folders, seed)
+    with blamed_on("--keep"):
+        require_number("share", share, low=0.0, high=1.0, above_low=True)
+    found: Losses = {}
+    for name, lived in lives.items():
+        runs = len(chosen) * len(lived) * (1 + len(POLICIES))
+        with progress_bar(name, runs) as advance:
+            for one in chosen:
+                found[name, one.name] = measure_forgetting(
+                    lived, one, share=share, every_days=days, seed=seed, advance=advance
+                )
+    return found
+
+
+def _lives(option: str, folders: list[Path], seed: int) -> dict[str, tuple[Life, ...]]:
+    """Return the lives of collections by name."""
     if not folders:
-        msg = "--with-use: needs the folder of at least one collection, got none"
+        msg = f"{option}: needs the folder of at least one collection, got none"
         raise CommandError(msg)
     read = [collection.read(folder) for folder in folders]
     _require_distinct([one.name for one in read])
-    with blamed_on("--with-use"):
-        lives = {one.name: lives_of(one, seed) for one in read}
+    with blamed_on(option):
+        return {one.name: lives_of(one, seed) for one in read}
+
+
+def _used(folders: list[Path], chosen: list[Profile], seed: int) -> Uses:
+    lives = _lives("--with-use", folders, seed)
     found: Uses = {}
     for name, lived in lives.items():
         with progress_bar(name, len(chosen) * _measured_count(lived)) as advance:

@@ -17,8 +17,15 @@ from oneiros.dream.report import REMOVALS, DreamReport, LeftAlone, PhaseReport
 from oneiros.dream.source import DraftSource
 from oneiros.model.fields import kinds_of
 from oneiros.model.ids import new_ulid
-from oneiros.model.validation import require_callable, require_flag, require_utf8
+from oneiros.model.validation import (
+    require_callable,
+    require_flag,
+    require_int,
+    require_number,
+    require_utf8,
+)
 from oneiros.runtime.dataclasses import replace
+from oneiros.scoring.phases.house import Budget
 from oneiros.scoring.phases.reverie import Prune
 
 if TYPE_CHECKING:
@@ -32,7 +39,7 @@ if TYPE_CHECKING:
     Judge = Callable[[str, str], str]
     Summarise = Callable[[Sequence[str]], str]
 
-__all__ = ["run", "run_phases", "undo"]
+__all__ = ["begin_draft", "run", "run_phases", "undo"]
 
 _LOOKED_BACK: Final = 5  # reports searched for the top memories of the previous cycle
 _MOST_NAMED: Final = 1_000
@@ -48,6 +55,7 @@ def run(
     profile: Profile | str | None,
     summarise: Summarise | None,
     judge: Judge | None,
+    keep: float | Budget | None,
 ) -> DreamReport | DreamPlan:
     """Run one dream cycle, or plan it; see :meth:`oneiros.Engine.dream`."""
     dry_run = require_flag("dry_run", dry_run)
@@ -59,6 +67,8 @@ def run(
     for name, function in callables.items():
         require_callable(name, function, "a callable on texts")
     chosen, moment = scope.profile(profile), scope.now(now)
+    if keep is not None:
+        chosen = _with_budget(chosen, keep)
     for name in callables:
         _require_called(name, chosen)
     id = new_ulid(moment)
@@ -107,6 +117,43 @@ def _require_called(name: str, profile: Profile) -> None:
         raise ValueError(msg)
 
 
+def _with_budget(profile: Profile, keep: float | Budget) -> Profile:
+    """Return a profile whose phase of the budget has another one.
+
+    Args:
+        profile: its other phases stay.
+        keep: as of :meth:`oneiros.Engine.dream`.
+
+    Raises:
+        TypeError, ValueError: ``keep`` is out of range, or the profile has no such phase.
+    """
+    places = [place for place, phase in enumerate(profile.phases) if isinstance(phase, Budget)]
+    if not places:
+        msg = (
+            f"keep: must be left out, since no phase of the profile {profile.name!r} keeps to a "
+            "budget; Budget() does, as in 'oneiros'"
+        )
+        raise ValueError(msg)
+    phases = list(profile.phases)
+    if not isinstance(keep, Budget):
+        if isinstance(keep, bool) or not isinstance(keep, (int, float)):
+            msg = (
+                "keep: expected a share as a float, a number of memories as an int, or a Budget, "
+                f"got {type(keep).__name__} {keep!r}"
+            )
+            raise TypeError(msg)
+        given = phases[places[0]]
+        assert isinstance(given, Budget)
+        if isinstance(keep, int):
+            require_int("keep", keep, low=1, high=2**62)
+            keep = replace(given, count=keep, share=None, size=None)
+        else:
+            share = require_number("keep", keep, low=0.0, high=1.0, above_low=True)
+            keep = replace(given, share=share, count=None, size=None)
+    phases[places[0]] = keep
+    return profile.replace(phases=tuple(phases))
+
+
 def _planned(
     services: EngineServices,
     profile: Profile,
@@ -116,6 +163,24 @@ def _planned(
     judge: Judge | None,
 ) -> DreamPlan:
     """Plan a cycle over the current state of the store."""
+    draft, revision = begin_draft(services, profile, now, summarise, judge)
+    with services.store.read() as reading:
+        earlier = reading.cycles.dream_cycles(_LOOKED_BACK)
+    with services.sync.noting_damage():
+        seconds = run_phases(draft, profile.phases)
+        tops = (top for top in map(noted_top, earlier) if top is not None)
+        report = _report(draft, profile, id, seconds, next(tops, None))
+        return _plan(draft, report, revision, services)
+
+
+def begin_draft(
+    services: EngineServices,
+    profile: Profile,
+    now: float,
+    summarise: Summarise | None = None,
+    judge: Judge | None = None,
+) -> tuple[Draft, int]:
+    """Return a draft of the current state of the store, and the store's revision."""
     sync = services.sync
     sync.write_events()
 
@@ -129,7 +194,6 @@ def _planned(
     with services.store.read() as reading:
         previous = reading.cycles.last_dreamed_at()
         day = reading.cycles.taken_in_day(now)
-        earlier = reading.cycles.dream_cycles(_LOOKED_BACK)
     draft = Draft(
         source,
         now=now,
@@ -142,11 +206,7 @@ def _planned(
         expiring_kinds=kinds_of(profile.selection, "expiring_kinds"),
         embeds=sync.vectors.is_present,
     )
-    with sync.noting_damage():
-        seconds = run_phases(draft, profile.phases)
-        tops = (top for top in map(noted_top, earlier) if top is not None)
-        report = _report(draft, profile, id, seconds, next(tops, None))
-        return _plan(draft, report, revision, services)
+    return draft, revision
 
 
 def run_phases(draft: Draft, phases: Iterable[Phase]) -> dict[str, float]:

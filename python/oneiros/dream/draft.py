@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from oneiros._lazy import np
 from oneiros.dream.changes import (
     ARCHIVED,
+    CONSOLIDATED,
+    HOT,
     STUB,
     AddedMemory,
     ChangedLinks,
@@ -249,6 +251,13 @@ class Draft:
         return mask
 
     @property
+    def young(self) -> Mask:
+        """Mask of the rows that are too young to be removed."""
+        learned = np.fmax(self.column("created_at"), self.column("learned_at"))
+        mask: Mask = self._days_since(learned) < self.rails.youngest_days
+        return mask
+
+    @property
     def expiring(self) -> Mask:
         """Mask of the rows whose validity ends. Source: docs/systems/cognitive.md C7."""
         mask: Mask = ~np.isnan(self.column("valid_until")) | ~np.isnan(self.column("ttl"))
@@ -318,6 +327,34 @@ class Draft:
         taken = self.removable(rule, rows)
         return self._write(rule, "status", taken, np.full(len(taken), ARCHIVED, np.uint8))
 
+    def set_aside(self, rule: str, rows: Rows, *, is_asked: bool) -> Rows:
+        """Archive rows so that :meth:`bring_back` finds them; returns the archived rows.
+
+        Args:
+            rule: its code in docs/systems.
+            rows: live rows that are not archived, each once, in order of priority.
+            is_asked: whether a user named the number that stays; then the limit of a day does not
+                hold.
+        """
+        taken = self.removable(rule, rows, is_asked=is_asked)
+        self._write(rule, "status", taken, np.full(len(taken), ARCHIVED, np.uint8))
+        self._write(rule, "cold_since", *self._differing("cold_since", taken, self.now))
+        return taken
+
+    @property
+    def set_aside_rows(self) -> Mask:
+        """Mask of the live rows that :meth:`set_aside` archived, in this cycle or before."""
+        mask: Mask = self.live & (self.column("status") == ARCHIVED)
+        mask &= (self.column("tier") == HOT) & ~np.isnan(self.column("cold_since"))
+        return mask
+
+    def bring_back(self, rule: str, rows: Rows) -> Rows:
+        """Consolidate rows that were set aside, within the budget of changes; returns them."""
+        back = self.changeable(rule, rows)
+        self._write(rule, "status", back, np.full(len(back), CONSOLIDATED, np.uint8))
+        self._write(rule, "cold_since", back, np.full(len(back), np.nan))
+        return back
+
     def cut_to_stub(self, rule: str, rows: Rows) -> Rows:
         """Move rows to the tier "stub" within the rails; returns the moved rows.
 
@@ -327,23 +364,23 @@ class Draft:
         taken = self.removable(rule, rows)
         return self._write(rule, "tier", taken, np.full(len(taken), STUB, np.uint8))
 
-    def removable(self, rule: str, rows: Rows) -> Rows:
+    def removable(self, rule: str, rows: Rows, *, is_asked: bool = False) -> Rows:
         """Return the rows that the rails allow to remove, and count them as removed.
 
         Args:
             rule: its code in docs/systems.
             rows: live rows, each once, in order of priority.
+            is_asked: whether the limit of a day does not hold.
         """
         rows = rows[self.live[rows]]
         kept = self.protected[rows]
         self._note_held(rule, "protected", kept)
         rows = rows[~kept]
-        learned = np.fmax(self.column("created_at"), self.column("learned_at"))
-        young = self._days_since(learned[rows]) < self.rails.youngest_days
+        young = self.young[rows]
         self._note_held(rule, "young", young)
         rows = rows[~young]
         fresh = ~self._pruned[rows]
-        limit = self.day_limit(self.day)
+        limit = None if is_asked else self.day_limit(self.day)
         over = np.zeros(len(rows), np.bool_)
         if limit is not None:
             left = limit - self.day.memories - int(self._pruned.sum())

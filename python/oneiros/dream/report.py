@@ -43,6 +43,7 @@ RULE_NAMES: Final = {
     "C21": "summarising",
     "C22": "judging",
     "O31": "forgetting",
+    "H15": "budget",
     "R19": "undoing",
 }
 """The short name of each rule."""
@@ -58,6 +59,7 @@ RULE_WORDS: Final = {
     "C21": "several alike: one summary",
     "C22": "a judge found a conflict or a duplicate",
     "O31": "old, not used and of little weight: archived",
+    "H15": "worth less than the budget has room for: archived; worth more again: brought back",
     "R19": "a cycle undone",
 }
 """A description of each rule."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from oneiros._lazy import np
 from oneiros.dream.changes import rows_of
@@ -24,7 +24,20 @@ if TYPE_CHECKING:
     Column = npt.NDArray[Any]
     Mask = npt.NDArray[np.bool_]
 
-__all__ = ["DraftSource"]
+__all__ = ["DraftSource", "PersonWords"]
+
+
+class PersonWords(NamedTuple):
+    """Counts of each row's text, shape (n,) each."""
+
+    words: npt.NDArray[np.uint32]
+    first: npt.NDArray[np.uint32]
+    """Words that speak of the speaker: "I", "my", "we" and the like (English)."""
+    second: npt.NDArray[np.uint32]
+    """Words to the listener: "you", "your" and the like (English)."""
+    bytes: npt.NDArray[np.uint32]
+    """UTF-8 bytes of the normalised text."""
+
 
 _FIELDS = (
     *("title", "kind", "topic", "project", "session", "user", "agent", "namespace", "source"),
@@ -52,6 +65,7 @@ class DraftSource:
         self._store = store
         self._lifecycle = projections.lifecycle
         self._texts = texts
+        self._lexical = projections.indexes.lexical
         self._vectors = projections.indexes.vectors
         self._associations = associations
         self._count = len(projections.lifecycle.ids)
@@ -125,6 +139,24 @@ class DraftSource:
         if not len(rows):  # else all texts would be read
             return np.zeros(0)
         return word_overlaps(self._texts().column, rows, among, self.grouped("topic"))
+
+    def information(self, rows: Rows) -> npt.NDArray[np.float64]:
+        """Return how much each row's words say: the sum of the idf of its distinct words (H15)."""
+        return self._lexical.information_of(rows=rows)
+
+    def person_words(self, rows: Rows) -> PersonWords:
+        """Return how many words each row's text has, and how many of the first and second person."""
+        if not len(rows):  # else all texts would be read
+            return PersonWords(*(np.zeros(0, np.uint32) for _ in range(4)))
+        return PersonWords(*self._texts().column.count_person_words(rows=rows))
+
+    def vector_bytes(self) -> npt.NDArray[np.int64]:
+        """Return the bytes of each row's vector; 0 without one."""
+        found = np.zeros(self._count, np.int64)
+        if self._vectors:
+            rows = self._vectors.column.rows()
+            found[rows[rows < self._count]] = 4 * self._vectors.column.dimension
+        return found
 
     def vectors(self, rows: Rows) -> npt.NDArray[np.float32]:
         """Return unit vectors, shape (n, dimension), with zeros for a row without one.

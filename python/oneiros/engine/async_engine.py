@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from oneiros.dream.impact import Impact
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport, FieldChange
+    from oneiros.scoring.phases.house import Budget
     from oneiros.scoring.profile import Profile
 
 __all__ = ["AsyncDreamPlan", "AsyncEngine", "AsyncMemories", "Workers", "noting_never_began"]
@@ -412,6 +413,7 @@ class AsyncEngine(AsyncMemories[Engine]):
         profile: Profile | str | None = None,
         summarise: Summarise | None = None,
         judge: Judge | None = None,
+        keep: float | Budget | None = None,
     ) -> DreamReport: ...
     @overload
     async def dream(
@@ -422,6 +424,7 @@ class AsyncEngine(AsyncMemories[Engine]):
         profile: Profile | str | None = None,
         summarise: Summarise | None = None,
         judge: Judge | None = None,
+        keep: float | Budget | None = None,
     ) -> AsyncDreamPlan: ...
     @overload
     async def dream(
@@ -432,6 +435,7 @@ class AsyncEngine(AsyncMemories[Engine]):
         profile: Profile | str | None = None,
         summarise: Summarise | None = None,
         judge: Judge | None = None,
+        keep: float | Budget | None = None,
     ) -> DreamReport | AsyncDreamPlan: ...
     async def dream(
         self,
@@ -441,6 +445,7 @@ class AsyncEngine(AsyncMemories[Engine]):
         profile: Profile | str | None = None,
         summarise: Summarise | None = None,
         judge: Judge | None = None,
+        keep: float | Budget | None = None,
     ) -> DreamReport | AsyncDreamPlan:
         """Run one dream cycle; see :meth:`oneiros.Engine.dream` for the arguments and errors.
 
@@ -454,7 +459,12 @@ class AsyncEngine(AsyncMemories[Engine]):
             engine = await self._open()
         result = await self._workers.run(
             lambda: engine.dream(
-                now, dry_run=dry_run, profile=profile, summarise=summarise, judge=judge
+                now,
+                dry_run=dry_run,
+                profile=profile,
+                summarise=summarise,
+                judge=judge,
+                keep=keep,
             )
         )
         if dry_run:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from oneiros.engine.observers import Callback, Observation
     from oneiros.models.embedders import Embedder
     from oneiros.models.rerankers import Reranker
+    from oneiros.scoring.phases.house import Budget
     from oneiros.scoring.profile import Profile
     from oneiros.search.query.expansion import Expander
     from oneiros.write.erase import Erasure
@@ -491,6 +492,7 @@ class Engine(Memories):
         profile: Profile | str | None = None,
         summarise: Summarise | None = None,
         judge: Judge | None = None,
+        keep: float | Budget | None = None,
     ) -> DreamReport: ...
     @overload
     def dream(
@@ -501,6 +503,7 @@ class Engine(Memories):
         profile: Profile | str | None = None,
         summarise: Summarise | None = None,
         judge: Judge | None = None,
+        keep: float | Budget | None = None,
     ) -> DreamPlan: ...
     @overload
     def dream(
@@ -511,6 +514,7 @@ class Engine(Memories):
         profile: Profile | str | None = None,
         summarise: Summarise | None = None,
         judge: Judge | None = None,
+        keep: float | Budget | None = None,
     ) -> DreamReport | DreamPlan: ...
     def dream(
         self,
@@ -520,6 +524,7 @@ class Engine(Memories):
         profile: Profile | str | None = None,
         summarise: Summarise | None = None,
         judge: Judge | None = None,
+        keep: float | Budget | None = None,
     ) -> DreamReport | DreamPlan:
         """Run one dream cycle: the phases of a profile, applied in one transaction.
 
@@ -534,6 +539,10 @@ class Engine(Memories):
                 the engine's. A profile without phases changes nothing.
             summarise: a callable from several similar texts to one, for the phase ``Summarising``.
                 Default: the most central text stands for all.
+            keep: what the store has room for: a share of the memories as a float, a number of them
+                as an int, or a :class:`oneiros.scoring.phases.house.Budget`. Those worth least are
+                archived, and come back when they fit in again. Named here, it holds at once,
+                whatever a day's limit. Default: the profile's budget.
             judge: a callable from two texts, the older first, to their relation, for the phase
                 ``Conflicts``: "contradiction", "update", "duplicate" or "distinct". Default: none,
                 and no memory is retired for being similar.
@@ -566,7 +575,13 @@ class Engine(Memories):
         if not require_flag("dry_run", dry_run):
             self._scope.require_writable("dream")
         return dream.cycles.run(
-            self._scope, now, dry_run=dry_run, profile=profile, summarise=summarise, judge=judge
+            self._scope,
+            now,
+            dry_run=dry_run,
+            profile=profile,
+            summarise=summarise,
+            judge=judge,
+            keep=keep,
         )
 
     def undo_dream(self, id: str, *, now: Time | None = None) -> DreamReport:

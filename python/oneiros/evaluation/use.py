@@ -35,6 +35,7 @@ __all__ = [
     "live",
     "lives_of",
     "measure_use",
+    "use",
 ]
 
 Mode = Literal["unasked", "silent", "feedback"]
@@ -179,7 +180,7 @@ def live(
             if advance is not None:
                 advance(1)
         elif mode != "unasked":
-            _use(engine, event, gives_feedback=mode == "feedback")
+            use(engine, event, gives_feedback=mode == "feedback")
     return rankings
 
 
@@ -288,8 +289,14 @@ def _answers(question: JudgedQuery) -> list[str]:
     return [id for id, grade in question.answers.items() if grade > 0]
 
 
-def _use(engine: Engine, search: Search, *, gives_feedback: bool) -> None:
-    """Search as a caller who uses the results, on a session of the search's day."""
+def use(engine: Engine, search: Search, *, gives_feedback: bool) -> None:
+    """Search as a caller who uses the results, on a session of the search's day.
+
+    Args:
+        engine: reinforces what it returns.
+        search: during the life.
+        gives_feedback: whether each returned memory that answers gets the verdict "helpful".
+    """
     session = f"day {search.at // _DAY:.0f}"
     found = ranked(engine, search.question, k=DEPTH, now=search.at, session=session, reinforce=True)
     if gives_feedback:

@@ -123,6 +123,8 @@ class Visible(NamedTuple):
     """The rows to which links may lead; None: no links are followed."""
     scope: npt.NDArray[np.uint8] | None = None
     """Packed bits of the live rows in the caller's scope; None: every row in the indexes."""
+    standing: npt.NDArray[np.uint8] | None = None
+    """Packed bits of the scope's rows that stand in sessions; None: all of the scope."""
     rows: BitMap | None = None
     """The rows as a set, for a scope without further limits."""
     has_bounds: bool = False
@@ -305,6 +307,28 @@ class RowSets:
                 return scope
         rows = self._matching(where, columns) - hidden
         return Visible(allowed_bits(rows, len(self._lifecycle.ids)), len(rows), bounds_count)
+
+    def standing(self, limits: Limits, bounds: Where | None) -> npt.NDArray[np.uint8] | None:
+        """Return packed bits of the rows that neighbours in sessions are sought among.
+
+        Archived rows that the search may not return are stepped over (H4).
+
+        Returns:
+            None: all rows of the scope.
+        """
+        if limits.status is not None or not self._archived:
+            return None
+        kept = self._kept
+        key = ("standing", bounds)
+        cached = kept.get(key)
+        if cached is None:
+            scope = self.live if bounds is None else self.in_bounds(bounds).rows
+            assert scope is not None
+            rows = scope - self._archived
+            bits = allowed_bits(rows, len(self._lifecycle.ids))
+            cached = _Kept(Visible(bits, len(rows), len(rows)), None)
+            _keep_latest(kept, key, cached)
+        return cached.visible.bits
 
     def in_bounds(self, bounds: Where) -> Visible:
         """Return the live rows in a scope. REQUIRES: its bounds name no column."""

@@ -204,6 +204,8 @@ class SearchCall:
         visible = row_sets.visible(limits, bounds)
         if bounds is not None:
             visible = visible._replace(scope=row_sets.in_bounds(bounds).bits, has_bounds=True)
+        if self.profile.neighbours is not None:
+            visible = visible._replace(standing=row_sets.standing(limits, bounds))
         expansion = self.profile.expansion
         links = (
             None

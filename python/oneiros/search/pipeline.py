@@ -120,6 +120,7 @@ class Search:
             explain=request.is_explained,
             is_whole=is_whole,
             scope=visible.scope,
+            standing=visible.standing,
             statistics=request.statistics,
             is_weighed_by_store=request.is_weighed_by_store,
             has_bounds=visible.has_bounds,

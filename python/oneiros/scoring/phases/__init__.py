@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from oneiros.scoring.phases import reverie
+from oneiros.scoring.phases import house, reverie
 
 if TYPE_CHECKING:
     PHASES: tuple[type[Phase], ...]
@@ -30,15 +30,16 @@ def __getattr__(name: str) -> object:
     # Not at the top: the default profile needs neither.
     from oneiros.scoring.phases import cognitive, omega  # noqa: PLC0415
 
-    found = (*reverie.PHASES, *cognitive.PHASES, *omega.PHASES)
+    found = (*reverie.PHASES, *house.PHASES, *cognitive.PHASES, *omega.PHASES)
     globals()[name] = found
     return found
 
 
 def kinds_among(phases: object) -> tuple[type[Phase], ...]:
-    """Return the classes to check phases against: Reverie's if they suffice, else all."""
-    if isinstance(phases, tuple) and all(isinstance(phase, reverie.PHASES) for phase in phases):
-        return reverie.PHASES
+    """Return the classes to check phases against: the default profile's if they suffice, else all."""
+    own = (*reverie.PHASES, *house.PHASES)
+    if isinstance(phases, tuple) and all(isinstance(phase, own) for phase in phases):
+        return own
     kinds: tuple[type[Phase], ...] = __getattr__("PHASES")  # type: ignore[assignment]
     return kinds
 

@@ -12,6 +12,7 @@ from oneiros.scoring.channels import LexicalChannel, TemporalChannel, VectorChan
 from oneiros.scoring.factors import Feedback, HalfLifeRecency, Priority, Strength, Trust
 from oneiros.scoring.fusion import Blend
 from oneiros.scoring.link_expansion import AssociativeExpansion
+from oneiros.scoring.phases.house import Budget
 from oneiros.scoring.phases.reverie import (
     LIMITS_DAYS,
     Consolidate,
@@ -90,9 +91,10 @@ ONEIROS = Profile(
         Scan(),
         Consolidate(),
         Downscale(),
-        Prune(limits_days=_LIMITS_DAYS, strength_floor=0.0),
-        Place(limits_days=_LIMITS_DAYS, below_strength=0.0),
+        Prune(limits_days=Table({}), other_limit_days=math.inf, strength_floor=0.0),
+        Place(limits_days=Table({}), other_limit_days=math.inf, below_strength=0.0),
         Promote(limits_days=_LIMITS_DAYS),
+        Budget(),  # H15
     ),
     rails=SafetyRails(  # H8
         youngest_days=7.0,
