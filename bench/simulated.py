@@ -104,12 +104,13 @@ class Simulations:
         for seed in self.seeds if seeds is None else seeds:
             key = (chosen, every, seed, days, are_dealt)
             if key not in self._kept:
-                world = self._world(seed, days, are_dealt)
+                world = self.world(seed, days, are_dealt=are_dealt)
                 self._kept[key] = simulate(world, chosen, dream_every_days=every)
             courses.append(replace(self._kept[key], profile=name))
         return Lives(courses)
 
-    def _world(self, seed: int, days: float, are_dealt: bool) -> World:
+    def world(self, seed: int, days: float, *, are_dealt: bool = False) -> World:
+        """Return the world of a seed, its kinds dealt out at random or not."""
         workload = Workload(days=days, memories=self.memories, seed=seed)
         if not are_dealt:
             return workload.world()

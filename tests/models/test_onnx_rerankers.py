@@ -79,13 +79,13 @@ def test_token_vectors_are_computed_once_a_text(
 ) -> None:
     late = OnnxLateInteraction(write_token_model(tmp_path))
     ran: list[int] = []
-    run = late._model.run
+    run = late._model.forward
 
     def counted(given: list[str], **options: Any) -> Any:
         ran.append(len(given))
         return run(given, **options)
 
-    monkeypatch.setattr(late._model, "run", counted)
+    monkeypatch.setattr(late._model, "forward", counted)
     first = late("coffee", [*TEXTS, TEXTS[0]])
     assert ran == [1, len(TEXTS)]
     assert late("coffee", [*TEXTS, TEXTS[0]]).tolist() == first.tolist()
@@ -104,14 +104,14 @@ def test_queries_are_marked_and_filled(tmp_path: Path) -> None:
     folder = write_token_model(tmp_path)
     late = OnnxLateInteraction(folder, query_marker="[Q]", text_marker="[D] ", query_tokens=8)
     ids = []
-    run = late._model.run
+    run = late._model.forward
 
     def noted(given: list[str], **options: Any) -> Any:
         batch = run(given, **options)
         ids.append(batch.ids[0].tolist())
         return batch
 
-    late._model.run = noted  # type: ignore[method-assign]
+    late._model.forward = noted  # type: ignore[method-assign]
     (scored,) = late("Tea", ["green tea"]).tolist()
     names = list(VOCABULARY)
     assert [names[number] for number in ids[0]] == [

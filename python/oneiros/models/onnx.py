@@ -17,7 +17,7 @@ from oneiros.models.embedders import check
 from oneiros.models.late_interaction import TokenCache, TokenVectors, max_sim
 from oneiros.models.rerankers import one_a_pair
 
-__all__ = ["OnnxEmbedder", "OnnxLateInteraction", "OnnxModel", "OnnxReranker"]
+__all__ = ["Batch", "OnnxEmbedder", "OnnxLateInteraction", "OnnxModel", "OnnxReranker"]
 
 
 Given = Sequence[str] | Sequence[tuple[str, str]]
@@ -28,7 +28,7 @@ _MOST_BYTES: Final = 2**53
 
 
 class Batch(NamedTuple):
-    """A batch's output, and its tokens."""
+    """The output for a batch, and its tokens."""
 
     output: npt.NDArray[Any]
     """The model's first output."""
@@ -101,21 +101,30 @@ class OnnxModel:
             raise ValueError(msg)
         self._output = self._session.get_outputs()[0].name
 
-    def batches(self, given: Given) -> Iterator[tuple[list[int], Batch]]:
-        """Yield indices and outputs, batch by batch.
-
-        Inputs of similar length share a batch, to reduce padding.
+    def batches(
+        self, given: Given
+    ) -> Iterator[tuple[list[int], npt.NDArray[Any], npt.NDArray[np.int64]]]:
+        """Yield indices, the model's first output, and the mask of real tokens, batch by batch.
 
         Args:
             given: texts, or pairs of texts.
         """
+        for places in self.groups(given):
+            yield (places, *self.run([given[at] for at in places]))
+
+    def groups(self, given: Given) -> Iterator[list[int]]:
+        """Yield the indices of each batch. Similar lengths share one, to reduce padding."""
         order = sorted(range(len(given)), key=lambda at: _length(given[at]))
         for start in range(0, len(order), self._batch_size):
-            places = order[start : start + self._batch_size]
-            yield places, self.run([given[at] for at in places])
+            yield order[start : start + self._batch_size]
 
-    def run(self, given: Sequence[Any], *, least_tokens: int = 1, filler: int = 0) -> Batch:
-        """Return the output for one batch.
+    def run(self, given: Sequence[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+        """Return the model's first output for one batch, and the mask of shape (n, tokens)."""
+        output, mask, _ = self.forward(given)
+        return output, mask
+
+    def forward(self, given: Sequence[Any], *, least_tokens: int = 1, filler: int = 0) -> Batch:
+        """Return the output for one batch, and its tokens.
 
         Args:
             given: texts, or pairs of texts.
@@ -136,9 +145,8 @@ class OnnxModel:
         (output,) = self._session.run([self._output], feed)
         return Batch(np.asarray(output), mask, ids)
 
-    def require_token_vectors(self, batch: Batch) -> None:
+    def require_token_vectors(self, output: npt.NDArray[Any], mask: npt.NDArray[np.int64]) -> None:
         """Raise ValueError unless the output has shape (n, tokens, dimension)."""
-        output, mask, _ = batch
         if output.ndim != 3 or output.shape[:2] != mask.shape:
             msg = f"{self.file}: expected output of shape {(*mask.shape, 'd')}, got {output.shape}"
             raise ValueError(msg)
@@ -187,22 +195,29 @@ class OnnxEmbedder:
         A text without tokens gets a zero vector, which counts as no vector.
         """
         if not texts:
-            return np.empty((0, self._pooled(self._model.run([""])).shape[1]), np.float32)
+            return np.empty((0, self._pooled(*self._model.run([""])).shape[1]), np.float32)
         found: npt.NDArray[np.float32] | None = None
-        for places, batch in self._model.batches(texts):
-            vectors = self._pooled(batch)
+        for places, tokens, mask in self._model.batches(texts):
+            vectors = self._pooled(tokens, mask)
             if found is None:
                 found = np.empty((len(texts), vectors.shape[1]), np.float32)
             found[places] = vectors
         assert found is not None
         return check(found, len(texts))
 
-    def _pooled(self, batch: Batch) -> npt.NDArray[np.float32]:
-        """Return the normalised mean of each text's real tokens; zero for a text without any."""
-        self._model.require_token_vectors(batch)
-        weights = batch.mask[:, :, None].astype(np.float64)
-        # Not output * weights: 0 * NaN in the padding would be NaN.
-        sums = np.where(weights > 0, batch.output, 0.0).sum(axis=1, dtype=np.float64)
+    def _pooled(
+        self, tokens: npt.NDArray[Any], mask: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.float32]:
+        """Return the normalised mean of each text's real tokens; zero for a text without any.
+
+        Args:
+            tokens: shape (n, t, d).
+            mask: shape (n, t), 1 for a real token and 0 for padding.
+        """
+        self._model.require_token_vectors(tokens, mask)
+        weights = mask[:, :, None].astype(np.float64)
+        # Not tokens * weights: 0 * NaN in the padding would be NaN.
+        sums = np.where(weights > 0, tokens, 0.0).sum(axis=1, dtype=np.float64)
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
         vectors: npt.NDArray[np.float32] = (sums / np.where(norms == 0, 1.0, norms)).astype(
             np.float32
@@ -247,8 +262,8 @@ class OnnxReranker:
             ValueError: the model returns more than one number per pair.
         """
         scores = np.empty(len(texts))
-        for places, batch in self._model.batches([(query, text) for text in texts]):
-            scores[places] = one_a_pair(batch.output, len(places))
+        for places, output, _ in self._model.batches([(query, text) for text in texts]):
+            scores[places] = one_a_pair(output, len(places))
         return scores
 
 
@@ -346,16 +361,14 @@ class OnnxLateInteraction:
         """
         if not texts:
             return np.empty(0)
-        batch = self._model.run(
+        output, mask, _ = self._model.forward(
             [self._query_marker + query],
             least_tokens=self._query_tokens or 1,
             filler=self._mask,
         )
-        self._model.require_token_vectors(batch)
+        self._model.require_token_vectors(output, mask)
         # The fillers are part of the query: their vectors stand for words that it might have.
-        of_query = _unit(
-            batch.output[0] if self._query_tokens else batch.output[0][batch.mask[0] > 0]
-        )
+        of_query = _unit(output[0] if self._query_tokens else output[0][mask[0] > 0])
         known = {text: self._cache.get(text) for text in dict.fromkeys(texts)}
         found = self._computed([text for text, vectors in known.items() if vectors is None])
         return max_sim(
@@ -365,12 +378,14 @@ class OnnxLateInteraction:
     def _computed(self, texts: list[str]) -> dict[str, TokenVectors]:
         """Compute and cache the token vectors of different texts."""
         found: dict[str, TokenVectors] = {}
-        for places, batch in self._model.batches([self._text_marker + text for text in texts]):
-            self._model.require_token_vectors(batch)
-            is_kept = (batch.mask > 0) & ~np.isin(batch.ids, self._skipped)
-            for place, output, kept in zip(places, batch.output, is_kept, strict=True):
-                found[texts[place]] = vectors = _unit(output[kept])
-                self._cache.put(texts[place], vectors)
+        for places in self._model.groups(texts):
+            group = [texts[place] for place in places]
+            output, mask, ids = self._model.forward([self._text_marker + text for text in group])
+            self._model.require_token_vectors(output, mask)
+            is_kept = (mask > 0) & ~np.isin(ids, self._skipped)
+            for text, of_text, kept in zip(group, output, is_kept, strict=True):
+                found[text] = vectors = _unit(of_text[kept])
+                self._cache.put(text, vectors)
         return found
 
     def _marker(self, field: str, marker: str | None) -> str:
