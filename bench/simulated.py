@@ -131,16 +131,21 @@ def _row(*cells: object) -> None:
 
 def _heads(*heads: str) -> None:
     _row(*heads)
-    _row(*("---" for _ in heads))
+    print(f"|{'---|' * len(heads)}", flush=True)
+
+
+def _share(value: float) -> str:
+    """Return a share with three digits, as the documentation writes it."""
+    return f"{value:.3f}".removeprefix("0")
 
 
 def _shares(awake: Lives, dreaming: Lives) -> tuple[str, ...]:
     """Return cells: the share removed, recall@10 and stale@1 without dreams and with them."""
     both = (awake, dreaming)
     return (
-        f"{dreaming.at_the_end('removed'):.1%}",
-        ", ".join(f"{each.over_time('found'):.3f}" for each in both),
-        ", ".join(f"{each.over_time('stale_at_rank_1'):.3f}" for each in both),
+        f"{100.0 * dreaming.at_the_end('removed'):.1f} %",
+        ", ".join(_share(each.over_time("found")) for each in both),
+        ", ".join(_share(each.over_time("stale_at_rank_1")) for each in both),
     )
 
 
@@ -161,8 +166,8 @@ def _profiles(run: Simulations) -> None:
                 "" if every else name,
                 life.courses[0].dreams if every else "none",
                 *(f"{count:.0f}" for count in counts),
-                f"{life.at_the_end('removed'):.1%}",
-                *(f"{life.over_time(figure):.3f}" for figure in shares),
+                f"{100.0 * life.at_the_end('removed'):.1f} %",
+                *(_share(life.over_time(figure)) for figure in shares),
                 f"{life.at_the_end('p50_ms'):.2f}, {life.at_the_end('p99_ms'):.2f}",
             )
     if run.plot is not None:
