@@ -2,7 +2,8 @@
 
 A ``python`` block shares one namespace with the others; a ``text`` block right after it is what it
 prints. A ``console`` block holds commands after ``$ `` and what they print. ``...`` stands for
-anything. ``bash`` blocks are set-up commands, which ``.ci/run`` runs.
+anything. ``bash`` blocks are set-up commands, which ``.ci/run`` runs. ``py`` blocks need a model, which
+``tests/models/test_onnx_rerankers.py`` gives them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ GUIDE = tuple(
     ROOT / "docs" / "guide" / f"{name}.md"
     for name in (
         *("search", "filters", "memories", "history", "scopes", "erasing", "profiles", "models"),
-        "batches",
+        *("reranking", "batches"),
         *("parts", "dreaming", "following", "command_line"),
     )
 )
@@ -137,7 +138,9 @@ def test_every_block_does_what_it_shows(
             elif block.kind == "console":
                 run_console(block, environment)
             else:
-                assert block.kind == "bash", f"{page.name}:{block.line}: {block.kind} after no code"
+                assert block.kind in ("bash", "py"), (
+                    f"{page.name}:{block.line}: {block.kind} after no code"
+                )
                 continue
             ran += 1
     assert ran >= len(pages)

@@ -15,7 +15,6 @@ import oneiros
 from oneiros import kernels, profiles
 from oneiros.scoring.factors import Thompson
 from oneiros.scoring.understanding import QueryWords
-from oneiros.simulation.workload import Workload
 from tests.rescoring.forms import rescore
 
 NOW = 1_750_000_000.0
@@ -364,7 +363,6 @@ FLAGS: dict[str, Callable[[oneiros.Engine, Any], object]] = {
     "is_lifecycle": lambda _, it: oneiros.Expression("age_days", is_lifecycle=it),
     "hide_expired": lambda _, it: profiles.get("omega").selection.__class__(hide_expired=it),
     "on_session_end": lambda _, it: oneiros.DreamSchedule(on_session_end=it),
-    "fading": lambda _, it: Workload(fading=it),
     "progress": lambda _, it: rescore({"certainty": [1.0]}, "ciar", NOW, progress=it),
 }
 

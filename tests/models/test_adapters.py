@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oneiros.models.onnx import OnnxReranker
+from oneiros.models.onnx import OnnxLateInteraction, OnnxReranker
 from oneiros.models.rerankers import judge, require_reranker
 from oneiros.models.sentence_transformers import CrossEncoderReranker
 
@@ -135,6 +135,65 @@ def test_an_onnx_cross_encoder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(FileNotFoundError, match=r"tokenizer\.json"):
         OnnxReranker(tmp_path)
+
+
+class FakeVocabulary:
+    """A tokenizer of letters, each with its place in the alphabet as its number."""
+
+    @classmethod
+    def from_file(cls, _: str) -> FakeVocabulary:
+        return cls()
+
+    def enable_truncation(self, limit: int) -> None:
+        self.limit = limit
+
+    def no_padding(self) -> None:
+        pass
+
+    def get_vocab(self) -> dict[str, int]:
+        return {chr(number): number for number in (33, *range(97, 123))}
+
+    def encode_batch(self, texts: list[str]) -> list[Any]:
+        return [
+            types.SimpleNamespace(
+                ids=(ids := [ord(letter) for letter in text[: self.limit]]),
+                attention_mask=[1] * len(ids),
+                type_ids=[0] * len(ids),
+            )
+            for text in texts
+        ]
+
+
+class FakeLetters(FakeSession):
+    """Gives each letter its own direction."""
+
+    def run(self, outputs: list[str], feed: dict[str, np.ndarray]) -> list[np.ndarray]:
+        assert outputs == ["logits"]
+        self.shapes.append(feed["input_ids"].shape)
+        return [2.0 * np.eye(128)[feed["input_ids"]]]
+
+
+def test_late_interaction_in_onnx(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stand_in(
+        monkeypatch,
+        "onnxruntime",
+        InferenceSession=FakeLetters,
+        SessionOptions=types.SimpleNamespace,
+    )
+    stand_in(monkeypatch, "tokenizers", Tokenizer=FakeVocabulary)
+    monkeypatch.setattr(FakeSession, "shapes", [])
+    for file in ("model.onnx", "tokenizer.json"):
+        (tmp_path / file).write_bytes(b"")
+    late = OnnxLateInteraction(tmp_path, batch_size=2, max_tokens=4, threads=2)
+    texts = ["cab!", "xa", "", "abcdefg"]
+    scores = late("ab!", texts)  # the query's own punctuation counts
+    np.testing.assert_array_equal(scores, [2.0, 1.0, np.nan, 2.0])
+    assert FakeSession.shapes == [(1, 3), (2, 2), (2, 4)]  # by length, and cut
+    np.testing.assert_array_equal(late("ab!", texts), scores)
+    assert FakeSession.shapes[3:] == [(1, 3)]
+    assert late.cached_texts == 4
+    judgement = judge(late, "", texts, LONG)  # a query without tokens
+    assert (judgement.scores, judgement.reason) == (None, "no score is a finite number")
 
 
 @pytest.mark.parametrize(

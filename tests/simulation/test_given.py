@@ -15,7 +15,8 @@ LINES: list[dict[str, object]] = [
     {"id": "old", "text": "the port is 80", "kind": "config", "questions": "which port?"},
     {"text": "cake again", "created_at": 5.0, "session": "s", "access_count": 3},
     {"id": "other", "text": "tea at four", "questions": ["when is tea?", "tea?"]},
-    {"id": "new", "text": "the port is 81", "replaces": "old", "questions": "the port now?"},
+    {"id": "new", "text": "the port is 81", "replaces": "old", "questions": "the port now?"}
+    | {"topic": "ports"},
 ]
 
 
@@ -36,7 +37,7 @@ def test_lines_that_replace_one_another_are_one_fact(tmp_path: Path) -> None:
     ]
     phrases = [[phrase.text for phrase in fact.phrases] for fact in script.facts]
     assert phrases == [["which port?", "the port now?"], ["when is tea?", "tea?"]]
-    assert [fact.kind for fact in script.facts] == ["note", "note"]  # of what holds at the end
+    assert [fact.topic for fact in script.facts] == ["ports", None]  # of what holds at the end
     assert script.lines[1].record == {"text": "cake again"}  # a life gives times and counts
     world = Workload(days=5.0, questions=4.0).world(script)
     assert world.memory_count == 4

@@ -17,8 +17,8 @@ from oneiros.simulation.world import FactQuery, Session, Telling, World
 
 SMALL = Workload(days=120.0, memories=150, seed=5)
 FACTS = (
-    Fact("config", (Phrase("what is the port of the lunar harbour?"),)),
-    Fact("note", (Phrase("when does the violet choir sing?"),)),
+    Fact("ports", (Phrase("what is the port of the lunar harbour?"),)),
+    Fact("choirs", (Phrase("when does the violet choir sing?"),)),
 )
 
 

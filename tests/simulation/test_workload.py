@@ -110,7 +110,10 @@ def test_what_is_marked_as_superseded_is_untrue_and_stood_till_then(marked: floa
         ("seed", -1, ValueError, "seed: must be >= 0"),
         ("marked", 1.1, ValueError, "marked: must be >= 0 and <= 1, got 1.1"),
         ("zipf", -0.1, ValueError, "zipf: must be >= 0"),
-        ("fading", 1, TypeError, "fading: must be True or False, got 1"),
+        ("interest_days", 0.0, ValueError, "interest_days: must be > 0 and <= 36525, got 0.0"),
+        ("interest_tail", 0, ValueError, "interest_tail: must be > 0 and <= 100, got 0"),
+        ("return_days", float("inf"), ValueError, "return_days: must be > 0 and <= 36525, got inf"),
+        ("fading", True, TypeError, "fading"),  # a setting that is no more
         ("chatter", 0.9, ValueError, "chatter: at most 1 with revisions, repeats and contradict"),
     ],
 )

@@ -15,7 +15,7 @@ def session(at: float, *asked: FactQuery, tells: tuple[Telling, ...] = ()) -> Se
 
 
 FIRST, SECOND = Phrase("the first?"), Phrase("first, once more?")
-FACTS = (Fact("note", (FIRST, SECOND)), Fact("note", (Phrase("the second?"),)))
+FACTS = (Fact("notes", (FIRST, SECOND)), Fact("notes", (Phrase("the second?"),)))
 WORLD = World(
     300.0,
     (

@@ -83,13 +83,14 @@ def simulate(
 ) -> None:
     """Simulate a year of a memory on a virtual clock, with dreams and without.
 
-    Sessions add memories and query earlier ones, popular and recent ones more often. Facts change,
-    and half of the changes are not announced. Each month measures, over the facts that are queried
-    in the last 30 or the next 90 days: the share found among the first ten results (recall@10), and
-    the share of responses with an outdated memory of the fact above all true ones (stale@1) or
-    anywhere among the ten (stale@10). The tables show the figures at the end, shares as means over
-    the months, all as means over the seeds, then the memories that dreams removed by kind and rule.
-    --json has every month. The default profile is oneiros.
+    Sessions add memories and query earlier ones: recent ones, and facts by an interest of their
+    own, whatever their kind, which fades within days or lasts for years. Facts change, and half of
+    the changes are not announced. Each month measures, over the facts that are queried in the last
+    30 or the next 90 days: the share found among the first ten results (recall@10), and the share
+    of responses with an outdated memory of the fact above all true ones (stale@1) or anywhere among
+    the ten (stale@10). The tables show the figures at the end, shares as means over the months, all
+    as means over the seeds, then the memories that dreams removed by kind and rule. --json has
+    every month. The default profile is oneiros.
     """
     chosen = _chosen(profile)
     remark = "; the data are as many as they are"

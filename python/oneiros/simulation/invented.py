@@ -317,4 +317,4 @@ def _subjects(count: int, random: Random) -> list[str]:
 def _script_fact(fact: _Fact) -> Fact:
     questions = KINDS[fact.kind].questions
     texts = (text.format(subject=fact.subject, what=fact.what) for text in questions)
-    return Fact(fact.kind, tuple(Phrase(text) for text in texts))
+    return Fact(fact.subject, tuple(Phrase(text) for text in texts))

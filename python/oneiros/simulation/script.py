@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 from oneiros.demo import load
 from oneiros.model.memory import Memory
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.simulation.figures import DEFAULT_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,7 +46,8 @@ class Line(NamedTuple):
 class Fact:
     """A fact that questions are about, whose value may change."""
 
-    kind: str
+    topic: str | None
+    """Facts of a topic come up together: the subject in a generated script; None: its own."""
     phrases: tuple[Phrase, ...]
     """At least one."""
 
@@ -230,6 +230,5 @@ def _joined(given: Sequence[_Given], heads: Sequence[int], versions: Sequence[in
         Line(line.record, numbers.get(head), version)
         for line, head, version in zip(given, heads, versions, strict=True)
     ]
-    kinds = [given[head].record.get("kind", DEFAULT_KIND) for head in phrases]
-    facts = [Fact(kind, tuple(texts)) for kind, texts in zip(kinds, phrases.values(), strict=True)]
+    facts = [Fact(given[head].record.get("topic"), tuple(texts)) for head, texts in phrases.items()]
     return Script(lines, facts)

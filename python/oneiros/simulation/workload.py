@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from random import Random
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from oneiros.model.validation import require_flag
 from oneiros.runtime.dataclasses import dataclass, fields
 from oneiros.simulation.invented import invent
 from oneiros.simulation.script import NEVER_TRUE
@@ -21,17 +21,14 @@ if TYPE_CHECKING:
 
     from oneiros.simulation.script import Line, Script
 
-__all__ = ["INTEREST_DAYS", "Demand", "Workload"]
+__all__ = ["Demand", "Workload"]
 
 
-INTEREST_DAYS: Final = {
-    "session": 7.0,
-    "note": 14.0,
-    "bug": 14.0,
-    "config": 45.0,
-    "decision": 90.0,
-}
-"""Half-life in days of the interest in a new fact, by kind; in other kinds it does not fade."""
+SPELL_DAYS: Final = 7.0
+"""Half-life in days of the attention to a topic after it comes up."""
+
+_WARM_UP: Final = 20.0 * SPELL_DAYS
+"""Days before the start from which topics come up, so that the start is like any other time."""
 
 _FAINTEST: Final = 1e-300
 """Added to each weight, so that facts can be drawn however old all of them are."""
@@ -41,43 +38,71 @@ class Demand:
     """Draws the facts that questions are about.
 
     With probability ``workload.recent``, a recent fact, with weight
-    2^(-age / ``workload.recent_days``); else a popular one, with weight
-    rank^(-``workload.zipf``) x 2^(-age / :data:`INTEREST_DAYS`) and a random rank. The age is that
-    of the last statement of the fact, in days.
+    2^(-age / ``workload.recent_days``); else a fact of interest, with weight
+
+    rank^(-``workload.zipf``) x exp(-rate x age) x attention to its topic.
+
+    The age is that of the last statement of the fact, in days; the rank is random. The rate is
+    the fact's own: the sum of a share of its topic and a share of the fact itself, each drawn from
+    a gamma distribution, so that the rate has the shape ``workload.interest_tail`` and the mean of
+    exp(-rate x age) over all facts is (1 + age / ``workload.interest_days``)^(-interest_tail). A
+    topic comes up at random times, ``workload.return_days`` apart on average, and attention to it
+    fades with a half-life of :data:`SPELL_DAYS` after each; its mean over time is 1. Nothing
+    depends on what a fact says.
+
+    Source: docs/simulation.md.
 
     Args:
-        kinds: kind of each fact.
-        workload: shares and exponents.
+        topics: topic of each fact; None: its own.
+        workload: shares, exponents and days.
         random: random generator.
     """
 
-    def __init__(self, kinds: Sequence[str], workload: Workload, random: Random) -> None:
+    def __init__(self, topics: Sequence[str | None], workload: Workload, random: Random) -> None:
         self._workload = workload
         self._random = random
-        ranks = list(range(1, len(kinds) + 1))
+        ranks = list(range(1, len(topics) + 1))
         random.shuffle(ranks)
         self.ranks = np.array(ranks, np.float64)
         """Shape (facts,); 1 is the most popular."""
-        fades = INTEREST_DAYS if workload.fading else {}
-        self._fade_days = np.array([fades.get(kind, math.inf) for kind in kinds], np.float64)
-        self._stated_at = np.full(len(kinds), math.inf)
+        own = [(place if topic is None else topic) for place, topic in enumerate(topics)]
+        numbers = {topic: number for number, topic in enumerate(dict.fromkeys(own))}
+        self._topics = np.array([numbers[topic] for topic in own], np.intp)
+        of_topics = np.array([self._rate() for _ in numbers], np.float64)
+        of_facts = np.array([self._rate() for _ in topics], np.float64)
+        self.rates = of_topics[self._topics] + of_facts
+        """Shape (facts,), per day: how fast interest in a fact fades."""
+        self._attention = _Attention(len(numbers), workload.return_days, random)
+        self._stated_at = np.full(len(topics), math.inf)
+
+    def _rate(self) -> float:
+        """Draw one of the two shares of a fact's rate, per day."""
+        workload = self._workload
+        # Gamma variables of one scale add up to a gamma variable with the sum of their shapes.
+        return self._random.gammavariate(workload.interest_tail / 2.0, 1.0 / workload.interest_days)
 
     def tell(self, fact: int, at: float) -> None:
         """Record that a fact was stated at a time, in days."""
         self._stated_at[fact] = at
 
     def ask(self, at: float, count: int) -> list[int]:
-        """Draw the facts of ``count`` questions at a time, in days; empty if no fact was stated."""
+        """Draw the facts of ``count`` questions at a time, in days; empty if no fact was stated.
+
+        Args:
+            at: not before the time of an earlier call.
+            count: number of questions.
+        """
         age = at - self._stated_at
         is_stated = age >= 0.0
         if not count or not is_stated.any():
             return []
         age = np.where(is_stated, age, 0.0)
         recent = 2.0 ** (-age / self._workload.recent_days)
-        popular = self.ranks**-self._workload.zipf * 2.0 ** (-age / self._fade_days)
+        interest = self.ranks**-self._workload.zipf * np.exp(-self.rates * age)
+        interest *= self._attention.at(at)[self._topics]
         sums = [
             np.cumsum(np.where(is_stated, weights + _FAINTEST, 0.0))
-            for weights in (popular, recent)
+            for weights in (interest, recent)
         ]
         return [
             self._drawn(sums[self._random.random() < self._workload.recent]) for _ in range(count)
@@ -88,11 +113,42 @@ class Demand:
         return int(np.searchsorted(sums, self._random.random() * sums[-1], side="right"))
 
 
+class _Attention:
+    """Attention to topics over time: each comes up as a Poisson process, and fades again.
+
+    Args:
+        count: number of topics.
+        return_days: mean time between two times at which a topic comes up.
+        random: random generator.
+    """
+
+    def __init__(self, count: int, return_days: float, random: Random) -> None:
+        self._random = random
+        self._rate = 1.0 / return_days
+        self._scale = return_days * math.log(2.0) / SPELL_DAYS
+        """Attention at the moment at which a topic comes up; its mean over time is then 1."""
+        self._values = np.zeros(count)
+        self._now = -_WARM_UP
+        self._next = [(self._now + random.expovariate(self._rate), topic) for topic in range(count)]
+        heapq.heapify(self._next)
+
+    def at(self, day: float) -> npt.NDArray[np.float64]:
+        """Return the attention to each topic on a day, which is not before that of the last call."""
+        self._values *= 2.0 ** ((self._now - day) / SPELL_DAYS)
+        self._now = day
+        while self._next and self._next[0][0] <= day:
+            at, topic = self._next[0]
+            self._values[topic] += self._scale * 2.0 ** ((at - day) / SPELL_DAYS)
+            heapq.heapreplace(self._next, (at + self._random.expovariate(self._rate), topic))
+        return self._values
+
+
 _BETWEEN: Final = 60.0 / 86_400.0
 """Days between two questions of a session, and before its memories."""
 
 _SHARES: Final = ("chatter", "revisions", "repeats", "contradictions", "recent", "marked")
-_ABOVE_ZERO: Final = ("session_size", "recent_days")
+_DAYS: Final = ("recent_days", "interest_days", "return_days")
+_ABOVE_ZERO: Final = ("session_size", "interest_tail")
 _NOT_BELOW_ZERO: Final = ("questions", "zipf")
 _LONGEST: Final = 36_525.0
 
@@ -128,13 +184,18 @@ class Workload:
     questions: float = 3.0
     """Mean number of questions per session, >= 0."""
     recent: float = 0.4
-    """Share of questions about recent facts; the others are about popular ones."""
+    """Share of questions about recent facts; the others are about facts of interest."""
     recent_days: float = 3.0
     """Half-life in days of the chance of a question about a recent fact, > 0."""
     zipf: float = 1.0
     """Exponent of popularity, >= 0: questions about the fact of rank r have weight r^-zipf."""
-    fading: bool = True
-    """Whether interest in popular facts also fades, by :data:`INTEREST_DAYS`."""
+    interest_days: float = 75.0
+    """Scale in days, > 0, of how interest in facts fades: the mean over all facts is
+    (1 + age / interest_days)^-interest_tail, though each fact fades by its own rate."""
+    interest_tail: float = 1.0
+    """Exponent of the same, > 0: the lower, the longer facts stay of interest."""
+    return_days: float = 60.0
+    """Mean time in days, > 0, until a topic comes up again."""
 
     def __post_init__(self) -> None:
         for parameter in fields(self):
@@ -155,20 +216,29 @@ class Workload:
         Args:
             script: the memories; None: a generated script.
         """
-        random = Random(self.seed)
         if script is None:
-            script = invent(self, random)
-        return _Narrator(self, script, random).world()
+            script = invent(self, Random(self.seed))
+        return _Narrator(self, script).world()
+
+
+def _stream(workload: Workload, purpose: str) -> Random:
+    """Return a random generator for one purpose.
+
+    With a generator each, the wording of a script has no influence on the times of its questions.
+    """
+    return Random(f"{workload.seed} {purpose}")
 
 
 class _Narrator:
     """Assigns times and questions to a script."""
 
-    def __init__(self, workload: Workload, script: Script, random: Random) -> None:
+    def __init__(self, workload: Workload, script: Script) -> None:
         self._workload = workload
         self._script = script
-        self._random = random
-        self._demand = Demand([fact.kind for fact in script.facts], workload, random)
+        self._random = _stream(workload, "times")
+        self._wording = _stream(workload, "wording")
+        topics = [fact.topic for fact in script.facts]
+        self._demand = Demand(topics, workload, _stream(workload, "demand"))
         self._standing: dict[int, list[tuple[str, int]]] = {}
         """Fact -> id and version of its memories that are not marked as superseded."""
 
@@ -203,7 +273,9 @@ class _Narrator:
         count = self._poisson(self._workload.questions)
         facts = self._script.facts
         queries = tuple(
-            FactQuery(at + _BETWEEN * place, fact, self._random.randrange(len(facts[fact].phrases)))
+            FactQuery(
+                at + _BETWEEN * place, fact, self._wording.randrange(len(facts[fact].phrases))
+            )
             for place, fact in enumerate(self._demand.ask(at, count))
         )
         ends = at + _BETWEEN * (len(queries) + 1)
@@ -243,9 +315,6 @@ class _Narrator:
 
 
 def _require_number(name: str, value: object) -> None:
-    if name == "fading":
-        require_flag(name, value)
-        return
     is_whole = name in ("memories", "seed")
     kinds = (int,) if is_whole else (int, float)
     if isinstance(value, bool) or not isinstance(value, kinds):
@@ -261,8 +330,10 @@ def _range(name: str) -> tuple[float, float, bool]:
     """Return the bounds of a parameter, and whether the lower one is excluded."""
     if name in _SHARES:
         return 0.0, 1.0, False
+    if name in _DAYS:
+        return 0.0, _LONGEST, True
     if name in _ABOVE_ZERO:
-        return 0.0, 100.0 if name == "session_size" else _LONGEST, True
+        return 0.0, 100.0, True
     if name in _NOT_BELOW_ZERO:
         return 0.0, 100.0, False
     if name == "days":
