@@ -21,6 +21,7 @@ from typing import Final
 
 from oneiros import profiles
 from oneiros.runtime.dataclasses import dataclass, field, replace
+from oneiros.scoring.phases.house import Budget
 from oneiros.scoring.phases.reverie import Consolidate, Downscale, Place, Promote, Prune, Scan
 from oneiros.scoring.profile import Profile
 from oneiros.scoring.safety_limits import SafetyRails
@@ -67,6 +68,16 @@ def with_limits(limits_days: Table, other_days: float, name: str) -> Profile:
         Promote(**limits),  # type: ignore[arg-type]
     )
     return profiles.get("oneiros").replace(name=name, phases=phases, rails=RAILS)
+
+
+def half_kept() -> Profile:
+    """Return the default profile with a budget of half of the memories (H15)."""
+    default = profiles.get("oneiros")
+    phases = tuple(
+        replace(phase, share=0.5) if isinstance(phase, Budget) else phase
+        for phase in default.phases
+    )
+    return default.replace(name="oneiros, half kept", phases=phases)
 
 
 @dataclass(slots=True)
@@ -156,9 +167,13 @@ def _profiles(run: Simulations) -> None:
         *("stale@1", "stale@10", "p50, p99 of a search, ms"),
     )
     drawn_lives = []
-    for name in _NAMES:
-        for every in (None, 1.0) if profiles.get(name).phases else (None,):
-            life = run.lives(name, every)
+    lived = [(name, profiles.get(name)) for name in _NAMES]
+    lived.insert(1, ("oneiros, half kept", half_kept()))
+    for name, profile in lived:
+        for every in (None, 1.0) if profile.phases else (None,):
+            if every is None and name == "oneiros, half kept":
+                continue
+            life = run.lives(profile, every)
             drawn_lives.append(life)
             counts = (life.at_the_end(figure) for figure in ("active", "archived", "deleted"))
             shares = ("found", "stale_at_rank_1", "stale_in_top_k")
@@ -175,14 +190,16 @@ def _profiles(run: Simulations) -> None:
 
 
 def _rules(run: Simulations) -> None:
-    """docs/systems/house.md, H8: Reverie's numbers within the rails, and the default profile."""
+    """docs/systems/house.md: Reverie's numbers within the rails, and half kept by worth."""
     heads = ("removed", "recall@10", "stale@1")
-    _heads("seed", *heads, *(f"H8: {head}" for head in heads))
+    _heads("seed", *heads, *(f"H15: {head}" for head in heads))
     default = profiles.get("oneiros")
     reverie = default.replace(name="reverie in rails", phases=profiles.get("reverie").phases)
     for seed in run.seeds:
         awake = run.lives(default, None, seeds=[seed])
-        cells = (_shares(awake, run.lives(each, 1.0, seeds=[seed])) for each in (reverie, default))
+        cells = (
+            _shares(awake, run.lives(each, 1.0, seeds=[seed])) for each in (reverie, half_kept())
+        )
         _row(seed, *(cell for shares in cells for cell in shares))
 
 
@@ -201,18 +218,18 @@ def _kinds(run: Simulations) -> None:
 
 
 def _cycles(run: Simulations) -> None:
-    """docs/systems/house.md, H8: how often cycles run."""
+    """docs/systems/house.md, H15: how often cycles run."""
     _heads("days between cycles", "removed", "recall@10", "stale@1")
     awake = run.lives("oneiros", None)
     for every in (1.0, 7.0, 30.0):
-        _row(f"{every:g}", *_shares(awake, run.lives("oneiros", every)))
+        _row(f"{every:g}", *_shares(awake, run.lives(half_kept(), every)))
 
 
 def _years(run: Simulations) -> None:
     """docs/simulation.md: the same number of memories in four years, a cycle every four days."""
     _heads("profile", "removed", "recall@10", "stale@1")
-    awake, dreaming = (run.lives("oneiros", every, days=1461.0) for every in (None, 4.0))
-    _row("oneiros", *_shares(awake, dreaming))
+    awake, dreaming = (run.lives(half_kept(), every, days=1461.0) for every in (None, 4.0))
+    _row("oneiros, half kept", *_shares(awake, dreaming))
 
 
 def _demo(run: Simulations) -> None:
@@ -220,9 +237,9 @@ def _demo(run: Simulations) -> None:
     _heads("profile", "removed", "recall@10", "stale@1")
     world = Workload(seed=run.seeds[0]).world(demo_script())
     awake, dreaming = (
-        Lives([simulate(world, "oneiros", dream_every_days=every)]) for every in (None, 1.0)
+        Lives([simulate(world, half_kept(), dream_every_days=every)]) for every in (None, 1.0)
     )
-    _row("oneiros", *_shares(awake, dreaming))
+    _row("oneiros, half kept", *_shares(awake, dreaming))
 
 
 SECTIONS: Final[dict[str, Callable[[Simulations], None]]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -33,6 +33,7 @@ from oneiros.dream.report import DreamReport
 from oneiros.dream.schedule import DreamSchedule, duration_seconds
 from oneiros.errors import DreamBusy
 from oneiros.runtime.files import foreign_file, new_file
+from oneiros.scoring.phases.house import Budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -185,6 +186,7 @@ _NEEDS: Final = {"--impact": "--dry-run", "--every": "--watch", "--after-new": "
 _NOT_WITH: Final = {
     "--profile": ("--undo", "--list"),  # which run no phases
     "--yes": ("--dry-run", "--undo", "--list"),  # which never ask
+    "--keep": ("--undo", "--list", "--watch"),  # a schedule's budget is its profile's
     "--html": ("--list", "--watch"),
     "--now": ("--list", "--watch"),
 }
@@ -196,6 +198,13 @@ def dream(
         str | None, typer.Option(help=f"Whose phases run; default: oneiros. {PROFILE_HELP}")
     ] = None,
     now: NowOption = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            help="Archive what is worth least beyond this: a share as 0.5, a number as 10000, or a"
+            " size of texts and vectors as 200MB."
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what a cycle would do.")
     ] = False,
@@ -240,14 +249,16 @@ def dream(
     asks; without a terminal it needs --yes. What was shown is what is applied: a memory that changed
     meanwhile is left as it is, and named. With --undo, undo a cycle; with --list, list the last
     ones. With --watch, ask once, then stay and run a cycle whenever one is due, half an hour apart
-    or as --every says, and write a line for each.
+    or as --every says, and write a line for each. With --keep, what is worth least is archived,
+    down to that share, number or size, and comes back when it fits in again.
     """
     modes = {"--dry-run": dry_run, "--undo": undo, "--list": listed, "--watch": watch}
     options = {"--impact": impact, "--every": every, "--after-new": after_new}
-    options |= {"--profile": profile, "--html": html, "--now": now, "--yes": yes}
+    options |= {"--profile": profile, "--html": html, "--now": now, "--yes": yes, "--keep": keep}
     _require_sense(_given(modes), _given(options))
     page = None if html is None else _page_file(html, existing(store), impact)
     chosen = None if profile is None else named_profile("--profile", profile)
+    budget = None if keep is None else _budget(keep)
     clock = seconds_of("--now", now)
     questions = None if impact is None else _questions(impact)
     schedule = schedule_of(every, after_new)
@@ -257,17 +268,19 @@ def dream(
         elif listed:
             _list(engine.dreams(), json=json)
         elif dry_run:
-            plan = engine.dream(clock, profile=chosen, dry_run=True)
+            plan = _planned(engine, clock, chosen, budget)
             found = None if questions is None else plan.impact(questions)
             _show(engine, plan.report, found, json=json)
             if page is not None:
                 _write_page(page, engine, plan, found)
         else:
-            run: Callable[[], DreamReport] = partial(engine.dream, clock, profile=chosen)
+            run: Callable[[], DreamReport]
             if undo is not None:
                 run = partial(engine.undo_dream, undo, now=clock)
-            elif not yes:
-                run = _confirmed(engine, clock, chosen, json=json).apply
+            elif yes:
+                run = partial(_dreamt, engine, clock, chosen, budget)
+            else:
+                run = _confirmed(engine, clock, chosen, budget, json=json).apply
             with interrupt_held():  # what was done must be reported
                 report = run()
                 _show(engine, report, None, json=json, is_confirmed=not yes)
@@ -275,15 +288,51 @@ def dream(
                     _write_page(page, engine, report, None)
 
 
+_SIZES: Final = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+def _budget(keep: str) -> float | Budget:
+    """Return what ``--keep`` names: a share, a number of memories, or a size."""
+    written = keep.strip()
+    number, unit = written[:-2], written[-2:].upper()
+    try:
+        if unit in _SIZES:
+            with blamed_on("--keep"):
+                return Budget(size=int(float(number) * _SIZES[unit]))
+        return int(written) if written.isdecimal() else float(written)
+    except (OverflowError, ValueError) as error:
+        msg = f"--keep: expected a share as 0.5, a number as 10000 or a size as 200MB, got {keep!r}"
+        raise CommandError(msg) from error
+
+
+def _dreamt(
+    engine: Engine, now: float | None, profile: Profile | None, keep: float | Budget | None
+) -> DreamReport:
+    with nullcontext() if keep is None else blamed_on("--keep"):
+        return engine.dream(now, profile=profile, keep=keep)
+
+
+def _planned(
+    engine: Engine, now: float | None, profile: Profile | None, keep: float | Budget | None
+) -> DreamPlan:
+    with nullcontext() if keep is None else blamed_on("--keep"):
+        return engine.dream(now, profile=profile, dry_run=True, keep=keep)
+
+
 def _confirmed(
-    engine: Engine, now: float | None, profile: Profile | None, *, json: bool
+    engine: Engine,
+    now: float | None,
+    profile: Profile | None,
+    keep: float | Budget | None,
+    *,
+    json: bool,
 ) -> DreamPlan:
     """Plan a cycle, show what it removes, and return it once that is confirmed.
 
     Raises:
         CommandError: it is not; nothing was changed.
     """
-    plan = engine.dream(now, profile=profile, dry_run=True)
+    plan = _planned(engine, now, profile, keep)
     count = sum(plan.report.removed.values())
     if count:
         if not json:

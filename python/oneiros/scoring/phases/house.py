@@ -57,7 +57,7 @@ class Budget:
     least_value: float | None = None
     """The worth below which memories are archived, -1e6 to 1e6; None: no limit."""
 
-    information: float = 4.5
+    information: float = 4.0
     """Weight of what a text says, 0 to 1e6."""
 
     half_information: float = 30.0
@@ -79,7 +79,7 @@ class Budget:
     whole_answer: float = 60.0
     """Words up to which a text is no long talk, > 0."""
 
-    age: float = 0.6
+    age: float = 1.2
     """Loss per ln(1 + age in years), 0 to 1e6."""
 
     feedback: float = 0.8
