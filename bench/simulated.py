@@ -77,7 +77,7 @@ def half_kept() -> Profile:
         replace(phase, share=0.5) if isinstance(phase, Budget) else phase
         for phase in default.phases
     )
-    return default.replace(name="oneiros, half kept", phases=phases)
+    return default.replace(name="oneiros half kept", phases=phases)
 
 
 @dataclass(slots=True)
@@ -168,10 +168,10 @@ def _profiles(run: Simulations) -> None:
     )
     drawn_lives = []
     lived = [(name, profiles.get(name)) for name in _NAMES]
-    lived.insert(1, ("oneiros, half kept", half_kept()))
+    lived.insert(1, ("oneiros half kept", half_kept()))
     for name, profile in lived:
         for every in (None, 1.0) if profile.phases else (None,):
-            if every is None and name == "oneiros, half kept":
+            if every is None and name == "oneiros half kept":
                 continue
             life = run.lives(profile, every)
             drawn_lives.append(life)
@@ -229,7 +229,7 @@ def _years(run: Simulations) -> None:
     """docs/simulation.md: the same number of memories in four years, a cycle every four days."""
     _heads("profile", "removed", "recall@10", "stale@1")
     awake, dreaming = (run.lives(half_kept(), every, days=1461.0) for every in (None, 4.0))
-    _row("oneiros, half kept", *_shares(awake, dreaming))
+    _row("oneiros half kept", *_shares(awake, dreaming))
 
 
 def _demo(run: Simulations) -> None:
@@ -239,7 +239,7 @@ def _demo(run: Simulations) -> None:
     awake, dreaming = (
         Lives([simulate(world, half_kept(), dream_every_days=every)]) for every in (None, 1.0)
     )
-    _row("oneiros, half kept", *_shares(awake, dreaming))
+    _row("oneiros half kept", *_shares(awake, dreaming))
 
 
 SECTIONS: Final[dict[str, Callable[[Simulations], None]]] = {

@@ -56,7 +56,6 @@ def literal(table: Mapping[str, float], otherwise: float) -> Reader:
 TABLES: dict[str, tuple[Mapping[str, float], float, Callable[..., Reader]]] = {
     "priority": (PRIORITY_BY_KIND, PRIORITY_OTHERWISE, aliased),
     "stale after, `reverie`": (part(REVERIE, Prune).limits_days, 180.0, aliased),
-    "stale after, `oneiros`": (part(HOUSE, Prune).limits_days, 180.0, aliased),
     "decay a day": (part(OMEGA, FlooredDecay).rates, part(OMEGA, FlooredDecay).otherwise, aliased),
     "signal": (part(REVERIE, Promote).weights, 1.0, literal),
     "weight": (part(OMEGA, KindWeight).table, 1.0, literal),
@@ -248,7 +247,6 @@ def test_decay_and_staleness_read_other_words_alike(group: tuple[str, ...]) -> N
         }
     assert len(decays) == 1
     assert len({COLUMNS["priority"](kind) for kind in group}) == 1
-    assert len({COLUMNS["stale after, `oneiros`"](kind) for kind in group}) == 1
 
 
 def test_the_stored_kind_and_filters_stay_literal() -> None:

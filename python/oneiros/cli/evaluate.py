@@ -15,7 +15,7 @@ import typer
 
 from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError, blamed_on, require_each_once, require_only_one
-from oneiros.cli.options import PROFILE_HELP, JsonOption, named_profile
+from oneiros.cli.options import PROFILE_HELP, JsonOption, existing, named_profile, opened
 from oneiros.cli.terminal import output, progress_bar, text
 from oneiros.display.escaping import one_line
 from oneiros.dream.schedule import duration_seconds
@@ -25,8 +25,10 @@ from oneiros.evaluation.forgetting import POLICIES, measure_forgetting
 from oneiros.evaluation.tasks import BASELINES, demo_task, measure, system_names, task_of
 from oneiros.evaluation.tuning import Parameter, value_at
 from oneiros.evaluation.use import MODES, QUESTION_KINDS, Search, lives_of, measure_use
+from oneiros.evaluation.worth import FITTED, fit_worth
 from oneiros.model.validation import require_number
 from oneiros.runtime.files import new_file
+from oneiros.scoring.phases.house import Budget
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -464,7 +466,16 @@ def tune(
     grid: Annotated[
         bool, typer.Option("--grid", help="Try every combination, not one number after the other.")
     ] = False,
-    folds: Annotated[int, typer.Option(min=2, max=20, help="Parts of the questions.")] = 2,
+    forgetting: Annotated[
+        Path | None,
+        typer.Option(
+            help="Fit what memories are worth keeping to the recorded use of this store, instead."
+        ),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(min=2, max=20, help="Parts of the questions, 2; with --forgetting, 5."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the parts, and of the bounds.")] = 0,
     write: Annotated[
         Path | None,
@@ -476,11 +487,18 @@ def tune(
 
     The result is printed as changes to the profile's TOML, and only if the gain in nDCG@10 is
     beyond chance. A collection is a folder as for oneiros evaluate; k1, b and
-    half_length hold for a store that is made with the profile.
+    half_length hold for a store that is made with the profile. With --forgetting, the weights of the
+    profile's budget are fitted to what got helpful feedback or was found in several sessions.
     """
     if write is not None:
         _require_file("--output", write)
     chosen = named_profile("--profile", profile)
+    if forgetting is not None:
+        require_only_one({"--forgetting": forgetting, "--over": over})
+        require_only_one({"--forgetting": forgetting, "--grid": grid})
+        require_only_one({"--forgetting": forgetting, "collections": collections or None})
+        _tune_worth(existing(forgetting), chosen, folds or 5, seed, write, json=json)
+        return
     parameters = None if over is None else [_parameter(one) for one in over]
     tasks = [task_of(collection.read(folder)) for folder in collections or ()] or [demo_task()]
     with progress_bar("profiles measured", None) as advance:
@@ -490,7 +508,7 @@ def tune(
                 chosen,
                 parameters,
                 method="grid" if grid else "ascent",
-                folds=folds,
+                folds=folds or 2,
                 seed=seed,
                 advance=advance,
             )
@@ -507,6 +525,51 @@ def tune(
     console.print(_changes_table(found))
     for line in _told(found, write):
         console.print(text(line))
+
+
+def _tune_worth(
+    store: Path, profile: Profile, folds: int, seed: int, write: Path | None, *, json: bool
+) -> None:
+    """Fit the weights of a profile's budget to the use of a store, and show them."""
+    budget = next((phase for phase in profile.phases if isinstance(phase, Budget)), None)
+    if budget is None:
+        msg = f"--profile: must have the phase budget to be fitted, got {profile.name}"
+        raise CommandError(msg)
+    with opened(store) as engine, blamed_on("--forgetting"):
+        found = fit_worth(engine, budget, folds=folds, seed=seed)
+    phases = tuple(found.fitted if one == found.before else one for one in profile.phases)
+    tuned = profile.replace(phases=phases)
+    if write is not None and found.is_better:
+        with new_file(write) as file:
+            file.write(tuned.to_toml().encode())
+    if json:
+        terminal.write(
+            {
+                "profile": profile.name,
+                "is_better": found.is_better,
+                "wanted": found.wanted,
+                "others": found.others,
+                "auc_before": found.auc_before,
+                "auc": found.auc,
+                **_bounds("auc", found.gain),
+                "before": {name: getattr(found.before, name) for name in FITTED},
+                "fitted": {name: getattr(found.fitted, name) for name in FITTED},
+            }
+        )
+        return
+    table = _table("weight", ">now", ">fitted")
+    for name in FITTED:
+        table.add_row(name, *(f"{getattr(one, name):g}" for one in (found.before, found.fitted)))
+    output().print(table)
+    typer.echo(
+        f"{found.wanted} memories were wanted, {found.others} not; pairs of both in the right order, "
+        f"on memories not fitted to: {found.auc_before:.3f} now, {found.auc:.3f} fitted, "
+        f"{found.gain} (95 %)"
+    )
+    if not found.is_better:
+        typer.echo("nothing is better beyond chance: the profile stays as it is")
+    elif write is not None:
+        typer.echo(f"written: {write}")
 
 
 def _require_file(option: str, path: Path) -> None:

@@ -254,7 +254,7 @@ class Applying:
         limit = self._draft.day_limit(self._day)
         if limit is not None:
             taken = self._draft.taken_rows()
-            taken = taken[~self._stays[taken]]
+            taken = taken[~self._stays[taken] & ~self._draft.asked[taken]]
             over[taken[max(0, limit - self._day.memories) :]] = True
         return over
 

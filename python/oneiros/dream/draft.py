@@ -123,6 +123,8 @@ class Draft:
         self._shown: Mask = self.live & (source.column("status")[: len(self.live)] != ARCHIVED)
         self.shown_count = int(np.count_nonzero(self._shown))
         """Number of memories that were neither deleted nor archived before the cycle."""
+        self.asked: Mask = np.zeros(len(self.live), np.bool_)
+        """Mask of the rows removed because a user named how much is to be kept."""
         self._pruned = np.zeros(len(self.live), np.bool_)
         self._changed = np.zeros(len(self.live), np.bool_)
 
@@ -388,6 +390,7 @@ class Draft:
         self._note_held(rule, "prune budget", over)
         rows = rows[~over]
         self._pruned[rows] = True
+        self.asked[rows] |= is_asked
         return rows
 
     def set_content(self, rule: str, field: str, row: int, before: object, after: object) -> None:

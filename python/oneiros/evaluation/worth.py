@@ -65,6 +65,7 @@ class WorthFit:
 
 def fit_worth(
     engine: Engine,
+    budget: Budget | None = None,
     *,
     now: float | None = None,
     folds: int = 5,
@@ -76,8 +77,8 @@ def fit_worth(
     Nothing is changed: ``profile.replace(phases=...)`` takes the result.
 
     Args:
-        engine: an engine or read-only store with recorded use. Without the phase in its profile,
-            the default one is taken.
+        engine: an engine or read-only store with recorded use.
+        budget: the present weights; None: those of the engine's profile, or the default ones.
         now: the time from which ages count, seconds since 1970; None: the engine's clock.
         folds: parts of the sessions that are left out in turn, 2 to 20.
         ridge: pull towards the present weights, >= 0.
@@ -90,7 +91,7 @@ def fit_worth(
     count("seed", seed)
     scope = engine._scope
     profile = scope.services.profile
-    phase = next((one for one in profile.phases if isinstance(one, Budget)), Budget())
+    phase = budget or next((one for one in profile.phases if isinstance(one, Budget)), Budget())
     draft, _ = begin_draft(scope.services, profile, scope.now(now))
     rows = rows_of(draft.live)
     terms = worth_terms(draft, phase, rows)

@@ -53,22 +53,21 @@ def keep_to_budget(draft: Draft, phase: Budget) -> None:
     order = np.lexsort(
         (rows, -draft.column("created_at")[rows], -values, is_superseded & ~is_fixed, ~is_fixed)
     )
-    kept = np.zeros(len(rows), np.bool_)
-    kept[order[: _room(draft, phase, rows[order])]] = True
-    if phase.least_value is not None:
-        kept &= values >= phase.least_value
-    kept |= is_fixed
+    fits = np.zeros(len(rows), np.bool_)
+    fits[order[: _room(draft, phase, rows[order])]] = True
+    kept = fits if phase.least_value is None else fits & (values >= phase.least_value)
+    kept = kept | is_fixed
     back = rows[kept & was_aside[rows]]
-    leaving = ~kept & ~was_aside[rows]
-    going = rows[leaving]
-    going = going[np.lexsort((going, values[leaving]))]
     by_row = np.zeros(len(draft))
     by_row[rows] = values
     draft.because["H15"] = partial(_because, by_row)
-    is_asked = phase.least_value is None or len(rows) > _room(draft, phase, rows[order])
-    taken = draft.set_aside("H15", going, is_asked=is_asked)
+    taken = 0
+    for is_asked, leaving in ((True, ~kept & ~fits), (False, ~kept & fits)):
+        going = rows[leaving & ~was_aside[rows]]
+        going = going[np.lexsort((going, by_row[going]))]
+        taken += len(draft.set_aside("H15", going, is_asked=is_asked))
     brought = draft.bring_back("H15", back)
-    draft.count(judged=len(rows), archived=len(taken), brought_back=len(brought))
+    draft.count(judged=len(rows), archived=taken, brought_back=len(brought))
 
 
 def _room(draft: Draft, phase: Budget, ordered: Rows) -> int:
