@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tests.oracles import bm25, house, texts
+from tests.oracles.ieee import as_float32
 from tests.oracles.kinds import entry
 from tests.oracles.records import DAY, value
 
@@ -15,8 +16,8 @@ __all__ = ["kept", "size_of", "worth"]
 Memory = Mapping[str, Any]
 Words = Callable[[str], Sequence[str]]
 
-FIRST = set("i me my mine myself we us our ours ourselves".split())
-SECOND = set("you your yours yourself yourselves".split())
+FIRST = set(["i", "me", "my", "mine", "myself", "we", "us", "our", "ours", "ourselves"])
+SECOND = set(["you", "your", "yours", "yourself", "yourselves"])
 KIND_WEIGHTS = {  # docs/systems/reverie.md R16
     "directive": 1.5,
     "preference": 1.3,
@@ -127,21 +128,15 @@ def size_of(memory: Memory) -> int:
     return len(texts.normal(memory["text"]).encode()) + 4 * (0 if vector is None else len(vector))
 
 
-def is_held(memory: Memory, now: float) -> bool:
-    """Whether no budget takes a memory away: protected or young."""
+def is_fixed(memory: Memory, now: float) -> bool:
+    """Whether no budget takes a memory away: protected, important or young."""
     learned = max(memory["created_at"], memory.get("learned_at") or -math.inf)
-    return (
+    return bool(
         value(memory, "pinned")
         or value(memory, "core")
         or value(memory, "importance_tag") in ("explicit", "schema_violation")
         or max(0.0, now - learned) / DAY < YOUNGEST_DAYS
-    )
-
-
-def is_kept_first(memory: Memory, now: float) -> bool:
-    return (
-        is_held(memory, now)
-        or value(memory, "importance") >= KEPT_IMPORTANCE
+        or value(memory, "importance") >= as_float32(KEPT_IMPORTANCE)
         or value(memory, "priority") >= KEPT_PRIORITY
     )
 
@@ -176,7 +171,7 @@ def kept(
     def order(id: str) -> tuple[bool, bool, float, float, int]:
         memory = memories[id]
         return (
-            not is_kept_first(memory, now),
+            not is_fixed(memory, now),
             memory.get("superseded_by") is not None,
             -values[id],
             -memory["created_at"],
@@ -197,13 +192,13 @@ def kept(
                 room = min(room, place)
                 break
     stays = {id for place, id in enumerate(best_first) if place < room}
-    stays |= {id for id in best_first if is_held(memories[id], now)}
+    stays |= {id for id in best_first if is_fixed(memories[id], now)}
     if least_value is None:
         return stays
     low = [
         id
         for id in reversed(best_first)
-        if id in stays and values[id] < least_value and not is_kept_first(memories[id], now)
+        if id in stays and values[id] < least_value and not is_fixed(memories[id], now)
     ]
     shown = [id for id in values if not is_set_aside(memories[id])]
     limit = math.floor(MOST_PRUNED * len(shown)) if day_limit is None else day_limit

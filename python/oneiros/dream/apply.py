@@ -255,7 +255,8 @@ class Applying:
         if limit is not None:
             taken = self._draft.taken_rows()
             taken = taken[~self._stays[taken]]
-            over[taken[max(0, limit - self._day.memories) :]] = True
+            late = taken[max(0, limit - self._day.memories) :]
+            over[late[~self._draft.is_asked[late]]] = True
         return over
 
     def _write_columns(self) -> list[ColumnWrite]:

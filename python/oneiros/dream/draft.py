@@ -124,6 +124,8 @@ class Draft:
         self.shown_count = int(np.count_nonzero(self._shown))
         """Number of memories that were neither deleted nor archived before the cycle."""
         self._pruned = np.zeros(len(self.live), np.bool_)
+        self.is_asked: Mask = np.zeros(len(self.live), np.bool_)
+        """Mask of the removed rows that no limit of a day holds back."""
         self._changed = np.zeros(len(self.live), np.bool_)
 
     def begin(self, phase: str) -> None:
@@ -388,6 +390,8 @@ class Draft:
         self._note_held(rule, "prune budget", over)
         rows = rows[~over]
         self._pruned[rows] = True
+        if is_asked:
+            self.is_asked[rows] = True
         return rows
 
     def set_content(self, rule: str, field: str, row: int, before: object, after: object) -> None:

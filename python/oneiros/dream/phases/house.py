@@ -53,22 +53,23 @@ def keep_to_budget(draft: Draft, phase: Budget) -> None:
     order = np.lexsort(
         (rows, -draft.column("created_at")[rows], -values, is_superseded & ~is_fixed, ~is_fixed)
     )
-    kept = np.zeros(len(rows), np.bool_)
-    kept[order[: _room(draft, phase, rows[order])]] = True
+    fits = is_fixed.copy()
+    fits[order[: _room(draft, phase, rows[order])]] = True
+    is_low = np.zeros(len(rows), np.bool_)
     if phase.least_value is not None:
-        kept &= values >= phase.least_value
-    kept |= is_fixed
-    back = rows[kept & was_aside[rows]]
-    leaving = ~kept & ~was_aside[rows]
-    going = rows[leaving]
-    going = going[np.lexsort((going, values[leaving]))]
+        is_low = (values < phase.least_value) & ~is_fixed
     by_row = np.zeros(len(draft))
     by_row[rows] = values
     draft.because["H15"] = partial(_because, by_row)
-    is_asked = phase.least_value is None or len(rows) > _room(draft, phase, rows[order])
-    taken = draft.set_aside("H15", going, is_asked=is_asked)
+    last_first = order[::-1]
+    last_first = last_first[~was_aside[rows[last_first]]]
+    beyond = rows[last_first[~fits[last_first]]]
+    low = rows[last_first[(fits & is_low)[last_first]]]
+    taken = len(draft.set_aside("H15", beyond, is_asked=True))
+    taken += len(draft.set_aside("H15", low, is_asked=False))
+    back = rows[fits & ~is_low & was_aside[rows]]
     brought = draft.bring_back("H15", back)
-    draft.count(judged=len(rows), archived=len(taken), brought_back=len(brought))
+    draft.count(judged=len(rows), archived=taken, brought_back=len(brought))
 
 
 def _room(draft: Draft, phase: Budget, ordered: Rows) -> int:
