@@ -254,8 +254,9 @@ class Applying:
         limit = self._draft.day_limit(self._day)
         if limit is not None:
             taken = self._draft.taken_rows()
-            taken = taken[~self._stays[taken] & ~self._draft.asked[taken]]
-            over[taken[max(0, limit - self._day.memories) :]] = True
+            taken = taken[~self._stays[taken]]
+            late = taken[max(0, limit - self._day.memories) :]
+            over[late[~self._draft.is_asked[late]]] = True
         return over
 
     def _write_columns(self) -> list[ColumnWrite]:

@@ -123,9 +123,9 @@ class Draft:
         self._shown: Mask = self.live & (source.column("status")[: len(self.live)] != ARCHIVED)
         self.shown_count = int(np.count_nonzero(self._shown))
         """Number of memories that were neither deleted nor archived before the cycle."""
-        self.asked: Mask = np.zeros(len(self.live), np.bool_)
-        """Mask of the rows removed because a user named how much is to be kept."""
         self._pruned = np.zeros(len(self.live), np.bool_)
+        self.is_asked: Mask = np.zeros(len(self.live), np.bool_)
+        """Mask of the removed rows that no limit of a day holds back."""
         self._changed = np.zeros(len(self.live), np.bool_)
 
     def begin(self, phase: str) -> None:
@@ -390,7 +390,8 @@ class Draft:
         self._note_held(rule, "prune budget", over)
         rows = rows[~over]
         self._pruned[rows] = True
-        self.asked[rows] |= is_asked
+        if is_asked:
+            self.is_asked[rows] = True
         return rows
 
     def set_content(self, rule: str, field: str, row: int, before: object, after: object) -> None:

@@ -53,19 +53,21 @@ def keep_to_budget(draft: Draft, phase: Budget) -> None:
     order = np.lexsort(
         (rows, -draft.column("created_at")[rows], -values, is_superseded & ~is_fixed, ~is_fixed)
     )
-    fits = np.zeros(len(rows), np.bool_)
+    fits = is_fixed.copy()
     fits[order[: _room(draft, phase, rows[order])]] = True
-    kept = fits if phase.least_value is None else fits & (values >= phase.least_value)
-    kept = kept | is_fixed
-    back = rows[kept & was_aside[rows]]
+    is_low = np.zeros(len(rows), np.bool_)
+    if phase.least_value is not None:
+        is_low = (values < phase.least_value) & ~is_fixed
     by_row = np.zeros(len(draft))
     by_row[rows] = values
     draft.because["H15"] = partial(_because, by_row)
-    taken = 0
-    for is_asked, leaving in ((True, ~kept & ~fits), (False, ~kept & fits)):
-        going = rows[leaving & ~was_aside[rows]]
-        going = going[np.lexsort((going, by_row[going]))]
-        taken += len(draft.set_aside("H15", going, is_asked=is_asked))
+    last_first = order[::-1]
+    last_first = last_first[~was_aside[rows[last_first]]]
+    beyond = rows[last_first[~fits[last_first]]]
+    low = rows[last_first[(fits & is_low)[last_first]]]
+    taken = len(draft.set_aside("H15", beyond, is_asked=True))
+    taken += len(draft.set_aside("H15", low, is_asked=False))
+    back = rows[fits & ~is_low & was_aside[rows]]
     brought = draft.bring_back("H15", back)
     draft.count(judged=len(rows), archived=taken, brought_back=len(brought))
 
