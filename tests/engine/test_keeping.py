@@ -20,7 +20,7 @@ import pytest
 import oneiros
 from oneiros.scoring.phases.cognitive import Cooling
 from oneiros.scoring.phases.omega import Forgetting
-from oneiros.scoring.phases.reverie import Place, Prune
+from oneiros.scoring.phases.reverie import LIMITS_DAYS, Place, Prune
 from oneiros.scoring.profile import Profile
 from oneiros.scoring.safety_limits import SafetyRails
 from oneiros.store import checksums
@@ -29,7 +29,21 @@ NOW = 1_750_000_000.0
 DAY = 86_400.0
 HALF_HOUR = 1_800.0
 DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[3] / "shared" / "data")
-HOUSE = oneiros.profiles.get("oneiros")
+LIMITS = {
+    **LIMITS_DAYS,
+    **{"session": 75.0, "bug": 120.0, "config": 180.0},
+    **dict.fromkeys(("fact", "lesson", "skill", "entity", "profile", "relationship"), float("inf")),
+}
+DEFAULT = oneiros.profiles.get("oneiros")
+# The default profile with rules of age, so that its rails have something to hold back.
+HOUSE = DEFAULT.replace(
+    phases=tuple(
+        replace(phase, limits_days=LIMITS, other_limit_days=180.0)
+        if isinstance(phase, (Prune, Place))
+        else phase
+        for phase in DEFAULT.phases
+    )
+)
 TENTH = oneiros.profiles.get("reverie").replace(
     name="tenth", phases=(Prune(),), rails=SafetyRails(most_pruned=0.1)
 )
@@ -591,7 +605,7 @@ def test_the_order_of_times_makes_no_difference() -> None:
 def test_archived_memories_are_no_part_of_the_tenth() -> None:
     """They are removed already: 100 others beside 900 of them lose 10 a day."""
     now = [NOW]
-    with oneiros.Engine(":memory:", clock=lambda: now[0]) as mind:
+    with oneiros.Engine(":memory:", profile=HOUSE, clock=lambda: now[0]) as mind:
         mind.add_many([{"text": f"talk {n} of {n}", "kind": "session"} for n in range(300)])
         mind.add_many([{"text": f"note {n} of {n}"} for n in range(100)], now=NOW + 60 * DAY)
         now[0] = NOW + 76 * DAY
