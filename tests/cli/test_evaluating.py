@@ -182,7 +182,7 @@ def test_collections_of_one_name_are_not_taken_for_each_other(run: Run, tmp_path
         (["--without", "--with-use"], "--without, --with-use: only one of them"),
         (["--categories", "--with-use"], "--categories, --with-use: only one of them"),
         (["--with-use"], "--with-use: needs the folder of at least one collection, got none"),
-        (["--seed", "3"], "--seed: only with --with-use, got 3"),
+        (["--seed", "3"], "--seed: only with --with-use or --with-forgetting, got 3"),
         (["--profile", "rrf", "--profile", "rrf"], "--profile: each once, got rrf, rrf"),
         (["--profile", "nothing"], "no profile is called 'nothing'"),
         (["/nowhere"], "/nowhere"),
