@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from oneiros.evaluation.forgetting import POLICIES
 from oneiros.evaluation.tasks import system_names
 from tests.cli.conftest import HOSTILE, Run
 
@@ -140,6 +141,66 @@ def test_use_is_measured_under_every_profile(run: Run, tmp_path: Path) -> None:
     assert measured == {"bm25", "dense", "rrf", *system_names()}
 
 
+def monthly(folder: Path) -> Path:
+    """Write the collection of :func:`dated` with a month between two documents."""
+    dated(folder)
+    path = folder / "corpus.jsonl"
+    text = path.read_text(encoding="utf-8")
+    for day in range(1, 9):
+        text = text.replace(f"2024-01-0{day}T", f"2024-0{day}-01T")
+    path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_forgetting_is_measured_on_dated_collections(run: Run, tmp_path: Path) -> None:
+    folder = monthly(tmp_path / "months")
+    options = ("evaluate", folder, "--with-forgetting", "--keep", "0.5", "--every", "30d")
+    options = (*options, "--profile", "oneiros")
+    shown = run(*options)
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    for word in (
+        "months",
+        "oneiros",
+        "kept",
+        "50.0%",
+        "nDCG@10",
+        "R@10",
+        "change, 95 %",
+        *POLICIES,
+    ):
+        assert word in shown.stdout
+    assert "demo" not in shown.stdout
+    lines = list(csv.DictReader(run(*options, "--csv").stdout.splitlines()))
+    assert [line["policy"] for line in lines] == list(POLICIES)
+    for line in lines:
+        assert (line["collection"], line["profile"], line["count"]) == ("months", "oneiros", "4")
+        assert float(line["kept"]) == 0.5
+        assert -1.0 <= float(line["recall_low"]) <= float(line["recall_change"]) <= 0.0
+    document = run(*options, "--seed", "7", "--json").document
+    assert (document["seed"], document["keep"], document["every_days"]) == (7, 0.5, 30.0)
+    assert [set(line) for line in document["with_forgetting"]] == [set(line) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--keep", "2"], "--keep: "),
+        (["--keep", "0"], "--keep: "),
+        (["--keep", "nan"], "--keep: "),
+        (["--every", "0d"], "--every: "),
+        (["--every", "soon"], "--every: "),
+        (["--with-use"], "--with-use, --with-forgetting: only one of them"),
+    ],
+)
+def test_what_cannot_be_forgotten_is_refused(
+    run: Run, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    outcome = run("evaluate", monthly(tmp_path / "months"), "--with-forgetting", *arguments)
+    assert outcome.exit_code == 2
+    assert message in outcome.stderr
+    assert outcome.stdout == ""
+
+
 def test_a_collection_without_times_has_no_use(run: Run, tmp_path: Path) -> None:
     folder = dated(tmp_path / "days")
     lines = (folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
@@ -182,7 +243,13 @@ def test_collections_of_one_name_are_not_taken_for_each_other(run: Run, tmp_path
         (["--without", "--with-use"], "--without, --with-use: only one of them"),
         (["--categories", "--with-use"], "--categories, --with-use: only one of them"),
         (["--with-use"], "--with-use: needs the folder of at least one collection, got none"),
-        (["--seed", "3"], "--seed: only with --with-use, got 3"),
+        (["--keep", "0.5"], "--keep: only with --with-forgetting, got 0.5"),
+        (["--every", "7d"], "--every: only with --with-forgetting, got 7d"),
+        (
+            ["--with-forgetting"],
+            "--with-forgetting: needs the folder of at least one collection, got none",
+        ),
+        (["--seed", "3"], "--seed: only with --with-use or --with-forgetting, got 3"),
         (["--profile", "rrf", "--profile", "rrf"], "--profile: each once, got rrf, rrf"),
         (["--profile", "nothing"], "no profile is called 'nothing'"),
         (["/nowhere"], "/nowhere"),

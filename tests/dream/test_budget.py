@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+import math
 import random
 from collections.abc import Mapping
 from typing import Any
@@ -197,3 +200,238 @@ def test_the_result_does_not_depend_on_the_cycles_before(seed: int) -> None:
             one.dream(NOW, keep=Budget(**last))
         assert shown(engine) == shown(other)
         assert engine.dream(NOW, keep=Budget(**last)).change_count == 0
+
+
+# -- what comes back ---------------------------------------------------------------------------------
+
+
+def rows(*texts: str, days: float = 40.0, **fields: Any) -> World:
+    return {
+        f"m{n}": {"id": f"m{n}", "text": text, "created_at": NOW - days * DAY, **fields}
+        for n, text in enumerate(texts)
+    }
+
+
+ROWS = rows(*(f"I saw {'granite ' * n}harbour{n}" for n in range(10)))
+
+
+@pytest.mark.parametrize("seed", SEEDS[:2])
+def test_what_fits_again_comes_back_as_it_was(seed: int) -> None:
+    with filled(random_world(seed)) as engine:
+        before = known(engine)
+        live = list(before)
+        for one, other in itertools.pairwise(live):
+            engine.link(one, other, 0.5, now=NOW - DAY)
+        links = list(engine.links(now=NOW))
+        before = known(engine)
+        engine.dream(NOW, keep=1)
+        assert len(shown(engine)) < len(wanted(before, share=1.0))
+        engine.dream(NOW, keep=1.0)
+        after = known(engine)
+        assert list(engine.links(now=NOW)) == links
+        for id, memory in after.items():
+            status = {"status": memory["status"]}
+            assert memory == before[id] | status
+            assert (memory["status"] == "archived") == (before[id]["status"] == "archived")
+
+
+def test_what_fits_since_others_are_deleted_comes_back() -> None:
+    with filled(ROWS) as engine:
+        engine.dream(NOW, keep=3)
+        kept = shown(engine)
+        assert len(kept) == 3
+        for id in kept:
+            engine.delete(id, now=NOW)
+        report = engine.dream(NOW, keep=3)
+        assert len(shown(engine)) == 3
+        assert not shown(engine) & kept
+        assert report.removed == {}
+
+
+def test_undoing_brings_back_what_went() -> None:
+    with filled(random_world(1)) as engine:
+        before = known(engine)
+        report = engine.dream(NOW, keep=0.2)
+        assert known(engine) != before
+        engine.undo_dream(report.id, now=NOW)
+        assert known(engine) == before
+
+
+def test_a_plan_made_before_holds_what_was_named_when_it_is_applied() -> None:
+    with filled(ROWS) as engine:
+        engine.dream(NOW - 60.0, keep=9)
+        plan = engine.dream(NOW, keep=2, dry_run=True)
+        assert len(shown(engine)) == 9
+        report = plan.apply()
+        assert len(shown(engine)) == 2
+        assert (report.taken_away, report.left_alone) == (7, ())
+
+
+@pytest.mark.parametrize("by_hand", ["restored", "updated"])
+def test_what_a_user_archives_does_not_come_back(by_hand: str) -> None:
+    with filled(ROWS) as engine:
+        engine.dream(NOW, keep=5)
+        gone = sorted(set(ROWS) - shown(engine))
+        engine.update(gone[0], status="archived", now=NOW)  # what the budget archived
+        if by_hand == "restored":
+            engine.restore(gone[1], now=NOW)
+        else:
+            engine.update(gone[1], status="consolidated", now=NOW)
+        engine.update(gone[1], status="archived", now=NOW)
+        engine.dream(NOW, keep=1.0)
+        assert shown(engine) == set(ROWS) - set(gone[:2])
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"pinned": True},
+        {"core": True},
+        {"importance_tag": "explicit"},
+        {"importance": 0.8},
+        {"priority": 4},
+        {"kind": "constraint"},
+        {"days": 6.9},
+    ],
+)
+def test_no_budget_takes_what_is_protected_important_or_young(fields: dict[str, Any]) -> None:
+    with filled(rows("you", "you", trust=0.0, feedback=-2, **fields)) as engine:
+        for limits in ({"count": 1}, {"size": 1}, {"share": 0.01}, {"least_value": 1e6}):
+            engine.dream(NOW, keep=Budget(**limits))
+            assert shown(engine) == {"m0", "m1"}
+
+
+def test_a_budget_of_the_profile_holds_without_a_word() -> None:
+    with filled(ROWS, HOUSE.replace(name="third", phases=(Budget(share=0.3),))) as engine:
+        engine.dream(NOW)
+        assert len(shown(engine)) == 3
+        engine.dream(NOW, keep=5)
+        assert len(shown(engine)) == 5
+
+
+@pytest.mark.parametrize("seed", SEEDS[:2])
+def test_without_a_limit_the_phase_changes_nothing(seed: int) -> None:
+    assert not Budget().has_limit
+    without = tuple(phase for phase in HOUSE.phases if not isinstance(phase, Budget))
+    with filled(random_world(seed), HOUSE) as engine:
+        plans = [
+            engine.dream(NOW, profile=HOUSE.replace(name="x", phases=phases), dry_run=True)
+            for phases in (without, (*without, Budget()))
+        ]
+        one, other = ([*map(repr, plan.changes())] for plan in plans)
+        assert one == other
+        assert one
+        assert len(engine.dream(NOW, profile=ONLY, dry_run=True)) == 0
+
+
+# -- searches ----------------------------------------------------------------------------------------
+
+
+def test_archived_memories_are_found_where_their_status_is_asked_for() -> None:
+    with filled(ROWS) as engine:
+        engine.dream(NOW, keep=4)
+        kept, every = shown(engine), set(ROWS)
+        assert {hit.id for hit in engine.search("harbour0 saw", k=20, now=NOW)} == kept
+        found = engine.search("saw", k=20, status=["archived"], now=NOW)
+        assert {hit.id for hit in found} == every - kept
+
+
+def test_an_archived_memory_does_not_stand_between_its_neighbours() -> None:
+    """Three turns lie between a question and its answer: too far, until two are archived."""
+    texts = ("granite harbour?", "so", "well", "quite", "eleven ships", "elsewhere", "granite")
+    world = rows(*texts, session="s")
+    for place, memory in enumerate(world.values()):
+        memory["event_at"] = NOW - (50 - place) * DAY
+    world["m5"]["session"] = world["m6"]["session"] = "t"
+
+    def found(engine: oneiros.Engine, **options: Any) -> set[str]:
+        return {hit.id for hit in engine.search("harbour", k=9, now=NOW, **options)}
+
+    with filled(world) as engine:
+        assert "m4" not in found(engine)
+        for id in ("m1", "m2"):
+            engine.update(id, status="archived", now=NOW)
+        assert "m4" in found(engine)
+        statuses = ["staged", "consolidated", "archived"]
+        assert "m4" not in found(engine, status=statuses)
+        assert {"m1", "m2"} <= found(engine, status=statuses)
+
+
+# -- arguments ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keep", "kind", "message"),
+    [
+        (True, TypeError, "keep: expected a share as a float"),
+        ("half", TypeError, "keep: expected a share as a float"),
+        ([0.5], TypeError, "keep: expected a share as a float"),
+        (0, ValueError, "keep: must be"),
+        (-1, ValueError, "keep: must be"),
+        (2**63, ValueError, "keep: must be"),
+        (0.0, ValueError, "keep: must be"),
+        (-0.5, ValueError, "keep: must be"),
+        (1.5, ValueError, "keep: must be"),
+        (math.nan, ValueError, "keep: must be"),
+        (math.inf, ValueError, "keep: must be"),
+    ],
+)
+def test_what_is_no_budget_is_refused(keep: Any, kind: type[Exception], message: str) -> None:
+    with filled(ROWS) as engine:
+        before = known(engine)
+        with pytest.raises(kind, match=message):
+            engine.dream(NOW, keep=keep)
+        assert known(engine) == before
+
+
+def test_a_profile_without_the_phase_keeps_to_no_budget() -> None:
+    with filled(ROWS) as engine:
+        with pytest.raises(ValueError, match="no phase of the profile 'reverie' keeps to a budget"):
+            engine.dream(NOW, keep=0.5, profile="reverie")
+        assert shown(engine) == set(ROWS)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"share": 0.0},
+        {"share": 1.1},
+        {"count": 0},
+        {"size": -1},
+        {"least_value": math.nan},
+        {"half_information": 0.0},
+        {"age": -1.0},
+        {"kind_weights": {"fact": 0.0}},
+    ],
+)
+def test_a_budget_out_of_range_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(fields))}.*must be"):
+        Budget(**fields)
+
+
+@pytest.mark.parametrize(
+    "phase",
+    [
+        Budget(),
+        Budget(share=0.5),
+        Budget(count=10, size=2**40, least_value=-1.5),
+        Budget(person=0.0, kind_weights={"fact": 2.0}),  # type: ignore[arg-type]
+    ],
+)
+def test_a_profile_with_a_budget_goes_through_toml(phase: Budget) -> None:
+    profile = HOUSE.replace(name="budgeted", phases=(*HOUSE.phases[:-1], phase))
+    again = Profile.from_toml(profile.to_toml())
+    assert again == profile
+    assert again.hash == profile.hash
+    assert again.phases[-1] == phase
+
+
+def test_async_engines_keep_to_a_budget_too() -> None:
+    async def kept() -> tuple[int, int]:
+        async with oneiros.AsyncEngine(":memory:", profile=ONLY) as engine:
+            await engine.add_many(list(ROWS.values()), now=NOW - 40 * DAY)
+            plan = await engine.dream(NOW, keep=4, dry_run=True)
+            report = await engine.dream(NOW, keep=4)
+            return plan.report.taken_away, report.taken_away
+
+    assert asyncio.run(kept()) == (6, 6)

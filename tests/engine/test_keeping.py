@@ -31,7 +31,9 @@ HALF_HOUR = 1_800.0
 DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[3] / "shared" / "data")
 LIMITS = {
     **LIMITS_DAYS,
-    **{"session": 75.0, "bug": 120.0, "config": 180.0},
+    "session": 75.0,
+    "bug": 120.0,
+    "config": 180.0,
     **dict.fromkeys(("fact", "lesson", "skill", "entity", "profile", "relationship"), float("inf")),
 }
 DEFAULT = oneiros.profiles.get("oneiros")

@@ -16,8 +16,8 @@ __all__ = ["kept", "size_of", "worth"]
 Memory = Mapping[str, Any]
 Words = Callable[[str], Sequence[str]]
 
-FIRST = set(["i", "me", "my", "mine", "myself", "we", "us", "our", "ours", "ourselves"])
-SECOND = set(["you", "your", "yours", "yourself", "yourselves"])
+FIRST = {"i", "me", "my", "mine", "myself", "we", "us", "our", "ours", "ourselves"}
+SECOND = {"you", "your", "yours", "yourself", "yourselves"}
 KIND_WEIGHTS = {  # docs/systems/reverie.md R16
     "directive": 1.5,
     "preference": 1.3,

@@ -12,7 +12,7 @@ namespace oneiros {
 TEST_CASE("count_person_words: words, those of the first and second person, bytes") {
   TextColumn texts;
   const std::vector<std::uint32_t> rows{3, 0, 9};
-  const std::vector<MemoryText> held{{.text = "i'm near my cat and you, yours truly", .tags = "i"},
+  const std::vector<MemoryText> held{{.text = "i'm gave my cat and you, yours truly", .tags = "i"},
                                      {.text = "", .tags = ""},
                                      {.text = "\u00fcber us_all: miner thought", .tags = ""}};
   texts.write(rows, held);

@@ -1,4 +1,4 @@
-"""The cost of forgetting: the lives of a dated collection, with a limit on what is kept.
+"""Measures the cost of forgetting: the lives of a dated collection, with a limit on what is kept.
 
 The events are those of :mod:`oneiros.evaluation.use`. From time to time, and once before the final
 questions, a policy chooses which memories stay, and the others are archived. "worth" is the dream
@@ -32,7 +32,7 @@ __all__ = ["POLICIES", "ForgettingFigures", "Policy", "forget_along", "measure_f
 
 Policy = Literal["worth", "lru", "lfu", "fifo", "random", "shortest"]
 POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)
-"""The order in which memories go.
+"""The policies, by what goes first.
 
 - "worth": what the profile's phase :class:`Budget` values least
 - "lru": what was not found or added for the longest time
@@ -47,7 +47,7 @@ _DAY: Final = 86_400.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgettingFigures:
-    """The cost of a policy to the questions that are asked for the first time."""
+    """The cost of a policy for questions that are asked for the first time."""
 
     policy: Policy
     count: int

@@ -19,7 +19,7 @@ from oneiros.dream.changes import rows_of
 from oneiros.dream.cycles import begin_draft
 from oneiros.dream.phases.house import GIVEN, worth_terms
 from oneiros.evaluation.metrics import Gain, paired_gain
-from oneiros.model.validation import count
+from oneiros.model.validation import count, index_of, require_number, within
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.scoring.phases.house import Budget
 
@@ -36,6 +36,7 @@ FITTED: Final = ("information", "person", "answer", "long_talk", "age", "importa
 """The weights that are fitted. Feedback says what was wanted, and is none of them."""
 
 _LEAST_WANTED: Final = 20
+_MOST_FOLDS: Final = 20
 _STEPS: Final = 50
 _LARGEST: Final = 1e3
 
@@ -85,9 +86,11 @@ def fit_worth(
         seed: of the parts and of the bootstrap, >= 0.
 
     Raises:
-        ValueError: fewer than 20 memories were wanted, or not wanted, or an argument is out of range.
+        ValueError, TypeError: fewer than 20 memories were wanted, or not wanted, or an argument is
+            out of range.
     """
-    count("folds", folds, low=2)
+    within("folds", index_of("folds", folds), 2, _MOST_FOLDS)
+    require_number("ridge", ridge, low=0.0)
     count("seed", seed)
     scope = engine._scope
     profile = scope.services.profile

@@ -28,6 +28,7 @@ from oneiros.write.rules import (
     merge_metadata,
     replacing,
     restage,
+    settle_status,
 )
 from oneiros.write.sync import Uncollected
 from oneiros.write.vectors import MadeVectors, titled
@@ -392,6 +393,7 @@ class Adding:
             merge_metadata(existing, changes)
         keep_spread(existing, changes)
         restage(existing, changes)
+        settle_status(existing, changes)
         changes.setdefault("updated_at", rules.now)
         transaction.update(entry.id, changes)
         return is_dropped

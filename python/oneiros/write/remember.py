@@ -21,6 +21,7 @@ from oneiros.write.rules import (
     keep_spread,
     merge_metadata,
     restage,
+    settle_status,
     unknown,
 )
 from oneiros.write.sync import Sync
@@ -125,6 +126,7 @@ class Remember:
                 merge_metadata(memory, changes)
             keep_spread(memory, changes)
             restage(memory, changes)
+            settle_status(memory, changes)
             self.sync.lifecycle.require_kinds([changes.get("kind")])
             changes.setdefault("updated_at", now)
             transaction.update(memory_id, changes)
@@ -233,6 +235,7 @@ class Remember:
                 changes["deleted_at"] = None
             if memory.status == _ARCHIVED:
                 changes["status"] = "consolidated"
+                settle_status(memory, changes)
             if changes:
                 changes["last_accessed_at"] = now
                 transaction.update_columns([(memory_id, changes)])

@@ -28,10 +28,12 @@ __all__ = [
     "merge_metadata",
     "replacing",
     "restage",
+    "settle_status",
     "unknown",
 ]
 
 _CONSOLIDATED: Final = ENUMS["status"].index("consolidated")
+_HOT: Final = ENUMS["tier"].index("hot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,17 @@ def restage(memory: StoredMemory, changes: dict[str, object]) -> None:
     is_revised = "text" in changes and changes["text"] != memory.text
     if is_revised and memory.access_count > 0 and memory.status == _CONSOLIDATED:
         changes.setdefault("status", "staged")
+
+
+def settle_status(memory: StoredMemory, changes: dict[str, object]) -> None:
+    """Clear the date of a hot memory's archiving by a budget if its status is set by hand.
+
+    A later cycle would take the memory for one that the budget archived, and bring it back.
+
+    Source: docs/systems/house.md H15.
+    """
+    if "status" in changes and memory.cold_since is not None and memory.tier == _HOT:
+        changes.setdefault("cold_since", None)
 
 
 def is_superseded_by(reading: Reading, memory: StoredMemory, memory_id: str) -> bool:
