@@ -218,7 +218,7 @@ def _kinds(run: Simulations) -> None:
 
 
 def _cycles(run: Simulations) -> None:
-    """docs/systems/house.md, H15: how often cycles run."""
+    """docs/simulation.md names it: how often cycles run."""
     _heads("days between cycles", "removed", "recall@10", "stale@1")
     awake = run.lives("oneiros", None)
     for every in (1.0, 7.0, 30.0):
