@@ -72,7 +72,7 @@ def test_relevance_is_the_oracles(
         idf = {word: bm25.IDF["lucene"](len(documents), df) for word, df in held.items() if df}
         weights = house.pair_weights(asked, idf)
         scores = {
-            row: score + share * house.pair_score(weights, [documents[row]], window or 4)
+            row: score + share * house.pair_score(weights, [documents[row]], window or 3)
             for row, score in hits
         }
         possible = bm25.possible(len(documents), held, asked) + share * sum(weights.values())

@@ -176,7 +176,7 @@ def pair_weights(words: Sequence[str], idf: Mapping[str, float]) -> dict[frozens
     return weights
 
 
-def has_pair(pair: Iterable[str], fields: Iterable[Sequence[str]], window: int = 4) -> bool:
+def has_pair(pair: Iterable[str], fields: Iterable[Sequence[str]], window: int = 3) -> bool:
     """Tell whether both words stand at most ``window`` places apart in one field. H14."""
     one, other = pair
     return any(
@@ -190,7 +190,7 @@ def has_pair(pair: Iterable[str], fields: Iterable[Sequence[str]], window: int =
 
 
 def pair_score(
-    weights: Mapping[frozenset[str], float], fields: Sequence[Sequence[str]], window: int = 4
+    weights: Mapping[frozenset[str], float], fields: Sequence[Sequence[str]], window: int = 3
 ) -> float:
     """Return the weight of the pairs that a text has, each once. H14."""
     return sum(weight for pair, weight in weights.items() if has_pair(pair, fields, window))

@@ -40,7 +40,7 @@ ScoreNormalisation = Literal["none", "max", "clamp", "minmax_floor"]
 Scale = Literal["best", "coverage"]
 RankNormalisation = Literal["none", "channel"]
 
-_PAIR_WINDOW: Final = 4
+_PAIR_WINDOW: Final = 3
 
 
 def weights_of(value: object) -> tuple[float, ...]:
@@ -296,7 +296,7 @@ class Blend(_Fusion):
     variants. None or 0: nothing."""
 
     pair_window: int | None = None
-    """Largest distance of the words of a pair in a text, in positions, 1 to 64. None: 4."""
+    """Largest distance of the words of a pair in a text, in positions, 1 to 64. None: 3."""
 
     def __post_init__(self) -> None:
         settle_numbers(self, weight=SHARE)
