@@ -21,6 +21,8 @@ namespace {
 // Words of a query between which a pair may span.
 constexpr std::size_t kNextWords = 2;
 constexpr std::size_t kDocumentsBetweenPauses = 256;
+// With more terms, documents are read without looking up which of them they have.
+constexpr std::size_t kFewTerms = 16;
 
 // The pairs that a document has.
 class PairFinder {
@@ -44,6 +46,9 @@ class PairFinder {
     }
     is_found_.resize(pairs_.size());
   }
+
+  // The words of the pairs, ascending.
+  std::span<const TermId> terms() const { return terms_; }
 
   // The sum of the weights of the pairs in a document.
   double operator()(std::span<const std::uint8_t> bytes) {
@@ -120,6 +125,24 @@ class PairFinder {
   std::vector<std::uint8_t> is_found_;  // by pair, 0 or 1
 };
 
+// How many of the terms each document has, so that only documents with two of them are read; 2 for
+// every document if there are so many terms that reading costs less.
+std::vector<std::uint32_t> count_held(const Segment& segment, std::span<const TermId> terms,
+                                      std::span<const DocumentNumber> documents) {
+  if (terms.size() > kFewTerms) {
+    return std::vector<std::uint32_t>(documents.size(), 2);
+  }
+  std::vector<std::uint32_t> held(documents.size());
+  std::vector<std::uint32_t> frequencies(documents.size());
+  for (const TermId term : terms) {
+    segment.look_up(term, documents, frequencies);
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+      held[i] += frequencies[i] != 0 ? 1 : 0;
+    }
+  }
+  return held;
+}
+
 }  // namespace
 
 WordPairs weigh_pairs(std::span<const WordOccurrence> words, const WeighedQuery& query,
@@ -173,11 +196,23 @@ void score_pairs(const SegmentView& view, const WordPairs& pairs, std::uint32_t 
     return;
   }
   const Segment& segment = *view.segment;
-  PairFinder find(pairs, window);
-  std::vector<std::uint8_t> scratch;
+  std::vector<DocumentNumber> documents;  // the documents in this segment
+  std::vector<std::size_t> places;        // their places in `locations`
   for (std::size_t i = 0; i < locations.size(); ++i) {
     if (locations[i].segment == segment.serial()) {
-      scores[i] = find(segment.documents().occurrences(locations[i].document, scratch));
+      documents.push_back(locations[i].document);
+      places.push_back(i);
+    }
+  }
+  if (documents.empty()) {
+    return;
+  }
+  PairFinder find(pairs, window);
+  const std::vector<std::uint32_t> held = count_held(segment, find.terms(), documents);
+  std::vector<std::uint8_t> scratch;
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    if (held[i] > 1) {
+      scores[places[i]] = find(segment.documents().occurrences(documents[i], scratch));
     }
     if (i % kDocumentsBetweenPauses == 0) {
       pause_here();
