@@ -114,7 +114,8 @@ search::Abstention abstention_of(const py::object& given) {
 // Builds the plan of a profile. Nested plans must have the same channels.
 std::shared_ptr<SearchPlan> make_plan(
     const std::vector<GivenChannel>& channels, const GivenScoring& scoring,
-    const std::vector<std::string>& needs, const std::optional<NeighbourRule>& neighbours,
+    const std::vector<std::string>& needs, std::uint32_t pair_window,
+    const std::optional<NeighbourRule>& neighbours,
     const std::optional<std::tuple<std::size_t, double, double>>& hot_set,
     const std::optional<std::pair<double, std::size_t>>& fast_path,
     std::shared_ptr<SearchPlan> at_once,
@@ -137,6 +138,7 @@ std::shared_ptr<SearchPlan> make_plan(
     plan->needs.lexical_share |= need == "lexical_share";
     plan->needs.cluster |= need == "cluster";
   }
+  plan->pair_window = pair_window;
   plan->neighbours = neighbours;
   if (hot_set) {
     const auto [size, least_overlap, weight] = *hot_set;
@@ -686,8 +688,8 @@ void register_plan(py::module_& module) {
   py::class_<SearchPlan, std::shared_ptr<SearchPlan>>(
       module, "SearchPlan", "The channels, scoring and stages of a profile.")
       .def(py::init(&make_plan), py::kw_only(), py::arg("channels"), py::arg("scoring"),
-           py::arg("needs"), py::arg("neighbours"), py::arg("hot_set"), py::arg("fast_path"),
-           py::arg("at_once"), py::arg("strong_signal"), py::arg("by_words"),
+           py::arg("needs"), py::arg("pair_window"), py::arg("neighbours"), py::arg("hot_set"),
+           py::arg("fast_path"), py::arg("at_once"), py::arg("strong_signal"), py::arg("by_words"),
            py::arg("before_cluster"), py::arg("expansion"), py::arg("rerank"),
            py::arg("duplicates"), py::arg("abstention"), py::arg("retry"), py::arg("relaxed"),
            py::arg("is_normalised"), py::arg("confidence"))

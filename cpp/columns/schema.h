@@ -31,6 +31,7 @@ inline constexpr double kMostSequence = 9007199254740992.0;  // 2 ** 53
 //   - strength, depth, stability, consolidation_quality: lifecycle state of the published systems;
 //   - importance_tag to tier: codes and times that dream cycles change;
 //   - deleted_at, superseded: removal; asks: the share of the text that consists of questions;
+//     names_time: whether it names a time;
 //   - sequence: the memory's number in the store, which orders equal scores.
 //
 // X(name, type, default, lowest, highest). Columns with a NaN default accept NaN; no column accepts
@@ -81,6 +82,7 @@ inline constexpr double kMostSequence = 9007199254740992.0;  // 2 ** 53
   X(deleted_at, double, kNoTime, kLowest<double>, kHighest<double>)                  \
   X(superseded, std::uint8_t, 0, 0, 1)                                               \
   X(asks, float, 0.0F, 0, 1)                                                         \
+  X(names_time, std::uint8_t, 0, 0, 1)                                               \
   X(sequence, double, 0, 0, kMostSequence)
 
 template <typename T>

@@ -71,6 +71,15 @@ void Candidates::lend(std::vector<double> shares) {
   neighbour_gains_ = std::move(shares);
 }
 
+void Candidates::add_pairs(std::span<const double> scores, double possible) {
+  if (const std::size_t wanted = size() - pair_scores_.size(); scores.size() != wanted) {
+    throw std::invalid_argument("pairs: expected one score a row without one (" +
+                                std::to_string(wanted) + "), got " + std::to_string(scores.size()));
+  }
+  pair_scores_.insert(pair_scores_.end(), scores.begin(), scores.end());
+  possible_pairs_ = possible;
+}
+
 std::vector<std::uint32_t> Candidates::missing(std::size_t channel) const {
   const std::span<const double> known = scores(channel);
   std::vector<std::uint32_t> found;

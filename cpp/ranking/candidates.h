@@ -43,6 +43,15 @@ class Candidates {
   // The score that no text exceeds for the query in this channel; NaN if it is not known.
   [[nodiscard]] double possible(std::size_t channel) const noexcept { return possible_[channel]; }
   void set_possible(std::size_t channel, double score) noexcept { possible_[channel] = score; }
+  // What each row gains in the lexical channel for pairs of query words near each other, unscaled,
+  // and the sum for all pairs. Rows appended since are at the end of rows() and have none yet; no
+  // value at all if pairs play no part.
+  [[nodiscard]] std::span<const double> pair_scores() const noexcept { return pair_scores_; }
+  [[nodiscard]] double possible_pairs() const noexcept { return possible_pairs_; }
+  // Sets the sum, and the scores of the rows that have none, in the order of rows(). Throws
+  // std::invalid_argument for a different number of scores.
+  void add_pairs(std::span<const double> scores, double possible);
+
   // True if the channel took part: it returned rows, or scores were filled in.
   [[nodiscard]] bool is_present(std::size_t channel) const noexcept { return is_present_[channel]; }
 
@@ -71,6 +80,8 @@ class Candidates {
   std::vector<bool> is_present_;
   std::vector<double> possible_;
   std::vector<double> neighbour_gains_;
+  std::vector<double> pair_scores_;
+  double possible_pairs_ = 0.0;
 };
 
 }  // namespace oneiros

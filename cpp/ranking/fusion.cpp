@@ -158,14 +158,52 @@ double weight_of_words(const Blend& rule, bool has_words, bool has_meaning) {
   return !has_words ? 0.0 : !has_meaning ? 1.0 : rule.weight;
 }
 
+// The share of a candidate's pair score that counts; 0 if pairs play no part.
+double pairs_of(const Blend& rule, const Candidates& candidates, std::size_t i) {
+  const std::span<const double> scores = candidates.pair_scores();
+  return i < scores.size() ? rule.pairs * scores[i] : 0.0;
+}
+
+// The best bm25 and pairs together; 0 if none is positive.
+double best_of(const Blend& rule, const Candidates& candidates, std::span<const double> bm25) {
+  if (rule.pairs == 0.0 || candidates.pair_scores().empty()) {
+    return std::max(extremes_of(bm25).best, 0.0);
+  }
+  double best = 0.0;
+  for (std::size_t i = 0; i < bm25.size(); ++i) {
+    best = std::max(best, or_else(bm25[i], 0.0) + pairs_of(rule, candidates, i));
+  }
+  return best;
+}
+
 // What BM25 is divided by; 0 if no score is positive. By the roots, since their product could not
 // be represented.
 double scale_of(const Blend& rule, const Candidates& candidates, std::span<const double> bm25) {
-  const double best = std::max(extremes_of(bm25).best, 0.0);
-  const double possible =
-      rule.is_by_coverage && !bm25.empty() ? candidates.possible(*rule.lexical) : 0.0;
+  const double best = best_of(rule, candidates, bm25);
+  double possible = rule.is_by_coverage && !bm25.empty() ? candidates.possible(*rule.lexical) : 0.0;
+  if (possible > 0.0) {
+    possible += rule.pairs * candidates.possible_pairs();
+  }
   return possible > 0.0 ? std::sqrt(best) * std::sqrt(possible) : best;
 }
+
+void pair_part_as(const Blend& rule, const Candidates& candidates, std::span<double> values) {
+  const std::span<const double> bm25 = scores_of(candidates, rule.lexical);
+  if (rule.pairs == 0.0 || bm25.empty() || candidates.pair_scores().empty()) {
+    return;
+  }
+  const std::span<const double> cosines = scores_of(candidates, rule.vector);
+  const double weight = weight_of_words(rule, true, !cosines.empty());
+  const double scale = scale_of(rule, candidates, bm25);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double pairs = pairs_of(rule, candidates, i);
+    values[i] = formulas::BlendWithBest::value(&weight, pairs, scale, 0.0);
+  }
+}
+
+template <typename Rule>
+void pair_part_as(const Rule& /*reads none*/, const Candidates& /*candidates*/,
+                  std::span<double> /*values*/) {}
 
 void fuse_as(const Blend& rule, const Candidates& candidates, std::span<double> relevance) {
   const std::span<const double> bm25 = scores_of(candidates, rule.lexical);
@@ -176,6 +214,13 @@ void fuse_as(const Blend& rule, const Candidates& candidates, std::span<double> 
     const double words = bm25.empty() ? 0.0 : or_else(bm25[i], 0.0);
     const double meaning = cosines.empty() ? 0.0 : or_else(cosines[i], 0.0);
     relevance[i] = formulas::BlendWithBest::value(&weight, words, scale, meaning);
+  }
+  if (rule.pairs != 0.0) {
+    std::vector<double> gains(relevance.size());
+    pair_part_as(rule, candidates, gains);
+    for (std::size_t i = 0; i < relevance.size(); ++i) {
+      relevance[i] += gains[i];
+    }
   }
 }
 
@@ -223,6 +268,12 @@ void Fusion::part(const Candidates& candidates, std::size_t channel,
   assert(channel < channel_count_);
   std::fill(values.begin(), values.end(), 0.0);
   std::visit([&](const auto& rule) { part_as(rule, candidates, channel, values); }, rule_);
+}
+
+void Fusion::pair_part(const Candidates& candidates, std::span<double> values) const {
+  assert(values.size() == candidates.size());
+  std::fill(values.begin(), values.end(), 0.0);
+  std::visit([&](const auto& rule) { pair_part_as(rule, candidates, values); }, rule_);
 }
 
 void Fusion::fuse(const Candidates& candidates, std::span<double> relevance) const {

@@ -52,7 +52,9 @@ struct RetentionWeightedUnion {
 };
 
 // weight x bm25 / scale + (1 - weight) x max(cosine, 0); missing scores count as 0. If one channel
-// is absent, the other has the whole weight. Source: docs/systems/house.md H2, H3.
+// is absent, the other has the whole weight. With pairs, weight x pairs x pair score / scale is
+// added, and the best and the possible bm25 include them. Source: docs/systems/house.md H2, H3,
+// H14.
 struct Blend {
   std::optional<std::size_t> lexical;
   std::optional<std::size_t> vector;
@@ -60,6 +62,8 @@ struct Blend {
   // The scale is the best bm25, or the geometric mean of that and Candidates::possible(), so that
   // words count for less where no text has many of the query's.
   bool is_by_coverage = false;
+  // The share of Candidates::pair_scores() that counts.
+  double pairs = 0;
 };
 
 using FusionParameter = std::variant<std::monostate, double, std::string, std::vector<double>,
@@ -71,8 +75,8 @@ class Fusion {
  public:
   // Creates a rule by name. reciprocal_rank {k, weights, normalise: "none" | "channel"};
   // weighted_sum and weighted_mean {weights, normalise: one per channel, low}; blend {weight,
-  // scale: "best" | "coverage"}; retention_weighted_union {}. `weights` has one value per channel,
-  // in order, or is omitted (all 1). `low` may be omitted if no channel uses it. Throws
+  // scale: "best" | "coverage", pairs}; retention_weighted_union {}. `weights` has one value per
+  // channel, in order, or is omitted (all 1). `low` may be omitted if no channel uses it. Throws
   // std::invalid_argument for an unknown kind, missing or unknown parameters, wrong types, values
   // out of range, duplicate channel names, and for a blend or union without a channel named
   // "lexical" or "vector".
@@ -88,6 +92,10 @@ class Fusion {
   // normalisation, weighted_sum and blend. Other rules are not sums: all 0. REQUIRES: as fuse(),
   // and channel < channel_count().
   void part(const Candidates& candidates, std::size_t channel, std::span<double> values) const;
+
+  // Writes what pairs of words contribute to each relevance, which fuse() adds to the sum of the
+  // channels' contributions; 0 if the rule reads none. REQUIRES: as fuse().
+  void pair_part(const Candidates& candidates, std::span<double> values) const;
 
   [[nodiscard]] std::size_t channel_count() const noexcept { return channel_count_; }
 

@@ -182,6 +182,8 @@ Fusion::Fusion(std::string_view kind, const FusionParameters& parameters,
       refuse_words("scale: must be \"best\" or \"coverage\", got \"" + scale + "\"");
     }
     rule.is_by_coverage = scale == "coverage";
+    rule.pairs = reader.take<double>("pairs", "a number or None").value_or(0.0);
+    require(rule.pairs >= 0 && rule.pairs <= 1, "pairs", "must be in [0, 1]", rule.pairs);
     rule_ = rule;
   } else {
     refuse_words("fusion: no kind is called \"" + std::string(kind) + "\"");

@@ -131,6 +131,9 @@ Plan::Binding Plan::binding_of(const std::string& name) const {
   if (name == "neighbours") {
     return {Source::neighbour_gains, 0};
   }
+  if (name == "word_pairs") {
+    return {Source::pair_part, 0};
+  }
   for (std::size_t channel = 0; channel < channels_.size(); ++channel) {
     for (const auto& [prefix, source] : {std::pair{"score:", Source::score},
                                          {"has:", Source::has},
@@ -195,6 +198,12 @@ void Plan::bind(const RankRequest& request, bool is_explained, Run& run) const {
       case Source::part:
         if (is_explained) {  // only explanations read it
           fusion_.part(candidates, index, {own, size});
+          give({own, size});
+        }
+        break;
+      case Source::pair_part:
+        if (is_explained) {
+          fusion_.pair_part(candidates, {own, size});
           give({own, size});
         }
         break;

@@ -68,7 +68,8 @@ class Plan {
   // Inputs of the program by name: every column; "relevance" (fused) and "best_relevance" (the
   // largest); "score:<channel>" (NaN: none), "has:<channel>" (1 or 0) and "rank:<channel>" (0:
   // absent); "neighbours", the boost from session neighbours; "part:<channel>", the channel's
-  // contribution to the fused relevance, for explanations; and the request's signals. Inputs
+  // contribution to the fused relevance, and "word_pairs", that of pairs, both for explanations;
+  // and the request's signals. Inputs
   // without a value have their default. Throws std::invalid_argument as Fusion, and for an output
   // that is not a register.
   Plan(std::string_view fusion, const FusionParameters& parameters,
@@ -116,6 +117,7 @@ class Plan {
     has,
     rank,
     part,
+    pair_part,
     signal
   };
   // An operand of the program with its origin.

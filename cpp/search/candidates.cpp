@@ -190,8 +190,27 @@ std::size_t SearchRun::fill(const Attempt& attempt, const Scoring& scoring, Cand
       candidates.fill(channel, score_rows(attempt, channel, rows));
       filled += rows.size();
     }
+    if (attempt.plan->channels[channel].kind == ChannelKind::lexical) {
+      add_pairs(attempt, channel, candidates);
+    }
   }
   return filled;
+}
+
+// Scores the pairs of the query's words in the candidates that have no such score yet. With
+// variants, ranks are fused, and pairs play no part.
+void SearchRun::add_pairs(const Attempt& attempt, std::size_t channel,
+                          Candidates& candidates) const {
+  const std::uint32_t window = attempt.plan->pair_window;
+  if (window == 0 || request_.variant_rule) {
+    return;
+  }
+  const lexical::WordPairs& pairs = attempt.answers[channel].pairs;
+  const std::span<const std::uint32_t> rows =
+      candidates.rows().subspan(candidates.pair_scores().size());
+  std::vector<double> scores(rows.size());
+  view_.lexical->score_pairs(pairs, window, rows, scores);
+  candidates.add_pairs(scores, pairs.possible);
 }
 
 // Adds the neighbours of the best fused candidates, then computes boosts over the enlarged set.

@@ -125,6 +125,9 @@ void SearchRun::ask(Attempt& attempt) {
       case ChannelKind::lexical:
         name = "bm25_search";
         answer = ask_lexical(channel);
+        if (plan.pair_window > 0 && request_.syntax == lexical::QuerySyntax::kPlain) {
+          answer.pairs = view_.lexical->pairs(request_.query, answer.query);
+        }
         break;
       case ChannelKind::vector:
         name = "vector_search";

@@ -169,6 +169,8 @@ struct SearchPlan {
   std::vector<ChannelPlan> channels;
   Scoring scoring;
   SignalNeeds needs;
+  // The largest distance of a pair of query words in a text; 0: pairs are not looked for (H14).
+  std::uint32_t pair_window = 0;
   std::optional<NeighbourRule> neighbours;
   std::optional<HotSet> hot_set;
   std::optional<FastPath> fast_path;

@@ -16,6 +16,7 @@
 
 #include "association/reached.h"
 #include "lexical/search/weighed_query.h"
+#include "lexical/search/word_pairs.h"
 #include "ranking/candidates.h"
 #include "ranking/plan.h"
 #include "search/search_plan.h"
@@ -78,6 +79,7 @@ struct ChannelAnswer {
   RankedRows hits;
   bool can_score = false;
   lexical::WeighedQuery query;  // lexical channel
+  lexical::WordPairs pairs;     // lexical channel, if the plan looks for pairs
   // Lexical channel with WordRelevance: the best and the worst raw BM25 score of the hits, which
   // fix the scale on which other rows are scored (O3).
   std::optional<std::pair<double, double>> ends;
@@ -220,6 +222,7 @@ class SearchRun {
   [[nodiscard]] std::vector<std::uint32_t> hottest(std::size_t count) const;
   std::size_t fill(const Attempt& attempt, const Scoring& scoring, Candidates& candidates,
                    bool by_all) const;
+  void add_pairs(const Attempt& attempt, std::size_t channel, Candidates& candidates) const;
   // Adds the session neighbours of the best candidates, and their boosts.
   void bring_neighbours(Attempt& attempt);
   // The centre of the best candidates, and cosines to it, for the cluster factor.

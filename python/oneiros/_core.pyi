@@ -614,6 +614,7 @@ class SearchPlan:
         channels: Sequence[tuple[Any, ...]],
         scoring: Scoring,
         needs: Sequence[str],
+        pair_window: int,
         neighbours: NeighbourRule | None,
         hot_set: tuple[int, float, float] | None,
         fast_path: tuple[float, int] | None,

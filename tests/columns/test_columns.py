@@ -69,7 +69,8 @@ def test_the_schema_names_every_column_of_the_fields_page() -> None:
     assert schema["depth"] == "uint8"
     assert schema["asks"] == "float32"
     assert schema["sequence"] == "float64"
-    assert len(schema) == 45
+    assert schema["names_time"] == "uint8"
+    assert len(schema) == 46
     columns = filled(2)
     for name, dtype in schema.items():
         view = columns.view(name=name)

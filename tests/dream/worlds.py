@@ -95,7 +95,9 @@ class World:
                 return ENUMS[name].index(value)
             return math.nan if value is None else value
 
-        dtype = {"superseded": "uint8", "asks": "float32"}.get(name) or _DTYPES[name]
+        dtype = {"superseded": "uint8", "asks": "float32", "names_time": "uint8"}.get(
+            name
+        ) or _DTYPES[name]
         made = np.array([number(memory) for memory in self.memories], dtype)
         made.flags.writeable = False
         return made

@@ -119,15 +119,16 @@ def direct_results(
     """Return the results without links, by the model of the profile."""
     model = MODELS[profile.name]
     channels, scores = store.found(model, query, question, k, raw)
+    words, possible = Store(store.records).with_pairs(model.pairs, query, scores["lexical"])
     ranked = models.rank(
         model,
         asked_of(model, store, query),
         store.now,
         k,
         channels,
-        scores["lexical"],
+        words,
         scores["vector"],
-        Store(store.records).possible(query),
+        possible,
     )
     rows = {id: row for row, id in enumerate(store.records)}
     return [Result(rows[one.id], one.score) for one in ranked]
@@ -147,6 +148,7 @@ def with_links(
     channels, _ = store.found(model, query, question, k, raw)
     everything = Store(store.records)
     words = dict(everything.lexical(query, size, K1, B)) | raw["lexical"]
+    paired, possible = everything.with_pairs(model.pairs, query, words)
     near = {} if question is None else {**everything.cosines(question), **raw["vector"]}
     best = channels["lexical"][:1]
 
@@ -156,7 +158,7 @@ def with_links(
         found = {"lexical": [*best, *((id, words.get(id, 0.0)) for id in ids)]}
         if question is not None:
             found["vector"] = [(id, near.get(id, math.nan)) for id in ids]
-        relevance = model.relevance(found, words, near, everything.possible(query))
+        relevance = model.relevance(found, paired, near, possible)
         scores = {}
         for row, id in zip(reached, ids, strict=True):
             record = store.records[id]

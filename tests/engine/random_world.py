@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tests.oracles import bm25
+from tests.oracles import bm25, house
 from tests.oracles.ieee import as_float32
 from tests.oracles.mnemosyne import VERACITY, WEIBULL
 from tests.oracles.omega_tables import KIND_WEIGHT
@@ -47,6 +48,21 @@ class Store:
         documents, words = self.documents(), query.split()
         held = {word: sum(word in one for one in documents.values()) for word in words}
         return bm25.possible(len(documents), held, words)
+
+    def with_pairs(
+        self, share: float, query: str, scores: Mapping[str, float]
+    ) -> tuple[dict[str, float], float]:
+        """Return bm25, and what is possible, with the share of pairs; docs/systems/house.md H14."""
+        documents, words = self.documents(), query.split()
+        held = {word: sum(word in one for one in documents.values()) for word in words}
+        idf = {word: bm25.IDF["lucene"](len(documents), df) for word, df in held.items() if df}
+        weights = house.pair_weights(words, idf)
+        rows = {id: row for row, id in enumerate(self.records)}
+        paired = {
+            id: score + share * house.pair_score(weights, [documents[rows[id]]])
+            for id, score in scores.items()
+        }
+        return paired, self.possible(query) + share * sum(weights.values())
 
     def is_shown(self, id: str) -> bool:
         """Tell whether a memory can be recalled at all; docs/systems/fields.md, last lines."""

@@ -19,7 +19,9 @@ WORDS = ("ant", "bee", "cat", "dog")
 UNKNOWN = ("zebu", "yak")
 BARE = oneiros.profiles.get("oneiros").replace(
     name="bare",
-    **dict.fromkeys(("neighbours", "statements", "named_time", "expansion", "abstention")),
+    **dict.fromkeys(
+        ("neighbours", "statements", "named_time", "asked_time", "expansion", "abstention")
+    ),
     factors=(),
 )
 COVERED = BARE.replace(fusion=Blend(weight=0.4, scale="coverage"))

@@ -29,7 +29,7 @@ SUMS = {name for name in profiles.names() if not name.startswith(("omega", "cogn
 OWN_PARTS = {
     "mnemosyne": ("importance",),
     "mnemosyne-3": ("importance",),
-    "oneiros": ("neighbours", "statements", "named_time"),
+    "oneiros": ("word_pairs", "neighbours", "statements", "named_time", "asked_time"),
 }
 
 TOLD = Explanation(
@@ -144,12 +144,12 @@ def test_a_blend_shows_what_words_and_meaning_add(mind: oneiros.Engine) -> None:
     response = mind.search("ant", embedding=[1.0, 0.0], profile="oneiros", explain=True)
     parts = {result.id: [part.value for part in result.explanation.parts] for result in response}
     # H3: of the one word's idf a gets 1 / (1 + k1 norm), where k1 is 1.2 and the norm of two words,
-    # with b 0.75 and 1.5 on average, 1.25. Its root, as a is the best. Nothing by H4, H9, H10.
-    words = math.sqrt(1 / 2.5)
-    assert parts["a"] == pytest.approx([0.55 * words, 0.45, 0.0, 0.0, 0.0])
-    assert parts["c"] == pytest.approx([0.0, 0.45 * 0.8, 0.0, 0.0, 0.0])
+    # with b 0.75 and 1.5 on average, 1.25. Its root, as a is the best. Nothing by H4, H9, H10, H13, H14.
+    words, nothing = math.sqrt(1 / 2.5), [0.0] * 5
+    assert parts["a"] == pytest.approx([0.55 * words, 0.45, *nothing])
+    assert parts["c"] == pytest.approx([0.0, 0.45 * 0.8, *nothing])
     alone = mind.search("ant", profile="oneiros", explain=True).results[0].explanation
-    assert [part.value for part in alone.parts] == pytest.approx([words, 0.0, 0.0, 0.0, 0.0])
+    assert [part.value for part in alone.parts] == pytest.approx([words, 0.0, *nothing])
 
 
 def test_each_channel_has_its_rank_and_raw_score(mind: oneiros.Engine) -> None:

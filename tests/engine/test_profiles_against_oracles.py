@@ -235,9 +235,10 @@ def test_search_is_the_model(name: str, seed: int, size: int, k: int, asks: bool
         response = mind.search(query, k=k, **asked)
     channels, scores = found_by_channels(store, model, query, question, k, raw)
     records = asked_of(model, store, query)
+    words, possible = store.with_pairs(model.pairs, query, scores["lexical"])
     ranked = models.rank(
-        *(model, records, NOW, 300, channels, scores["lexical"], scores["vector"]),
-        store.possible(query),
+        *(model, records, NOW, 300, channels, words, scores["vector"]),
+        possible,
     )
     if model.has_gate:
         ranked = gated(store, query, dict(channels.get("vector", ())), ranked)

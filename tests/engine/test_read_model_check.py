@@ -89,6 +89,7 @@ CHANGES: dict[str, Callable[[Engine], object]] = {
     "column deleted_at": column("deleted_at", NOW),
     "column superseded": column("superseded", 1),
     "column asks": column("asks", 0.5),
+    "column names_time": column("names_time", 1),
     "column sequence": column("sequence", 4.5),
     "kind": column("kind", 0),
     "project": column("project_code", 0),

@@ -175,6 +175,17 @@ TESTS = {
         "query/test_dates.py::test_times_as_people_say_them",
         _WHOLE,
     ),
+    "H13": (
+        "query/test_asked_time.py::test_a_text_names_a_time_as_the_oracle",
+        "query/test_asked_time.py::test_queries_as_people_ask_them",
+        "engine/test_asked_time.py::test_what_names_no_time_is_damped",
+    ),
+    "H14": (
+        _MODEL,
+        _WHOLE,
+        "engine/test_word_pairs.py::test_relevance_is_the_oracles",
+        "engine/test_word_pairs.py::test_a_scope_has_the_scores_of_a_store_of_its_own",
+    ),
     "H11": (
         _MODEL,
         _WHOLE,

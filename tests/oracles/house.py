@@ -1,9 +1,10 @@
-"""The house profile, one memory at a time: docs/systems/house.md H3 to H6."""
+"""The house profile, one memory at a time: docs/systems/house.md H3 to H6, H9, H13, H14."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 from tests.oracles.ieee import has_nan, not_negative
 from tests.oracles.records import DAY, Record, time_of, value
@@ -132,3 +133,64 @@ def recency(record: Record, now: float) -> float:
     known = [time for time in times if not math.isnan(time)]
     age = (now - max(known)) / DAY if known else math.nan
     return half_life_decay(age, HALF_LIFE_DAYS, RECENCY_FLOOR)
+
+
+NAMES_OF_TIMES = frozenset(
+    (
+        *("yesterday", "today", "tonight", "tomorrow", "ago", "since", "recently"),
+        *("week", "weeks", "weekend", "weekends", "month", "months", "year", "years"),
+        *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+        *("january", "february", "april", "june", "july", "august"),
+        *("september", "october", "november", "december"),
+        *("jan", "feb", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec"),
+    )
+)
+UNTIMED = 0.85
+"""What the relevance of a memory that names no time is multiplied by, where one is asked for. H13."""
+
+
+def names_time(text: str) -> bool:
+    """Tell whether a text names a time. H13."""
+    words = re.split(r"[^A-Za-z]+", text)
+    numbers = re.split(r"[^0-9]+", text)
+    whole = re.split(r"\W+", text)
+    return (
+        any(word.lower() in NAMES_OF_TIMES for word in words)
+        or any(len(number) == 4 and number[:2] in ("19", "20") for number in numbers)
+        or any(word in ("May", "March") for word in whole)
+    )
+
+
+def pair_weights(words: Sequence[str], idf: Mapping[str, float]) -> dict[frozenset[str], float]:
+    """Return what each pair of a query weighs. H14.
+
+    ``words``: of the query, in order; ``idf``: of those that a text holds. Each word and each of the
+    next two are a pair, of the lesser idf, as often as it stands there.
+    """
+    weights: dict[frozenset[str], float] = {}
+    for at, word in enumerate(words):
+        for other in words[at + 1 : at + 3]:
+            if word != other and word in idf and other in idf:
+                pair = frozenset((word, other))
+                weights[pair] = weights.get(pair, 0.0) + min(idf[word], idf[other])
+    return weights
+
+
+def has_pair(pair: Iterable[str], fields: Iterable[Sequence[str]], window: int = 3) -> bool:
+    """Tell whether both words stand at most ``window`` places apart in one field. H14."""
+    one, other = pair
+    return any(
+        0 < abs(first - second) <= window
+        for words in fields
+        for first, word in enumerate(words)
+        if word == one
+        for second, again in enumerate(words)
+        if again == other
+    )
+
+
+def pair_score(
+    weights: Mapping[frozenset[str], float], fields: Sequence[Sequence[str]], window: int = 3
+) -> float:
+    """Return the weight of the pairs that a text has, each once. H14."""
+    return sum(weight for pair, weight in weights.items() if has_pair(pair, fields, window))

@@ -55,6 +55,8 @@ class Model:
     """M8: what shares too few of the query's words, and is not near to it either, leaves."""
     expiring: Collection[str] = ()
     """C7: the kinds that expire; none: every kind does."""
+    pairs: float = 0.0
+    """H14: the share of a text's pairs that is added to its bm25."""
     reads_overlap: bool = False
     """O18: the records are ranked with the share of the query's words they hold."""
 
@@ -227,6 +229,7 @@ MODELS: dict[str, Model] = {
         depth=HUNDRED,
         relevance=by_house,
         judged=house_judged,
+        pairs=0.15,
         factors=house_factors,
         keeps=loved,
         abstains="weak_best",

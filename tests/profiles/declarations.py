@@ -23,7 +23,13 @@ from oneiros.scoring.link_expansion import AssociativeExpansion, GraphExpansion
 from oneiros.scoring.profile import Profile
 from oneiros.scoring.promotion import Promotion
 from oneiros.scoring.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
-from oneiros.scoring.relevance_adjustments import HotSet, NamedTime, Neighbours, Statements
+from oneiros.scoring.relevance_adjustments import (
+    AskedTime,
+    HotSet,
+    NamedTime,
+    Neighbours,
+    Statements,
+)
 from oneiros.scoring.safety_limits import SafetyRails
 from oneiros.scoring.selection import Selection
 from oneiros.scoring.stages import (
@@ -114,7 +120,13 @@ FUSIONS = st.one_of(
     st.builds(
         WeightedMean, weights=TWO, normalise=st.tuples(NORMALISATION, NORMALISATION), low=SHARE
     ),
-    st.builds(Blend, weight=SHARE, scale=st.sampled_from([None, "best", "coverage"])),
+    st.builds(
+        Blend,
+        weight=SHARE,
+        scale=st.sampled_from([None, "best", "coverage"]),
+        pairs=st.none() | SHARE,
+        pair_window=st.none() | st.integers(1, 64),
+    ),
     st.just(RetentionWeightedUnion()),
 )
 CHANNELS = st.tuples(
@@ -246,6 +258,7 @@ PROFILES = st.builds(
     ),
     statements=st.none() | st.builds(Statements, damping=SHARE),
     named_time=st.none() | st.builds(NamedTime, soft=SHARE, explicit=SHARE, inferred=SHARE),
+    asked_time=st.none() | st.builds(AskedTime, damping=SHARE),
     expansion=EXPANSIONS,
     fast_path=st.none()
     | st.builds(

@@ -51,7 +51,13 @@ from oneiros.scoring.link_expansion import AssociativeExpansion, GraphExpansion
 from oneiros.scoring.profile import Profile
 from oneiros.scoring.promotion import Promotion
 from oneiros.scoring.reinforcement import CountsOnly, Reinforcement, SpacedReinforcement
-from oneiros.scoring.relevance_adjustments import HotSet, NamedTime, Neighbours, Statements
+from oneiros.scoring.relevance_adjustments import (
+    AskedTime,
+    HotSet,
+    NamedTime,
+    Neighbours,
+    Statements,
+)
 from oneiros.scoring.selection import Selection
 from oneiros.scoring.stages import (
     AdaptiveRetry,
@@ -336,7 +342,9 @@ def test_the_house_profile_reads_like_its_page() -> None:
     assert lexical == LexicalChannel(depth=100, k1=1.2, b=1, half_length=50)  # H1, H5
     assert vector == VectorChannel(depth=100)  # H1
     assert temporal == TemporalChannel(depth=100)  # H1
-    assert profile.fusion == Blend(weight=0.55, scale="coverage")  # H3
+    assert profile.fusion == Blend(  # H3, H14
+        weight=0.55, scale="coverage", pairs=0.15, pair_window=3
+    )
     assert profile.neighbours == Neighbours(  # H4
         share=0.6,
         decay=0.5,
@@ -350,6 +358,7 @@ def test_the_house_profile_reads_like_its_page() -> None:
     )
     assert profile.statements == Statements(damping=0.4)  # H9
     assert profile.named_time == NamedTime(soft=0.85, explicit=0.5, inferred=0.7)  # H10
+    assert profile.asked_time == AskedTime(damping=0.15)  # H13
     assert profile.factors == (  # H6
         HalfLifeRecency(half_life_days=90, floor=0.5, damping=0.15, ignores_use=True),
         Strength(damping=0.15),

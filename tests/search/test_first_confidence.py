@@ -167,6 +167,7 @@ def test_which_changes_keep_the_calibration() -> None:
         default.replace(neighbours=None),
         default.replace(statements=None),
         default.replace(named_time=None),
+        default.replace(asked_time=None),
         default.replace(retry=AdaptiveRetry()),
         default.replace(normalisation=profiles.get("omega").normalisation),
     )

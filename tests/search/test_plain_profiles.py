@@ -128,7 +128,15 @@ def test_nothing_but_the_score_decides(name: str) -> None:
         assert getattr(profile, part) == ()
     for part in (
         *("expansion", "rerank", "duplicates", "abstention", "retry", "normalisation", "cache"),
-        *("hot_set", "neighbours", "statements", "named_time", "fast_path", "strong_signal"),
+        *(
+            "hot_set",
+            "neighbours",
+            "statements",
+            "named_time",
+            "asked_time",
+            "fast_path",
+            "strong_signal",
+        ),
         *("reinforcement", "promotion", "understanding", "ingest", "rails"),
     ):
         assert getattr(profile, part) is None, part

@@ -22,6 +22,7 @@
 #include "lexical/search/term_statistics.h"
 #include "lexical/search/top_k.h"
 #include "lexical/search/window_search.h"
+#include "lexical/search/word_pairs.h"
 #include "lexical/segments/document.h"
 #include "lexical/segments/document_table.h"
 #include "threads/background_task.h"
@@ -133,6 +134,11 @@ class Index {
   void score_rows(const WeighedQuery& query, std::span<const std::uint32_t> rows,
                   std::span<double> scores) const;
 
+  // Writes the weight of the pairs that each row's document has near each other; 0 without one.
+  // REQUIRES: rows.size() == scores.size().
+  void score_pairs(const WordPairs& pairs, std::uint32_t window,
+                   std::span<const std::uint32_t> rows, std::span<double> scores) const;
+
   const Bm25& bm25() const { return bm25_; }
 
   // True if a living document contains the term.
@@ -186,6 +192,7 @@ class Index {
                                           const StatisticsSource& source) const;
   Moment weighed(std::span<const QueryTerm> query, const StatisticsSource& source) const;
   Moment weighed(const ClauseQuery& query, const StatisticsSource& source) const;
+  static std::vector<Location> locate(const View& now, std::span<const std::uint32_t> rows);
   // Adds to each score that of the document at its location, if it is part of the view.
   void score_locations(const View& now, const WeighedQuery& query,
                        std::span<const Location> locations, std::span<double> scores) const;

@@ -240,12 +240,30 @@ void Index::score_rows(const WeighedQuery& query, std::span<const std::uint32_t>
     return;
   }
   const View now = view();
+  score_locations(now, query, locate(now, rows), scores);
+}
+
+void Index::score_pairs(const WordPairs& pairs, std::uint32_t window,
+                        std::span<const std::uint32_t> rows, std::span<double> scores) const {
+  assert(rows.size() == scores.size());
+  std::ranges::fill(scores, 0.0);
+  if (pairs.pairs.empty()) {
+    return;
+  }
+  const View now = view();
+  const std::vector<Location> locations = locate(now, rows);
+  for (const SegmentView& segment : now.searched()) {
+    lexical::score_pairs(segment, pairs, window, locations, scores);
+  }
+}
+
+std::vector<Location> Index::locate(const View& now, std::span<const std::uint32_t> rows) {
   std::vector<Location> locations;
   locations.reserve(rows.size());
   for (const std::uint32_t row : rows) {
     locations.push_back(now.locate(row));
   }
-  score_locations(now, query, locations, scores);
+  return locations;
 }
 
 }  // namespace oneiros::lexical

@@ -393,6 +393,15 @@ lexical::WeighedQuery LexicalIndex::weigh(std::string_view query, const QueryRea
                     });
 }
 
+lexical::WordPairs LexicalIndex::pairs(std::string_view query,
+                                       const lexical::WeighedQuery& weighed) const {
+  if (weighed.terms.size() < 2) {
+    return {};
+  }
+  const AnalyzedWords words = analyzer_->analyze_words(query);
+  return lexical::weigh_pairs(words.occurrences, weighed, index_.bm25());
+}
+
 // Queries run in parallel; each is a search of its own.
 std::vector<lexical::Found> LexicalIndex::search_many(
     std::span<const std::string_view> queries, std::size_t k, const lexical::AllowedRows& allowed,

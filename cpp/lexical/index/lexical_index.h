@@ -171,6 +171,16 @@ class LexicalIndex {
   // distinct terms; 0 without one. REQUIRES: rows.size() == information.size().
   void information_of(std::span<const std::uint32_t> rows, std::span<double> information) const {
     index_.information_of(rows, information);
+
+  // The pairs of neighbouring words of a query in plain syntax, weighed as in `weighed`, which
+  // weigh() or search() returned for it; none for a query with clauses.
+  lexical::WordPairs pairs(std::string_view query, const lexical::WeighedQuery& weighed) const;
+
+  // Writes what each row gains for the pairs that its text has at most `window` words apart; 0
+  // without a text. REQUIRES: rows.size() == scores.size().
+  void score_pairs(const lexical::WordPairs& pairs, std::uint32_t window,
+                   std::span<const std::uint32_t> rows, std::span<double> scores) const {
+    index_.score_pairs(pairs, window, rows, scores);
   }
 
   // The score that no text exceeds under these weights.

@@ -237,3 +237,38 @@ TEST_CASE("fusion: says what is wrong with its parameters") {
   check("blend", {{"weight", 0.5}}, "channels: \"vector\" stands there twice",
         {"vector", "vector"});
 }
+
+TEST_CASE("fusion: pairs add to the words of a blend, and to what is possible") {
+  Candidates candidates = three();
+  candidates.fill(0, Scores{4.0});
+  candidates.fill(1, Scores{kNan});
+  candidates.set_possible(0, 30.0);
+  const FusionParameters rule{
+      {"weight", 0.5}, {"scale", std::string("coverage")}, {"pairs", 0.25}};
+  const FusionParameters without{{"weight", 0.5}, {"scale", std::string("coverage")}};
+  CHECK(fused("blend", rule, candidates) == fused("blend", without, candidates));  // none known
+  candidates.add_pairs(Scores{0.0, 32.0, 4.0}, 8.0);
+  CHECK(candidates.pair_scores().size() == 3);
+  CHECK_THROWS_WITH(candidates.add_pairs(Scores{1.0}, 8.0),
+                    "pairs: expected one score a row without one (0), got 1");
+  // The best is 2 + 8, possible 30 + 2: the scale is the root of 320.
+  const double scale = std::sqrt(320.0);
+  const Scores got = fused("blend", rule, candidates);
+  CHECK(got[0] == doctest::Approx(0.5 * 8.0 / scale).epsilon(1e-15));
+  CHECK(got[1] == doctest::Approx(0.5 * 10.0 / scale + 0.5 * 0.75).epsilon(1e-15));
+  const Fusion fusion("blend", rule, Names{"lexical", "vector"});
+  Scores words(3);
+  Scores meaning(3);
+  Scores pairs(3);
+  fusion.part(candidates, 0, words);
+  fusion.part(candidates, 1, meaning);
+  fusion.pair_part(candidates, pairs);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(words[i] + meaning[i] + pairs[i] == got[i]);
+  }
+  candidates.append(std::vector<std::uint32_t>{77});
+  candidates.add_pairs(Scores{1.0}, 8.0);
+  CHECK(candidates.pair_scores().size() == 4);
+  CHECK_THROWS_WITH(fused("blend", {{"weight", 0.5}, {"pairs", 1.5}}, candidates),
+                    "pairs: must be in [0, 1], got 1.5");
+}

@@ -11,6 +11,7 @@ from oneiros.index.stored_rows import CODE_COLUMNS, StoredIdsByRow, StoredRowsBy
 from oneiros.index.texts import asking_share
 from oneiros.model.fields import COLUMN_DEFAULTS, ENUMS, FIELDS
 from oneiros.runtime.dataclasses import NamedTuple
+from oneiros.search.query.asked_time import names_time
 from oneiros.store.columns import StoredColumns
 
 if TYPE_CHECKING:
@@ -371,7 +372,15 @@ class Lifecycle:
         asks = list(map(asking_share, memories["text"]))
         if not are_new or any(asks):
             values["asks"] = asks
+        times = list(map(has_time, memories["text"], memories["event_at"]))
+        if not are_new or any(times):
+            values["names_time"] = times
         return values
+
+
+def has_time(text: str, event_at: object) -> bool:
+    """Return whether a memory is about a time: its text names one, or its event has one. H13."""
+    return event_at is not None or names_time(text)
 
 
 def said(field: str, values: npt.NDArray[Any]) -> list[Any]:

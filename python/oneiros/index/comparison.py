@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
-from oneiros.index.columns import PLAIN_COLUMNS
+from oneiros.index.columns import PLAIN_COLUMNS, has_time
 from oneiros.index.stored_rows import CODE_COLUMNS
 from oneiros.index.texts import asking_share
 from oneiros.model.fields import ENUMS
@@ -74,6 +74,9 @@ class StoreComparison:
             self._column(name, rows, memories, attrgetter(name))
         self._column("superseded", rows, memories, lambda memory: memory.is_superseded)
         self._column("asks", rows, memories, lambda memory: asking_share(memory.text))
+        self._column(
+            "names_time", rows, memories, lambda memory: has_time(memory.text, memory.event_at)
+        )
         for name, column in CODE_COLUMNS.items():
             words = self._words[name]
             codes = lifecycle.column(column)[rows].tolist()

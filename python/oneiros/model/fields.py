@@ -370,6 +370,6 @@ FIELDS: Final = MappingProxyType({field.name: field for field in _TABLE})
 
 COLUMN_DEFAULTS: Final = MappingProxyType(
     {field.name: float(field.default) for field in _TABLE if field.column is not None}
-    | {"superseded": 0.0, "asks": 0.0}
+    | {"superseded": 0.0, "asks": 0.0, "names_time": 0.0}
 )
 """Default values of columns as numbers: NaN for "no time", 0 for the code of an unknown kind."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CompiledProfile", "compile_profile"]
 
-_GAINS = ("hot_set", "neighbours", "statements", "named_time")
+_GAINS = ("hot_set", "neighbours", "statements", "named_time", "asked_time")
 """Parts of a profile that add to the relevance, in this order."""
 
 

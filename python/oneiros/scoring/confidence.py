@@ -48,6 +48,7 @@ CALIBRATED_PARTS: Final = (
     "neighbours",
     "statements",
     "named_time",
+    "asked_time",
     "understanding",
     "hot_set",
     "fast_path",

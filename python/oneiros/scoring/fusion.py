@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, get_args
 
 from oneiros.model.validation import (
     LARGEST_K,
     LARGEST_WEIGHT,
+    require_int,
     require_number,
     require_numbers,
     settle,
@@ -38,6 +39,8 @@ Terms: TypeAlias = tuple[tuple[str, int], ...]
 ScoreNormalisation = Literal["none", "max", "clamp", "minmax_floor"]
 Scale = Literal["best", "coverage"]
 RankNormalisation = Literal["none", "channel"]
+
+_PAIR_WINDOW: Final = 3
 
 
 def weights_of(value: object) -> tuple[float, ...]:
@@ -267,9 +270,10 @@ class Blend(_Fusion):
     """Score every candidate by both its exact BM25 and its exact cosine.
 
     ``relevance = weight * bm25 / scale + (1 - weight) * max(cosine, 0)``. If a channel is missing,
-    the other has the whole weight.
+    the other has the whole weight. With ``pairs``, a text that has words of the query near each
+    other gains in BM25.
 
-    Source: docs/systems/house.md H2, H3.
+    Source: docs/systems/house.md H2, H3, H14.
     """
 
     name: ClassVar[str] = "blend"
@@ -286,8 +290,21 @@ class Blend(_Fusion):
     greatest BM25 that the query's words allow, so that words count for less where no text has many
     of them. ``"best"`` or None: the best BM25."""
 
+    pairs: float | None = None
+    """Gain of a text in BM25 for each pair of words that stand near each other in it and in the
+    query, as a share of the lesser idf of the two, 0 to 1. For queries in plain syntax without
+    variants. None or 0: nothing."""
+
+    pair_window: int | None = None
+    """Largest distance of the words of a pair in a text, in positions, 1 to 64. None: 3."""
+
     def __post_init__(self) -> None:
         settle_numbers(self, weight=SHARE)
+        if self.pairs is not None:
+            settle_numbers(self, pairs=SHARE)
+            settle(self, "pairs", self.pairs or None)
+        if self.pair_window is not None:
+            require_int("pair_window", self.pair_window, low=1, high=64)
         if self.scale is not None:
             require_word("scale", self.scale, get_args(Scale))
             settle(self, "scale", None if self.scale == "best" else self.scale)
@@ -299,7 +316,16 @@ class Blend(_Fusion):
                 raise ValueError(msg)
 
     def parameters(self) -> dict[str, Any]:
-        return {"weight": self.weight, "scale": self.scale}
+        return {"weight": self.weight, "scale": self.scale, "pairs": self.pairs}
+
+    @property
+    def window(self) -> int:
+        """The window of the core's plan; 0: pairs are not looked for."""
+        return 0 if self.pairs is None else self.pair_window or _PAIR_WINDOW
+
+    def emit(self, program: ProgramBuilder) -> Terms:
+        """Name the term of the pairs, which the fused value includes."""
+        return () if self.pairs is None else (("word_pairs", program.signal("word_pairs", 0.0)),)
 
 
 Fusion: TypeAlias = (

@@ -32,6 +32,7 @@ PARTS: Final[dict[str, tuple[str, str]]] = {
     "neighbours": ("relevance_adjustments", "Neighbours"),
     "statements": ("relevance_adjustments", "Statements"),
     "named_time": ("relevance_adjustments", "NamedTime"),
+    "asked_time": ("relevance_adjustments", "AskedTime"),
     "fast_path": ("stages", "FastPath"),
     "strong_signal": ("stages", "StrongSignal"),
     "selection": ("selection", "Selection"),

@@ -35,7 +35,13 @@ if TYPE_CHECKING:
     from oneiros.scoring.link_expansion import ExpansionDeclaration
     from oneiros.scoring.phases import Phase
     from oneiros.scoring.promotion import Promotion
-    from oneiros.scoring.relevance_adjustments import HotSet, NamedTime, Neighbours, Statements
+    from oneiros.scoring.relevance_adjustments import (
+        AskedTime,
+        HotSet,
+        NamedTime,
+        Neighbours,
+        Statements,
+    )
     from oneiros.scoring.safety_limits import SafetyRails
     from oneiros.scoring.stages import (
         AbstentionDeclaration,
@@ -99,6 +105,9 @@ class Profile:
 
     named_time: NamedTime | None = None
     """Penalty for memories outside the time that a query names; None: off."""
+
+    asked_time: AskedTime | None = None
+    """Penalty for memories that name no time if the query asks for one; None: off."""
 
     fast_path: FastPath | None = None
     """Short circuit for queries that almost equal a stored text; None: off."""

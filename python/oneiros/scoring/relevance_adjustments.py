@@ -20,7 +20,7 @@ from oneiros.scoring.tables import SHARE, WEIGHT
 if TYPE_CHECKING:
     from oneiros.scoring.program import ProgramBuilder
 
-__all__ = ["HotSet", "NamedTime", "Neighbours", "Statements"]
+__all__ = ["AskedTime", "HotSet", "NamedTime", "Neighbours", "Statements"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,4 +186,28 @@ class NamedTime:
         table = [0.0, 0.0, self.soft - 1.0, self.explicit - 1.0, self.inferred - 1.0]
         case = program.signal("named_time_case", 0.0)
         damped = program.call("lookup", case, table=table, otherwise=0.0)
+        return program.call("multiply", program.relevance, damped)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedTime:
+    """Damp memories that name no time where the query asks for one ("when did we move?").
+
+    ``relevance x (1 - damping)`` for texts that neither name a time nor have an ``event_at``. Signal:
+    ``asks_time``: 1 if the query asks for a time, else 0.
+
+    Source: docs/systems/house.md H13.
+    """
+
+    damping: float = 0.15
+    """Share of the relevance that a memory without a time loses, 0 to 1."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, damping=SHARE)
+
+    def emit(self, program: ProgramBuilder) -> int:
+        """Return the register of the term added to the relevance."""
+        lacks = program.call("subtract", program.constant(1.0), program.column("names_time"))
+        is_wanted = program.call("multiply", lacks, program.signal("asks_time", 0.0))
+        damped = program.call("scale", is_wanted, factor=-self.damping, offset=0.0)
         return program.call("multiply", program.relevance, damped)

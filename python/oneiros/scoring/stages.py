@@ -189,6 +189,7 @@ def answered_at_once(profile: Profile) -> Profile:
         profile,
         statements=None,
         named_time=None,
+        asked_time=None,
         factors=(),
         expansion=None,
         abstention=None,

@@ -17,6 +17,7 @@ from oneiros.scoring.reweighting import fused_by_shares
 from oneiros.scoring.stages import with_place
 from oneiros.search.cache import SameObject
 from oneiros.search.plan import DeepRecall
+from oneiros.search.query.asked_time import asks_for_time
 from oneiros.search.query.dates import may_name_a_time, range_in
 from oneiros.search.query.expansion import Expanded, Variant, expanded_by
 from oneiros.search.query.parsed import (
@@ -348,6 +349,8 @@ class SearchCall:
             understood = PLAIN
         else:
             understood = understand(plain_text, profile, options.hint, options.where, time)
+        if profile.asked_time is not None and asks_for_time(plain_text):
+            understood = understood._replace(asks_time=True)
         if options.hint is not None and understood.hint is None:
             understood = understood._replace(unused=("hint not listed by the profile",))
         context = options.context

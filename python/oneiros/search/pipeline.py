@@ -161,6 +161,8 @@ class Search:
         read["is_keyword_like"] = understood.intent == "navigational"
         read["leaves_time"] = understood.leaves_time
         constants = read["constants"] = []
+        if understood.asks_time:
+            constants.append(("asks_time", 1.0))
         if understood.asks_preference:
             constants.append(("preference", 1.0))
         situation = understood.situation

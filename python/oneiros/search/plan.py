@@ -171,6 +171,7 @@ def search_plan(
         channels=[channel.for_core() for channel in profile.channels],
         scoring=_scoring(compiled),
         needs=needs,
+        pair_window=getattr(profile.fusion, "window", 0),
         neighbours=compiled.neighbours,
         hot_set=None
         if (hot := profile.hot_set) is None

@@ -7,14 +7,30 @@ from collections.abc import Collection, Mapping
 
 from tests.oracles.bm25 import IDF, length_strength, possible, term_weight
 from tests.oracles.finishing import cosine_of
+from tests.oracles.house import pair_score, pair_weights
 from tests.oracles.ieee import as_float32
 from tests.oracles.omega import temporal_proximity
 from tests.oracles.records import Record, time_of
 from tests.oracles.whole.doubt import ordered
 
-__all__ = ["allowed_by_words", "bm25f", "cosines", "first", "in_time", "lengths"]
+__all__ = ["allowed_by_words", "bm25f", "cosines", "first", "in_time", "lengths", "pairs"]
 
 FIELD_WEIGHTS = {"title": 2.0, "text": 1.0, "tags": 1.5}  # DESIGN.md section 4
+
+
+def fields_of(record: Record) -> dict[str, list[str]]:
+    """Return the words of each field; tags are of one word."""
+    return {
+        "title": record.get("title", "").split(),
+        "text": record["text"].translate(str.maketrans("?*>", "   ")).split(),
+        "tags": list(record.get("tags", ())),
+    }
+
+
+def apart(record: Record) -> list[list[str]]:
+    """Return the words that may stand near each other: of a field, and of one tag."""
+    fields = fields_of(record)
+    return [fields["title"], fields["text"], *([tag] for tag in fields["tags"])]
 
 
 def counted(records: Mapping[str, Record]) -> dict[str, dict[str, float]]:
@@ -22,13 +38,8 @@ def counted(records: Mapping[str, Record]) -> dict[str, dict[str, float]]:
     documents = {}
     for id, record in records.items():
         if not record.get("is_deleted"):
-            fields = {
-                "title": record.get("title", "").split(),
-                "text": record["text"].translate(str.maketrans("?*>", "   ")).split(),
-                "tags": list(record.get("tags", ())),
-            }
             counts: dict[str, float] = {}
-            for name, held in fields.items():
+            for name, held in fields_of(record).items():
                 for word in held:
                     counts[word] = counts.get(word, 0.0) + FIELD_WEIGHTS[name]
             documents[id] = counts
@@ -50,6 +61,16 @@ def allowed_by_words(records: Mapping[str, Record], words: str) -> float:
     documents, asked = counted(records), terms(words)
     held = {term: sum(term in counts for counts in documents.values()) for term in asked}
     return possible(len(documents), held, asked)
+
+
+def pairs(records: Mapping[str, Record], words: str) -> tuple[dict[str, float], float]:
+    """Return the weight of the pairs of words that each memory has, and that of all. H14."""
+    documents, asked = counted(records), terms(words)
+    held = {term: sum(term in counts for counts in documents.values()) for term in asked}
+    idf = {term: IDF["lucene"](len(documents), df) for term, df in held.items() if df}
+    weights = pair_weights(asked, idf)
+    found = {id: pair_score(weights, apart(records[id])) for id in documents}
+    return found, sum(weights.values())
 
 
 def bm25f(

@@ -1,6 +1,6 @@
 """From candidates to scores: fusion, session neighbours, factors, the penalty of deep recall.
 
-cognitive.md C4 to C7, mnemosyne.md M1 to M8, ciar.md A10, reverie.md R1 to R9, house.md H1 to H6, H9, H10.
+cognitive.md C4 to C7, mnemosyne.md M1 to M8, ciar.md A10, reverie.md R1 to R9, house.md H1 to H6, H9, H10, H14.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from tests.oracles.whole.finding import (
     first,
     in_time,
     lengths,
+    pairs,
 )
 from tests.oracles.whole.world import World
 
@@ -66,6 +67,8 @@ class Search:
     has_time: bool = False
     damps_outside: bool = False
     bm25: dict[str, float] = field(init=False)
+    words: dict[str, float] = field(init=False)
+    """bm25 with the share of pairs. H14."""
     possible: float = field(init=False)
     cosine: dict[str, float] = field(init=False)
     channels: dict[str, list[tuple[str, float]]] = field(init=False)
@@ -74,7 +77,10 @@ class Search:
     def __post_init__(self) -> None:
         records, asked = self.world.records, self.question
         self.bm25 = bm25f(records, asked.words, self.k1, self.b, self.half_length)
-        self.possible = allowed_by_words(records, asked.words)
+        paired, all_pairs = pairs(records, asked.words)
+        share = self.model.pairs
+        self.words = {id: score + share * paired[id] for id, score in self.bm25.items()}
+        self.possible = allowed_by_words(records, asked.words) + share * all_pairs
         self.cosine = {} if asked.vector is None else cosines(records, asked.vector)
         shown = [
             id
@@ -94,7 +100,7 @@ class Search:
     def relevance(self, lending: Lending | None = None) -> dict[str, float]:
         """Return what fusion makes of each candidate, and what its neighbours lend it."""
         own = self.model.own_part or (lambda _: 0.0)
-        fused = self.model.relevance(self.channels, self.bm25, self.cosine, self.possible)
+        fused = self.model.relevance(self.channels, self.words, self.cosine, self.possible)
         found = {id: score + own(self.world.records[id]) for id, score in fused.items()}
         return found if lending is None else self._lent(found, lending)
 
@@ -140,7 +146,7 @@ class Search:
         }
         if "vector" in self.channels:
             channels["vector"] = [(id, self.cosine.get(id, 0.0)) for id in ids]
-        fused = self.model.relevance(channels, self.bm25, self.cosine, self.possible)
+        fused = self.model.relevance(channels, self.words, self.cosine, self.possible)
         return {id: fused[id] + own(self.world.records[id]) for id in ids}
 
     def stays(self, id: str) -> bool:

@@ -1,6 +1,6 @@
 """The default profile: BM25 and cosine blended, damped lifecycle factors.
 
-Source: docs/systems/house.md H1 to H11.
+Source: docs/systems/house.md H1 to H14.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from oneiros.scoring.phases.reverie import (
 )
 from oneiros.scoring.profile import Profile
 from oneiros.scoring.reinforcement import SpacedReinforcement
-from oneiros.scoring.relevance_adjustments import NamedTime, Neighbours, Statements
+from oneiros.scoring.relevance_adjustments import AskedTime, NamedTime, Neighbours, Statements
 from oneiros.scoring.safety_limits import SafetyRails
 from oneiros.scoring.stages import WeakBest
 from oneiros.scoring.tables import Table
@@ -49,7 +49,7 @@ ONEIROS = Profile(
         VectorChannel(depth=100),  # H1
         TemporalChannel(depth=100),  # H1
     ),
-    fusion=Blend(weight=0.55, scale="coverage"),  # H2, H3
+    fusion=Blend(weight=0.55, scale="coverage", pairs=0.15, pair_window=3),  # H2, H3, H14
     neighbours=Neighbours(  # H4
         share=0.6,
         decay=0.5,
@@ -63,6 +63,7 @@ ONEIROS = Profile(
     ),
     statements=Statements(damping=0.4),  # H9
     named_time=NamedTime(soft=0.85, explicit=0.5, inferred=0.7),  # H10
+    asked_time=AskedTime(damping=0.15),  # H13
     factors=(  # H6
         HalfLifeRecency(half_life_days=90.0, floor=0.5, damping=0.15, ignores_use=True),
         Strength(damping=0.15),

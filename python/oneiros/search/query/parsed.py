@@ -54,6 +54,8 @@ class Understood(NamedTuple):
     """Why the vector channel is skipped; empty if it is not."""
     time: TimeRange | None = None
     """The time that the query names, if the profile reads times."""
+    asks_time: bool = False
+    """Whether the query asks for a time, if the profile reads that."""
     leaves_time: bool = False
     """Whether the query names a time that a retry leaves out."""
     surroundings: Surroundings | None = None
@@ -69,6 +71,7 @@ class Understood(NamedTuple):
         parts = [] if self.intent is None else [f"intent {self.intent}"]
         parts += [] if self.hint is None else [f"hint {self.hint}"]
         parts += [] if self.time is None else [str(self.time)]
+        parts += ["asks for a time"] if self.asks_time else []
         return ", ".join((*parts, *self.unused))
 
 
