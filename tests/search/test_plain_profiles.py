@@ -129,7 +129,7 @@ def test_nothing_but_the_score_decides(name: str) -> None:
     for part in (
         *("expansion", "rerank", "duplicates", "abstention", "retry", "normalisation", "cache"),
         *("hot_set", "neighbours", "statements", "named_time", "fast_path", "strong_signal"),
-        *("reinforcement", "promotion", "understanding", "ingest", "rails"),
+        *("newer_first", "reinforcement", "promotion", "understanding", "ingest", "rails"),
     ):
         assert getattr(profile, part) is None, part
     assert profile.selection == oneiros.scoring.selection.Selection()
