@@ -8,10 +8,17 @@
 
 namespace oneiros {
 
-enum class LinkKind : std::uint8_t { co_retrieval, ingest, explicit_link, summary, relation };
+enum class LinkKind : std::uint8_t {
+  co_retrieval,
+  ingest,
+  explicit_link,
+  summary,
+  relation,
+  distinct,
+};
 
-inline constexpr std::array<std::string_view, 5> kLinkKindNames{"co_retrieval", "ingest",
-                                                                "explicit", "summary", "relation"};
+inline constexpr std::array<std::string_view, 6> kLinkKindNames{
+    "co_retrieval", "ingest", "explicit", "summary", "relation", "distinct"};
 
 inline constexpr unsigned kLinkRowBits = 28;  // the row limit of Columns
 

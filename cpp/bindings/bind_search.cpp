@@ -121,6 +121,8 @@ std::shared_ptr<SearchPlan> make_plan(
     std::shared_ptr<SearchPlan> at_once,
     const std::optional<std::pair<double, double>>& strong_signal,
     std::shared_ptr<SearchPlan> by_words, const std::optional<GivenScoring>& before_cluster,
+    const std::optional<std::tuple<std::size_t, double, std::shared_ptr<conflicts::Model>>>&
+        newer_first,
     const py::object& expansion, const std::optional<std::pair<std::size_t, bool>>& rerank,
     const std::optional<std::pair<std::size_t, double>>& duplicates, const py::object& abstention,
     const std::optional<std::pair<double, std::size_t>>& retry, std::shared_ptr<SearchPlan> relaxed,
@@ -154,6 +156,10 @@ std::shared_ptr<SearchPlan> make_plan(
   plan->by_words = std::move(by_words);
   if (before_cluster) {
     plan->before_cluster = scoring_of(*before_cluster);
+  }
+  if (newer_first) {
+    const auto& [depth, least_confidence, model] = *newer_first;
+    plan->newer_first = {depth, least_confidence, *model};
   }
   plan->expansion = expansion_of(expansion);
   if (rerank) {
@@ -206,6 +212,17 @@ class Host final : public search::Outside {
                              std::size_t, std::size_t>>();
     return {std::get<0>(judgement), std::get<1>(judgement), std::get<2>(judgement),
             std::get<3>(judgement), std::get<4>(judgement)};
+  }
+
+  std::vector<std::shared_ptr<const conflicts::Statement>> statements(
+      std::span<const std::uint32_t> rows) override {
+    const HeldGil gil;
+    const auto found = call("statements", list_of(rows))
+                           .cast<std::vector<std::shared_ptr<conflicts::Statement>>>();
+    if (found.size() != rows.size() + 1) {
+      throw py::value_error("statements: expected one a row and the query's");
+    }
+    return {found.begin(), found.end()};
   }
 
   std::vector<std::string> stems() override {
@@ -613,6 +630,14 @@ py::list reasons_of(const SearchOutcome& outcome) {
   return answer;
 }
 
+py::list conflicts_of(const SearchOutcome& outcome) {
+  py::list answer;
+  for (const search::Conflict& each : outcome.conflicts) {
+    answer.append(py::make_tuple(each.older, each.newer, each.confidence, each.factor));
+  }
+  return answer;
+}
+
 py::dict brought_of(const SearchOutcome& outcome) {
   py::dict answer;
   for (const auto& [row, hit] : outcome.brought) {
@@ -690,9 +715,9 @@ void register_plan(py::module_& module) {
       .def(py::init(&make_plan), py::kw_only(), py::arg("channels"), py::arg("scoring"),
            py::arg("needs"), py::arg("pair_window"), py::arg("neighbours"), py::arg("hot_set"),
            py::arg("fast_path"), py::arg("at_once"), py::arg("strong_signal"), py::arg("by_words"),
-           py::arg("before_cluster"), py::arg("expansion"), py::arg("rerank"),
-           py::arg("duplicates"), py::arg("abstention"), py::arg("retry"), py::arg("relaxed"),
-           py::arg("is_normalised"), py::arg("confidence"))
+           py::arg("before_cluster"), py::arg("newer_first"), py::arg("expansion"),
+           py::arg("rerank"), py::arg("duplicates"), py::arg("abstention"), py::arg("retry"),
+           py::arg("relaxed"), py::arg("is_normalised"), py::arg("confidence"))
       .def_property_readonly("has_functions",
                              [](const SearchPlan& plan) { return plan.needs.has_functions; })
       .def_property_readonly("has_neighbours",
@@ -722,6 +747,8 @@ void register_outcome(py::module_& module) {
                                return direct ? py::object(tuple_of(*direct)) : py::none();
                              })
       .def_readonly("duplicates", &SearchOutcome::duplicates)
+      .def("conflicts", &conflicts_of,
+           "(older row, newer row, confidence, factor) of each result below a newer one.")
       .def_property_readonly("reasons", &reasons_of)
       .def_property_readonly("has_reason",
                              [](const SearchOutcome& outcome) {

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "conflicts/conflict.h"
 #include "ranking/plan.h"
 #include "ranking/session_neighbours.h"
 #include "search/confidence.h"
@@ -136,6 +137,15 @@ struct Duplicates {
   float cosine;
 };
 
+// Of two of the first `depth` results that state different values of one fact, with a confidence of
+// at least `least_confidence`, the newer leads: the older one's score is lowered to just below.
+// Source: docs/systems/house.md H12.
+struct NewerFirst {
+  std::size_t depth;
+  double least_confidence;
+  conflicts::Model model;
+};
+
 // Removes results below both `least_cosine` and `least_overlap`, and those that score below
 // `least_score`. If none is left, the `misses` nearest candidates are reported instead. Source:
 // docs/systems/omega.md O16, O27.
@@ -181,6 +191,7 @@ struct SearchPlan {
   std::shared_ptr<const SearchPlan> by_words;
   // The factors applied before "cluster"; they choose the candidates whose centre is computed.
   std::optional<Scoring> before_cluster;
+  std::optional<NewerFirst> newer_first;
   Expansion expansion;
   std::optional<Rerank> rerank;
   std::optional<Duplicates> duplicates;

@@ -155,6 +155,7 @@ SearchOutcome SearchRun::taken() {
           .bridges = std::move(own.bridges),
           .brought = std::move(own.brought),
           .duplicates = std::move(own.duplicates),
+          .conflicts = std::move(own.conflicts),
           .direct = std::move(own.direct),
           .reasons = reasons_,
           .confidence = own.confidence,
@@ -181,6 +182,9 @@ Attempt SearchRun::take(std::shared_ptr<const SearchPlan> plan, bool is_relaxed,
   } else if (k > 0) {
     if (request_.follows_links && own.has_expansion()) {
       depth = std::max(depth, own.followed(k));
+    }
+    if (own.newer_first) {
+      depth = std::max(depth, own.newer_first->depth);
     }
     if (request_.has_reranker && own.rerank) {
       depth = std::max(depth, own.rerank->top);

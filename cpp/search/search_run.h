@@ -51,6 +51,14 @@ struct LinkedResult {
   double seed = 0;
 };
 
+// A result whose score was lowered, by a factor, to just below that of a newer one.
+struct Conflict {
+  std::uint32_t older;
+  std::uint32_t newer;
+  double confidence;
+  double factor;
+};
+
 // Why a result was removed as not near enough. Worded in Python when it is displayed.
 struct Farness {
   // True: the score was too low. False: cosine and word overlap were.
@@ -104,6 +112,8 @@ struct SearchOutcome {
       brought;  // row, and the hit next to it in its session
   std::vector<std::pair<std::uint32_t, std::uint32_t>>
       duplicates;  // row, and the better result it repeats
+  // Results below a newer one that they conflict with.
+  std::vector<Conflict> conflicts;
   // The results whose links were followed, without those a later stage removed.
   std::optional<std::vector<std::uint32_t>> direct;
   // Why the first attempt and its retry return nothing.
@@ -140,6 +150,8 @@ struct Attempt {
   std::vector<Result> results;
   // SearchRequest::is_whole: `results` before it was cut to k.
   std::vector<Result> uncut;
+  // Results below a newer one that they conflict with.
+  std::vector<Conflict> conflicts;
   // Each row once.
   std::vector<LinkedResult> linked;
   // AssociativeExpansion: the ranking of the reached rows.
@@ -261,6 +273,8 @@ class SearchRun {
   // Runs the stages after scoring in the plan's order.
   void finish(Attempt& attempt, Outside& outside);
   // Surfacing: remove results that are not near, or score too low; abstain if none is left.
+  // Lowers results below newer ones that they conflict with.
+  void lead_with_newer(Attempt& attempt, const NewerFirst& rule, Outside& outside);
   void leave_far(Attempt& attempt, const Surfacing& rule);
   void leave_low(Attempt& attempt, const Surfacing& rule);
   void leave(Attempt& attempt, const Surfacing& rule, Note reason, std::string_view stage_name);

@@ -1,6 +1,7 @@
-// The stages after scoring: surfacing removes results that are not near enough, a reranker
-// reorders, duplicates keep the best of equal results, abstention returns nothing rather than
-// something weak, and the cut keeps k, with places reserved for linked results.
+// The stages after scoring: surfacing removes results that are not near enough, the newer of two
+// conflicting results is put first, a reranker reorders, duplicates keep the best of equal results,
+// abstention returns nothing rather than something weak, and the cut keeps k, with places reserved
+// for linked results.
 //
 // Invariants: stages only remove, reorder or rescore results; none adds a row. Once
 // `attempt.reason` is set, results are empty and later stages are skipped. Every removal is
@@ -11,6 +12,8 @@
 // docs/systems/omega.md O16, O25 to O28; docs/systems/house.md H7.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <unordered_set>
 
 #include "columns/text_matching.h"
@@ -35,6 +38,37 @@ void leave_found(std::vector<std::string_view>& missing, std::string_view held) 
   });
 }
 
+// Whether the query names a number or date of the older statement that the newer does not have: it
+// is about the older one, then.
+bool asks_for(const conflicts::Statement* query, const conflicts::Statement& older,
+              const conflicts::Statement& newer) {
+  const auto is_asked = [&](std::uint64_t stem) {
+    return std::ranges::binary_search(query->all, stem) &&
+           !std::ranges::binary_search(newer.all, stem);
+  };
+  return query != nullptr && (std::ranges::any_of(older.numbers, is_asked) ||
+                              std::ranges::any_of(older.dates, is_asked));
+}
+
+// Whether the two were found not to conflict.
+bool are_distinct(const AssociationGraph* graph, std::uint32_t one, std::uint32_t other) {
+  if (graph == nullptr || std::max(one, other) >= graph->row_count()) {
+    return false;  // the graph grows lazily: rows beyond its end have no links yet
+  }
+  const std::optional<HalfLink> link = graph->find({{&one, 1}, {&other, 1}}).front();
+  return link && link->kind() == LinkKind::distinct;
+}
+
+// The greatest factor, or nearly, that brings a score below a limit > 0: a factor, so that
+// explanations compute the same bits.
+double just_below(double limit, double score) {
+  double factor = limit / score;
+  while (score * factor >= limit) {
+    factor = std::nextafter(factor, 0.0);
+  }
+  return factor;
+}
+
 }  // namespace
 
 // The order of stages. Surfacing by nearness comes first, so that rerankers see only near results;
@@ -47,6 +81,9 @@ void SearchRun::finish(Attempt& attempt, Outside& outside) {
     if (attempt.reason.note != Note::none) {
       return;
     }
+  }
+  if (plan.newer_first) {
+    lead_with_newer(attempt, *plan.newer_first, outside);
   }
   if (plan.rerank && !plan.rerank->after_links) {
     rerank(attempt, *plan.rerank, outside);
@@ -82,6 +119,73 @@ void SearchRun::abstain(Attempt& attempt, std::size_t misses) {
   for (std::size_t i = 0; i < nearest.rows.size(); ++i) {
     attempt.misses.push_back(
         {nearest.rows[i], nearest.relevance[i], nearest.retention[i], nearest.scores[i]});
+  }
+}
+
+// Rows are compared only within one project, user, agent and namespace. A row created after the
+// time of the search, or superseded, leads nothing. Newest first, so that the score that an older
+// result comes below is final.
+void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule, Outside& outside) {
+  std::vector<Result>& results = attempt.results;
+  const std::size_t count = std::min(rule.depth, results.size());
+  if (count < 2) {
+    return;
+  }
+  std::vector<std::uint32_t> rows;
+  for (std::size_t i = 0; i < count; ++i) {
+    rows.push_back(results[i].row);
+  }
+  const auto statements = outside.statements(rows);
+  const auto& query = statements.at(count);
+  std::vector<double> created(count);
+  std::vector<std::array<std::uint32_t, 4>> parts(count);
+  std::vector<bool> leads(count);
+  {
+    const Columns::Reader reader(*view_.columns);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint32_t row = rows[i];
+      created[i] = reader.values<Column::created_at>()[row];
+      parts[i] = {reader.values<Column::project_code>()[row],
+                  reader.values<Column::user_code>()[row], reader.values<Column::agent_code>()[row],
+                  reader.values<Column::namespace_code>()[row]};
+      leads[i] = created[i] <= request_.now_seconds &&
+                 reader.values<Column::superseded>()[row] == 0 && statements.at(i) != nullptr;
+    }
+  }
+  std::vector<std::size_t> newest_first(count);
+  std::iota(newest_first.begin(), newest_first.end(), std::size_t{0});
+  std::ranges::stable_sort(newest_first, std::greater{}, [&](std::size_t i) { return created[i]; });
+  for (std::size_t at = 1; at < count; ++at) {
+    const std::size_t older = newest_first[at];
+    double best = 0;
+    std::size_t leader = count;
+    for (std::size_t before = 0; before < at && statements[older] != nullptr; ++before) {
+      const std::size_t newer = newest_first[before];
+      if (!leads[newer] || created[newer] == created[older] || parts[newer] != parts[older]) {
+        continue;
+      }
+      const double confidence =
+          conflicts::confidence(*statements[older], *statements[newer], rule.model);
+      if (confidence >= rule.least_confidence && confidence > best &&
+          !asks_for(query.get(), *statements[older], *statements[newer]) &&
+          !are_distinct(view_.graph.get(), rows[older], rows[newer])) {
+        best = confidence;
+        leader = newer;
+      }
+    }
+    if (leader == count || results[leader].score <= 0 ||
+        results[older].score < results[leader].score) {
+      continue;
+    }
+    const double factor = just_below(results[leader].score, results[older].score);
+    results[older].score *= factor;
+    attempt.conflicts.push_back({rows[older], rows[leader], best, factor});
+  }
+  std::ranges::stable_sort(results, stands_before);
+  StageRecord& stage = trace_.end("newer_first", count, results.size());
+  if (!attempt.conflicts.empty()) {
+    stage.note = Note::newer_first;
+    stage.first = static_cast<double>(attempt.conflicts.size());
   }
 }
 

@@ -607,6 +607,31 @@ Bits: TypeAlias = npt.NDArray[np.uint8]
 Scoring: TypeAlias = tuple[Plan, bool]
 """A plan, and whether it reads every channel's score of every candidate."""
 
+class Statement: ...
+
+class StatementReader:
+    def __init__(
+        self,
+        *,
+        stop_words: Sequence[str],
+        cue_words: Sequence[str],
+        cues: Sequence[tuple[float, Sequence[str]]],
+        additions: Sequence[str],
+        past: Sequence[str],
+        relatives: Sequence[str],
+        denials: Sequence[str],
+        numbers: Sequence[str],
+        dates: Sequence[str],
+        topics: Sequence[Sequence[str]],
+    ) -> None: ...
+    def read(self, text: str) -> Statement: ...
+
+class ConflictModel:
+    def __init__(self, *, weights: Mapping[str, float], constant: float) -> None: ...
+    def confidence(self, *, older: Statement, newer: Statement) -> float: ...
+    @staticmethod
+    def features(*, older: Statement, newer: Statement) -> dict[str, float]: ...
+
 class SearchPlan:
     def __init__(
         self,
@@ -622,6 +647,7 @@ class SearchPlan:
         strong_signal: tuple[float, float] | None,
         by_words: SearchPlan | None,
         before_cluster: Scoring | None,
+        newer_first: tuple[int, float, ConflictModel] | None,
         expansion: tuple[str, tuple[Any, ...]] | None,
         rerank: tuple[int, bool] | None,
         duplicates: tuple[int, float] | None,
@@ -674,6 +700,7 @@ class SearchOutcome:
     def direct(self) -> tuple[int, ...] | None: ...
     @property
     def duplicates(self) -> list[tuple[int, int]]: ...
+    def conflicts(self) -> list[tuple[int, int, float, float]]: ...
     @property
     def reasons(self) -> list[tuple[int, float, float, int, Far]]: ...
     @property

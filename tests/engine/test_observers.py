@@ -75,6 +75,14 @@ CALLS: list[tuple[Callable[[oneiros.Engine], Any], list[tuple[str, str, tuple[st
     (lambda e: e.pin("tea"), [("update", "pin", ("tea",))]),
     (lambda e: e.pin("tea", False), []),
     (lambda e: e.supersede("tea", "milk"), [("update", "supersede", ("tea",))]),
+    (
+        lambda e: e.resolve_conflict("tea", "milk", "update"),
+        [("update", "resolve_conflict", ("tea",))],
+    ),
+    (
+        lambda e: e.resolve_conflict("tea", "milk", "distinct"),
+        [("link", "resolve_conflict", ("tea", "milk"))],
+    ),
     (lambda e: e.sweep_expired(), [("delete", "sweep_expired", ("old",))]),
     (lambda e: e.delete("tea"), [("delete", "delete", ("tea",))]),
     (
@@ -571,6 +579,7 @@ def test_every_writing_method_is_in_the_table_above() -> None:
     for name in (
         *("add", "add_many", "update", "touch", "sweep_expired", "feedback", "delete", "restore"),
         *("forget", "purge", "supersede", "pin", "link", "link_many", "unlink", "promote"),
+        "resolve_conflict",
     ):
         assert f"e.{name}(" in source, name
 

@@ -208,6 +208,7 @@ WRITING: dict[str, tuple[Any, ...]] = {
     "forget": ("m1",),
     "forget_many": (["m1"],),
     "supersede": ("m1", "m2"),
+    "resolve_conflict": ("m1", "m2", "update"),
     "pin": ("m1",),
     "link": ("m1", "m2"),
     "link_many": ([("m1", "m2")],),
@@ -226,7 +227,7 @@ READING = {
     *("get", "get_many", "get_deleted", "count", "list", "last", "values", "changes"),
     *("links", "neighbours", "rescore", "export", "backup", "scope", "stats", "check"),
     *("verify_erased", "purgeable", "dreams", "drift", "interrupted_dream", "observe"),
-    *("flush", "refresh", "end_session", "close", "history"),
+    *("flush", "refresh", "end_session", "close", "history", "conflicts"),
 }
 
 

@@ -192,6 +192,11 @@ TESTS = {
         "scoring/test_trust.py::test_the_score_is_multiplied_by_the_trust",
         "scoring/test_trust.py::test_who_may_add_takes_few_places",
     ),
+    "H12": (
+        "conflicts/test_model.py::test_the_confidence_is_that_of_the_page",
+        "conflicts/test_ranking.py::test_results_are_those_of_the_page",
+        _WHOLE,
+    ),
     "M1": (_FUSION.format("weighted_sum_and_mean"),),
     "M2": (_FUSION.format("weighted_sum_and_mean"),),
     "M3": ("engine/test_explanations.py::test_a_weighted_sum_shows_what_each_part_adds", _WHOLE),

@@ -49,6 +49,8 @@ class Model:
     has_cluster: bool = False
     abstains: str = ""
     """"weak_best" (H7), or "surfacing", which leaves out duplicates, too (O26, O27)."""
+    puts_newer_first: bool = False
+    """H12: of two results that conflict the newer leads."""
     has_text_relevance: bool = False
     """O3: the text channel ranks by its own relevance, and not by BM25."""
     has_gate: bool = False
@@ -230,6 +232,7 @@ MODELS: dict[str, Model] = {
         relevance=by_house,
         judged=house_judged,
         pairs=0.15,
+        puts_newer_first=True,
         factors=house_factors,
         keeps=loved,
         abstains="weak_best",

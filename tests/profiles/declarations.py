@@ -37,6 +37,7 @@ from oneiros.scoring.stages import (
     ByBest,
     Duplicates,
     FastPath,
+    NewerFirst,
     Reranking,
     Surfacing,
     WeakBest,
@@ -274,6 +275,12 @@ PROFILES = st.builds(
     duplicates=st.none()
     | st.builds(
         Duplicates, characters=st.integers(1, 1_000), cosine=st.floats(0, 1, exclude_min=True)
+    ),
+    newer_first=st.none()
+    | st.builds(
+        NewerFirst,
+        depth=st.integers(2, 1_000),
+        least_confidence=st.floats(0, 1, exclude_min=True),
     ),
     abstention=st.none()
     | st.builds(Surfacing, least_cosine=st.floats(-1, 1), least_overlap=SHARE, least_score=WEIGHT)

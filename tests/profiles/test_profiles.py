@@ -64,6 +64,7 @@ from oneiros.scoring.stages import (
     ByBest,
     Duplicates,
     FastPath,
+    NewerFirst,
     Reranking,
     StrongSignal,
     Surfacing,
@@ -367,6 +368,7 @@ def test_the_house_profile_reads_like_its_page() -> None:
         Trust(),  # H11
     )
     assert profile.keep == (FeedbackAbove(leaves_at=-3),)  # O12
+    assert profile.newer_first == NewerFirst(depth=30, least_confidence=0.1)  # H12
     assert profile.expansion == AssociativeExpansion(quota=0.2)  # H7
     assert profile.reinforcement == SpacedReinforcement(  # H7
         gain=0.1,

@@ -137,7 +137,7 @@ def test_nothing_but_the_score_decides(name: str) -> None:
             "fast_path",
             "strong_signal",
         ),
-        *("reinforcement", "promotion", "understanding", "ingest", "rails"),
+        *("newer_first", "reinforcement", "promotion", "understanding", "ingest", "rails"),
     ):
         assert getattr(profile, part) is None, part
     assert profile.selection == oneiros.scoring.selection.Selection()

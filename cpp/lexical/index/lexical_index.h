@@ -171,6 +171,7 @@ class LexicalIndex {
   // distinct terms; 0 without one. REQUIRES: rows.size() == information.size().
   void information_of(std::span<const std::uint32_t> rows, std::span<double> information) const {
     index_.information_of(rows, information);
+  }
 
   // The pairs of neighbouring words of a query in plain syntax, weighed as in `weighed`, which
   // weigh() or search() returned for it; none for a query with clauses.

@@ -325,6 +325,8 @@ class AsyncMemories(Generic[Target]):
     unlink = _awaited(Memories.unlink)
     neighbours = _awaited(Memories.neighbours)
     supersede = _awaited(Memories.supersede)
+    conflicts = _awaited(Memories.conflicts)
+    resolve_conflict = _awaited(Memories.resolve_conflict)
     pin = _awaited(Memories.pin)
     get = _awaited(Memories.get)
     history = _awaited(Memories.history)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from oneiros import engine, explain, filters, rescoring
+from oneiros import conflicts, engine, explain, filters, rescoring
 from oneiros.display.escaping import shortened
 from oneiros.engine.scope import Scope, checked_ids, is_within
 from oneiros.errors import MissingEmbedderWarning, UnknownMemory
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.clock import Time
+    from oneiros.conflicts import Conflict
     from oneiros.engine.feed import ChangeFeed
     from oneiros.engine.history import Revision
     from oneiros.engine.listing import Page
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from oneiros.write.erase import Erasure
 
     # The method `list` hides the type in the annotations of its class.
+    Conflicts = list[Conflict]
     Links = list[Link]
     LinksOfAll = list[tuple[str, Link]]
     MaybeMemories = list[Memory | None]
@@ -1292,6 +1294,98 @@ class Memories:
         )
         self._scope.publish("update", "supersede", (old,), now)
 
+    def conflicts(
+        self,
+        where: Where | None = None,
+        *,
+        limit: int = 100,
+        least_confidence: float = 0.7,
+        since: Time | None = None,
+    ) -> Conflicts:
+        """Return pairs of memories that seem to state different values of one fact.
+
+        Memories of one project, user, agent and namespace are compared, each with the 20 nearest by
+        words and the 20 nearest by vector, by a model of their words without a language model.
+        Superseded memories, questions and texts of 40 words or more are never part of a pair. The
+        store is unchanged: :meth:`resolve_conflict` settles a pair. Searches use the same model to
+        rank a newer value before an older one. The time grows with the number of memories compared,
+        some 0.2 ms each; ``since`` compares only new ones with all.
+
+        Args:
+            where: only memories that match. Default: all.
+            limit: most pairs.
+            least_confidence: least confidence, above 0, at most 1. docs/guide/changing_facts.md has
+                the share of true conflicts by confidence.
+            since: only pairs whose newer memory was created then or later: seconds UTC, or an aware
+                datetime. Default: all.
+
+        Returns:
+            :class:`oneiros.conflicts.Conflict` objects with ``older``, ``newer``, ``confidence``
+            and ``reason``, the most confident first.
+
+        Raises:
+            ValueError: a negative limit or a confidence out of range.
+            TypeError: ``where`` is not a filter, or an argument has another type.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("My rent is 900 euros a month", id="old", created_at=1.7e9)
+            >>> id = engine.add("My rent went up to 950 euros now", id="new", created_at=1.71e9)
+            >>> [(each.older, each.newer) for each in engine.conflicts()]
+            [('old', 'new')]
+            >>> engine.resolve_conflict("old", "new", "update")
+            >>> engine.conflicts()
+            []
+
+        Source: docs/systems/house.md H12.
+        """
+        return conflicts.finding.found(
+            self._scope, where, limit=limit, least_confidence=least_confidence, since=since
+        )
+
+    def resolve_conflict(
+        self,
+        older: str,
+        newer: str,
+        verdict: str,
+        *,
+        reason: str = "",
+        now: Time | None = None,
+    ) -> None:
+        """Settle a conflict of two memories.
+
+        "update" and "contradiction" supersede the older memory by the newer, as :meth:`supersede`
+        does. "distinct" records that both hold, as a link of the kind "distinct": the pair is not
+        proposed again, and searches rank each by its own score. :meth:`unlink` takes it back.
+
+        Args:
+            older: the id of the memory that no longer holds, unless the verdict is "distinct".
+            newer: the id of the other memory.
+            verdict: "update", "contradiction" or "distinct".
+            reason: an explanation for people, stored with the superseded memory. Default: the
+                verdict.
+            now: the time of the change, as in :meth:`add`.
+
+        Raises:
+            UnknownMemory: no live memory has the id.
+            ValueError: another verdict, both ids are the same, or ``older`` supersedes ``newer``.
+            TypeError: an id, the verdict or the reason is not a text.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("My rent is 900 euros a month", id="flat", created_at=1.7e9)
+            >>> id = engine.add("The studio's rent is 300 euros now", id="studio", created_at=1.71e9)
+            >>> engine.resolve_conflict("flat", "studio", "distinct")
+            >>> engine.conflicts(least_confidence=0.01)
+            []
+
+        Source: docs/systems/house.md H12; docs/systems/cognitive.md C22.
+        """
+        self._scope.require_writable("resolve_conflict")
+        conflicts.finding.resolve(self._scope, older, newer, verdict, reason=reason, now=now)
+
     def pin(self, id: str, pinned: bool = True) -> None:
         """Pin or unpin a memory.
 
@@ -1341,7 +1435,7 @@ class Memories:
             a: the id of one memory.
             b: the id of the other. Links have no direction.
             weight: in (0, 1]. It fades from the first time the two are found together.
-            kind: "co_retrieval", "ingest", "explicit", "summary" or "relation".
+            kind: "co_retrieval", "ingest", "explicit", "summary", "relation" or "distinct".
             now: as in :meth:`add`.
 
         Raises:

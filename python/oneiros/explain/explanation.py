@@ -306,6 +306,10 @@ class ExplanationsOfSearch:
             is_linked: whether it is the score from links. Later stages changed that score if links
                 found the row, else the other one.
         """
+        if not is_linked:
+            for older, _, _, factor in self._outcome.conflicts():
+                if older == row:
+                    explanation = explanation.with_factor(FactorValue("newer_first", factor))
         if is_linked == (row in self.linked):
             for reranked_row, value in self._search.run.reranked:
                 if reranked_row == row:

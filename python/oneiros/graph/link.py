@@ -39,7 +39,7 @@ class Link:
     """The decayed weight, in (0, 1]. Source: docs/systems/cognitive.md C16."""
 
     kind: str
-    """The origin: "co_retrieval", "ingest", "explicit", "summary" or "relation"."""
+    """The origin: "co_retrieval", "ingest", "explicit", "summary", "relation" or "distinct"."""
 
     created_at: float
     """Seconds since the Unix epoch, UTC."""

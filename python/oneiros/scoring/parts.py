@@ -36,6 +36,7 @@ PARTS: Final[dict[str, tuple[str, str]]] = {
     "fast_path": ("stages", "FastPath"),
     "strong_signal": ("stages", "StrongSignal"),
     "selection": ("selection", "Selection"),
+    "newer_first": ("stages", "NewerFirst"),
     "expansion": ("link_expansion", "EXPANSIONS"),
     "rerank": ("stages", "Reranking"),
     "duplicates": ("stages", "Duplicates"),

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         ByBest,
         Duplicates,
         FastPath,
+        NewerFirst,
         Reranking,
         ResponseCache,
         StrongSignal,
@@ -127,6 +128,9 @@ class Profile:
     deep_recall_penalty: float = _PENALTY
     """Multiplier of the scores of superseded and of expired memories in deep recall, 0 to 1.
     Source: docs/systems/cognitive.md C6, C7."""
+
+    newer_first: NewerFirst | None = None
+    """Rule that puts the newer of two conflicting results first; None: off."""
 
     expansion: ExpansionDeclaration | None = None
     """Rule that adds memories linked to the results; None: off."""

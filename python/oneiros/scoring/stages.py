@@ -25,6 +25,7 @@ __all__ = [
     "ByBest",
     "Duplicates",
     "FastPath",
+    "NewerFirst",
     "Reranking",
     "ResponseCache",
     "StrongSignal",
@@ -203,6 +204,27 @@ def _text_only(profile: Profile, **changes: Any) -> Profile:
     weights = tuple(float(name == "lexical") for name in names)
     fusion = WeightedMean(weights=weights, normalise=tuple("clamp" for _ in names))
     return profile.replace(fusion=fusion, hot_set=None, neighbours=None, rerank=None, **changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewerFirst:
+    """Put the newer of two results that state different values of one fact before the older.
+
+    The older result's score is lowered to just below the newer one's, by a factor that explanations
+    call ``newer_first``. Results are compared within one project, user, agent and namespace.
+
+    Source: docs/systems/house.md H12.
+    """
+
+    depth: int = 30
+    """Number of first results compared with each other, 2 to 1,000."""
+
+    least_confidence: float = 0.1
+    """Least confidence that two results conflict, above 0, at most 1."""
+
+    def __post_init__(self) -> None:
+        require_int("depth", self.depth, low=2, high=1_000)
+        settle_numbers(self, least_confidence=POSITIVE_SHARE)
 
 
 _COSINE = (-1.0, 1.0, False)

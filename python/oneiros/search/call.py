@@ -210,7 +210,7 @@ class SearchCall:
         expansion = self.profile.expansion
         links = (
             None
-            if expansion is None
+            if expansion is None and self.profile.newer_first is None
             else services.sync.links_to_follow(is_bounded=bounds is not None)
         )
         if expansion is None or links is None:

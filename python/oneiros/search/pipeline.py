@@ -467,7 +467,7 @@ def _view(
         sessions=(read_model.sessions.whole or read_model.sessions.order)
         if has_neighbours
         else None,
-        graph=None if reach is None else reach.associations.graph,
+        graph=read_model.associations.graph if reach is None else reach.associations.graph,
         texts=None if matcher is None else matcher.column,
         lowered=None if matcher is None else matcher.texts.lowered,
         vectors=vectors.column if vectors else None,

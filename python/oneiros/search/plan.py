@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from oneiros import _core
+from oneiros import _core, conflicts
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring import factors
 from oneiros.scoring.candidate_filters import RelevanceGate
@@ -187,6 +187,9 @@ def search_plan(
         before_cluster=_scoring(compile(_up_to_cluster(profile), ()))
         if "cluster" in needs
         else None,
+        newer_first=None
+        if (newer := profile.newer_first) is None
+        else (newer.depth, newer.least_confidence, conflicts.model.model()),
         expansion=_expansion(profile, linked, compile),
         rerank=None if (place := profile.rerank) is None else (place.top, place.after_links),
         duplicates=None

@@ -155,6 +155,7 @@ class Note:
     RETRY_NOT_NEEDED = 18
     RETRY_KEPT = 19
     RETRY_NOT_KEPT = 20
+    NEWER_FIRST = 21
 
 
 REASONS: Final = frozenset((Note.SURFACING, Note.LOW, Note.WEAK))
@@ -188,6 +189,8 @@ def note_words(note: int, first: float, second: float, request: SearchRequest) -
             return f"{first:.0f} left by the profile's rules"
         case Note.ON_BRIDGES:
             return f"{first:.0f} on bridges"
+        case Note.NEWER_FIRST:
+            return f"{first:.0f} below a newer value"
         case Note.NO_RERANKER:
             return "absent: no reranker"
         case Note.RETRY_NOT_NEEDED:

@@ -21,7 +21,7 @@ __all__ = [
     "stored_link",
 ]
 
-KINDS: Final = ("co_retrieval", "ingest", "explicit", "summary", "relation")
+KINDS: Final = ("co_retrieval", "ingest", "explicit", "summary", "relation", "distinct")
 """The origins of links, by code."""
 
 _SELECT: Final = f"""

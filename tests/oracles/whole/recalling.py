@@ -5,16 +5,19 @@ The stages in the order of docs/systems/cognitive.md; OMEGA's own stand in ``ome
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tests.oracles import expansion, finishing
+from oneiros.conflicts import model as conflicts_model
+from tests.oracles import conflicts, expansion, finishing
 from tests.oracles.associations import bridges
 from tests.oracles.expansion import Result
 from tests.oracles.profiles import MODELS, Model
 from tests.oracles.remembering import HOUSE, Rule
 from tests.oracles.whole.answers import MISSES, Answer, Found
-from tests.oracles.whole.asking import Question, is_visible
-from tests.oracles.whole.doubt import none_near, ordered
+from tests.oracles.whole.asking import Question, is_superseded, is_visible
+from tests.oracles.whole.doubt import none_near, ordered, reaches
 from tests.oracles.whole.judging import reordered
 from tests.oracles.whole.learning import Learning, counts_only, reverie_rule, spaced
 from tests.oracles.whole.scoring import Lending, Search, is_back
@@ -23,6 +26,8 @@ from tests.oracles.whole.world import World
 __all__ = ["PIPELINES", "Pipeline"]
 
 LEAST_LINK = 0.3  # C9, C10
+CONFLICTING = 30  # H12
+APART = ("project", "user", "agent", "namespace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +79,9 @@ class Pipeline:
         ranked = ordered(scores, world.place)
         if self.model.abstains == "weak_best" and question.k and is_weak(search, list(relevance)):
             return Answer(results=(), direct=(), misses=tuple(ranked[:MISSES]), abstains=True)
+        if self.model.puts_newer_first:
+            scores = {**scores, **newer_first(search, ranked[:CONFLICTING], scores)}
+            ranked = sorted(ranked, key=lambda id: (-scores[id], world.place[id]))
         if question.is_judged and self.judged:
             ranked = reordered(ranked, world.records, self.judged)
         direct = ranked[: question.k]
@@ -121,6 +129,36 @@ class Pipeline:
             )
             for one in together
         ]
+
+
+def newer_first(
+    search: Search, ranked: Sequence[str], scores: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the scores of the first results, the older of two that conflict below the newer. H12."""
+    records, now = search.world.records, search.question.now
+    newest_first = sorted(ranked, key=lambda id: -records[id]["created_at"])
+    lowered = {id: scores[id] for id in ranked}
+    for older in newest_first:
+        sure = {
+            newer: conflicts.confidence(
+                records[older]["text"],
+                records[newer]["text"],
+                conflicts_model.WEIGHTS,
+                conflicts_model.CONSTANT,
+            )
+            for newer in newest_first
+            if records[older]["created_at"] < records[newer]["created_at"] <= now
+            and all(records[older].get(name) == records[newer].get(name) for name in APART)
+            and not is_superseded(records[newer])
+            and not conflicts.is_asked_for(
+                search.question.words, records[older]["text"], records[newer]["text"]
+            )
+        }
+        best = max(sure, key=lambda id: sure[id], default=None)
+        if best is not None and reaches(sure[best], 0.1) and lowered[best] > 0:
+            none_near(confidence for confidence in sure.values() if confidence > 0.1)
+            lowered[older] = min(lowered[older], math.nextafter(lowered[best], 0.0))
+    return lowered
 
 
 def in_order(direct: list[Result], linked: list[Result]) -> list[Result]:

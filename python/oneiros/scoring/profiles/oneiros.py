@@ -1,6 +1,6 @@
 """The default profile: BM25 and cosine blended, damped lifecycle factors.
 
-Source: docs/systems/house.md H1 to H14.
+Source: docs/systems/house.md H1 to H15.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from oneiros.scoring.profile import Profile
 from oneiros.scoring.reinforcement import SpacedReinforcement
 from oneiros.scoring.relevance_adjustments import AskedTime, NamedTime, Neighbours, Statements
 from oneiros.scoring.safety_limits import SafetyRails
-from oneiros.scoring.stages import WeakBest
+from oneiros.scoring.stages import NewerFirst, WeakBest
 from oneiros.scoring.tables import Table
 
 __all__ = ["PROFILES"]
@@ -72,6 +72,7 @@ ONEIROS = Profile(
         Trust(),  # H11
     ),
     keep=(FeedbackAbove(leaves_at=-3.0),),  # O12
+    newer_first=NewerFirst(depth=30, least_confidence=0.1),  # H12
     expansion=AssociativeExpansion(quota=0.2),  # H7
     abstention=WeakBest(cosine=0.25, words=0.5),  # H7
     reinforcement=SpacedReinforcement(  # H7

@@ -1,0 +1,96 @@
+// Bindings of cpp/conflicts: statements of facts, and the confidence that two conflict.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bindings/registration.h"
+#include "bindings/texts.h"
+#include "conflicts/conflict.h"
+#include "conflicts/statement.h"
+
+namespace oneiros {
+
+namespace {
+
+using conflicts::Model;
+using conflicts::Statement;
+using conflicts::StatementReader;
+
+std::shared_ptr<Model> make_model(const std::map<std::string, double>& weights, double constant) {
+  auto model = std::make_shared<Model>();
+  model->constant = constant;
+  if (weights.size() != conflicts::kFeatures.size()) {
+    throw py::value_error("weights: expected " + std::to_string(conflicts::kFeatures.size()) +
+                          ", got " + std::to_string(weights.size()));
+  }
+  for (std::size_t i = 0; i < conflicts::kFeatures.size(); ++i) {
+    const auto found = weights.find(std::string(conflicts::kFeatures[i]));
+    if (found == weights.end()) {
+      throw py::value_error("weights: none for " + std::string(conflicts::kFeatures[i]));
+    }
+    if (!std::isfinite(found->second)) {
+      throw py::value_error("weights: must be finite");
+    }
+    model->weights[i] = found->second;
+  }
+  return model;
+}
+
+}  // namespace
+
+void register_conflicts(py::module_& module) {
+  py::class_<Statement, std::shared_ptr<Statement>>(
+      module, "Statement", "What a text states, as hashes. Source: docs/systems/house.md H12.");
+  py::class_<StatementReader>(module, "StatementReader", "Reads statements from texts.")
+      .def(py::init([](std::vector<std::string> stop_words, std::vector<std::string> cue_words,
+                       std::vector<std::pair<double, std::vector<std::string>>> cues,
+                       std::vector<std::string> additions, std::vector<std::string> past,
+                       std::vector<std::string> relatives, std::vector<std::string> denials,
+                       std::vector<std::string> numbers, std::vector<std::string> dates,
+                       std::vector<std::vector<std::string>> topics) {
+             return std::make_unique<StatementReader>(conflicts::StatementWords{
+                 std::move(stop_words), std::move(cue_words), std::move(cues), std::move(additions),
+                 std::move(past), std::move(relatives), std::move(denials), std::move(numbers),
+                 std::move(dates), std::move(topics)});
+           }),
+           py::kw_only(), py::arg("stop_words"), py::arg("cue_words"), py::arg("cues"),
+           py::arg("additions"), py::arg("past"), py::arg("relatives"), py::arg("denials"),
+           py::arg("numbers"), py::arg("dates"), py::arg("topics"))
+      .def(
+          "read",
+          [](const StatementReader& reader,
+             const py::str&
+                 text) { return std::make_shared<Statement>(reader.read(utf8_of(text, "text"))); },
+          py::arg("text"), "Read what a text states.");
+  py::class_<Model, std::shared_ptr<Model>>(module, "ConflictModel",
+                                            "A logistic model of the features of a pair.")
+      .def(py::init(&make_model), py::kw_only(), py::arg("weights"), py::arg("constant"))
+      .def(
+          "confidence",
+          [](const Model& model, const Statement& older, const Statement& newer) {
+            return conflicts::confidence(older, newer, model);
+          },
+          py::kw_only(), py::arg("older"), py::arg("newer"),
+          "Return the confidence that two statements conflict, 0 to 1.")
+      .def_static(
+          "features",
+          [](const Statement& older, const Statement& newer) {
+            std::map<std::string, double> named;
+            if (const auto values = conflicts::features(older, newer)) {
+              for (std::size_t i = 0; i < values->size(); ++i) {
+                named.emplace(conflicts::kFeatures[i], (*values)[i]);
+              }
+            }
+            return named;
+          },
+          py::kw_only(), py::arg("older"), py::arg("newer"),
+          "Return the features of a pair by name; empty if the two cannot conflict.");
+}
+
+}  // namespace oneiros

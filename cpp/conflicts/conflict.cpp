@@ -1,0 +1,119 @@
+#include "conflicts/conflict.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <iterator>
+
+namespace oneiros::conflicts {
+
+namespace {
+
+// The number of values in both of two ascending lists.
+std::size_t in_both(const Stems& one, const Stems& other) {
+  std::size_t count = 0;
+  for (auto a = one.begin(), b = other.begin(); a != one.end() && b != other.end();) {
+    if (*a == *b) {
+      ++count;
+      ++a;
+      ++b;
+    } else if (*a < *b) {
+      ++a;
+    } else {
+      ++b;
+    }
+  }
+  return count;
+}
+
+// Whether each has a value that is nowhere in the other.
+bool differ(const Stems& own, const Stems& other_all, const Stems& others, const Stems& own_all) {
+  return in_both(own, other_all) < own.size() && in_both(others, own_all) < others.size();
+}
+
+double capped(std::size_t count, std::size_t most) {
+  return static_cast<double>(std::min(count, most)) / static_cast<double>(most);
+}
+
+double share(std::size_t count, std::size_t whole) {
+  return static_cast<double>(count) / static_cast<double>(std::max<std::size_t>(whole, 1));
+}
+
+// The content without numbers.
+Stems worded(const Statement& statement) {
+  Stems words;
+  std::ranges::set_difference(statement.content, statement.numbers, std::back_inserter(words));
+  return words;
+}
+
+// Whether they are one sentence with other numbers, and the newer announces no change: items of a
+// list, or one event after another.
+bool are_of_a_series(const Statement& older, const Statement& newer) {
+  return newer.cue == 0 && older.numbers != newer.numbers && worded(older) == worded(newer);
+}
+
+bool cannot_conflict(const Statement& older, const Statement& newer) {
+  const auto is_unfit = [](const Statement& each) {
+    return each.word_count == 0 || each.word_count >= StatementReader::kMostWords || each.asks;
+  };
+  return is_unfit(older) || is_unfit(newer) || older.all == newer.all ||
+         are_of_a_series(older, newer) ||
+         (older.speaker != 0 && newer.speaker != 0 && older.speaker != newer.speaker);
+}
+
+}  // namespace
+
+std::optional<Weights> features(const Statement& older, const Statement& newer) {
+  if (cannot_conflict(older, newer)) {
+    return std::nullopt;
+  }
+  constexpr double kStrongestCue = 4.0;
+  const std::size_t shared = in_both(older.content, newer.content);
+  const bool number = differ(older.numbers, newer.all, newer.numbers, older.all);
+  const bool date = differ(older.dates, newer.all, newer.dates, older.all);
+  const bool name = differ(older.names, newer.all, newer.names, older.all);
+  const bool is_named = in_both(older.numbers, newer.all) + in_both(older.dates, newer.all) +
+                            in_both(older.names, newer.all) >
+                        0;
+  const double cue = std::min(newer.cue, kStrongestCue) / kStrongestCue;
+  const double topic =
+      capped(static_cast<std::size_t>(std::popcount(older.topics & newer.topics)), 2);
+  const bool other_subject = older.first != 0 && newer.first != 0 && older.first != newer.first &&
+                             older.second == newer.second;
+  return Weights{capped(shared, 4),
+                 shared == 0 ? 1.0 : 0.0,
+                 share(shared, older.content.size()),
+                 share(shared, newer.content.size()),
+                 capped(older.content.size() - shared, 10),
+                 capped(newer.content.size() - shared, 10),
+                 capped(older.word_count, StatementReader::kMostWords),
+                 number ? 1.0 : 0.0,
+                 name ? 1.0 : 0.0,
+                 is_named ? 1.0 : 0.0,
+                 cue,
+                 std::min(older.cue, kStrongestCue) / kStrongestCue,
+                 newer.adds ? 1.0 : 0.0,
+                 newer.is_past ? 1.0 : 0.0,
+                 older.is_past ? 1.0 : 0.0,
+                 older.names_relative != newer.names_relative ? 1.0 : 0.0,
+                 older.denies != newer.denies ? 1.0 : 0.0,
+                 topic,
+                 topic == 0.0 ? 1.0 : 0.0,
+                 topic * cue,
+                 number || date || name ? topic : 0.0,
+                 other_subject ? 1.0 : 0.0};
+}
+
+double confidence(const Statement& older, const Statement& newer, const Model& model) {
+  const std::optional<Weights> values = features(older, newer);
+  if (!values) {
+    return 0.0;
+  }
+  double total = model.constant;
+  for (std::size_t i = 0; i < values->size(); ++i) {
+    total += model.weights[i] * (*values)[i];
+  }
+  return 1.0 / (1.0 + std::exp(-total));
+}
+
+}  // namespace oneiros::conflicts

@@ -1,0 +1,15 @@
+"""Memories that state different values of one fact. Source: docs/systems/house.md H12."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneiros._lazy import door
+
+if TYPE_CHECKING:
+    from oneiros.conflicts import finding, model, statements, words
+    from oneiros.conflicts.finding import Conflict
+
+__all__ = ["Conflict", "finding", "model", "statements", "words"]
+
+__getattr__ = door(__name__, ("finding", "model", "statements", "words"), {"Conflict": "finding"})

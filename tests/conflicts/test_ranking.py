@@ -1,0 +1,169 @@
+"""Searches put the newer of two conflicting results first: docs/systems/house.md H12."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+import oneiros
+from bench.facts.__main__ import asked, engine_of
+from bench.facts.world import made
+from oneiros.conflicts.model import CONSTANT, WEIGHTS
+from tests.oracles import conflicts as oracle
+
+DAY = 86_400.0
+NOW = 1.8e9
+OLD = "I work at Globex as a baker"
+NEW = "I left Globex and started at Initech as a baker now"
+QUESTION = "Do I work as a baker at Globex?"
+
+
+def engine_with(path: str = ":memory:", **fields: dict[str, object]) -> oneiros.Engine:
+    engine = oneiros.Engine(path, clock=lambda: NOW)
+    given: dict[str, dict[str, object]] = {
+        "old": {"text": OLD, "created_at": NOW - 200 * DAY},
+        "new": {"text": NEW, "created_at": NOW - 100 * DAY},
+    }
+    for id, own in given.items():
+        engine.add(**{"id": id, **own, **fields.get(id, {})})  # type: ignore[arg-type]
+    engine.add("The bakery at the corner sells rye bread", id="other", created_at=NOW - 50 * DAY)
+    return engine
+
+
+def without(engine: oneiros.Engine, question: str = QUESTION) -> list[str]:
+    profile = oneiros.profiles.get("oneiros").replace(newer_first=None)
+    return engine.search(question, profile=profile, reinforce=False).ids
+
+
+def test_the_newer_value_leads() -> None:
+    engine = engine_with()
+    assert without(engine)[:2] == ["old", "new"]
+    response = engine.search(QUESTION, explain=True, reinforce=False)
+    assert response.ids[:2] == ["new", "old"]
+    new, old = response.results[:2]
+    assert new.score > old.score
+    assert old.score == pytest.approx(new.score, rel=1e-12)  # just below, no lower
+    factor = next(f for f in old.explanation.factors if f.name == "newer_first")
+    assert 0.0 < factor.value < 1.0
+    assert old.explanation.evaluate() == old.score
+    assert "newer_first" not in {f.name for f in new.explanation.factors}
+    (stage,) = [s for s in response.trace.stages if s.name == "newer_first"]
+    assert "1 below a newer value" in stage.note
+
+
+def test_the_newest_of_a_chain_of_changes_leads() -> None:
+    engine = engine_with()
+    engine.add(
+        "I no longer work at Initech as a baker, Umbrella hired me",
+        id="newest",
+        created_at=NOW - DAY,
+    )
+    ids = engine.search("Do I work at Globex or Initech as a baker?", reinforce=False).ids
+    assert ids[0] == "newest"
+
+
+def test_items_of_a_list_and_what_the_query_names_stay() -> None:
+    with oneiros.Engine(":memory:", clock=lambda: NOW) as engine:
+        for n in range(20):
+            engine.add(f"late tea number {n}", id=f"m{n}", created_at=NOW - 100 + n)
+        engine.add("Backups of the mail server start at 03:00", id="early", created_at=NOW - 99)
+        engine.add("Backups of the mail server moved to 05:00 now", id="late", created_at=NOW - 9)
+        assert engine.search("late tea 7", reinforce=False).ids[0] == "m7"
+        assert engine.search("Which backups start at 03:00?", reinforce=False).ids[0] == "early"
+        assert engine.search("When do backups start?", reinforce=False).ids[0] == "late"
+        assert not [
+            each for each in engine.conflicts(least_confidence=0.01) if each.newer != "late"
+        ]
+
+
+@pytest.mark.parametrize("field", ["project", "user", "agent", "namespace"])
+def test_a_stranger_changes_nothing(field: str) -> None:
+    engine = engine_with(old={field: "ada"}, new={field: "bo"})
+    assert engine.search(QUESTION, reinforce=False).ids == without(engine)
+    assert engine.conflicts(least_confidence=0.01) == []
+
+
+def test_at_a_time_before_the_change_the_older_leads() -> None:
+    engine = engine_with()
+    response = engine.search(QUESTION, now=NOW - 150 * DAY, reinforce=False)
+    assert response.ids.index("old") < response.ids.index("new")
+
+
+def test_nothing_leads_a_memory_of_the_same_time() -> None:
+    engine = engine_with(new={"created_at": NOW - 200 * DAY})
+    assert engine.search(QUESTION, reinforce=False).ids == without(engine)
+
+
+def test_a_filter_that_hides_the_newer_leaves_the_older() -> None:
+    engine = engine_with(new={"tags": ["hidden"]})
+    ids = engine.search(QUESTION, where=~oneiros.where(tags="hidden"), reinforce=False).ids
+    assert ids[0] == "old"
+
+
+def test_a_changed_text_is_read_again() -> None:
+    engine = engine_with()
+    assert engine.search(QUESTION, reinforce=False).ids[0] == "new"
+    engine.update("new", text="Does Globex need a baker for work?")
+    assert engine.search(QUESTION, reinforce=False).ids == without(engine)
+    assert engine.search(QUESTION, reinforce=False).ids[0] == "old"
+
+
+def test_another_process_finds_the_same(tmp_path: Path) -> None:
+    path = str(tmp_path / "store.db")
+    with engine_with(path) as engine:
+        ids = engine.search(QUESTION, reinforce=False).ids
+    with oneiros.Engine(path, clock=lambda: NOW, read_only=True) as engine:
+        assert engine.search(QUESTION, reinforce=False).ids == ids == ["new", "old", *ids[2:]]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_results_are_those_of_the_page(seed: int) -> None:
+    world = made("develop", seed)
+    text_of = {line.id: line.text for line in world.lines}
+    created = {line.id: line.created_at for line in world.lines}
+    off, on = (engine_of(world, None, is_on=is_on) for is_on in (False, True))
+    changed = 0
+    for question in world.questions:
+        before = off.search(question.text, 30, reinforce=False)
+        scores = dict(zip(before.ids, before.scores, strict=True))
+        newest_first = sorted(before.ids, key=lambda id: -created[id])
+        for place, older in enumerate(newest_first):
+            newer = [id for id in newest_first[:place] if created[id] > created[older]]
+            sure = {
+                id: oracle.confidence(text_of[older], text_of[id], WEIGHTS, CONSTANT)
+                for id in newer
+                if not oracle.is_asked_for(question.text, text_of[older], text_of[id])
+            }
+            surest = sorted(sure.values())[-2:]
+            if len(surest) == 2 and surest[1] - surest[0] < 1e-9 and surest[1] >= 0.1:
+                break  # rounding decides which of the two leads
+            best = max(sure, key=lambda id: sure[id], default=None)
+            if best is not None and sure[best] >= 0.1:
+                scores[older] = min(scores[older], math.nextafter(scores[best], 0.0))
+        else:
+            after = on.search(question.text, 30, reinforce=False)
+            assert dict(zip(after.ids, after.scores, strict=True)) == pytest.approx(
+                scores, rel=1e-9
+            )
+            assert list(after.scores) == sorted(after.scores, reverse=True)
+            changed += after.ids != before.ids
+    assert changed > 3
+
+
+def test_outdated_values_lead_less_often() -> None:
+    """The short form of ``python -m bench.facts``: two conversations of each half."""
+    share = {}
+    for is_on in (False, True):
+        found = [
+            each
+            for half in ("develop", "held out")
+            for seed in (30, 31)
+            for each in asked(
+                engine_of(made(half, seed), None, is_on=is_on), made(half, seed), None
+            )
+        ]
+        share[is_on] = sum(each.old for each in found) / len(found)
+    assert share[False] > 0.6
+    assert share[True] < 0.5
