@@ -167,7 +167,7 @@ TESTS = {
     ),
     "H8": (
         "dream/test_reverie_by_hand.py::test_the_profiles_dream_as_the_pages_say",
-        "dream/test_reverie_by_hand.py::test_the_house_takes_nothing_away_for_being_weak",
+        "dream/test_reverie_by_hand.py::test_the_house_takes_nothing_away_for_age_or_for_being_weak",
     ),
     "H9": (_MODEL, _WHOLE, "texts/test_asking.py::test_the_share_is_the_oracles"),
     "H10": (
@@ -196,6 +196,10 @@ TESTS = {
         "conflicts/test_model.py::test_the_confidence_is_that_of_the_page",
         "conflicts/test_ranking.py::test_results_are_those_of_the_page",
         _WHOLE,
+    ),
+    "H15": (
+        "dream/test_budget.py::test_what_stays_is_what_the_page_says",
+        "dream/test_budget.py::test_the_worth_is_what_the_page_says",
     ),
     "M1": (_FUSION.format("weighted_sum_and_mean"),),
     "M2": (_FUSION.format("weighted_sum_and_mean"),),
