@@ -150,7 +150,7 @@ def test_explain_shows_a_tree_a_result_and_one_table(run: Run, store: Path) -> N
     heading = next(line for line in shown.splitlines() if line.startswith("rank"))
     assert heading.split() == ["rank", "id", *("rank", "score") * 3, *("part",) * 4]
     others = [  # no room left beside these
-        *("rank", "id", "part", "relevance", "recency", "strength", "feedback"),
+        *("rank", "id", *("part",) * 3, "relevance", "recency", "strength", "feedback"),
         *("priority", "trust", "score"),
     ]
     assert others in [line.split() for line in shown.splitlines()]

@@ -121,7 +121,7 @@ class PairFinder {
   std::uint32_t window_;
   std::vector<TermId> terms_;  // ascending
   std::array<std::uint64_t, kFilterBits / kWordBits> filter_{};
-  std::vector<Word> words_;  // by place
+  std::vector<Word> words_;             // by place
   std::vector<std::uint8_t> is_found_;  // by pair, 0 or 1
 };
 

@@ -243,8 +243,7 @@ TEST_CASE("fusion: pairs add to the words of a blend, and to what is possible") 
   candidates.fill(0, Scores{4.0});
   candidates.fill(1, Scores{kNan});
   candidates.set_possible(0, 30.0);
-  const FusionParameters rule{
-      {"weight", 0.5}, {"scale", std::string("coverage")}, {"pairs", 0.25}};
+  const FusionParameters rule{{"weight", 0.5}, {"scale", std::string("coverage")}, {"pairs", 0.25}};
   const FusionParameters without{{"weight", 0.5}, {"scale", std::string("coverage")}};
   CHECK(fused("blend", rule, candidates) == fused("blend", without, candidates));  // none known
   candidates.add_pairs(Scores{0.0, 32.0, 4.0}, 8.0);
