@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <iterator>
 
 namespace oneiros::conflicts {
 
@@ -39,17 +38,29 @@ double share(std::size_t count, std::size_t whole) {
   return static_cast<double>(count) / static_cast<double>(std::max<std::size_t>(whole, 1));
 }
 
-// The content without numbers.
-Stems worded(const Statement& statement) {
-  Stems words;
-  std::ranges::set_difference(statement.content, statement.numbers, std::back_inserter(words));
-  return words;
+// Whether the content of both is the same but for numbers. Runs for nearly all pairs of a search,
+// so it makes no lists.
+bool say_the_same(const Statement& one, const Statement& other) {
+  const auto next = [](const Statement& statement, std::size_t i) {
+    while (i < statement.content.size() &&
+           std::ranges::binary_search(statement.numbers, statement.content[i])) {
+      ++i;
+    }
+    return i;
+  };
+  std::size_t a = next(one, 0);
+  std::size_t b = next(other, 0);
+  while (a < one.content.size() && b < other.content.size() && one.content[a] == other.content[b]) {
+    a = next(one, a + 1);
+    b = next(other, b + 1);
+  }
+  return a == one.content.size() && b == other.content.size();
 }
 
 // Whether they are one sentence with other numbers, and the newer announces no change: items of a
 // list, or one event after another.
 bool are_of_a_series(const Statement& older, const Statement& newer) {
-  return newer.cue == 0 && older.numbers != newer.numbers && worded(older) == worded(newer);
+  return newer.cue == 0 && older.numbers != newer.numbers && say_the_same(older, newer);
 }
 
 bool cannot_conflict(const Statement& older, const Statement& newer) {
