@@ -607,7 +607,8 @@ Bits: TypeAlias = npt.NDArray[np.uint8]
 Scoring: TypeAlias = tuple[Plan, bool]
 """A plan, and whether it reads every channel's score of every candidate."""
 
-class Statement: ...
+class Statement:
+    def __init__(self, *args: object, **kwargs: object) -> None: ...  # StatementReader makes one
 
 class StatementReader:
     def __init__(
