@@ -432,8 +432,8 @@ std::shared_ptr<BoundRun> make_run(
     std::size_t bounds_count, bool follows_links, const std::optional<py::array>& reach,
     const std::optional<py::array>& vector, const std::optional<GivenHits>& hits, double walk_ms,
     bool has_reranker, bool explain, bool is_whole, const std::optional<py::array>& scope,
-    const std::optional<py::array>& standing, const QueryStatistics* statistics, bool is_weighed_by_store, bool has_bounds,
-    const py::dict& read) {
+    const std::optional<py::array>& standing, const QueryStatistics* statistics,
+    bool is_weighed_by_store, bool has_bounds, const py::dict& read) {
   auto bound = std::make_shared<BoundRun>();
   bound->host = std::make_unique<Host>(host);
   bound->has_user_code = has_user_code;

@@ -16,8 +16,8 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-constexpr std::array kFirst = {"i"sv,  "me"sv,  "my"sv,   "mine"sv,      "myself"sv,
-                               "we"sv, "us"sv,  "our"sv,  "ours"sv,      "ourselves"sv};
+constexpr std::array kFirst = {"i"sv,  "me"sv, "my"sv,  "mine"sv, "myself"sv,
+                               "we"sv, "us"sv, "our"sv, "ours"sv, "ourselves"sv};
 constexpr std::array kSecond = {"you"sv, "your"sv, "yours"sv, "yourself"sv, "yourselves"sv};
 constexpr std::size_t kLongest = 10;
 

@@ -220,8 +220,8 @@ void SearchRun::bring_neighbours(Attempt& attempt) {
   Candidates& candidates = *attempt.candidates;
   const std::size_t before = candidates.size();
   const SomeRows& standing = request_.standing ? request_.standing : request_.scope;
-  const lexical::AllowedRows scope = standing ? lexical::AllowedRows(*standing)
-                                              : lexical::AllowedRows();
+  const lexical::AllowedRows scope =
+      standing ? lexical::AllowedRows(*standing) : lexical::AllowedRows();
   const SessionOrder* order = view_.sessions.get();
   std::optional<SessionOrder> own;
   if (is_long_walk(*order, candidates.rows(), rule, scope)) {

@@ -181,8 +181,8 @@ class Outside {
       std::span<const std::uint32_t> rows) = 0;
   // Runs the reranker on the best results, best first.
   virtual Judgement judge(std::span<const std::uint32_t> rows) = 0;
-  // The statements of these rows, null for a memory that cannot be read, and then that of the query.
-  // Source: docs/systems/house.md H12.
+  // The statements of these rows, null for a memory that cannot be read, and then that of the
+  // query. Source: docs/systems/house.md H12.
   virtual std::vector<std::shared_ptr<const conflicts::Statement>> statements(
       std::span<const std::uint32_t> rows) = 0;
   // The stems of the query's content words. Source: docs/systems/house.md H7.

@@ -220,9 +220,9 @@ void Index::information_of(std::span<const std::uint32_t> rows,
   std::vector<double> weight(is_used.size());
   for (std::size_t i = 0; i < terms.size(); ++i) {
     // 0: the document was removed since the view was taken.
-    weight[terms[i]] = counted.df[i] == 0 ? 0.0
-                                          : idf(Bm25Variant::kLucene, counted.counts.documents,
-                                                counted.df[i]);
+    weight[terms[i]] = counted.df[i] == 0
+                           ? 0.0
+                           : idf(Bm25Variant::kLucene, counted.counts.documents, counted.df[i]);
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     double sum = 0;

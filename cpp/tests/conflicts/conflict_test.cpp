@@ -1,0 +1,117 @@
+#include "conflicts/conflict.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "conflicts/statement.h"
+
+namespace oneiros::conflicts {
+
+namespace {
+
+StatementWords few_words() {
+  return {.stop_words = {"i", "the", "at", "in", "my", "to"},
+          .cue_words = {"moved", "now"},
+          .cues = {{2.0, {"moved to"}}, {1.0, {"now", "no longer"}}},
+          .additions = {"also"},
+          .past = {"used to"},
+          .relatives = {"sister"},
+          .denials = {"not", "never"},
+          .numbers = {"two"},
+          .dates = {"may", "friday"},
+          .topics = {{"work", "job"}, {"live"}}};
+}
+
+const StatementReader& reader() {
+  static const StatementReader made{few_words()};
+  return made;
+}
+
+double feature(std::string_view older, std::string_view newer, std::string_view name) {
+  const std::optional<Weights> found = features(reader().read(older), reader().read(newer));
+  REQUIRE(found);
+  const auto* const at = std::ranges::find(kFeatures, name);
+  REQUIRE(at != kFeatures.end());
+  return (*found)[static_cast<std::size_t>(at - kFeatures.begin())];
+}
+
+}  // namespace
+
+TEST_CASE("StatementReader: speaker, values, cues and topics") {
+  const Statement one = reader().read("Ada: I moved to Oslo on Friday, at 10:30 with two cats.");
+  CHECK(one.speaker != 0);
+  CHECK(one.speaker == reader().read("Ada: hello").speaker);
+  CHECK(one.word_count == 11);
+  CHECK(one.dates.size() == 1);
+  CHECK(one.numbers.size() == 2);
+  CHECK(one.names.size() == 1);
+  CHECK(one.cue == 2.0);
+  CHECK_FALSE(one.asks);
+  CHECK(reader().read("I no longer work there, now").cue == 1.0);  // a group counts once
+  CHECK(reader().read("she works").topics == 1U);
+  CHECK(reader().read("my jobs, and where I live").topics == 3U);
+  CHECK(reader().read("is it mine?  ").asks);
+  CHECK(reader().read("not a name: really").speaker == 0);
+  CHECK(reader().read("").word_count == 0);
+}
+
+TEST_CASE("StatementReader: bytes of any kind, and limits") {
+  std::string bytes;
+  for (int value = 0; value < 256; ++value) {
+    bytes.push_back(static_cast<char>(value));
+  }
+  CHECK(reader().read(bytes + bytes).word_count > 0);
+  CHECK(reader().read("A:").speaker == 0);
+  std::string lengthy;
+  for (int i = 0; i < 100; ++i) {
+    lengthy += "word ";
+  }
+  const Statement read = reader().read(lengthy);
+  CHECK(read.word_count == StatementReader::kMostWords);
+  CHECK(read.all.empty());
+  StatementWords many = few_words();
+  many.topics.resize(33, {"x"});
+  CHECK_THROWS_AS(StatementReader{many}, std::invalid_argument);
+  many = few_words();
+  many.past = {"..."};
+  CHECK_THROWS_AS(StatementReader{many}, std::invalid_argument);
+}
+
+TEST_CASE("features: other values of one fact") {
+  CHECK(feature("I live in Rome", "I live in Oslo", "name") == 1.0);
+  CHECK(feature("I live in Rome", "I live in Oslo", "topic") == 0.5);
+  CHECK(feature("the rent is 900", "the rent went up to 950", "number") == 1.0);
+  CHECK(feature("I work at Globex", "my sister works at Initech", "relative") == 1.0);
+  CHECK(feature("I eat meat", "I never eat meat", "denial") == 1.0);
+  CHECK(feature("Ada likes tea a lot", "Bob likes tea a little", "other_subject") == 1.0);
+}
+
+TEST_CASE("features: what cannot conflict has none") {
+  const auto none = [](std::string_view older, std::string_view newer) {
+    return !features(reader().read(older), reader().read(newer)).has_value();
+  };
+  CHECK(none("I live in Rome", "Do I live in Oslo?"));
+  CHECK(none("I live in Rome", ""));
+  CHECK(none("I live in Rome", "in Rome I live"));
+  CHECK(none("Ada: I live in Rome", "Bob: I live in Oslo"));
+  CHECK(none("note 7 of the list", "note 8 of the list"));
+  CHECK_FALSE(none("note 7 of the list", "note 8 of the list now"));
+}
+
+TEST_CASE("confidence: the logistic of the weighed features") {
+  Model model{.weights = {}, .constant = -1.0};
+  model.weights[8] = 3.0;  // name
+  const Statement older = reader().read("I live in Rome");
+  const Statement newer = reader().read("I live in Oslo");
+  CHECK(confidence(older, newer, model) == 1.0 / (1.0 + std::exp(-2.0)));
+  CHECK(confidence(older, older, model) == 0.0);
+}
+
+}  // namespace oneiros::conflicts
