@@ -748,7 +748,7 @@ void register_outcome(py::module_& module) {
                              })
       .def_readonly("duplicates", &SearchOutcome::duplicates)
       .def("conflicts", &conflicts_of,
-           "(older row, newer row, confidence, factor) of each result below a newer one.")
+           "(older row, newer row, confidence, factor) of each result raised above an older one.")
       .def_property_readonly("reasons", &reasons_of)
       .def_property_readonly("has_reason",
                              [](const SearchOutcome& outcome) {

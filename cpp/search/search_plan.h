@@ -138,7 +138,7 @@ struct Duplicates {
 };
 
 // Of two of the first `depth` results that state different values of one fact, with a confidence of
-// at least `least_confidence`, the newer leads: the older one's score is lowered to just below.
+// at least `least_confidence`, the newer leads: its score is raised to just above the older one's.
 // Source: docs/systems/house.md H12.
 struct NewerFirst {
   std::size_t depth;

@@ -112,7 +112,7 @@ struct SearchOutcome {
       brought;  // row, and the hit next to it in its session
   std::vector<std::pair<std::uint32_t, std::uint32_t>>
       duplicates;  // row, and the better result it repeats
-  // Results below a newer one that they conflict with.
+  // Results raised above an older one that they conflict with.
   std::vector<Conflict> conflicts;
   // The results whose links were followed, without those a later stage removed.
   std::optional<std::vector<std::uint32_t>> direct;
@@ -150,7 +150,7 @@ struct Attempt {
   std::vector<Result> results;
   // SearchRequest::is_whole: `results` before it was cut to k.
   std::vector<Result> uncut;
-  // Results below a newer one that they conflict with.
+  // Results raised above an older one that they conflict with.
   std::vector<Conflict> conflicts;
   // Each row once.
   std::vector<LinkedResult> linked;

@@ -35,7 +35,7 @@ enum class Note : std::uint8_t {
   retry_not_needed,  // first: confidence
   retry_kept,        // first, second: confidence before and after
   retry_not_kept,
-  newer_first,  // first: results lowered below a newer one
+  newer_first,  // first: results raised above an older one
 };
 
 // One stage: how many rows entered and left it, and the time since the previous stage ended.

@@ -13,7 +13,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
+#include <optional>
+#include <span>
 #include <unordered_set>
 
 #include "columns/text_matching.h"
@@ -59,12 +62,12 @@ bool are_distinct(const AssociationGraph* graph, std::uint32_t one, std::uint32_
   return link && link->kind() == LinkKind::distinct;
 }
 
-// The greatest factor, or nearly, that brings a score below a limit > 0: a factor, so that
+// The least factor, or nearly, that brings a score > 0 above a limit: a factor, so that
 // explanations compute the same bits.
-double just_below(double limit, double score) {
+double just_above(double limit, double score) {
   double factor = limit / score;
-  while (score * factor >= limit) {
-    factor = std::nextafter(factor, 0.0);
+  while (score * factor <= limit) {
+    factor = std::nextafter(factor, std::numeric_limits<double>::infinity());
   }
   return factor;
 }
@@ -123,8 +126,8 @@ void SearchRun::abstain(Attempt& attempt, std::size_t misses) {
 }
 
 // Rows are compared only within one project, user, agent and namespace. A row created after the
-// time of the search, or superseded, leads nothing. Newest first, so that the score that an older
-// result comes below is final.
+// time of the search, or superseded, leads nothing. Oldest first: scores only grow, so that a row
+// that was raised above another stays above it.
 void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule, Outside& outside) {
   std::vector<Result>& results = attempt.results;
   const std::size_t count = std::min(rule.depth, results.size());
@@ -137,6 +140,8 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule, Outsid
   }
   const auto statements = outside.statements(rows);
   const auto& query = statements.at(count);
+  std::vector<double> scores(count);
+  std::ranges::transform(std::span(results).first(count), scores.begin(), &Result::score);
   std::vector<double> created(count);
   std::vector<std::array<std::uint32_t, 4>> parts(count);
   std::vector<bool> leads(count);
@@ -155,13 +160,15 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule, Outsid
   std::vector<std::size_t> newest_first(count);
   std::iota(newest_first.begin(), newest_first.end(), std::size_t{0});
   std::ranges::stable_sort(newest_first, std::greater{}, [&](std::size_t i) { return created[i]; });
-  for (std::size_t at = 1; at < count; ++at) {
+  std::vector<std::optional<Conflict>> raised(count);
+  for (std::size_t at = count - 1; at > 0; --at) {
     const std::size_t older = newest_first[at];
     double best = 0;
     std::size_t leader = count;
     for (std::size_t before = 0; before < at && statements[older] != nullptr; ++before) {
       const std::size_t newer = newest_first[before];
-      if (!leads[newer] || created[newer] == created[older] || parts[newer] != parts[older]) {
+      if (!leads[newer] || created[newer] == created[older] || parts[newer] != parts[older] ||
+          scores[newer] <= 0) {
         continue;
       }
       const double confidence =
@@ -173,13 +180,17 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule, Outsid
         leader = newer;
       }
     }
-    if (leader == count || results[leader].score <= 0 ||
-        results[older].score < results[leader].score) {
+    if (leader == count || results[leader].score > results[older].score) {
       continue;
     }
-    const double factor = just_below(results[leader].score, results[older].score);
-    results[older].score *= factor;
-    attempt.conflicts.push_back({rows[older], rows[leader], best, factor});
+    const double factor = just_above(results[older].score, scores[leader]);
+    results[leader].score = scores[leader] * factor;
+    raised[leader] = Conflict{rows[older], rows[leader], best, factor};
+  }
+  for (const std::optional<Conflict>& conflict : raised) {
+    if (conflict) {
+      attempt.conflicts.push_back(*conflict);
+    }
   }
   std::ranges::stable_sort(results, stands_before);
   StageRecord& stage = trace_.end("newer_first", count, results.size());

@@ -44,13 +44,13 @@ def test_the_newer_value_leads() -> None:
     assert response.ids[:2] == ["new", "old"]
     new, old = response.results[:2]
     assert new.score > old.score
-    assert old.score == pytest.approx(new.score, rel=1e-12)  # just below, no lower
-    factor = next(f for f in old.explanation.factors if f.name == "newer_first")
-    assert 0.0 < factor.value < 1.0
-    assert old.explanation.evaluate() == old.score
-    assert "newer_first" not in {f.name for f in new.explanation.factors}
+    assert new.score == pytest.approx(old.score, rel=1e-12)  # just above, no higher
+    factor = next(f for f in new.explanation.factors if f.name == "newer_first")
+    assert factor.value > 1.0
+    assert new.explanation.evaluate() == new.score
+    assert "newer_first" not in {f.name for f in old.explanation.factors}
     (stage,) = [s for s in response.trace.stages if s.name == "newer_first"]
-    assert "1 below a newer value" in stage.note
+    assert "1 raised above an older value" in stage.note
 
 
 def test_the_newest_of_a_chain_of_changes_leads() -> None:
@@ -129,7 +129,7 @@ def test_results_are_those_of_the_page(seed: int) -> None:
         before = off.search(question.text, 30, reinforce=False)
         scores = dict(zip(before.ids, before.scores, strict=True))
         newest_first = sorted(before.ids, key=lambda id: -created[id])
-        for place, older in enumerate(newest_first):
+        for place, older in reversed(list(enumerate(newest_first))):
             newer = [id for id in newest_first[:place] if created[id] > created[older]]
             sure = {
                 id: oracle.confidence(text_of[older], text_of[id], WEIGHTS, CONSTANT)
@@ -141,7 +141,7 @@ def test_results_are_those_of_the_page(seed: int) -> None:
                 break  # rounding decides which of the two leads
             best = max(sure, key=lambda id: sure[id], default=None)
             if best is not None and sure[best] >= 0.1:
-                scores[older] = min(scores[older], math.nextafter(scores[best], 0.0))
+                scores[best] = max(scores[best], math.nextafter(scores[older], math.inf))
         else:
             after = on.search(question.text, 30, reinforce=False)
             assert dict(zip(after.ids, after.scores, strict=True)) == pytest.approx(

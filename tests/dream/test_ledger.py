@@ -217,7 +217,7 @@ SOUND = [1, 2, [0, 0.5, 1.0, None], [0, 0.6, 1.0, 2.0]]
     ("place", "value"),
     [
         *((0, end) for end in (0, -1, 2, 2**63, 1.0, "1", True, None)),
-        *((2, [kind, 0.5, 1.0, None]) for kind in (-1, 5, 0.0, "0", None)),
+        *((2, [kind, 0.5, 1.0, None]) for kind in (-1, 6, 0.0, "0", None)),
         *((2, [0, weight, 1.0, None]) for weight in (-0.5, 1.5, math.nan, "1", None)),
         *((3, [0, 0.5, created, None]) for created in (math.inf, math.nan, "1", None)),
         *((3, [0, 0.5, 1.0, last]) for last in (math.inf, math.nan, "1")),

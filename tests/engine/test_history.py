@@ -481,7 +481,7 @@ def test_a_replaced_memory_keeps_its_history(clock: VirtualClock) -> None:
 
 def test_a_dream_and_its_undo_are_in_the_history(clock: VirtualClock) -> None:
     with oneiros.Engine(":memory:", clock=clock) as engine:
-        ids = [engine.add(f"text {number}") for number in range(60)]
+        ids = [engine.add(f"text {number % 30}") for number in range(60)]
         clock.advance(400 * 86_400)
         report = engine.dream()
         gone = [id for id in ids if engine.get_deleted([id])[0] is not None]

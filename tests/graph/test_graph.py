@@ -217,7 +217,7 @@ def refusing() -> _core.AssociationGraph:
         ({"weight": [0.0]}, r"weight: must be in \(0, 1\] \(position 0\), got 0"),
         ({"weight": [1.5]}, r"weight: must be in \(0, 1\] \(position 0\), got 1.5"),
         ({"weight": [math.nan]}, r"weight: must be in \(0, 1\] \(position 0\), got nan"),
-        ({"kind": [5]}, r"kind: must be below 5, got 5 \(position 0\)"),
+        ({"kind": [6]}, r"kind: must be below 6, got 6 \(position 0\)"),
         ({"kind": [300]}, "kind: 300 lies beyond"),
         (
             {"created_seconds": [math.nan]},

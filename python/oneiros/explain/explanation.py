@@ -307,8 +307,8 @@ class ExplanationsOfSearch:
                 found the row, else the other one.
         """
         if not is_linked:
-            for older, _, _, factor in self._outcome.conflicts():
-                if older == row:
+            for _, newer, _, factor in self._outcome.conflicts():
+                if newer == row:
                     explanation = explanation.with_factor(FactorValue("newer_first", factor))
         if is_linked == (row in self.linked):
             for reranked_row, value in self._search.run.reranked:

@@ -210,7 +210,7 @@ def _text_only(profile: Profile, **changes: Any) -> Profile:
 class NewerFirst:
     """Put the newer of two results that state different values of one fact before the older.
 
-    The older result's score is lowered to just below the newer one's, by a factor that explanations
+    The newer result's score is raised to just above the older one's, by a factor that explanations
     call ``newer_first``. Results are compared within one project, user, agent and namespace.
 
     Source: docs/systems/house.md H12.

@@ -190,7 +190,7 @@ def note_words(note: int, first: float, second: float, request: SearchRequest) -
         case Note.ON_BRIDGES:
             return f"{first:.0f} on bridges"
         case Note.NEWER_FIRST:
-            return f"{first:.0f} below a newer value"
+            return f"{first:.0f} raised above an older value"
         case Note.NO_RERANKER:
             return "absent: no reranker"
         case Note.RETRY_NOT_NEEDED:

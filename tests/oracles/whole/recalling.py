@@ -134,11 +134,11 @@ class Pipeline:
 def newer_first(
     search: Search, ranked: Sequence[str], scores: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the scores of the first results, the older of two that conflict below the newer. H12."""
+    """Return the scores of the first results, the newer of two that conflict above the older. H12."""
     records, now = search.world.records, search.question.now
     newest_first = sorted(ranked, key=lambda id: -records[id]["created_at"])
-    lowered = {id: scores[id] for id in ranked}
-    for older in newest_first:
+    raised = {id: scores[id] for id in ranked}
+    for older in reversed(newest_first):
         sure = {
             newer: conflicts.confidence(
                 records[older]["text"],
@@ -150,15 +150,16 @@ def newer_first(
             if records[older]["created_at"] < records[newer]["created_at"] <= now
             and all(records[older].get(name) == records[newer].get(name) for name in APART)
             and not is_superseded(records[newer])
+            and scores[newer] > 0
             and not conflicts.is_asked_for(
                 search.question.words, records[older]["text"], records[newer]["text"]
             )
         }
         best = max(sure, key=lambda id: sure[id], default=None)
-        if best is not None and reaches(sure[best], 0.1) and lowered[best] > 0:
+        if best is not None and reaches(sure[best], 0.1):
             none_near(confidence for confidence in sure.values() if confidence > 0.1)
-            lowered[older] = min(lowered[older], math.nextafter(lowered[best], 0.0))
-    return lowered
+            raised[best] = max(raised[best], math.nextafter(raised[older], math.inf))
+    return raised
 
 
 def in_order(direct: list[Result], linked: list[Result]) -> list[Result]:
