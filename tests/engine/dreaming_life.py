@@ -41,6 +41,7 @@ REINFORCED = {
 }
 OTHERS_OF_AN_ADD = {"duplicate_count", "stability"}
 CONSOLIDATED, ARCHIVED = map(ENUMS["status"].index, ("consolidated", "archived"))
+HOT = ENUMS["tier"].index("hot")
 VERDICTS = {"helpful": 1, "unhelpful": -1, "outdated": -2}
 WHICH = st.integers(0, 1)
 ONE = st.integers(0, 99)
@@ -243,6 +244,8 @@ class Life(RuleBasedStateMachine):
         own: dict[str, Any] = {"deleted_at": None}
         if row["status"] == ARCHIVED:
             own["status"] = CONSOLIDATED
+            if row["tier"] == HOT:
+                own["cold_since"] = None  # house.md H15
         if row["status"] == ARCHIVED or row["deleted_at"] is not None:
             own["last_accessed_at"] = self.now
         self.holds({id: own})
