@@ -126,8 +126,8 @@ void SearchRun::abstain(Attempt& attempt, std::size_t misses) {
 }
 
 // Rows are compared only within one project, user, agent and namespace. A row created after the
-// time of the search, or superseded, leads nothing. Oldest first: scores only grow, so that a row
-// that was raised above another stays above it.
+// time of the search, or superseded, leads nothing, nor one that is trusted less. Oldest first:
+// scores only grow, so that a row that was raised above another stays above it.
 void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule, Outside& outside) {
   std::vector<Result>& results = attempt.results;
   const std::size_t count = std::min(rule.depth, results.size());
@@ -144,12 +144,14 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule, Outsid
   std::ranges::transform(std::span(results).first(count), scores.begin(), &Result::score);
   std::vector<double> created(count);
   std::vector<std::array<std::uint32_t, 4>> parts(count);
+  std::vector<double> trust(count);
   std::vector<bool> leads(count);
   {
     const Columns::Reader reader(*view_.columns);
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint32_t row = rows[i];
       created[i] = reader.values<Column::created_at>()[row];
+      trust[i] = reader.values<Column::trust>()[row];
       parts[i] = {reader.values<Column::project_code>()[row],
                   reader.values<Column::user_code>()[row], reader.values<Column::agent_code>()[row],
                   reader.values<Column::namespace_code>()[row]};
@@ -168,7 +170,7 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule, Outsid
     for (std::size_t before = 0; before < at && statements[older] != nullptr; ++before) {
       const std::size_t newer = newest_first[before];
       if (!leads[newer] || created[newer] == created[older] || parts[newer] != parts[older] ||
-          scores[newer] <= 0) {
+          scores[newer] <= 0 || trust[newer] < trust[older]) {
         continue;
       }
       const double confidence =

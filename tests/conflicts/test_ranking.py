@@ -102,6 +102,13 @@ def test_a_filter_that_hides_the_newer_leaves_the_older() -> None:
     assert ids[0] == "old"
 
 
+def test_what_is_trusted_less_leads_nothing() -> None:
+    engine = engine_with(new={"trust": 0.9})
+    assert engine.search(QUESTION, reinforce=False).ids == without(engine)
+    trusted_as_much = engine_with(old={"trust": 0.9}, new={"trust": 0.9})
+    assert trusted_as_much.search(QUESTION, reinforce=False).ids[0] == "new"
+
+
 def test_a_changed_text_is_read_again() -> None:
     engine = engine_with()
     assert engine.search(QUESTION, reinforce=False).ids[0] == "new"

@@ -151,6 +151,7 @@ def newer_first(
             and all(records[older].get(name) == records[newer].get(name) for name in APART)
             and not is_superseded(records[newer])
             and scores[newer] > 0
+            and records[newer].get("trust", 1.0) >= records[older].get("trust", 1.0)
             and not conflicts.is_asked_for(
                 search.question.words, records[older]["text"], records[newer]["text"]
             )
