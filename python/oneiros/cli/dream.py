@@ -308,14 +308,14 @@ def _budget(keep: str) -> float | Budget:
 def _dreamt(
     engine: Engine, now: float | None, profile: Profile | None, keep: float | Budget | None
 ) -> DreamReport:
-    with nullcontext() if keep is None else blamed_on("--keep"):
+    with nullcontext() if keep is None else blamed_on("--", sign=""):
         return engine.dream(now, profile=profile, keep=keep)
 
 
 def _planned(
     engine: Engine, now: float | None, profile: Profile | None, keep: float | Budget | None
 ) -> DreamPlan:
-    with nullcontext() if keep is None else blamed_on("--keep"):
+    with nullcontext() if keep is None else blamed_on("--", sign=""):
         return engine.dream(now, profile=profile, dry_run=True, keep=keep)
 
 
