@@ -51,7 +51,7 @@ struct LinkedResult {
   double seed = 0;
 };
 
-// A result whose score was lowered, by a factor, to just below that of a newer one.
+// A newer result whose score was raised, by a factor, to just above that of an older one.
 struct Conflict {
   std::uint32_t older;
   std::uint32_t newer;
@@ -272,9 +272,9 @@ class SearchRun {
   // selection.cpp: remove, rerank and cut results.
   // Runs the stages after scoring in the plan's order.
   void finish(Attempt& attempt, Outside& outside);
-  // Surfacing: remove results that are not near, or score too low; abstain if none is left.
-  // Lowers results below newer ones that they conflict with.
+  // Raises results above older ones that they conflict with.
   void lead_with_newer(Attempt& attempt, const NewerFirst& rule, Outside& outside);
+  // Surfacing: remove results that are not near, or score too low; abstain if none is left.
   void leave_far(Attempt& attempt, const Surfacing& rule);
   void leave_low(Attempt& attempt, const Surfacing& rule);
   void leave(Attempt& attempt, const Surfacing& rule, Note reason, std::string_view stage_name);

@@ -186,6 +186,9 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule, Outsid
       continue;
     }
     const double factor = just_above(results[older].score, scores[leader]);
+    if (!std::isfinite(scores[leader] * factor)) {
+      continue;  // a score so small that no factor reaches the other
+    }
     results[leader].score = scores[leader] * factor;
     raised[leader] = Conflict{rows[older], rows[leader], best, factor};
   }

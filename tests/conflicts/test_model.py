@@ -98,7 +98,7 @@ def test_what_never_conflicts(older: str, newer: str) -> None:
 
 
 def test_look_alikes_are_mostly_below_changes() -> None:
-    """Of each kind of the other half: a change scores more than chatter after the statement."""
+    """In each kind of the other half, a change scores more than chatter after the statement."""
     better = total = 0
     for kind in KINDS:
         words_of = {"I": "I", "my": "my", "me": "me", "s": "", "es": "", "am": "am", "do": "do"}

@@ -1,4 +1,4 @@
-"""What is worth least is archived, down to a budget, and comes back: docs/systems/house.md H15."""
+"""The budget: the lowest worth is archived, and comes back: docs/systems/house.md H15."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What forgetting costs: the policies by hand, and one real conversation."""
+"""The cost of forgetting: the policies by hand, and one real conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What memories are worth and which of them fit in a budget, one at a time: docs/systems/house.md H15."""
+"""The worth of memories and those that fit in a budget, one at a time: docs/systems/house.md H15."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ NAMES_OF_TIMES = frozenset(
     )
 )
 UNTIMED = 0.85
-"""What the relevance of a memory that names no time is multiplied by, where one is asked for. H13."""
+"""Factor on the relevance of a memory that names no time, where the query asks for one. H13."""
 
 
 def names_time(text: str) -> bool:

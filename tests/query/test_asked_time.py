@@ -1,4 +1,4 @@
-"""Which queries ask for a time, and which texts name one: docs/systems/house.md H13."""
+"""Queries that ask for a time, and texts that name one: docs/systems/house.md H13."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which facts are asked about: by popularity, by how lately they were told, by their own interest."""
+"""The facts that are asked about: by popularity, by recency, by their own interest."""
 
 from __future__ import annotations
 

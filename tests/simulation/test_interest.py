@@ -1,4 +1,4 @@
-"""How long something is asked about: no matter of its kind, and a heavy tail."""
+"""The time over which something is asked about: it has a heavy tail, whatever the kind."""
 
 from __future__ import annotations
 
