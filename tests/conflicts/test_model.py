@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,6 +114,17 @@ def test_look_alikes_are_mostly_below_changes() -> None:
                 total += 1
                 better += core(older, newer) > core(older, chatter.format(o="Bo"))
     assert better / total > 0.9
+
+
+def test_the_weights_are_those_of_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "systems" / "house.md").read_text("utf-8")
+    table = page.partition("| feature | weight | value |\n|---|---|---|\n")[2].partition("\n\n")[0]
+    weights = {}
+    for line in table.splitlines():
+        names, values = (cell.split(", ") for cell in line.strip("| ").split(" | ")[:2])
+        weights.update(zip(map(str.strip, names), map(float, values), strict=True))
+    assert weights == WEIGHTS
+    assert f"x = {CONSTANT} +" in page
 
 
 def test_weights_must_be_complete() -> None:
