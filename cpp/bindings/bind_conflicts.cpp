@@ -2,17 +2,22 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "bindings/arrays.h"
+#include "bindings/gil.h"
 #include "bindings/registration.h"
 #include "bindings/texts.h"
 #include "conflicts/conflict.h"
 #include "conflicts/statement.h"
+#include "conflicts/statement_column.h"
 
 namespace oneiros {
 
@@ -20,6 +25,7 @@ namespace {
 
 using conflicts::Model;
 using conflicts::Statement;
+using conflicts::StatementColumn;
 using conflicts::StatementReader;
 
 std::shared_ptr<Model> make_model(const std::map<std::string, double>& weights, double constant) {
@@ -42,12 +48,51 @@ std::shared_ptr<Model> make_model(const std::map<std::string, double>& weights, 
   return model;
 }
 
+void write(StatementColumn& column, const py::object& rows, const py::list& texts) {
+  const Numbers<std::uint32_t> where(rows, "rows");
+  const Texts given = read_texts(texts, "texts");
+  const ReleasedGil nogil;
+  column.write(where.values(), given.views);
+}
+
+void erase(StatementColumn& column, const py::object& rows) {
+  const Numbers<std::uint32_t> where(rows, "rows");
+  const ReleasedGil nogil;
+  column.erase(where.values());
+}
+
+std::shared_ptr<Statement> statement_at(const StatementColumn& column, std::uint32_t row) {
+  return std::make_shared<Statement>(column.at({&row, 1}).front());
+}
+
+py::array confidences(const StatementColumn& column, const Model& model, const py::object& older,
+                      const py::object& newer) {
+  const Numbers<std::uint32_t> first(older, "older");
+  const Numbers<std::uint32_t> second(newer, "newer");
+  const std::span<const std::uint32_t> older_rows = first.values();
+  const std::span<const std::uint32_t> newer_rows = second.values();
+  if (older_rows.size() != newer_rows.size()) {
+    throw py::value_error("newer: expected " + std::to_string(older_rows.size()) +
+                          ", one for each of older, got " + std::to_string(newer_rows.size()));
+  }
+  std::vector<double> found(older_rows.size());
+  {
+    const ReleasedGil nogil;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const std::vector<Statement> pair = column.at(std::array{older_rows[i], newer_rows[i]});
+      found[i] = conflicts::confidence(pair[0], pair[1], model);
+    }
+  }
+  return copied(found);
+}
+
 }  // namespace
 
 void register_conflicts(py::module_& module) {
   py::class_<Statement, std::shared_ptr<Statement>>(
       module, "Statement", "What a text states, as hashes. Source: docs/systems/house.md H12.");
-  py::class_<StatementReader>(module, "StatementReader", "Reads statements from texts.")
+  py::class_<StatementReader, std::shared_ptr<StatementReader>>(module, "StatementReader",
+                                                                "Reads statements from texts.")
       .def(py::init([](std::vector<std::string> stop_words, std::vector<std::string> cue_words,
                        std::vector<std::pair<double, std::vector<std::string>>> cues,
                        std::vector<std::string> additions, std::vector<std::string> past,
@@ -68,6 +113,20 @@ void register_conflicts(py::module_& module) {
              const py::str&
                  text) { return std::make_shared<Statement>(reader.read(utf8_of(text, "text"))); },
           py::arg("text"), "Read what a text states.");
+  py::class_<StatementColumn, std::shared_ptr<StatementColumn>>(
+      module, "StatementColumn", "The statements of memories, one row per memory.")
+      .def(py::init<std::shared_ptr<const StatementReader>>(), py::kw_only(),
+           py::arg("reader").none(false))
+      .def_property_readonly("resident_bytes", &StatementColumn::resident_bytes,
+                             "Memory in use, including what is mapped.")
+      .def("write", &write, py::kw_only(), py::arg("rows"), py::arg("texts"),
+           "Read the text of each row.")
+      .def("erase", &erase, py::kw_only(), py::arg("rows"), "Remove the statements of rows.")
+      .def("at", &statement_at, py::arg("row"),
+           "The statement of a row; one without words if it cannot take part in a conflict.")
+      .def("confidences", &confidences, py::kw_only(), py::arg("model").none(false),
+           py::arg("older"), py::arg("newer"),
+           "The confidence that two rows conflict, for each place of two arrays of rows.");
   py::class_<Model, std::shared_ptr<Model>>(module, "ConflictModel",
                                             "A logistic model of the features of a pair.")
       .def(py::init(&make_model), py::kw_only(), py::arg("weights"), py::arg("constant"))

@@ -214,17 +214,6 @@ class Host final : public search::Outside {
             std::get<3>(judgement), std::get<4>(judgement)};
   }
 
-  std::vector<std::shared_ptr<const conflicts::Statement>> statements(
-      std::span<const std::uint32_t> rows) override {
-    const HeldGil gil;
-    const auto found = call("statements", list_of(rows))
-                           .cast<std::vector<std::shared_ptr<conflicts::Statement>>>();
-    if (found.size() != rows.size() + 1) {
-      throw py::value_error("statements: expected one a row and the query's");
-    }
-    return {found.begin(), found.end()};
-  }
-
   std::vector<std::string> stems() override {
     const HeldGil gil;
     return call("stems").cast<std::vector<std::string>>();
@@ -388,7 +377,9 @@ void read_lapsed(BoundRun& bound, const py::array& given) {
 // Optional arguments, most of which few searches set.
 void read_one(BoundRun& bound, const std::string& name, const py::handle& value) {
   SearchRequest& request = bound.request;
-  if (name == "spoken") {
+  if (name == "plain_text") {
+    request.plain_text = value.cast<std::string>();
+  } else if (name == "spoken") {
     request.spoken = value.cast<std::string>();
   } else if (name == "time") {
     const auto [start, end, is_soft, outside] = value.cast<GivenTime>();
@@ -778,14 +769,15 @@ void register_search(py::module_& module) {
       .def(py::init([](std::shared_ptr<LexicalIndex> lexical, std::shared_ptr<Columns> columns,
                        std::shared_ptr<SessionOrder> sessions,
                        std::shared_ptr<AssociationGraph> graph, std::shared_ptr<TextColumn> texts,
-                       std::shared_ptr<TextColumn> lowered, std::shared_ptr<VectorColumn> vectors) {
-             return search::ReadView{std::move(lexical), std::move(columns), std::move(sessions),
-                                     std::move(graph),   std::move(texts),   std::move(lowered),
-                                     std::move(vectors)};
+                       std::shared_ptr<TextColumn> lowered, std::shared_ptr<VectorColumn> vectors,
+                       std::shared_ptr<conflicts::StatementColumn> statements) {
+             return search::ReadView{std::move(lexical), std::move(columns),   std::move(sessions),
+                                     std::move(graph),   std::move(texts),     std::move(lowered),
+                                     std::move(vectors), std::move(statements)};
            }),
            py::kw_only(), py::arg("lexical").none(false), py::arg("columns").none(false),
            py::arg("sessions"), py::arg("graph"), py::arg("texts"), py::arg("lowered"),
-           py::arg("vectors"));
+           py::arg("vectors"), py::arg("statements"));
   py::class_<BoundRun, std::shared_ptr<BoundRun>>(module, "SearchRun",
                                                   "One run of a search, from query to results.")
       .def(py::init(&make_run), py::kw_only(), py::arg("plan").none(false), py::arg("view"),

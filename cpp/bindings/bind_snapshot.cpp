@@ -29,6 +29,7 @@
 #include "columns/columns.h"
 #include "columns/stored_ids.h"
 #include "columns/vector_column.h"
+#include "conflicts/statement_column.h"
 #include "lexical/index/lexical_index.h"
 #include "snapshot/snapshot_reader.h"
 
@@ -67,9 +68,9 @@ std::span<const std::byte> bytes_of(const py::bytes& bytes) {
 
 // Collects the sections of all parts, in the order of their kinds, and writes them in one file.
 void save_store(LexicalIndex& index, const Columns& columns, const std::vector<py::str>& ids,
-                const std::vector<py::bytes>& parts, const std::shared_ptr<VectorColumn>& vectors,
-                const py::bytes& vector_graph, const std::filesystem::path& path,
-                std::string identity, std::uint64_t revision) {
+                const conflicts::StatementColumn& statements, const std::vector<py::bytes>& parts,
+                const std::shared_ptr<VectorColumn>& vectors, const py::bytes& vector_graph,
+                const std::filesystem::path& path, std::string identity, std::uint64_t revision) {
   std::vector<std::string_view> names;
   names.reserve(ids.size());
   for (const py::str& id : ids) {
@@ -97,6 +98,9 @@ void save_store(LexicalIndex& index, const Columns& columns, const std::vector<p
     notes.sections.insert(notes.sections.end(), own.begin(), own.end());
     notes.sections.push_back({.kind = SectionKind::kVectorGraph, .bytes = graph});
   }
+  const conflicts::StatementColumn::Image statement_image(statements, names.size());
+  const std::vector<SnapshotSection> stated = statement_image.sections();
+  notes.sections.insert(notes.sections.end(), stated.begin(), stated.end());
   const std::vector<SnapshotSection> held = columns.sections();
   notes.sections.insert(notes.sections.end(), held.begin(), held.end());
   notes.sections.insert(notes.sections.end(), last.begin(), last.end());
@@ -155,6 +159,11 @@ class StoreSnapshot {
   std::shared_ptr<StoredIds> ids() const {
     const ReleasedGil nogil;
     return std::make_shared<StoredIds>(reader_);
+  }
+  std::shared_ptr<conflicts::StatementColumn> statements(
+      std::shared_ptr<conflicts::StatementReader> reader) const {
+    const ReleasedGil nogil;
+    return std::make_shared<conflicts::StatementColumn>(std::move(reader), reader_);
   }
   // A column as saved.
   StoredArray column(const std::string& name) const {
@@ -289,6 +298,8 @@ void register_snapshot(py::module_& module) {
            "The lexical index over the mapped file.")
       .def("columns", &StoreSnapshot::columns, "The columns, mapped copy-on-write.")
       .def("ids", &StoreSnapshot::ids, "The ids, mapped.")
+      .def("statements", &StoreSnapshot::statements, py::kw_only(), py::arg("reader").none(false),
+           "The statements, mapped.")
       .def("column", &StoreSnapshot::column, py::kw_only(), py::arg("name"),
            "A column as saved, read-only.")
       .def_property_readonly("has_vectors", &StoreSnapshot::has_vectors,
@@ -302,8 +313,9 @@ void register_snapshot(py::module_& module) {
       .def("part", &StoreSnapshot::part, py::kw_only(), py::arg("place"),
            "The bytes of a part, read-only.");
   module.def("save_store_snapshot", &save_store, py::kw_only(), py::arg("index").none(false),
-             py::arg("columns").none(false), py::arg("ids"), py::arg("parts"), py::arg("vectors"),
-             py::arg("vector_graph"), py::arg("path"), py::arg("identity"), py::arg("revision"),
+             py::arg("columns").none(false), py::arg("ids"), py::arg("statements").none(false),
+             py::arg("parts"), py::arg("vectors"), py::arg("vector_graph"), py::arg("path"),
+             py::arg("identity"), py::arg("revision"),
              "Write a file for StoreSnapshot, atomically. Ids are by row, an empty one "
              "for none; the graph, which may be empty, is kept with vectors alone.");
   module.def("file_stamp", &stamp_of_file, py::kw_only(), py::arg("path"),

@@ -9,7 +9,7 @@ namespace oneiros::conflicts {
 namespace {
 
 // The number of values in both of two ascending lists.
-std::size_t in_both(const Stems& one, const Stems& other) {
+std::size_t in_both(Stems one, Stems other) {
   std::size_t count = 0;
   for (auto a = one.begin(), b = other.begin(); a != one.end() && b != other.end();) {
     if (*a == *b) {
@@ -26,7 +26,7 @@ std::size_t in_both(const Stems& one, const Stems& other) {
 }
 
 // Whether each has a value that is nowhere in the other.
-bool differ(const Stems& own, const Stems& other_all, const Stems& others, const Stems& own_all) {
+bool differ(Stems own, Stems other_all, Stems others, Stems own_all) {
   return in_both(own, other_all) < own.size() && in_both(others, own_all) < others.size();
 }
 
@@ -41,34 +41,33 @@ double share(std::size_t count, std::size_t whole) {
 // Whether the content of both is the same but for numbers. Runs for nearly all pairs of a search,
 // so it makes no lists.
 bool say_the_same(const Statement& one, const Statement& other) {
-  const auto next = [](const Statement& statement, std::size_t i) {
-    while (i < statement.content.size() &&
-           std::ranges::binary_search(statement.numbers, statement.content[i])) {
+  const auto next = [](Stems content, Stems numbers, std::size_t i) {
+    while (i < content.size() && std::ranges::binary_search(numbers, content[i])) {
       ++i;
     }
     return i;
   };
-  std::size_t a = next(one, 0);
-  std::size_t b = next(other, 0);
-  while (a < one.content.size() && b < other.content.size() && one.content[a] == other.content[b]) {
-    a = next(one, a + 1);
-    b = next(other, b + 1);
+  const Stems first = one.content();
+  const Stems second = other.content();
+  std::size_t a = next(first, one.numbers(), 0);
+  std::size_t b = next(second, other.numbers(), 0);
+  while (a < first.size() && b < second.size() && first[a] == second[b]) {
+    a = next(first, one.numbers(), a + 1);
+    b = next(second, other.numbers(), b + 1);
   }
-  return a == one.content.size() && b == other.content.size();
+  return a == first.size() && b == second.size();
 }
 
 // Whether they are one sentence with other numbers, and the newer announces no change: items of a
 // list, or one event after another.
 bool are_of_a_series(const Statement& older, const Statement& newer) {
-  return newer.cue == 0 && older.numbers != newer.numbers && say_the_same(older, newer);
+  return newer.cue == 0 && !std::ranges::equal(older.numbers(), newer.numbers()) &&
+         say_the_same(older, newer);
 }
 
 bool cannot_conflict(const Statement& older, const Statement& newer) {
-  const auto is_unfit = [](const Statement& each) {
-    return each.word_count == 0 || each.word_count >= StatementReader::kMostWords || each.asks;
-  };
-  return is_unfit(older) || is_unfit(newer) || older.all == newer.all ||
-         are_of_a_series(older, newer) ||
+  return !can_conflict(older) || !can_conflict(newer) ||
+         std::ranges::equal(older.all(), newer.all()) || are_of_a_series(older, newer) ||
          (older.speaker != 0 && newer.speaker != 0 && older.speaker != newer.speaker);
 }
 
@@ -79,12 +78,13 @@ std::optional<Weights> features(const Statement& older, const Statement& newer) 
     return std::nullopt;
   }
   constexpr double kStrongestCue = 4.0;
-  const std::size_t shared = in_both(older.content, newer.content);
-  const bool number = differ(older.numbers, newer.all, newer.numbers, older.all);
-  const bool date = differ(older.dates, newer.all, newer.dates, older.all);
-  const bool name = differ(older.names, newer.all, newer.names, older.all);
-  const bool is_named = in_both(older.numbers, newer.all) + in_both(older.dates, newer.all) +
-                            in_both(older.names, newer.all) >
+  const std::size_t shared = in_both(older.content(), newer.content());
+  const bool number = differ(older.numbers(), newer.all(), newer.numbers(), older.all());
+  const bool date = differ(older.dates(), newer.all(), newer.dates(), older.all());
+  const bool name = differ(older.names(), newer.all(), newer.names(), older.all());
+  const bool is_named = in_both(older.numbers(), newer.all()) +
+                            in_both(older.dates(), newer.all()) +
+                            in_both(older.names(), newer.all()) >
                         0;
   const double cue = std::min(newer.cue, kStrongestCue) / kStrongestCue;
   const double topic =
@@ -93,10 +93,10 @@ std::optional<Weights> features(const Statement& older, const Statement& newer) 
                              older.second == newer.second;
   return Weights{capped(shared, 4),
                  shared == 0 ? 1.0 : 0.0,
-                 share(shared, older.content.size()),
-                 share(shared, newer.content.size()),
-                 capped(older.content.size() - shared, 10),
-                 capped(newer.content.size() - shared, 10),
+                 share(shared, older.content().size()),
+                 share(shared, newer.content().size()),
+                 capped(older.content().size() - shared, 10),
+                 capped(newer.content().size() - shared, 10),
                  capped(older.word_count, StatementReader::kMostWords),
                  number ? 1.0 : 0.0,
                  name ? 1.0 : 0.0,

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <numeric>
 #include <span>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 namespace oneiros::conflicts {
 
@@ -11,6 +15,7 @@ namespace {
 
 constexpr std::size_t kLongestSpeaker = 21;
 constexpr std::size_t kShortestStem = 3;
+constexpr std::uint64_t kFirstHash = 0xcbf29ce484222325U;  // FNV-1a
 
 // Letters, digits and all bytes beyond ASCII, which are letters in nearly all texts.
 bool is_word(char c) {
@@ -23,33 +28,76 @@ bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool joins(char c) { return c == '.' || c == ',' || c == ':' || c == '/' || c == '-'; }
 
-std::string lowered(std::string_view word) {
-  std::string lower(word);
-  for (char& c : lower) {
-    if (is_upper(c)) {
-      c = static_cast<char>(c - 'A' + 'a');
-    }
-  }
-  return lower;
+char lowered(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::uint64_t with(std::uint64_t hash, char c) {
+  return (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
 }
 
-std::string_view stem_of(std::string_view word) {
-  constexpr std::array<std::string_view, 5> kEndings{"ing", "ed", "es", "ly", "s"};
-  for (const std::string_view ending : kEndings) {
-    if (word.ends_with(ending) && word.size() - ending.size() >= kShortestStem) {
-      return word.substr(0, word.size() - ending.size());
-    }
-  }
-  return word;
+// 32 bits of a hash; never 0, which stands for no stem.
+std::uint32_t short_of(std::uint64_t hash) {
+  const auto folded = static_cast<std::uint32_t>(hash ^ (hash >> 32U));
+  return folded == 0 ? 1 : folded;
 }
 
-// FNV-1a; never 0, which stands for no stem.
+// A word in lower case: hashes of the whole and of its stem.
+struct Word {
+  std::uint64_t hash = kFirstHash;
+  std::uint64_t stem = kFirstHash;
+  std::size_t size = 0;
+  bool is_upper = false;
+  bool has_digit = false;
+};
+
+// Hashes a word while it is read. The stem is the word without its ending, whose hash is among the
+// last few.
+class WordReader {
+ public:
+  void take(char c) {
+    const char lower = lowered(c);
+    word_.is_upper |= word_.size == 0 && is_upper(c);
+    word_.has_digit |= is_digit(c);
+    earlier_[word_.size % kKept] = word_.hash;
+    last_[word_.size % kKept] = lower;
+    word_.hash = with(word_.hash, lower);
+    ++word_.size;
+  }
+
+  Word end() {
+    constexpr std::array<std::string_view, 5> kEndings{"ing", "ed", "es", "ly", "s"};
+    word_.stem = word_.hash;
+    for (const std::string_view ending : kEndings) {
+      if (word_.size >= kShortestStem + ending.size() && ends_with(ending)) {
+        word_.stem = earlier_[(word_.size - ending.size()) % kKept];
+        break;
+      }
+    }
+    return std::exchange(word_, {});
+  }
+
+ private:
+  static constexpr std::size_t kKept = 4;
+
+  [[nodiscard]] bool ends_with(std::string_view ending) const {
+    for (std::size_t i = 0; i < ending.size(); ++i) {
+      if (last_[(word_.size - ending.size() + i) % kKept] != ending[i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Word word_;
+  std::array<std::uint64_t, kKept> earlier_{};  // the hash before each of the last characters
+  std::array<char, kKept> last_{};
+};
+
 std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
+  std::uint64_t hash = kFirstHash;
   for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    hash = with(hash, c);
   }
-  return hash == 0 ? 1 : hash;
+  return hash;
 }
 
 // The length of a name before ": " at the start of a text; 0 if there is none.
@@ -70,32 +118,114 @@ std::size_t speaker_length(std::string_view text) {
   return 0;
 }
 
-// The words of a text: runs of word characters, joined by single marks as in "10:30" or "e-mail".
-std::vector<std::string_view> words_of(std::string_view text, std::size_t most) {
-  std::vector<std::string_view> words;
-  std::size_t i = 0;
-  while (i < text.size() && words.size() < most) {
+// The words of a text, at most as many as `words` has room for: runs of word characters, joined by
+// single marks as in "10:30" or "e-mail". Returns their number.
+std::size_t read_words(std::string_view text, std::span<Word> words) {
+  WordReader reader;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < text.size() && count < words.size(); ++i) {
     if (!is_word(text[i])) {
-      ++i;
       continue;
     }
-    const std::size_t start = i;
     while (i < text.size() &&
            (is_word(text[i]) || (joins(text[i]) && i + 1 < text.size() && is_word(text[i + 1])))) {
-      ++i;
+      reader.take(text[i++]);
     }
-    words.push_back(text.substr(start, i - start));
+    words[count++] = reader.end();
   }
+  return count;
+}
+
+std::vector<Word> words_of(std::string_view text) {
+  std::vector<Word> words(text.size());
+  words.resize(read_words(text, words));
   return words;
 }
 
-void sort_once(Stems& stems) {
-  std::ranges::sort(stems);
-  const auto rest = std::ranges::unique(stems);
-  stems.erase(rest.begin(), rest.end());
-}
+// Stems of one list.
+struct Gathered {
+  std::array<std::uint32_t, StatementReader::kMostWords> stems{};
+  std::size_t count = 0;
+
+  void add(std::uint32_t stem) { stems[count++] = stem; }
+  [[nodiscard]] bool has(std::uint32_t stem) const {
+    return std::find(stems.begin(), stems.begin() + count, stem) != stems.begin() + count;
+  }
+};
+
+// A packed statement's first bytes.
+struct Head {
+  std::uint32_t speaker;
+  std::uint32_t first;
+  std::uint32_t second;
+  std::uint32_t topics;
+  double cue;
+  std::array<std::uint8_t, Statement::kLists> sizes;
+  std::uint8_t word_count;
+  std::uint8_t bits;
+  std::uint8_t unused;
+};
+static_assert(sizeof(Head) == 32 && std::is_trivially_copyable_v<Head>);
 
 }  // namespace
+
+bool can_conflict(const Statement& statement) {
+  return statement.word_count != 0 && statement.word_count < StatementReader::kMostWords &&
+         !statement.asks;
+}
+
+void pack(const Statement& statement, std::vector<char>& packed) {
+  const auto bit = [](bool value, std::uint8_t place) {
+    return static_cast<std::uint8_t>((value ? 1U : 0U) << place);
+  };
+  const Head head{
+      .speaker = statement.speaker,
+      .first = statement.first,
+      .second = statement.second,
+      .topics = statement.topics,
+      .cue = statement.cue,
+      .sizes = statement.sizes,
+      .word_count = statement.word_count,
+      .bits = static_cast<std::uint8_t>(bit(statement.adds, 0) | bit(statement.is_past, 1) |
+                                        bit(statement.names_relative, 2) |
+                                        bit(statement.denies, 3) | bit(statement.asks, 4)),
+      .unused = 0};
+  const auto append = [&](const void* bytes, std::size_t size) {
+    const std::size_t start = packed.size();
+    packed.resize(start + size);
+    std::memcpy(packed.data() + start, bytes, size);
+  };
+  append(&head, sizeof(head));
+  append(statement.stems.data(), statement.stems.size() * sizeof(std::uint32_t));
+}
+
+Statement unpacked(std::string_view packed) {
+  Head head{};
+  if (packed.size() < sizeof(head)) {
+    return {};
+  }
+  std::memcpy(&head, packed.data(), sizeof(head));
+  packed.remove_prefix(sizeof(head));
+  const std::size_t count = std::accumulate(head.sizes.begin(), head.sizes.end(), std::size_t{0});
+  if (packed.size() != count * sizeof(std::uint32_t)) {
+    return {};
+  }
+  Statement statement{.speaker = head.speaker,
+                      .first = head.first,
+                      .second = head.second,
+                      .topics = head.topics,
+                      .cue = head.cue,
+                      .word_count = head.word_count,
+                      .adds = (head.bits & 1U) != 0,
+                      .is_past = (head.bits & 2U) != 0,
+                      .names_relative = (head.bits & 4U) != 0,
+                      .denies = (head.bits & 8U) != 0,
+                      .asks = (head.bits & 16U) != 0,
+                      .sizes = head.sizes,
+                      .stems = std::vector<std::uint32_t>(count)};
+  std::memcpy(statement.stems.data(), packed.data(), packed.size());
+  return statement;
+}
 
 StatementReader::StatementReader(const StatementWords& words) {
   if (words.topics.size() > 32 || words.cues.size() > 32) {
@@ -103,7 +233,7 @@ StatementReader::StatementReader(const StatementWords& words) {
   }
   const auto add = [this](const std::vector<std::string>& given, Role role) {
     for (const std::string& word : given) {
-      roles_[word] |= role;
+      meanings_[hash_of(word)].roles |= role;
     }
   };
   add(words.stop_words, kStop);
@@ -120,63 +250,68 @@ StatementReader::StatementReader(const StatementWords& words) {
   add_phrases(words.past, kPast);
   for (std::size_t topic = 0; topic < words.topics.size(); ++topic) {
     for (const std::string& word : words.topics[topic]) {
-      topics_[hash_of(stem_of(word))] |= 1U << topic;
+      for (const Word& each : words_of(word)) {
+        topics_[each.stem] |= 1U << topic;
+      }
     }
   }
 }
 
 void StatementReader::add_phrases(const std::vector<std::string>& phrases, std::uint32_t group) {
   for (const std::string& phrase : phrases) {
-    const std::vector<std::string_view> words = words_of(phrase, phrase.size());
+    const std::vector<Word> words = words_of(phrase);
     if (words.empty()) {
       throw std::invalid_argument("words: a phrase without a word");
     }
-    phrases_[std::string(words.front())].push_back({{words.begin() + 1, words.end()}, group});
+    Phrase made{.rest = {}, .group = group};
+    for (const Word& word : std::span(words).subspan(1)) {
+      made.rest.push_back(word.hash);
+    }
+    meanings_[words.front().hash].phrases.push_back(std::move(made));
   }
 }
 
 Statement StatementReader::read(std::string_view text) const {
   Statement statement;
   if (const std::size_t length = speaker_length(text); length > 0) {
-    statement.speaker = hash_of(text.substr(0, length));
+    statement.speaker = short_of(hash_of(text.substr(0, length)));
     text.remove_prefix(length + 2);
   }
-  const std::vector<std::string_view> words = words_of(text, kMostWords);
-  statement.word_count = words.size();
+  std::array<Word, kMostWords> room;
+  const std::span<const Word> words = std::span(room).first(read_words(text, room));
+  statement.word_count = static_cast<std::uint8_t>(words.size());
   if (words.size() >= kMostWords) {
     return statement;
   }
-  std::vector<std::string> lower;
-  lower.reserve(words.size());
-  for (const std::string_view word : words) {
-    lower.push_back(lowered(word));
-  }
   std::uint64_t groups = 0;
+  std::array<Gathered, Statement::kLists> lists;
+  auto& [all, content, numbers, dates, names] = lists;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = lower[i];
-    const std::uint64_t stem = hash_of(stem_of(word));
-    const auto known = roles_.find(word);
-    const std::uint32_t roles = known == roles_.end() ? 0 : known->second;
-    statement.all.push_back(stem);
+    const Word& word = words[i];
+    const std::uint32_t stem = short_of(word.stem);
+    const auto known = meanings_.find(word.hash);
+    const std::uint32_t roles = known == meanings_.end() ? 0 : known->second.roles;
+    all.add(stem);
     if ((roles & kDate) != 0) {
-      statement.dates.push_back(stem);
-    } else if ((roles & kNumber) != 0 || std::ranges::any_of(word, is_digit)) {
-      statement.numbers.push_back(stem);
-    } else if (is_upper(words[i].front()) && (roles & kStop) == 0) {
-      statement.names.push_back(stem);
+      dates.add(stem);
+    } else if ((roles & kNumber) != 0 || word.has_digit) {
+      numbers.add(stem);
+    } else if (word.is_upper && (roles & kStop) == 0) {
+      names.add(stem);
     }
-    if (word.size() > 1 && (roles & (kStop | kCueWord)) == 0) {
-      statement.content.push_back(stem);
+    if (word.size > 1 && (roles & (kStop | kCueWord)) == 0) {
+      content.add(stem);
     }
     statement.names_relative |= (roles & kRelative) != 0;
     statement.denies |= (roles & kDenial) != 0;
-    if (const auto topic = topics_.find(stem); topic != topics_.end()) {
+    if (const auto topic = topics_.find(word.stem); topic != topics_.end()) {
       statement.topics |= topic->second;
     }
-    if (const auto starts = phrases_.find(word); starts != phrases_.end()) {
-      for (const Phrase& phrase : starts->second) {
-        if (i + phrase.rest.size() < lower.size() &&
-            std::ranges::equal(phrase.rest, std::span(lower).subspan(i + 1, phrase.rest.size()))) {
+    if (known != meanings_.end()) {
+      for (const Phrase& phrase : known->second.phrases) {
+        if (i + phrase.rest.size() < words.size() &&
+            std::ranges::equal(phrase.rest, words.subspan(i + 1, phrase.rest.size()), {}, {},
+                               &Word::hash)) {
           groups |= std::uint64_t{1} << phrase.group;
         }
       }
@@ -189,15 +324,16 @@ Statement StatementReader::read(std::string_view text) const {
   statement.is_past = (groups >> kPast & 1U) != 0;
   const std::size_t end = text.find_last_not_of(" \t\n\r");
   statement.asks = end != std::string_view::npos && text[end] == '?';
-  if (!statement.all.empty()) {
-    const std::uint64_t first = statement.all.front();
-    statement.first =
-        std::ranges::find(statement.names, first) == statement.names.end() ? 0 : first;
-    statement.second = statement.all.size() > 1 ? statement.all[1] : 0;
+  if (all.count > 0) {
+    statement.first = names.has(all.stems[0]) ? all.stems[0] : 0;
+    statement.second = all.count > 1 ? all.stems[1] : 0;
   }
-  for (Stems* stems : {&statement.all, &statement.content, &statement.numbers, &statement.dates,
-                       &statement.names}) {
-    sort_once(*stems);
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const std::span<std::uint32_t> stems = std::span(lists[i].stems).first(lists[i].count);
+    std::ranges::sort(stems);
+    const auto rest = std::ranges::unique(stems);
+    statement.sizes[i] = static_cast<std::uint8_t>(rest.begin() - stems.begin());
+    statement.stems.insert(statement.stems.end(), stems.begin(), rest.begin());
   }
   return statement;
 }

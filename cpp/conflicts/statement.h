@@ -1,8 +1,10 @@
 // What a text states, reduced to what a comparison with another statement needs.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,29 +13,52 @@
 
 namespace oneiros::conflicts {
 
-// Hashes of stems, ascending, each once. Only hashes are kept, so that a cached statement holds
-// nothing of a text that is erased.
-using Stems = std::vector<std::uint64_t>;
+// Hashes of stems, ascending, each once. Only hashes are kept, so that a statement holds nothing of
+// a text that is erased.
+using Stems = std::span<const std::uint32_t>;
 
 // One statement. Source: docs/systems/house.md H12.
 struct Statement {
-  std::uint64_t speaker = 0;  // 0: none is named
-  std::size_t word_count = 0;
-  Stems all;      // of all words
-  Stems content;  // of the words that say what it is about
-  Stems numbers;
-  Stems dates;
-  Stems names;
-  std::uint64_t first = 0;  // the stem of the first word if that is a name
-  std::uint64_t second = 0;
-  double cue = 0;  // how strongly it announces a change
+  std::uint32_t speaker = 0;  // 0: none is named
+  std::uint32_t first = 0;    // the stem of the first word if that is a name
+  std::uint32_t second = 0;
+  std::uint32_t topics = 0;  // one bit per topic
+  double cue = 0;            // how strongly it announces a change
+  std::uint8_t word_count = 0;
   bool adds = false;
   bool is_past = false;
   bool names_relative = false;
   bool denies = false;
   bool asks = false;
-  std::uint32_t topics = 0;  // one bit per topic
+
+  // Stems of all words, of the words that say what it is about, of numbers, dates and names.
+  [[nodiscard]] Stems all() const { return list(0); }
+  [[nodiscard]] Stems content() const { return list(1); }
+  [[nodiscard]] Stems numbers() const { return list(2); }
+  [[nodiscard]] Stems dates() const { return list(3); }
+  [[nodiscard]] Stems names() const { return list(4); }
+
+  static constexpr std::size_t kLists = 5;
+  std::array<std::uint8_t, kLists> sizes{};
+  std::vector<std::uint32_t> stems;  // the lists, one after the other
+
+ private:
+  [[nodiscard]] Stems list(std::size_t number) const {
+    std::size_t start = 0;
+    for (std::size_t i = 0; i < number; ++i) {
+      start += sizes[i];
+    }
+    return std::span(stems).subspan(start, sizes[number]);
+  }
 };
+
+// Whether a statement may take part in a conflict: it has words, not too many, and asks nothing.
+[[nodiscard]] bool can_conflict(const Statement& statement);
+
+// Appends a statement in a compact form, 36 bytes and 4 for each stem.
+void pack(const Statement& statement, std::vector<char>& packed);
+// The statement in that form; one without words for other bytes.
+[[nodiscard]] Statement unpacked(std::string_view packed);
 
 // The words that statements are read by; oneiros.conflicts.words describes each list.
 struct StatementWords {
@@ -55,8 +80,9 @@ class StatementReader {
   // Throws std::invalid_argument for more than 32 topics or 32 groups of cues.
   explicit StatementReader(const StatementWords& words);
 
-  // Reads a text in UTF-8, in time linear in its length. A text of `kMostWords` words or more is
-  // not read further: it never takes part in a conflict.
+  // Reads a text in UTF-8, in time linear in its length and without a copy of it. A text of
+  // `kMostWords` words or more is not read further: it never takes part in a conflict. Words are
+  // told apart by 64 bits of their hash.
   [[nodiscard]] Statement read(std::string_view text) const;
 
   static constexpr std::size_t kMostWords = 40;
@@ -74,18 +100,22 @@ class StatementReader {
   // A phrase after its first word, and what it tells: the number of a group of cues, or one of the
   // two below.
   struct Phrase {
-    std::vector<std::string> rest;
+    std::vector<std::uint64_t> rest;
     std::uint32_t group;
   };
   static constexpr std::uint32_t kAddition = 32;
   static constexpr std::uint32_t kPast = 33;
 
+  struct Meaning {
+    std::uint32_t roles = 0;
+    std::vector<Phrase> phrases;
+  };
+
   void add_phrases(const std::vector<std::string>& phrases, std::uint32_t group);
 
-  std::unordered_map<std::string, std::uint32_t> roles_;
-  std::unordered_map<std::string, std::vector<Phrase>> phrases_;  // by first word
-  std::vector<double> strengths_;                                 // of the groups of cues
-  std::unordered_map<std::uint64_t, std::uint32_t> topics_;       // by stem
+  std::unordered_map<std::uint64_t, Meaning> meanings_;      // by word
+  std::vector<double> strengths_;                            // of the groups of cues
+  std::unordered_map<std::uint64_t, std::uint32_t> topics_;  // by stem
 };
 
 }  // namespace oneiros::conflicts

@@ -16,6 +16,7 @@
 #include "columns/session_order.h"
 #include "columns/text_column.h"
 #include "columns/vector_column.h"
+#include "conflicts/statement_column.h"
 #include "lexical/index/lexical_index.h"
 #include "search/search_plan.h"
 
@@ -32,6 +33,7 @@ struct ReadView {
   // Texts in plain lower case, only for rows where that differs from the normalised text.
   std::shared_ptr<const TextColumn> lowered;
   std::shared_ptr<const VectorColumn> vectors;
+  std::shared_ptr<const conflicts::StatementColumn> statements;
 };
 
 // Rows with their scores, parallel vectors, best first.
@@ -103,6 +105,8 @@ struct KindSignal {
 // One query. Spans are not copied: their memory must outlive the run.
 struct SearchRequest {
   std::string query;
+  // The query without its syntax, where that is another text.
+  std::optional<std::string> plain_text;
   // The query in canonical form, cut to the length that the fast path compares.
   std::string spoken;
   lexical::QuerySyntax syntax = lexical::QuerySyntax::kPlain;
@@ -181,10 +185,6 @@ class Outside {
       std::span<const std::uint32_t> rows) = 0;
   // Runs the reranker on the best results, best first.
   virtual Judgement judge(std::span<const std::uint32_t> rows) = 0;
-  // The statements of these rows, null for a memory that cannot be read, and then that of the
-  // query. Source: docs/systems/house.md H12.
-  virtual std::vector<std::shared_ptr<const conflicts::Statement>> statements(
-      std::span<const std::uint32_t> rows) = 0;
   // The stems of the query's content words. Source: docs/systems/house.md H7.
   virtual std::vector<std::string> stems() = 0;
   // The normalised texts of these rows, concatenated.

@@ -273,7 +273,7 @@ class SearchRun {
   // Runs the stages after scoring in the plan's order.
   void finish(Attempt& attempt, Outside& outside);
   // Raises results above older ones that they conflict with.
-  void lead_with_newer(Attempt& attempt, const NewerFirst& rule, Outside& outside);
+  void lead_with_newer(Attempt& attempt, const NewerFirst& rule);
   // Surfacing: remove results that are not near, or score too low; abstain if none is left.
   void leave_far(Attempt& attempt, const Surfacing& rule);
   void leave_low(Attempt& attempt, const Surfacing& rule);

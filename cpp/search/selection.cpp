@@ -43,14 +43,14 @@ void leave_found(std::vector<std::string_view>& missing, std::string_view held) 
 
 // Whether the query names a number or date of the older statement that the newer does not have: it
 // is about the older one, then.
-bool asks_for(const conflicts::Statement* query, const conflicts::Statement& older,
+bool asks_for(const conflicts::Statement& query, const conflicts::Statement& older,
               const conflicts::Statement& newer) {
-  const auto is_asked = [&](std::uint64_t stem) {
-    return std::ranges::binary_search(query->all, stem) &&
-           !std::ranges::binary_search(newer.all, stem);
+  const auto is_asked = [&](std::uint32_t stem) {
+    return std::ranges::binary_search(query.all(), stem) &&
+           !std::ranges::binary_search(newer.all(), stem);
   };
-  return query != nullptr && (std::ranges::any_of(older.numbers, is_asked) ||
-                              std::ranges::any_of(older.dates, is_asked));
+  return std::ranges::any_of(older.numbers(), is_asked) ||
+         std::ranges::any_of(older.dates(), is_asked);
 }
 
 // Whether the two were found not to conflict.
@@ -85,8 +85,8 @@ void SearchRun::finish(Attempt& attempt, Outside& outside) {
       return;
     }
   }
-  if (plan.newer_first) {
-    lead_with_newer(attempt, *plan.newer_first, outside);
+  if (plan.newer_first && view_.statements) {
+    lead_with_newer(attempt, *plan.newer_first);
   }
   if (plan.rerank && !plan.rerank->after_links) {
     rerank(attempt, *plan.rerank, outside);
@@ -128,7 +128,7 @@ void SearchRun::abstain(Attempt& attempt, std::size_t misses) {
 // Rows are compared only within one project, user, agent and namespace. A row created after the
 // time of the search, or superseded, leads nothing, nor one that is trusted less. Oldest first:
 // scores only grow, so that a row that was raised above another stays above it.
-void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule, Outside& outside) {
+void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule) {
   std::vector<Result>& results = attempt.results;
   const std::size_t count = std::min(rule.depth, results.size());
   if (count < 2) {
@@ -138,8 +138,9 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule, Outsid
   for (std::size_t i = 0; i < count; ++i) {
     rows.push_back(results[i].row);
   }
-  const auto statements = outside.statements(rows);
-  const auto& query = statements.at(count);
+  const std::vector<conflicts::Statement> statements = view_.statements->at(rows);
+  const conflicts::Statement query =
+      view_.statements->read(request_.plain_text.value_or(request_.query));
   std::vector<double> scores(count);
   std::ranges::transform(std::span(results).first(count), scores.begin(), &Result::score);
   std::vector<double> created(count);
@@ -156,7 +157,7 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule, Outsid
                   reader.values<Column::user_code>()[row], reader.values<Column::agent_code>()[row],
                   reader.values<Column::namespace_code>()[row]};
       leads[i] = created[i] <= request_.now_seconds &&
-                 reader.values<Column::superseded>()[row] == 0 && statements.at(i) != nullptr;
+                 reader.values<Column::superseded>()[row] == 0 && can_conflict(statements[i]);
     }
   }
   std::vector<std::size_t> newest_first(count);
@@ -167,16 +168,16 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule, Outsid
     const std::size_t older = newest_first[at];
     double best = 0;
     std::size_t leader = count;
-    for (std::size_t before = 0; before < at && statements[older] != nullptr; ++before) {
+    for (std::size_t before = 0; before < at && can_conflict(statements[older]); ++before) {
       const std::size_t newer = newest_first[before];
       if (!leads[newer] || created[newer] == created[older] || parts[newer] != parts[older] ||
           scores[newer] <= 0 || trust[newer] < trust[older]) {
         continue;
       }
       const double confidence =
-          conflicts::confidence(*statements[older], *statements[newer], rule.model);
+          conflicts::confidence(statements[older], statements[newer], rule.model);
       if (confidence >= rule.least_confidence && confidence > best &&
-          !asks_for(query.get(), *statements[older], *statements[newer]) &&
+          !asks_for(query, statements[older], statements[newer]) &&
           !are_distinct(view_.graph.get(), rows[older], rows[newer])) {
         best = confidence;
         leader = newer;

@@ -11,7 +11,7 @@ namespace oneiros {
 inline constexpr std::array<char, 8> kSnapshotMagic = {'O', 'N', 'E', 'I', 'R', 'O', 'S', 'L'};
 // To be increased with any change of a section's content, or of the terms that texts are turned
 // into.
-inline constexpr std::uint32_t kSnapshotVersion = 9;
+inline constexpr std::uint32_t kSnapshotVersion = 10;
 inline constexpr std::size_t kSectionAlignment = 64;
 inline constexpr std::size_t kPageAlignment = 4096;
 
@@ -51,6 +51,8 @@ enum class SectionKind : std::uint32_t {
   kVectorBits,
   kVectorValues,
   kVectorGraph,
+  kStatementBytes,
+  kStatementStarts,
   kFirstColumn = 64,  // one per column of the schema, in its order
   kFirstPart = 256,   // numbered by the caller of the writer
 };

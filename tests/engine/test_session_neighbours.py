@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros.scoring.channels import LexicalChannel, VectorChannel
+from oneiros.scoring.fusion import Blend
 from oneiros.scoring.relevance_adjustments import Neighbours
 from tests.oracles.neighbours import lent, sequences
 from tests.oracles.whole.finding import lengths
 
 NOW = 1_750_000_000.0
-HOUSE = oneiros.profiles.get("oneiros").replace(expansion=None)
+# Without pairs of words: with them the best of the candidates, hence H3's scale, follows the depth.
+HOUSE = oneiros.profiles.get("oneiros").replace(
+    expansion=None, fusion=Blend(weight=0.55, scale="coverage")
+)
 WORDS = ("ant", "bee", "cat")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from oneiros import _core
+from oneiros.conflicts.model import reader
 from oneiros.errors import SnapshotDamaged
 from oneiros.lexical.options import MadeWith
 from tests.channels.vectors import clustered
@@ -29,6 +30,7 @@ def saved(path: Path, vectors: _core.VectorColumn | None, graph: bytes = b"") ->
         index=index,
         columns=_core.Columns(),
         ids=[],
+        statements=_core.StatementColumn(reader=reader()),
         parts=[b"part"],
         vectors=vectors,
         vector_graph=graph,

@@ -49,9 +49,9 @@ TEST_CASE("StatementReader: speaker, values, cues and topics") {
   CHECK(one.speaker != 0);
   CHECK(one.speaker == reader().read("Ada: hello").speaker);
   CHECK(one.word_count == 11);
-  CHECK(one.dates.size() == 1);
-  CHECK(one.numbers.size() == 2);
-  CHECK(one.names.size() == 1);
+  CHECK(one.dates().size() == 1);
+  CHECK(one.numbers().size() == 2);
+  CHECK(one.names().size() == 1);
   CHECK(one.cue == 2.0);
   CHECK_FALSE(one.asks);
   CHECK(reader().read("I no longer work there, now").cue == 1.0);  // a group counts once
@@ -75,7 +75,7 @@ TEST_CASE("StatementReader: bytes of any kind, and limits") {
   }
   const Statement read = reader().read(lengthy);
   CHECK(read.word_count == StatementReader::kMostWords);
-  CHECK(read.all.empty());
+  CHECK(read.all().empty());
   StatementWords many = few_words();
   many.topics.resize(33, {"x"});
   CHECK_THROWS_AS(StatementReader{many}, std::invalid_argument);

@@ -38,10 +38,6 @@ class NoCallbacks : public Outside {
     }
     return judgement;
   }
-  std::vector<std::shared_ptr<const conflicts::Statement>> statements(
-      std::span<const std::uint32_t> rows) override {
-    return std::vector<std::shared_ptr<const conflicts::Statement>>(rows.size() + 1);
-  }
   std::vector<std::string> words;
   std::vector<std::string> stems() override { return words; }
   std::string texts(std::span<const std::uint32_t>) override { return "ant bee"; }

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from oneiros._lazy import door
 
 if TYPE_CHECKING:
-    from oneiros.conflicts import finding, model, statements, words
+    from oneiros.conflicts import finding, model, words
     from oneiros.conflicts.finding import Conflict
 
-__all__ = ["Conflict", "finding", "model", "statements", "words"]
+__all__ = ["Conflict", "finding", "model", "words"]
 
-__getattr__ = door(__name__, ("finding", "model", "statements", "words"), {"Conflict": "finding"})
+__getattr__ = door(__name__, ("finding", "model", "words"), {"Conflict": "finding"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
-from oneiros.conflicts.model import model, reader
+from oneiros.conflicts.model import model
 from oneiros.filters import allowed_bits
 from oneiros.model.validation import (
     count,
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from pyroaring import BitMap
 
-    from oneiros import _core
     from oneiros.clock import Time
     from oneiros.engine.scope import Scope
     from oneiros.filters import Where
@@ -85,20 +84,19 @@ def found(
     read_model = scope.services.projections
     rows = _current(read_model, scope.consulted(where))
     created = read_model.lifecycle.column("created_at")
-    statements = dict(zip(rows.tolist(), _statements(scope, rows), strict=True))
     pairs: dict[tuple[int, int], float] = {}
     for part in _parts(read_model, rows):
         newest = part if start is None else part[created[part] >= start]
-        for newer, others in _candidates(scope, newest, part):
-            for older in others:
-                confidence = _confidence(statements, older, newer, created)
-                if confidence >= least:
-                    pairs[older, newer] = confidence
+        for newer, older in _candidates(scope, newest, part):
+            confidences = read_model.statements.confidences(model=model(), older=older, newer=newer)
+            confidences[~(created[older] < created[newer])] = 0.0
+            for place in np.flatnonzero(confidences >= least).tolist():
+                pairs[int(older[place]), int(newer[place])] = float(confidences[place])
     open_pairs = _without_distinct(read_model, pairs)
     best = sorted(open_pairs, key=lambda pair: (-pairs[pair], pair))[:most]
     ids = read_model.lifecycle.ids
     return [
-        Conflict(ids[older], ids[newer], pairs[older, newer], _reason(statements, older, newer))
+        Conflict(ids[older], ids[newer], pairs[older, newer], _reason(read_model, older, newer))
         for older, newer in best
         if ids[older] and ids[newer]
     ]
@@ -156,13 +154,6 @@ def _parts(read_model: ReadModel, rows: Rows) -> Iterator[Rows]:
         yield rows[part.reshape(-1) == number]
 
 
-def _statements(scope: Scope, rows: Rows) -> Iterator[_core.Statement | None]:
-    read = reader().read
-    for start in range(0, len(rows), _AT_ONCE):
-        for text in _texts(scope, rows[start : start + _AT_ONCE]):
-            yield None if text is None else read(text)
-
-
 def _texts(scope: Scope, rows: Rows) -> Sequence[str | None]:
     ids = scope.services.projections.lifecycle.ids
     loader = scope.loader
@@ -170,8 +161,8 @@ def _texts(scope: Scope, rows: Rows) -> Sequence[str | None]:
     return [None if row is None else row.text for row in own]
 
 
-def _candidates(scope: Scope, rows: Rows, part: Rows) -> Iterator[tuple[int, set[int]]]:
-    """Yield each row with the rows of its part that are nearest to it by words and by vector."""
+def _candidates(scope: Scope, rows: Rows, part: Rows) -> Iterator[tuple[Rows, Rows]]:
+    """Yield rows, many at once, each beside one of its part that is near by words or by vector."""
     indexes = scope.services.projections.indexes
     allowed = allowed_bits(_bitmap(part), len(scope.services.projections.lifecycle.ids))
     for start in range(0, len(rows), _AT_ONCE):
@@ -180,35 +171,24 @@ def _candidates(scope: Scope, rows: Rows, part: Rows) -> Iterator[tuple[int, set
         found, _, ends, _ = indexes.lexical.search_many(
             queries=texts, k=_NEAREST + 1, allowed=allowed, threads=1
         )
-        near = [set(each.tolist()) for each in np.split(found, ends[1:-1])]
+        pairs = [np.stack([np.repeat(some, np.diff(ends)), found])]
         vectors = indexes.vectors
         if vectors:
             matrix = vectors.reconstruct(some)
             places = np.flatnonzero(matrix.any(axis=1))
             if len(places):
                 lists = vectors.search_many(matrix[places], _NEAREST + 1, allowed)
-                for place, hits in zip(places.tolist(), lists, strict=True):
-                    near[place].update(hits.rows.tolist())
-        for row, others in zip(some.tolist(), near, strict=True):
-            yield row, others - {row}
+                near = [hits.rows for hits in lists]
+                repeated = np.repeat(some[places], [len(each) for each in near])
+                pairs.append(np.stack([repeated, np.concatenate(near)]))
+        own, others = np.unique(np.concatenate(pairs, axis=1), axis=1)
+        yield np.ascontiguousarray(own), np.ascontiguousarray(others)
 
 
 def _bitmap(rows: Rows) -> BitMap:
     from pyroaring import BitMap  # noqa: PLC0415 - as elsewhere, only where one is made
 
     return BitMap(rows)
-
-
-def _confidence(
-    statements: dict[int, _core.Statement | None],
-    older: int,
-    newer: int,
-    created: npt.NDArray[np.float64],
-) -> float:
-    one, other = statements.get(older), statements.get(newer)
-    if one is None or other is None or not created[older] < created[newer]:
-        return 0.0
-    return model().confidence(older=one, newer=other)
 
 
 def _without_distinct(
@@ -224,9 +204,7 @@ def _without_distinct(
     ]
 
 
-def _reason(statements: dict[int, _core.Statement | None], older: int, newer: int) -> str:
-    one, other = statements[older], statements[newer]
-    assert one is not None
-    assert other is not None
-    values = model().features(older=one, newer=other)
+def _reason(read_model: ReadModel, older: int, newer: int) -> str:
+    at = read_model.statements.at
+    values = model().features(older=at(older), newer=at(newer))
     return ", ".join(words for name, words in _REASONS.items() if values[name] > 0)

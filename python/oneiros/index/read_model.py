@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core
 from oneiros._lazy import np
-from oneiros.conflicts.statements import Statements
+from oneiros.conflicts.model import reader
 from oneiros.errors import StoreCorrupt
 from oneiros.graph import Associations
 from oneiros.index.columns import Lifecycle
@@ -92,7 +92,7 @@ class ReadModel:
         self.associations = Associations(self.lifecycle)
         self.texts = MemoryTexts(self.lifecycle)
         self.sessions = SessionNeighbours(self.lifecycle)
-        self.statements = Statements()
+        self.statements = _core.StatementColumn(reader=reader())
         self._compiled: dict[tuple[Profile, tuple[Factor, ...]], CompiledProfile] = {}
         self._plans: dict[tuple[str | Profile, tuple[Factor, ...]], SearchPlan] = {}
         self.changed_count = 0
@@ -172,7 +172,7 @@ class ReadModel:
         self.indexes.apply(rows, memories)
         self.sessions.apply(rows)
         self.texts.apply(rows, memories)
-        self.statements.drop(rows)
+        self.statements.write(rows=rows, texts=list(memories["text"]))
         self.row_sets.publish(rows, memories)
 
     def apply_states(self, write: ColumnWrite) -> None:
@@ -206,7 +206,7 @@ class ReadModel:
         self.associations.erase(rows)
         self.sessions.erase(rows)
         self.texts.erase(numbers)
-        self.statements.drop(rows)
+        self.statements.erase(rows=rows)
         self.lifecycle.erase(known)  # last: after an interrupt the rows are still found
 
     def close(self) -> None:

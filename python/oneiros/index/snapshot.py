@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from oneiros import _core, index
 from oneiros._lazy import logging, np, pathlib
+from oneiros.conflicts.model import reader
 from oneiros.errors import OneirosError, SnapshotDamaged
 from oneiros.filters.row_bitmaps import allowed_bits, rows_of_bits, sets_of_arrays, values_and_rows
 from oneiros.index.snapshot_parts import PartReader, PartWriter, require_sense
@@ -38,7 +39,7 @@ __all__ = ["FEWEST_ROWS", "SnapshotFile"]
 FEWEST_ROWS: Final = 2_000
 """Stores with fewer rows are read as fast without a file."""
 
-_FORMAT: Final = 9  # changes with the content of any part
+_FORMAT: Final = 10  # changes with the content of any part
 _SHARE_CHANGED: Final = 500  # the file is rewritten when one row in this many has changed
 _STATE_NAMES: Final = (
     *("live", "archived", "quarantined", "superseded"),
@@ -150,6 +151,7 @@ class SnapshotFile:
                 index=indexes.lexical,
                 columns=read_model.lifecycle.columns,
                 ids=list(read_model.lifecycle.ids),
+                statements=read_model.statements,
                 parts=_parts(read_model, has_graph=graph is not None),
                 vectors=None if vectors is None else vectors.column,
                 vector_graph=b"" if graph is None else index.stored_vectors.graph_part(graph),
@@ -198,6 +200,7 @@ class _Rows:
         self._read_model = read_model
         self.columns = snapshot.columns()
         self.ids = snapshot.ids()
+        self.statements = snapshot.statements(reader=reader())
         self._count = len(self.ids)
         require_sense(len(self.columns) == self._count, "not as many ids as rows")
         head = PartReader(snapshot.part(place=_HEAD)).take_json()
@@ -228,6 +231,7 @@ class _Rows:
         lifecycle, row_sets = self._read_model.lifecycle, self._read_model.row_sets
         lifecycle.take_over(self.columns, self.ids, self.records, self._words)
         row_sets.take_over(self.states, self._sets, self.records)
+        self._read_model.statements = self.statements
 
     def _check(self, snapshot: _core.StoreSnapshot) -> None:
         self.ids.between(0, self._count)  # raises unless all are UTF-8

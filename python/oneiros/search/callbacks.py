@@ -6,7 +6,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 from oneiros._lazy import np
-from oneiros.conflicts.model import reader
 from oneiros.index.texts import normalised, stemmed, words_of
 from oneiros.models.rerankers import judge, order_by, shares_of
 from oneiros.scoring import factors
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from oneiros import _core
     from oneiros.index import ReadModel
     from oneiros.search.call import SearchRequest
     from oneiros.search.plan import SearchPlan
@@ -96,15 +94,6 @@ class Callbacks:
         if values is None:
             return judgement.reason, [], order_by(scores), *tokens
         return judgement.reason, np.where(np.isfinite(scores), values, np.nan).tolist(), [], *tokens
-
-    def statements(self, rows: Sequence[int]) -> list[_core.Statement | None]:
-        """Return what the memories state, None for one that cannot be read, then the query's. H12."""
-        found = self._read_model.statements.of(rows, self._texts_of)
-        return [*found, reader().read(self._request.plain_text)]
-
-    def _texts_of(self, rows: Sequence[int]) -> list[str | None]:
-        loaded = self._loaded(self._load.own_rows, rows)
-        return [None if row is None else row.text for row in loaded]
 
     def stems(self) -> list[str]:
         """Return the stems of the query's words. Source: docs/systems/house.md H7."""

@@ -132,6 +132,8 @@ class Search:
         request, plan = self.request, self.plan
         matcher = request.text_matcher
         read: dict[str, Any] = {}
+        if request.plain_text != request.query:
+            read["plain_text"] = request.plain_text
         if matcher is not None:
             profile = request.profile
             read["words"] = (matcher.words, [], len(matcher.words))
@@ -471,6 +473,7 @@ def _view(
         texts=None if matcher is None else matcher.column,
         lowered=None if matcher is None else matcher.texts.lowered,
         vectors=vectors.column if vectors else None,
+        statements=read_model.statements,
     )
 
 
