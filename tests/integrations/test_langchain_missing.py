@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-MODULES = {"langchain": "langchain_core"}
+MODULES = {"langchain": "langchain_core", "langgraph": "langgraph"}
 
 
 def test_oneiros_imports_none_of_them() -> None:
