@@ -28,7 +28,14 @@ def test_a_missing_package_is_named(name: str) -> None:
     package = MODULES[name]
     script = f"""
 import sys
-sys.modules[{package!r}] = None
+
+class Blocker:
+    @staticmethod
+    def find_spec(name, *_):
+        if name == {package!r}:
+            raise ModuleNotFoundError("No module named " + name, name=name)
+
+sys.meta_path.insert(0, Blocker)
 try:
     import oneiros.integrations.{name}
 except ImportError as error:
