@@ -75,11 +75,12 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
     Args:
         memories: an engine, or a scope of one by user, agent, project, session or topic, which
             then bounds all calls. A scope by namespace cannot hold items.
-        index: what a search with a query compares: ``embed`` (LangChain's ``Embeddings`` or a
-            function), optionally ``dims`` and the paths ``fields``, by default ``["$"]``, the whole
-            value. Each text at a path has a vector, and the best one counts. The score is the
-            cosine. Default: items are searched by words, and by the vectors of the engine's
-            embedder if it has one; the score is a sum of reciprocal ranks.
+        index: what a search with a query compares. ``fields`` are the paths of the texts, by
+            default ``["$"]``, the whole value as JSON. With ``embed`` (LangChain's ``Embeddings``
+            or a function) each text has a vector, the best one counts, and the score is the cosine.
+            Without it items are searched by words, and by the vectors of the engine's embedder if
+            it has one, and the score is a sum of reciprocal ranks. ``dims`` is not needed: the
+            engine takes the dimension of the first vector, and refuses others.
         ttl: ``default_ttl`` in minutes, and ``refresh_on_read``, True by default. Default: items do
             not expire unless :meth:`put` says so.
         erases: whether deleting an item erases it for good, as ``forget`` does, or soft-deletes it,
@@ -113,7 +114,9 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
         self.memories = memories
         self.index_config: dict[str, Any] | None = None if index is None else dict(index)
         self.embeddings: Embeddings | None = (
-            None if index is None else ensure_embeddings(index.get("embed"))
+            None
+            if index is None or index.get("embed") is None
+            else ensure_embeddings(index["embed"])
         )
         self.ttl_config: dict[str, Any] | None = None if ttl is None else dict(ttl)
         self._erases = require_flag("erases", erases)
@@ -125,6 +128,8 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations: first the reads, then the last ``PutOp`` of each item.
+
+        New items are added in one transaction; changing and deleting items takes more.
 
         Args:
             ops: ``GetOp``, ``SearchOp``, ``ListNamespacesOp`` and ``PutOp``.
@@ -193,7 +198,7 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
         """Return the texts of a value that are indexed."""
         if op.value is None or op.index is False:
             return []
-        paths = self._paths if op.index is None or self.embeddings is None else _paths(op.index)
+        paths = self._paths if op.index is None else _paths(op.index)
         value = dict(op.value)
         try:
             return [text for path in paths for text in get_text_at_path(value, path)]
@@ -317,9 +322,9 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
                 del made[0]
             records += made
         kept |= {record["id"] for record in records}
-        self._remove([id for id in gone if id not in kept])
         if records:
             self.memories.add_many(records, on_conflict="replace")
+        self._remove([id for id in gone if id not in kept])
 
     def _records(self, put: _Put, text_vectors: Vectors) -> list[dict[str, Any]]:
         """Return the record of an item, then those of its further vectors; none to delete it."""

@@ -16,7 +16,8 @@ from xml.etree import ElementTree as ET
 __all__ = ["DOWNLOAD", "MODULES", "outcomes", "write_tests"]
 
 ARCHIVES = ("langgraph-checkpoint==4.3.2", "langgraph-checkpoint-sqlite==3.1.2")
-DOWNLOAD = ("-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", *ARCHIVES)
+SOURCES = ",".join(name.partition("==")[0] for name in ARCHIVES)
+DOWNLOAD = ("-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", SOURCES, *ARCHIVES)
 """Arguments of ``python``; ``--dest FOLDER`` follows."""
 
 CHECKPOINT, SQLITE = (name.replace("-", "_").replace("==", "-") for name in ARCHIVES)

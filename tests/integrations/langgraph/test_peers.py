@@ -2,7 +2,8 @@
 
 The archives with the tests are downloaded once a session:
 
-    python -m pip download --no-deps --no-binary :all: --dest FOLDER \
+    python -m pip download --no-deps --dest FOLDER \
+        --no-binary langgraph-checkpoint,langgraph-checkpoint-sqlite \
         langgraph-checkpoint==4.3.2 langgraph-checkpoint-sqlite==3.1.2
 
 ``ONEIROS_LANGGRAPH_ARCHIVES=FOLDER`` names a folder that has them already.
@@ -45,8 +46,26 @@ EXCLUDED = {
 }
 """Tests that are left out, each with the reason."""
 
-USING = 159
+USING = 160
 """Number of cases that use the store: they fail over one that stores nothing, and pass over ours."""
+
+IDLE = {
+    "test_async_sqlite_store::test_large_batches_async",
+    "test_async_sqlite_store::test_vector_search_with_filters",
+    "test_async_sqlite_store::test_vector_store_initialization",
+    "test_memory_store::test_async_batch_store",
+    "test_memory_store::test_async_batch_store_handles_cancellation",
+    "test_memory_store::test_async_rejects_invalid_namespace_labels",
+    "test_memory_store::test_dedupe_ops_maps_repeated_reads_and_puts_to_one_op",
+    "test_memory_store::test_get_text_at_path",
+    "test_memory_store::test_get_text_at_path_with_non_dict_mapping",
+    "test_memory_store::test_list_namespaces_empty_store",
+    "test_memory_store::test_rejects_invalid_namespace_labels",
+    "test_memory_store::test_validate_op_namespace_allows_empty_prefix_and_wildcards",
+    "test_memory_store::test_validate_op_namespace_rejects_invalid_labels",
+    "test_memory_store::test_vector_store_initialization",
+}
+"""Tests that say nothing of a store: every case passes over the one that stores nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +106,5 @@ def test_a_store_that_stores_nothing_fails(found: dict[str, dict[str, str]]) -> 
     ]
     assert len(found["oneiros"]) == len(found["null"])
     assert len(using) == USING
+    names = {case.partition("[")[0] for case in found["null"]}
+    assert names - {case.partition("[")[0] for case in using} - set(EXCLUDED) == IDLE

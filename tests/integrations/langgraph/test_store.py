@@ -304,6 +304,26 @@ def test_words_rank_without_an_index(store: OneirosStore) -> None:
     assert keys(store.search(("n",), query="coffee", limit=1)) == ["coffee"]
 
 
+def test_words_rank_at_the_paths_of_an_index(engine: oneiros.Engine) -> None:
+    store = OneirosStore(engine, index={"fields": ["text", "tags[*]"]})
+    store.put(("n",), "coffee", {"text": "black", "tags": ["coffee"], "note": "secret"})
+    store.put(("n",), "tea", {"text": "green", "note": "coffee"})
+    store.put(("n",), "note", {"text": "red", "note": "coffee"}, index=["note"])
+    found = store.search((), query="coffee")
+    assert [item.key for item in found if item.score is not None] == ["note", "coffee"]
+    assert keys(found)[2] == "tea"
+    assert [item.score for item in store.search((), query="text")] == [None] * 3
+    assert engine.search("black coffee").texts[0] == "black\ncoffee"
+
+
+def test_vectors_of_another_dimension_are_refused(engine: oneiros.Engine) -> None:
+    OneirosStore(engine, index={"embed": Counts()}).put(("n",), "k", {"text": "tea"})
+    short = OneirosStore(engine, index={"embed": lambda texts: [[1.0] for _ in texts]})
+    with pytest.raises(ValueError, match="embedding: expected 6 values"):
+        short.put(("n",), "other", {"text": "tea"})
+    assert short.get(("n",), "other") is None
+
+
 def test_the_engines_embedder_ranks_too() -> None:
     def embed(texts: list[str]) -> np.ndarray:
         return np.array([[("tea" in text) + 0.1, ("warm" in text) + 0.1] for text in texts])
@@ -593,8 +613,6 @@ def test_wrong_arguments_are_named(engine: oneiros.Engine, store: OneirosStore) 
         OneirosStore("agent.db")
     with pytest.raises(TypeError, match="erases"):
         OneirosStore(engine, erases="no")
-    with pytest.raises(ValueError, match="embed"):
-        OneirosStore(engine, index={"dims": 3})
     with pytest.raises(ValueError, match="limit"):
         store.search((), limit=-1)
     with pytest.raises(ValueError, match="offset"):
