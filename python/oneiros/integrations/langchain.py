@@ -480,9 +480,14 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
                 ``store.memories.close()``.
             **kwargs: ``profile`` and ``erases``, as in the constructor.
         """
-        store = cls(Engine(path, embedder=LangChainEmbedder(embedding)), embedding, **kwargs)
-        store._engine_embeds = True  # so that the store records the model
-        store.add_texts(texts, metadatas, ids=ids)
+        engine = Engine(path, embedder=LangChainEmbedder(embedding))
+        try:
+            store = cls(engine, embedding, **kwargs)
+            store._engine_embeds = True  # so that the store records the model
+            store.add_texts(texts, metadatas, ids=ids)
+        except BaseException:
+            engine.close()
+            raise
         return store
 
     @classmethod
@@ -497,10 +502,9 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
         **kwargs: Any,
     ) -> Self:
         """Open a store and add texts to it, as :meth:`from_texts`, on a thread."""
-        engine = await run_in_executor(None, Engine, path, embedder=LangChainEmbedder(embedding))
-        store = cls(engine, embedding, **kwargs)
-        store._engine_embeds = True
-        await store.aadd_texts(texts, metadatas, ids=ids)
+        store: Self = await run_in_executor(
+            None, cls.from_texts, texts, embedding, metadatas, ids=ids, path=path, **kwargs
+        )
         return store
 
 

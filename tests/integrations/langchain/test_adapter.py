@@ -244,6 +244,17 @@ def test_from_texts_records_the_model(tmp_path: Path) -> None:
     again.memories.close()
 
 
+def test_from_texts_closes_the_store_if_it_fails(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with pytest.raises(ValueError, match="ids: must have one entry"):
+        OneirosVectorStore.from_texts(["east"], Axes(VECTORS), ids=["1", "2"], path=path)
+    assert [file.name for file in tmp_path.iterdir() if file.name.endswith("-wal")] == []
+    with pytest.raises(ValueError, match="profile: must be one of"):
+        OneirosVectorStore.from_texts(["east"], Axes(VECTORS), path=path, profile="oneiros")
+    with oneiros.Engine(path) as engine:
+        assert len(engine) == 0
+
+
 async def test_afrom_texts(tmp_path: Path) -> None:
     store = await OneirosVectorStore.afrom_texts(
         ["east", "up"], Axes(VECTORS), [{"n": 1}, {"n": 2}], ids=["1", "2"], path=tmp_path / "a.db"
@@ -296,7 +307,7 @@ def test_the_retriever_embeds_queries_as_queries(store: OneirosVectorStore) -> N
 
 
 @pytest.mark.parametrize(("reinforce", "uses"), [(None, 1), (True, 1), (False, 0)])
-async def test_looking_counts_as_use_unless_told_otherwise(
+async def test_a_search_counts_as_use_unless_switched_off(
     engine: oneiros.Engine, reinforce: bool | None, uses: int
 ) -> None:
     engine.add("Ada likes tea", id="tea")
