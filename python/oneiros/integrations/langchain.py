@@ -700,6 +700,7 @@ def _relevance(cosine: float) -> float:
 
 def _require_embeddings(value: object) -> Embeddings:
     require_instance("embedding", value, (Embeddings,), "LangChain's Embeddings")
+    assert isinstance(value, Embeddings)
     return value
 
 
