@@ -502,6 +502,17 @@ def test_the_stores_own_lifetime(engine: oneiros.Engine, clock: VirtualClock) ->
     assert store.sweep_ttl() == 2
 
 
+def test_reads_refresh_by_default(engine: oneiros.Engine, clock: VirtualClock) -> None:
+    store = OneirosStore(engine, ttl={"default_ttl": 1})
+    store.put(("n",), "k", {"v": 1})
+    clock.advance(50)
+    assert store.get(("n",), "k") is not None
+    clock.advance(50)
+    assert store.get(("n",), "k") is not None
+    clock.advance(61)
+    assert store.get(("n",), "k") is None
+
+
 def test_further_vectors_live_as_long(
     indexed: OneirosStore, engine: oneiros.Engine, clock: VirtualClock
 ) -> None:
