@@ -16,18 +16,23 @@ from __future__ import annotations
 import asyncio
 import operator
 import os
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from oneiros._lazy import needed
-from oneiros.engine import Engine
-from oneiros.engine.memories import Memories
 from oneiros.errors import DuplicateId
 from oneiros.filters import Where, meta, where
-from oneiros.filters.metadata_times import seconds_of
+from oneiros.integrations.metadata_times import (
+    Compare,
+    at,
+    compared,
+    naive_times,
+    naive_times_patch,
+    time_of,
+)
+from oneiros.integrations.opening import Opening
 from oneiros.model.validation import count, require_flag, require_instance
 
 needed("haystack", "haystack")  # names the extra if it is missing
@@ -42,6 +47,7 @@ from haystack.document_stores.types import (
 from haystack.errors import FilterError
 
 if TYPE_CHECKING:
+    from oneiros.engine.memories import Memories
     from oneiros.model.memory import Memory
     from oneiros.scoring.profile import Profile
     from oneiros.search.response import SearchResponse
@@ -54,6 +60,7 @@ _TIMES: Final = "times"
 """Below it: times of ``meta`` without an offset, as times in UTC, at the same paths."""
 _NO_CONTENT: Final = "no_content"
 """Below it: true for a document whose content is None."""
+_KEPT: Final = (_OWN, _TIMES)
 _PAGE: Final = 1_000
 _NOTHING: Final = ~where()
 
@@ -143,20 +150,16 @@ def _equal(keys: tuple[str, ...], value: object) -> Where:
     if value is None:
         return meta(keys).is_null() | ~meta(keys).exists()
     if isinstance(value, datetime):
-        return _at(keys, _time(value))
+        return at(keys, _KEPT, time_of(value))
     found = meta(keys) == value
-    moment = _time(value)
-    return found if moment is None else found | _at(keys, moment)
-
-
-def _at(keys: tuple[str, ...], moment: object) -> Where:
-    return _compared(keys, operator.ge, moment) & _compared(keys, operator.le, moment)
+    moment = time_of(value)
+    return found if moment is None else found | at(keys, _KEPT, moment)
 
 
 def _in(keys: tuple[str, ...], value: object) -> Where:
     values = _listed(value)
-    plain = [one for one in values if _time(one) is None and one is not None]
-    others = [one for one in values if _time(one) is not None or one is None]
+    plain = [one for one in values if time_of(one) is None and one is not None]
+    others = [one for one in values if time_of(one) is not None or one is None]
     return reduce(operator.or_, (_equal(keys, one) for one in others), meta(keys).in_(plain))
 
 
@@ -167,24 +170,19 @@ def _listed(value: object) -> list[Any]:
     return value
 
 
-def _ordered(compare: Callable[[Any, Any], Where]) -> Callable[[tuple[str, ...], object], Where]:
+def _ordered(compare: Compare) -> Callable[[tuple[str, ...], object], Where]:
     def condition(keys: tuple[str, ...], value: object) -> Where:
         if value is None:
             return _NOTHING
         if isinstance(value, int | float):
             return compare(meta(keys), value)
-        moment = _time(value)
+        moment = time_of(value)
         if moment is None:
             msg = f"expected a number or a time in ISO 8601, got {value!r}"
             raise TypeError(msg)
-        return _compared(keys, compare, moment)
+        return compared(keys, _KEPT, compare, moment)
 
     return condition
-
-
-def _compared(keys: tuple[str, ...], compare: Callable[[Any, Any], Where], moment: object) -> Where:
-    """Compare the times at a path with a moment, those without an offset as times in UTC."""
-    return compare(meta(keys), moment) | compare(meta((_OWN, _TIMES, *keys)), moment)
 
 
 _COMPARISONS: Final[Mapping[str, Callable[[tuple[str, ...], Any], Where]]] = {
@@ -199,46 +197,7 @@ _COMPARISONS: Final[Mapping[str, Callable[[tuple[str, ...], Any], Where]]] = {
 }
 
 
-def _time(value: object) -> str | None:
-    """Return a time as ISO 8601 with an offset, UTC where it has none; None: it is no time."""
-    if isinstance(value, datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
-    if not isinstance(value, str):
-        return None
-    return value if seconds_of(value) is not None else _naive_time(value)
-
-
-def _naive_time(value: object) -> str | None:
-    """Return a text in ISO 8601 without an offset as a time in UTC; None for any other value."""
-    if not isinstance(value, str) or value[4:5] != "-" or value[7:8] != "-":
-        return None
-    try:
-        found = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    is_date = len(value) == len("2025-03-01")  # midnight in UTC, as the engine reads it
-    return None if found.tzinfo or is_date else found.replace(tzinfo=UTC).isoformat()
-
-
 # -- documents -------------------------------------------------------------------------------------
-
-
-def _naive_times(value: Mapping[str, object]) -> dict[str, Any]:
-    """Return the times without an offset in ``meta``, in UTC, at their paths; {} without any."""
-    found: dict[str, Any] = {}
-    for key, item in value.items():
-        moment = _naive_times(item) if isinstance(item, Mapping) else _naive_time(item)
-        if moment:
-            found[key] = moment
-    return found
-
-
-def _naive_times_patch(value: Mapping[str, object]) -> dict[str, Any]:
-    """Return :func:`_naive_times` as a merge patch that removes what these values replace."""
-    return {
-        key: _naive_times_patch(item) if isinstance(item, Mapping) else _naive_time(item)
-        for key, item in value.items()
-    }
 
 
 def _record(document: Document) -> dict[str, Any]:
@@ -253,7 +212,7 @@ def _record(document: Document) -> dict[str, Any]:
     own: dict[str, object] = {}
     if document.content is None:
         own[_NO_CONTENT] = True
-    if times := _naive_times(document.meta):
+    if times := naive_times(document.meta):
         own[_TIMES] = times
     return {
         "id": document.id,
@@ -333,12 +292,8 @@ class OneirosDocumentStore:
         scope: Mapping[str, str] | None = None,
         soft_delete: bool = False,
     ) -> None:
-        self._path: str | None = os.fspath(path)
-        self._scope = dict(scope or {})
+        self._opening = Opening(path, scope)
         self._soft_delete = require_flag("soft_delete", soft_delete)
-        self._opening = threading.Lock()
-        self._engine: Engine | None = None
-        self._memories: Memories | None = None
 
     @classmethod
     def over(cls, memories: Memories, *, soft_delete: bool = False) -> Self:
@@ -361,28 +316,18 @@ class OneirosDocumentStore:
             >>> OneirosDocumentStore.over(engine.scope(user="ada")).count_documents()
             0
         """
-        require_instance("memories", memories, (Memories,), "an Engine or a scope of one")
         store = cls(soft_delete=soft_delete)
-        store._path, store._memories = None, memories
+        store._opening = Opening.over(memories)
         return store
 
     @property
     def memories(self) -> Memories:
         """The engine, or the scope of it, that holds the documents."""
-        with self._opening:
-            if self._memories is None:
-                assert self._path is not None
-                engine = self._engine or Engine(self._path)
-                self._engine = engine
-                self._memories = engine.scope(**self._scope) if self._scope else engine
-            return self._memories
+        return self._opening.memories
 
     def close(self) -> None:
         """Close the file if this document store opened it. The next call opens it again."""
-        with self._opening:
-            if self._engine is not None:
-                self._engine.close()
-                self._engine = self._memories = None
+        self._opening.close()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the arguments of the constructor, for pipelines in YAML.
@@ -390,11 +335,12 @@ class OneirosDocumentStore:
         Raises:
             ValueError: the document store was made by :meth:`over`.
         """
-        if self._path is None:
+        opening = self._opening
+        if opening.path is None:
             msg = "to_dict: a document store over an open engine cannot be serialized"
             raise ValueError(msg)
         data: dict[str, Any] = default_to_dict(
-            self, path=self._path, scope=self._scope, soft_delete=self._soft_delete
+            self, path=opening.path, scope=opening.scope, soft_delete=self._soft_delete
         )
         return data
 
@@ -521,7 +467,7 @@ class OneirosDocumentStore:
         if _OWN in meta:
             msg = f"meta: the key {_OWN!r} is reserved"
             raise ValueError(msg)
-        patch = {**meta, _OWN: {_TIMES: _naive_times_patch(meta)}}
+        patch = {**meta, _OWN: {_TIMES: naive_times_patch(meta)}}
         records = [
             {"id": memory.id, "text": memory.text, "metadata": patch}
             for memory in self._pages(condition)

@@ -120,12 +120,12 @@ class TestInAScope(TheSuite):
     """A scope next to another user's documents, which it must neither see nor touch."""
 
     @pytest.fixture
-    def document_store(self) -> Iterator[OneirosDocumentStore]:
-        store = OneirosDocumentStore(":memory:", scope={"user": "ada"})
-        engine = store.memories
-        others = OneirosDocumentStore.over(store._engine.scope(user="bob"))  # type: ignore[union-attr]
+    def document_store(self, tmp_path: Path) -> Iterator[OneirosDocumentStore]:
+        path = tmp_path / "documents.db"
+        store = OneirosDocumentStore(path, scope={"user": "ada"})
+        others = OneirosDocumentStore(path, scope={"user": "bob"})
         others.write_documents([Document(id="bob's", content="bob's", meta={"category": "A"})])
         yield store
-        assert engine.count() == store.count_documents()
         assert [document.id for document in others.filter_documents()] == ["bob's"]
         store.close()
+        others.close()
