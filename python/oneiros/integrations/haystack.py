@@ -60,7 +60,6 @@ _TIMES: Final = "times"
 """Below it: times of ``meta`` without an offset, as times in UTC, at the same paths."""
 _NO_CONTENT: Final = "no_content"
 """Below it: true for a document whose content is None."""
-_KEPT: Final = (_OWN, _TIMES)
 _PAGE: Final = 1_000
 _NOTHING: Final = ~where()
 
@@ -145,15 +144,20 @@ def _keys(field: str) -> tuple[str, ...]:
     return tuple(field.removeprefix("meta.").split("."))
 
 
+def _paths(keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the path of a time, and the one where it is kept if it has no offset."""
+    return keys, (_OWN, _TIMES, *keys)
+
+
 def _equal(keys: tuple[str, ...], value: object) -> Where:
     """Match an equal value; None: null or no value; a time: also the same moment."""
     if value is None:
         return meta(keys).is_null() | ~meta(keys).exists()
     if isinstance(value, datetime):
-        return at(keys, _KEPT, time_of(value))
+        return at(_paths(keys), time_of(value))
     found = meta(keys) == value
     moment = time_of(value)
-    return found if moment is None else found | at(keys, _KEPT, moment)
+    return found if moment is None else found | at(_paths(keys), moment)
 
 
 def _in(keys: tuple[str, ...], value: object) -> Where:
@@ -180,7 +184,7 @@ def _ordered(compare: Compare) -> Callable[[tuple[str, ...], object], Where]:
         if moment is None:
             msg = f"expected a number or a time in ISO 8601, got {value!r}"
             raise TypeError(msg)
-        return compared(keys, _KEPT, compare, moment)
+        return compared(_paths(keys), compare, moment)
 
     return condition
 

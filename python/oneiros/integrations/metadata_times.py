@@ -7,11 +7,13 @@ them as UTC: adapters keep these in UTC under a key of their own, at the same pa
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import reduce
 from typing import Any, TypeAlias
 
 from oneiros.filters import Where, meta
+from oneiros.filters.metadata_paths import Key
 from oneiros.filters.metadata_times import seconds_of
 
 __all__ = ["Compare", "at", "compared", "naive_times", "naive_times_patch", "time_of"]
@@ -62,20 +64,17 @@ def naive_times_patch(metadata: Mapping[str, object]) -> dict[str, Any]:
     }
 
 
-def compared(
-    keys: tuple[str, ...], own: tuple[str, ...], compare: Compare, moment: object
-) -> Where:
-    """Return the condition that the time at a path compares so with a moment.
+def compared(paths: Iterable[Key], compare: Compare, moment: object) -> Where:
+    """Return the condition that the time at one of the paths compares so with a moment.
 
     Args:
-        keys: the path.
-        own: the path below which the adapter keeps :func:`naive_times`.
+        paths: a path, and the one where the adapter keeps it from :func:`naive_times`.
         compare: the comparison.
         moment: as :func:`time_of` returns it.
     """
-    return compare(meta(keys), moment) | compare(meta((*own, *keys)), moment)
+    return reduce(operator.or_, (compare(meta(path), moment) for path in paths))
 
 
-def at(keys: tuple[str, ...], own: tuple[str, ...], moment: object) -> Where:
-    """Return the condition that the time at a path is a moment, whatever its offset."""
-    return compared(keys, own, operator.ge, moment) & compared(keys, own, operator.le, moment)
+def at(paths: Sequence[Key], moment: object) -> Where:
+    """Return the condition that the time at one of the paths is a moment, whatever its offset."""
+    return compared(paths, operator.ge, moment) & compared(paths, operator.le, moment)
