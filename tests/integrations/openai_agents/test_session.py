@@ -195,7 +195,7 @@ class Scripted(Model):
         self.answers = list(answers)
         self.inputs: list[Any] = []
 
-    async def get_response(self, _instructions: Any, input: Any, *_: Any, **__: Any) -> Any:
+    async def get_response(self, *_: Any, input: Any, **__: Any) -> Any:
         self.inputs.append(list(input))
         output = self.answers.pop(0)
         if isinstance(output, str):
