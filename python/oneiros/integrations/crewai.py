@@ -71,9 +71,7 @@ class OneirosStorage:
         scope: Mapping[str, str] | None = None,
         soft_delete: bool = False,
     ) -> None:
-        if "namespace" in (scope or {}):
-            msg = "scope: must not bound namespace, which holds the scopes of records"
-            raise ValueError(msg)
+        _require_no_namespace("scope", scope or {})
         self._opening = Opening(path, scope)
         self._soft_delete = require_flag("soft_delete", soft_delete)
 
@@ -87,6 +85,7 @@ class OneirosStorage:
 
         Raises:
             TypeError: neither an engine nor a scope.
+            ValueError: a scope with a namespace.
 
         Examples:
             >>> import oneiros
@@ -96,6 +95,7 @@ class OneirosStorage:
         """
         storage = cls(soft_delete=soft_delete)
         storage._opening = Opening.over(memories)
+        _require_no_namespace("memories", memories.bounds)
         return storage
 
     @property
@@ -319,6 +319,12 @@ class OneirosStorage:
 
 
 # -- translation -----------------------------------------------------------------------------------
+
+
+def _require_no_namespace(name: str, bounds: Mapping[str, str]) -> None:
+    if "namespace" in bounds:
+        msg = f"{name}: must not bound namespace, which holds the scopes of records"
+        raise ValueError(msg)
 
 
 def _namespace(scope: str | None) -> str | None:

@@ -236,6 +236,11 @@ def test_soft_deleted_records_stay_in_the_store() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="scope: must not bound namespace"):
         OneirosStorage(scope={"namespace": "acme"})
+    with (
+        oneiros.Engine(":memory:") as engine,
+        pytest.raises(ValueError, match="memories: must not bound namespace"),
+    ):
+        OneirosStorage.over(engine.scope(namespace="acme"))
     with pytest.raises(TypeError, match="memories: expected an Engine or a scope"):
         OneirosStorage.over("agent.db")  # type: ignore[arg-type]
     storage = OneirosStorage()
