@@ -195,8 +195,8 @@ class OneirosStorage:
         if self._soft_delete:
             return self.memories.delete(where=condition)
         if condition == where():
-            return len(self.memories.forget_many([memory.id for memory in self._all()]))
-        return len(self.memories.forget(where=condition))
+            return len(self.memories.forget_many([memory.id for memory in self._all()]).ids)
+        return len(self.memories.forget(where=condition).ids)
 
     def get_record(self, record_id: str) -> MemoryRecord | None:
         """Return a record, or None for an id that no record has.

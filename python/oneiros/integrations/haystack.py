@@ -18,12 +18,12 @@ import operator
 import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from oneiros._lazy import needed
-from oneiros.errors import DuplicateId
+from oneiros.errors import DuplicateId, QueryTooLarge
 from oneiros.filters import Where, meta, where
+from oneiros.filters.conditions import And, Or, joined
 from oneiros.integrations.metadata_times import (
     Compare,
     at,
@@ -75,7 +75,11 @@ def _condition(filters: Mapping[str, Any] | None) -> Where | None:
     """
     if filters is None or filters == {}:
         return None
-    return _read(filters)
+    try:
+        return _read(filters)
+    except QueryTooLarge as error:
+        msg = f"filters: {error}"
+        raise FilterError(msg) from error
 
 
 def _read(filters: object) -> Where:
@@ -96,11 +100,11 @@ def _logical(filters: Mapping[str, Any]) -> Where:
     parts = [_read(part) for part in conditions]
     match filters["operator"]:
         case "AND":
-            return reduce(operator.and_, parts, where())
+            return joined(And, parts)
         case "OR":
-            return reduce(operator.or_, parts, _NOTHING)
+            return joined(Or, parts)
         case "NOT":
-            return ~reduce(operator.and_, parts, where())
+            return ~joined(And, parts)
         case unknown:
             msg = f"filters: operator must be one of AND, OR, NOT, got {unknown!r}"
             raise FilterError(msg)
@@ -164,7 +168,7 @@ def _in(keys: tuple[str, ...], value: object) -> Where:
     values = _listed(value)
     plain = [one for one in values if time_of(one) is None and one is not None]
     others = [one for one in values if time_of(one) is not None or one is None]
-    return reduce(operator.or_, (_equal(keys, one) for one in others), meta(keys).in_(plain))
+    return joined(Or, [meta(keys).in_(plain), *(_equal(keys, one) for one in others)])
 
 
 def _listed(value: object) -> list[Any]:
@@ -663,7 +667,7 @@ _TYPES: Final[Mapping[type, str]] = {bool: "boolean", int: "int", float: "float"
 
 def _required(filters: Mapping[str, Any] | None) -> Where:
     condition = _condition(filters)
-    if condition is None:
+    if condition is None or condition == where():
         msg = "filters: must not be empty; delete_all_documents deletes all documents"
         raise FilterError(msg)
     return condition

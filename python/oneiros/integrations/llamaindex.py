@@ -20,12 +20,12 @@ import asyncio
 import json
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import reduce
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 from oneiros._lazy import needed
 from oneiros.engine.memories import Memories
 from oneiros.filters import Where, meta, where
+from oneiros.filters.conditions import And, Or, joined
 from oneiros.integrations.metadata_times import Compare, compared, naive_times, time_of
 from oneiros.integrations.opening import Opening
 from oneiros.model.validation import require_flag
@@ -84,11 +84,11 @@ def _condition(filters: MetadataFilters | None) -> Where:
     ]
     match filters.condition or FilterCondition.AND:
         case FilterCondition.AND:
-            return reduce(operator.and_, parts)
+            return joined(And, parts)
         case FilterCondition.OR:
-            return reduce(operator.or_, parts)
+            return joined(Or, parts)
         case _:  # NOT: none of them matches
-            return ~reduce(operator.or_, parts)
+            return ~joined(Or, parts)
 
 
 def _comparison(one: MetadataFilter) -> Where:
@@ -124,7 +124,8 @@ def _equal(key: str, value: object) -> Where:
 
 
 def _in(key: str, value: object) -> Where:
-    return reduce(operator.or_, (_equal(key, one) for one in _listed(value)), _NOTHING)
+    values = [one for one in _listed(value) if one is not None]
+    return meta(key).in_([*values, *(bool(one) for one in values if one in (0, 1))])
 
 
 def _listed(value: object) -> list[Any]:
@@ -369,11 +370,11 @@ class OneirosVectorStore(BasePydanticVectorStore):
         Raises:
             ValueError: neither is given; :meth:`clear` deletes all nodes. Or a bad filter.
         """
-        has_filters = filters is not None and bool(filters.filters)
-        if node_ids is None and not has_filters:
+        condition = _selected(node_ids, filters)
+        if condition == where():
             msg = "delete_nodes: give node_ids or filters; clear() deletes all nodes"
             raise ValueError(msg)
-        self._delete(_selected(node_ids, filters))
+        self._delete(condition)
 
     def clear(self) -> None:
         """Delete all nodes: of a scope, those of the scope."""

@@ -145,9 +145,41 @@ def test_what_is_refused(store: OneirosDocumentStore, filters: Any, message: str
         store.filter_documents(filters)
 
 
+def test_filters_may_be_wide_but_not_deep(store: OneirosDocumentStore) -> None:
+    times = [f"2024-01-01T00:00:00.{number:06}" for number in range(5_000)]
+    assert found(store, "meta.at", "in", [*times, "2025-03-01T08:00:00"]) == ["a"]
+    one: dict[str, Any] = {"field": "meta.at", "operator": "==", "value": 1}
+    deep = one
+    for _ in range(40):
+        deep = {"operator": "NOT", "conditions": [deep, one]}
+    with pytest.raises(FilterError, match="at most 32 levels deep"):
+        store.filter_documents(deep)
+
+
 def test_an_empty_filter_deletes_and_updates_nothing(store: OneirosDocumentStore) -> None:
-    with pytest.raises(FilterError, match="must not be empty"):
-        store.delete_by_filter({})
+    for empty in ({}, {"operator": "AND", "conditions": []}):
+        with pytest.raises(FilterError, match="must not be empty"):
+            store.delete_by_filter(empty)
     with pytest.raises(FilterError, match="must not be empty"):
         store.update_by_filter({}, {"x": 1})
     assert store.count_documents() == 2
+
+
+def test_only_documents_that_match_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = OneirosDocumentStore()
+    store.write_documents([Document(id=str(n), content="x", meta={"n": n}) for n in range(300)])
+    read: list[str] = []
+    whole = store.memories.list
+
+    def listed(*args: Any, **options: Any) -> Any:
+        page = whole(*args, **options)
+        read.extend(memory.id for memory in page)
+        return page
+
+    monkeypatch.setattr(store.memories, "list", listed)
+    few = {"field": "meta.n", "operator": "in", "value": [7, 250]}
+    assert [document.id for document in store.filter_documents(few)] == ["7", "250"]
+    assert store.update_by_filter(few, {"seen": True}) == 2
+    assert read == ["7", "250"] * 2
+    assert store.count_documents_by_filter(few) == store.delete_by_filter(few) == 2
+    assert read == ["7", "250"] * 2

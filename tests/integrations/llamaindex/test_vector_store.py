@@ -200,7 +200,8 @@ def test_delete_nodes(store: OneirosVectorStore) -> None:
     store.delete_nodes(filters=CHEAP)
     store.delete_nodes([])
     assert ids(store.get_nodes()) == ["coffee"]
-    for nothing in (None, MetadataFilters(filters=[])):
+    nested = MetadataFilters(filters=[MetadataFilters(filters=[])])
+    for nothing in (None, MetadataFilters(filters=[]), nested):
         with pytest.raises(ValueError, match=r"clear\(\) deletes all"):
             store.delete_nodes(filters=nothing)
     store.clear()
