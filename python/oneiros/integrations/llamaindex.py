@@ -103,7 +103,7 @@ def _comparison(one: MetadataFilter) -> Where:
 
 
 def _of_reference(one: MetadataFilter) -> Where:
-    values = [one.value] if isinstance(one.value, str) else one.value
+    values: Any = [one.value] if isinstance(one.value, str) else one.value
     found = where(source_ref=values)
     match one.operator:
         case FilterOperator.EQ | FilterOperator.IN:
@@ -272,14 +272,14 @@ class OneirosVectorStore(BasePydanticVectorStore):
     ) -> None:
         opening = Opening(path, scope)
         resolved(profile)
-        super().__init__(
-            path=opening.path,
-            scope=opening.scope,
-            soft_delete=require_flag("soft_delete", soft_delete),
-            profile=profile,
-            reinforce=require_flag("reinforce", reinforce),
-            **fields,
-        )
+        fields |= {
+            "path": opening.path,
+            "scope": opening.scope,
+            "soft_delete": require_flag("soft_delete", soft_delete),
+            "profile": profile,
+            "reinforce": require_flag("reinforce", reinforce),
+        }
+        super().__init__(**fields)
         self._opening = opening
 
     @classmethod

@@ -147,6 +147,8 @@ def test_the_reference_document_can_be_compared() -> None:
     assert ids(store, ("ref_doc_id", OPERATORS.EQ, "doc-1")) == ["a"]
     assert ids(store, ("doc_id", OPERATORS.IN, ["doc-2", "doc-3"])) == ["b"]
     assert ids(store, ("document_id", OPERATORS.NE, "doc-1")) == ["b", "c"]
+    with pytest.raises(TypeError, match=r"== at 'doc_id'.*got 7"):
+        ids(store, ("doc_id", OPERATORS.EQ, 7))
     with pytest.raises(ValueError, match="compared by ==, !=, in and nin"):
         ids(store, ("ref_doc_id", OPERATORS.GT, "doc-1"))
 
