@@ -4,4 +4,3 @@ import os
 
 os.environ["CREWAI_DISABLE_TELEMETRY"] = "true"
 os.environ["CREWAI_DISABLE_TRACKING"] = "true"
-os.environ["OTEL_SDK_DISABLED"] = "true"
