@@ -29,7 +29,12 @@ def test_examples_do_what_they_show(
     monkeypatch.chdir(tmp_path)
     profiles.names()  # reads them all, so that only those an example registers go again
     monkeypatch.setattr(profiles, "_profiles", dict(profiles._profiles))
-    module = importlib.import_module(name)
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        if not name.startswith("oneiros.integrations."):
+            raise
+        pytest.skip(str(error))  # tests/integrations runs them where the framework is installed
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     outcome = doctest.testmod(module, optionflags=flags)
     assert outcome.failed == 0

@@ -94,3 +94,12 @@ def test_a_cycle_takes_nothing_from_a_project_for_what_another_says() -> None:
         mind.dream(NOW + 2 * DAY)
         for project in ("x", "y"):  # docs/systems/reverie.md R13
             assert [one.id for one in mind.scope(project=project).list()] == [f"{project}1"]
+
+
+def test_a_scope_names_its_bounds() -> None:
+    with oneiros.Engine(":memory:") as engine:
+        scope = engine.scope(user="ada", namespace="acme")
+        assert scope.scope(namespace="acme/eu").bounds == {"user": "ada", "namespace": "acme/eu"}
+        scope.bounds["user"] = "bob"  # a copy
+        assert scope.bounds == {"user": "ada", "namespace": "acme"}
+        assert engine.bounds == {}

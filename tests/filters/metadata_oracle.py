@@ -17,6 +17,7 @@ from oneiros.filters.conditions import (
     MetadataIs,
     MetadataPrefix,
     MetadataRange,
+    MetadataSubstring,
     OnMetadata,
     Where,
 )
@@ -82,6 +83,10 @@ def holds(condition: OnMetadata, metadata: Mapping[str, object]) -> bool:
             return any(same_json(item, wanted) for item in items for wanted in values)
         case MetadataPrefix(prefix=prefix):
             return isinstance(value, str) and value.startswith(prefix)
+        case MetadataSubstring(text=text, ignores_case=ignores_case):
+            if not isinstance(value, str):
+                return False
+            return text.casefold() in value.casefold() if ignores_case else text in value
         case MetadataRange(low=low, high=high, has_low=has_low, has_high=has_high):
             number = value if isinstance(value, int | float) else None
             if condition.is_time:
@@ -159,7 +164,12 @@ ON_METADATA = st.one_of(
     st.builds(lambda path, ends: oneiros.meta(path).between(*ends), PATHS, ENDS),
     st.builds(lambda path: oneiros.meta(path).exists(), PATHS),
     st.builds(lambda path: oneiros.meta(path).is_null(), PATHS),
-    st.builds(_compared, PATHS, st.just("prefix"), TEXTS),
+    st.builds(_compared, PATHS, st.sampled_from(["prefix", "substring"]), TEXTS),
+    st.builds(
+        lambda path, text: oneiros.meta(path).substring(text, ignore_case=True),
+        PATHS,
+        st.sampled_from(["", "A", "bC", "É", "z"]),
+    ),
     st.builds(lambda key, value: oneiros.where(metadata={key: value}), KEYS, SCALARS),
 )
 """Conditions on metadata, some of them negated."""

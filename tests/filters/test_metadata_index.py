@@ -60,6 +60,7 @@ SCALARS = [1, 1.0, True, "1", None, 0, False, 2**53 + 1, [1], {"k": 1}]
         (meta("k").contains(True), []),
         (meta("k").contains("k"), []),
         (meta("k").prefix(""), [3]),
+        (meta("k").substring(""), [3]),
         (meta("k.k") == 1, [9]),
         (meta(["k", "k"]) == 1, [9]),
     ],
@@ -87,6 +88,25 @@ LISTS = [["a", "b"], ["b"], [], "a", ["a", ["c"], {"d": 1}, 1, None], ["b", "a",
 )
 def test_lists_are_compared_by_their_items(condition: Where, rows: list[int]) -> None:
     assert rows_of(condition, [{"k": value} for value in LISTS]) == rows
+
+
+PLACES = ["Kraków", "KRAKÓW", "Old Kraków", "Straße 1", "STRASSE 2", ["Kraków"], 1]
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        (meta("k").substring("Krak"), [0, 2]),
+        (meta("k").substring("kraków"), []),
+        (meta("k").substring("kraków", ignore_case=True), [0, 1, 2]),
+        (meta("k").substring("straße", ignore_case=True), [3, 4]),
+        (meta("k").substring("1"), [3]),
+        (meta("k").substring(" "), [2, 3, 4]),
+        (~meta("k").substring("a"), [1, 4, 5, 6]),
+    ],
+)
+def test_a_part_of_a_text(condition: Where, rows: list[int]) -> None:
+    assert rows_of(condition, [{"k": value} for value in PLACES]) == rows
 
 
 TIMES = [

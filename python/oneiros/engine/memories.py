@@ -1717,6 +1717,20 @@ class Memories:
                 raise ValueError(msg)
         return Memories(Scope(self._scope.services, {**self._scope.bounds, **bounds}))
 
+    @property
+    def bounds(self) -> dict[str, str]:
+        """The fields that bound this scope, with their values; {} of an engine.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> engine.scope(user="ada").scope(session="s1").bounds
+            {'user': 'ada', 'session': 's1'}
+            >>> engine.bounds
+            {}
+        """
+        return dict(self._scope.bounds)
+
     def __repr__(self) -> str:
 
         bounds = "".join(

@@ -37,6 +37,7 @@ __all__ = [
     "MetadataIs",
     "MetadataPrefix",
     "MetadataRange",
+    "MetadataSubstring",
     "Not",
     "OnMetadata",
     "Or",
@@ -226,6 +227,15 @@ class MetadataPrefix(OnMetadata):
     """The value is a text that starts with ``prefix``."""
 
     prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataSubstring(OnMetadata):
+    """The value is a text that contains ``text``."""
+
+    text: str
+    ignores_case: bool
+    """Whether the case-folded texts are compared."""
 
 
 @dataclass(frozen=True, slots=True)

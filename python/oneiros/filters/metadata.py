@@ -15,6 +15,7 @@ from oneiros.filters.conditions import (
     MetadataIs,
     MetadataPrefix,
     MetadataRange,
+    MetadataSubstring,
     Where,
     joined,
 )
@@ -104,6 +105,16 @@ class MetadataPath:
         require_utf8(label(self._key), text)
         return MetadataPrefix(self._key, text)
 
+    def substring(self, text: str, *, ignore_case: bool = False) -> Where:
+        """Match texts that contain ``text``. It compares each distinct value once.
+
+        Args:
+            text: the part to find; "" is in every text.
+            ignore_case: compare both case-folded (``str.casefold``).
+        """
+        require_utf8(label(self._key), text)
+        return MetadataSubstring(self._key, text, require_flag("ignore_case", ignore_case))
+
     def __repr__(self) -> str:
         return f"oneiros.meta({self._key!r})"
 
@@ -141,7 +152,7 @@ def meta(path: str | Sequence[str]) -> MetadataPath:
       and times with texts in ISO 8601 with an offset. A date alone is midnight in UTC.
     - :meth:`~MetadataPath.contains`, :meth:`~MetadataPath.contains_any`,
       :meth:`~MetadataPath.contains_all`: items of a list.
-    - :meth:`~MetadataPath.prefix`: texts.
+    - :meth:`~MetadataPath.prefix`, :meth:`~MetadataPath.substring`: texts.
     - :meth:`~MetadataPath.exists`, :meth:`~MetadataPath.is_null`.
 
     Without a value at the path, no comparison matches. ``!=``, ``not_in`` and ``~`` match all
@@ -261,6 +272,8 @@ _OPERATORS: Final[Mapping[str, Callable[[MetadataPath, Any], Where]]] = {
     "$contains_any": MetadataPath.contains_any,
     "$contains_all": MetadataPath.contains_all,
     "$prefix": MetadataPath.prefix,
+    "$substring": MetadataPath.substring,
+    "$isubstring": lambda path, value: path.substring(value, ignore_case=True),
     "$exists": lambda path, value: (
         path.exists() if require_flag("metadata: $exists", value) else ~path.exists()
     ),
@@ -368,6 +381,8 @@ def to_json(condition: Where) -> dict[str, object]:
             return _placed(key, "$contains_any", list(values))
         case MetadataPrefix(key=key, prefix=prefix):
             return _placed(key, "$prefix", prefix)
+        case MetadataSubstring(key=key, text=text, ignores_case=ignores_case):
+            return _placed(key, "$isubstring" if ignores_case else "$substring", text)
         case MetadataExists(key=key):
             return _placed(key, "$exists", True)
         case MetadataRange():

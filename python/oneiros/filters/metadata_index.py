@@ -24,7 +24,7 @@ from oneiros.runtime.locks import fork_safe_lock
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from oneiros.filters.conditions import MetadataRange, OnMetadata
+    from oneiros.filters.conditions import MetadataRange, MetadataSubstring, OnMetadata
 
 __all__ = ["MetadataIndex", "ValuesOfRows"]
 
@@ -322,6 +322,8 @@ class _Path:
                 if self._texts is None:
                     self._texts = _SortedTexts(self._scalars)
                 return self._scalars.rows_of_any(self._texts.with_prefix(prefix))
+            case conditions.MetadataSubstring():
+                return self._scalars.rows_of_any(_containing(self._scalars, condition))
             case conditions.MetadataRange():
                 return self._in_range(condition)
             case _:
@@ -367,6 +369,15 @@ def _items_of(values: list[object]) -> set[object]:
         for item in values
         if item is None or isinstance(item, str | bool | int | float)
     }
+
+
+def _containing(scalars: RowsByValue, condition: MetadataSubstring) -> list[str]:
+    """Return the texts that contain that of a condition."""
+    texts = (value for value in scalars.values() if isinstance(value, str))
+    if not condition.ignores_case:
+        return [text for text in texts if condition.text in text]
+    folded = condition.text.casefold()
+    return [text for text in texts if folded in text.casefold()]
 
 
 def _exact(number: float) -> float | None:
