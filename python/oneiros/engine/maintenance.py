@@ -90,6 +90,10 @@ def stats(scope: Scope, options: LexicalOptions) -> dict[str, Any]:
             "merge_error": lexical.merge_error or None,
         },
         "profile": services.profile.name,
+        "waiting": {
+            "writes": sync.writer.write_count,
+            "uses": len(sync.reinforcing.owing()),
+        },
         **({"read_only": True} if services.is_read_only else {}),
     }
 
