@@ -36,23 +36,3 @@ def test_help_needs_no_package_and_names_the_options(run: Run) -> None:
     options = ("user", "agent", "project", "namespace", "read-only", "http", "token", "budget")
     for option in options:
         assert f"--{option}" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--read-only", "--dream"), "--dream: cannot be used with --read-only"),
-        (("--read-only", "--store", "absent.db"), "absent.db: no such store"),
-        (("--user", ""), "user"),
-        (("--namespace", "a//b"), "namespace"),
-        (("--profile", "absent"), "--profile"),
-        (("--budget", "100"), "--budget"),
-    ],
-)
-def test_wrong_options_are_one_line(
-    run: Run, store: Path, options: tuple[str, ...], message: str
-) -> None:
-    pytest.importorskip("mcp", reason="needs mcp: pip install 'oneiros[mcp]'")
-    done = run("mcp", "--store", store, *options)
-    assert done.exit_code == 2
-    assert message in done.stderr

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from oneiros.cli.failures import CommandError, blamed_on
+from oneiros.cli.failures import CommandError
 from oneiros.cli.options import (
     DEFAULT_STORE,
     PROFILE_HELP,
@@ -20,6 +20,7 @@ from oneiros.cli.options import (
 )
 from oneiros.engine import QuietEngine
 from oneiros.integrations.mcp_tools import BUDGET, MemoryTools
+from oneiros.model.fields import FIELDS
 
 __all__ = ["mcp"]
 
@@ -78,7 +79,11 @@ def mcp(
         msg = f"mcp: {error}"
         raise CommandError(msg) from error
     given = {"user": user, "agent": agent, "project": project, "namespace": namespace}
-    bounds = {name: value for name, value in given.items() if value is not None}
+    bounds = {name: FIELDS[name].check(value) for name, value in given.items() if value is not None}
+    names = allow_host or ()
+    if http:  # before the store is opened, which may create it
+        server.checked_token(token)
+        server.require_reachable(host, names)
     if read_only and dream:
         msg = "--dream: cannot be used with --read-only"
         raise CommandError(msg)
@@ -86,8 +91,7 @@ def mcp(
     model = None if embedder is None else embedder_of(embedder)
     path = existing(store) if read_only else _writable(store)
     with QuietEngine(path, profile=ranking, embedder=model, read_only=read_only) as engine:
-        with blamed_on("mcp"):
-            memories = engine.scope(**bounds) if bounds else engine
+        memories = engine.scope(**bounds) if bounds else engine
         offers_dreams = not bounds if dream is None else dream
         tools = MemoryTools(
             memories,
@@ -102,7 +106,7 @@ def mcp(
                 host=host,
                 port=port,
                 token=token,
-                allowed_hosts=allow_host or (),
+                allowed_hosts=names,
             )
         else:
             server.serve_stdio(server.make_server(tools))

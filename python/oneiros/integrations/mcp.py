@@ -43,7 +43,14 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
-__all__ = ["LOOPBACK", "make_server", "serve_http", "serve_stdio"]
+__all__ = [
+    "LOOPBACK",
+    "checked_token",
+    "make_server",
+    "require_reachable",
+    "serve_http",
+    "serve_stdio",
+]
 
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 """The hosts that :func:`serve_http` serves without ``allowed_hosts``."""
@@ -301,9 +308,7 @@ def serve_http(
         OSError: the address is in use.
     """
     secret = checked_token(token)
-    if host not in LOOPBACK and not allowed_hosts:
-        msg = f"host: {host!r} is not loopback, so the allowed hosts must be named"
-        raise ValueError(msg)
+    require_reachable(host, allowed_hosts)
     application = _application(server, secret, allowed_hosts)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family) as listening:
@@ -321,6 +326,13 @@ def serve_http(
         )
         with _signals_consumed():
             uvicorn.Server(config).run(sockets=[listening])
+
+
+def require_reachable(host: str, allowed_hosts: Sequence[str]) -> None:
+    """Raise a ValueError if a host is not loopback and no name is allowed in requests for it."""
+    if host not in LOOPBACK and not allowed_hosts:
+        msg = f"host: {host!r} is not loopback, so the allowed hosts must be named"
+        raise ValueError(msg)
 
 
 def checked_token(token: str | None) -> str:

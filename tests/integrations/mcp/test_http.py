@@ -163,26 +163,6 @@ def test_a_signal_ends_it_cleanly_with_a_client_connected(
         assert engine.count() == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--host", "0.0.0.0"), "host: '0.0.0.0' is not loopback"),
-        (("--token", "short"), "token: must have at least 16 characters"),
-        (("--token", "with a space in the middle"), "token: "),
-    ],
-)
-def test_wrong_options_are_one_line(store: Path, options: tuple[str, ...], message: str) -> None:
-    done = subprocess.run(
-        [*COMMAND, "--store", str(store), "--http", *options],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
-
-
 def test_an_address_in_use_is_named(http: Http, store: Path) -> None:
     serving = http(store)
     port = serving.url.split(":")[2].split("/")[0]

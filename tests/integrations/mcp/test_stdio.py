@@ -148,6 +148,35 @@ def test_read_only_leaves_out_the_tools_that_write(stdio: Stdio, store: Path) ->
     assert sorted(path.name for path in store.parent.iterdir()) == ["agent.db"]
 
 
+def test_the_budget_bounds_what_goes_over_the_wire(stdio: Stdio, store: Path) -> None:
+    long = "".join(f"tea {number}\n" for number in range(3_000))
+    with oneiros.Engine(store) as engine:
+        engine.add(long, id="long")
+        engine.add_many([{"id": str(number), "text": f"tea {number}"} for number in range(20)])
+
+    async def talk() -> tuple[set[str], str]:
+        seen: set[str] = set()
+        async with stdio(store, "--budget", "4000") as client:
+            offset: int | None = 0
+            while offset is not None:
+                query = {"query": "tea", "limit": 50, "offset": offset}
+                page = await client.call_tool("memory_recall", query)
+                assert len(page.content[0].text) <= 4_000
+                seen |= {memory["id"] for memory in value(page)["memories"]}
+                offset = value(page)["next_offset"]
+            read, offset = "", 0
+            while offset is not None:
+                part = await client.call_tool("memory_get", {"id": "long", "offset": offset})
+                assert len(part.content[0].text) <= 4_000
+                read += value(part)["memory"]["text"]
+                offset = value(part)["memory"].get("rest")
+        return seen, read
+
+    seen, read = asyncio.run(talk())
+    assert len(seen) == 21
+    assert read == long
+
+
 def test_dreams_are_of_the_whole_store(stdio: Stdio, store: Path) -> None:
     async def names(*options: str) -> set[str]:
         async with stdio(store, *options) as client:
@@ -276,6 +305,23 @@ def test_lines_that_are_no_messages_are_passed_over(raw: Raw) -> None:
         answers.append(raw.receive())
     errors = {answer["id"]: answer["error"]["code"] for answer in answers if "error" in answer}
     assert errors[7] == -32601
+    assert answers[-1]["result"]["structuredContent"]["memory"]["text"] == "tea"
+    assert raw.end()[0] == 0
+
+
+def test_huge_and_deep_arguments_are_refused(raw: Raw) -> None:
+    deep: list[Any] = []
+    for _ in range(150):
+        deep = [deep]
+    raw.send(calling(2, "memory_remember", text="x" * 5_000_000))
+    assert "at most 65536 characters" in raw.receive()["result"]["content"][0]["text"]
+    raw.send(calling(3, "memory_recall", query="tea", tags=deep))
+    assert "must be of type string" in raw.receive()["result"]["content"][0]["text"]
+    raw.send('{"jsonrpc":"2.0","id":4,"method":"tools/call","params":' + "[" * 100_000)
+    raw.send(calling(5, "memory_get", id="tea"))
+    answers = [raw.receive()]
+    while answers[-1].get("id") != 5:
+        answers.append(raw.receive())
     assert answers[-1]["result"]["structuredContent"]["memory"]["text"] == "tea"
     assert raw.end()[0] == 0
 
