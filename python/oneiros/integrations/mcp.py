@@ -224,7 +224,10 @@ def serve_stdio(server: Any) -> None:
     Args:
         server: a server of :func:`make_server`.
     """
-    anyio.run(_serve_stdio, server)
+    try:
+        anyio.run(_serve_stdio, server)
+    except* BrokenPipeError:
+        pass  # the client left before it had read all
 
 
 async def _serve_stdio(server: Any) -> None:
@@ -362,7 +365,7 @@ def _application(server: Any, token: str, allowed_hosts: Sequence[str]) -> Appli
     application = server.streamable_http_app(
         transport_security=security, max_request_body_size=_LARGEST_BODY
     )
-    return partial(_with_token, application, f"Bearer {token}".encode())
+    return partial(_with_token, application, token.encode())
 
 
 async def _with_token(
@@ -371,8 +374,8 @@ async def _with_token(
     """Pass on requests that carry the token; answer others with 401. An ASGI application."""
     if scope["type"] != "lifespan":
         headers = [value for name, value in scope["headers"] if name == b"authorization"]
-        given = headers[0] if len(headers) == 1 else b""
-        if not hmac.compare_digest(given, expected):
+        kind, _, given = (headers[0] if len(headers) == 1 else b"").partition(b" ")
+        if not hmac.compare_digest(given, expected) or kind.lower() != b"bearer":
             await _refuse(scope, send)
             return
     await application(scope, receive, send)

@@ -79,7 +79,7 @@ def test_clients_share_a_server(http: Http, store: Path) -> None:
         f"Bearer {TOKEN[:-1]}",
         f"Basic {TOKEN}",
         TOKEN,
-        f"bearer  {TOKEN}",
+        f"Bearer  {TOKEN}",
         "Bearer \u00e4".encode("latin-1").decode("latin-1"),
     ],
 )
@@ -92,7 +92,9 @@ def test_a_wrong_token_is_refused(http: Http, store: Path, authorization: str | 
         assert refused.headers["www-authenticate"] == "Bearer"
     with httpx2.Client() as client:
         assert client.get(serving.url.replace("/mcp", "/")).status_code == 401
-    assert post(serving).status_code != 401
+    good = post(serving).status_code
+    assert good != 401
+    assert post(serving, authorization=f"bearer {TOKEN}").status_code == good
 
 
 def test_a_client_without_the_token_gets_nothing(http: Http, store: Path) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import oneiros
@@ -240,6 +243,7 @@ class Raw:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            cwd=store.parent,
         )
 
     def send(self, *messages: dict[str, Any] | str) -> None:
@@ -294,6 +298,55 @@ def test_a_signal_ends_it_cleanly(raw: Raw, store: Path, number: int) -> None:
     assert raw.end()[1:] == ("", "")
     with oneiros.Engine(store) as engine:
         assert engine.count() == 2
+
+
+@pytest.mark.parametrize("closes_stdin", [True, False])
+def test_a_client_that_stops_reading_ends_it(raw: Raw, closes_stdin: bool) -> None:
+    assert raw.process.stdout is not None
+    assert raw.process.stdin is not None
+    raw.process.stdout.close()
+    raw.send(*(calling(number, "memory_recall", query="tea") for number in range(2, 9)))
+    if closes_stdin:
+        raw.process.stdin.close()
+    assert raw.process.wait(20) == 0
+    assert raw.process.stderr is not None
+    assert raw.process.stderr.read() == ""
+    raw.process.stderr.close()
+    with contextlib.suppress(BrokenPipeError):
+        raw.process.stdin.close()
+
+
+def test_a_call_in_progress_is_completed(store: Path) -> None:
+    (store.parent / "patient.py").write_text(
+        "import numpy, pathlib, time\n"
+        "class Patient:\n"
+        "    name = 'patient'\n"
+        "    def __call__(self, texts):\n"
+        "        pathlib.Path('begun').touch()\n"
+        "        time.sleep(1)\n"
+        "        return numpy.ones((len(texts), 2), numpy.float32)\n"
+    )
+    started = Raw(store, "--embedder", "patient:Patient")
+    started.send(HELLO, READY)
+    started.receive()
+    started.send(calling(2, "memory_remember", text="tea"))
+    end = time.monotonic() + 20
+    while not (store.parent / "begun").exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    started.process.send_signal(signal.SIGINT)
+    code, _, err = started.end()
+    assert (code, err) == (0, f"new store: {store}\n")
+    with oneiros.Engine(store, embedder=Ones()) as engine:
+        assert [memory.text for memory in engine.list()] == ["tea"]
+        assert engine.stats()["vectors"] == 1
+
+
+class Ones:
+    name = "patient"
+
+    def __call__(self, texts: list[str]) -> Any:
+        return np.ones((len(texts), 2), np.float32)
 
 
 def test_lines_that_are_no_messages_are_passed_over(raw: Raw) -> None:
