@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -52,6 +54,22 @@ def test_a_memory_goes_in_and_comes_out_with_its_age_source_and_trust(
     ]
     assert found["next_offset"] is None
     assert engine.get(id).user == "ada"
+
+
+def test_age_counts_from_the_event(engine: oneiros.Engine) -> None:
+    engine.add("the tea party", id="past", event_at=NOW - 10 * DAY)
+    engine.add("the next tea party", id="future", event_at=NOW + DAY)
+    found = tools_of(engine).call("memory_recall", {"query": "tea party"})["memories"]
+    assert {memory["id"]: memory["age_days"] for memory in found} == {"past": 10.0, "future": 0.0}
+
+
+def test_it_imports_no_framework() -> None:
+    script = """
+import sys
+import oneiros.integrations.mcp_tools
+assert not {"mcp", "mcp_types", "pydantic", "anyio", "jsonschema", "uvicorn"} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 @pytest.mark.parametrize(
@@ -310,7 +328,7 @@ def test_no_text_breaks_the_budget_or_its_quotes(texts: list[str], budget: int) 
         ("memory_remember", {"text": "t", "kind": ""}, "kind: "),
         ("memory_remember", {"text": "t", "event_at": "yesterday"}, "event_at: "),
         ("memory_remember", {"text": "\ud800"}, "text: "),
-        ("memory_recall", {"query": "t", "since": "2025"}, "occurred_at"),
+        ("memory_recall", {"query": "t", "since": "2025"}, "since, until: must be "),
         ("memory_recall", {"query": " ".join(map(str, range(2_000)))}, "query"),
         ("memory_recall", {"query": "t", "offset": 10**30}, "offset: "),
         ("memory_update", {"id": "absent"}, "give a field to change"),

@@ -327,8 +327,9 @@ def serve_http(
             access_log=False,
             timeout_graceful_shutdown=_GRACE_SECONDS,
         )
-        with _signals_consumed():
-            uvicorn.Server(config).run(sockets=[listening])
+        running = uvicorn.Server(config)
+        with _signals_consumed(), _quiet_end(running):
+            running.run(sockets=[listening])
 
 
 def require_reachable(host: str, allowed_hosts: Sequence[str]) -> None:
@@ -388,6 +389,21 @@ async def _refuse(scope: Any, send: Any) -> None:
     headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
     await send({"type": "http.response.start", "status": 401, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
+
+
+@contextlib.contextmanager
+def _quiet_end(running: Any) -> Iterator[None]:
+    """Log no errors once a server ends: streams that clients keep open are cut then."""
+    log = logging.getLogger("uvicorn.error")
+
+    def is_wanted(_record: object) -> bool:
+        return not running.should_exit
+
+    log.addFilter(is_wanted)
+    try:
+        yield
+    finally:
+        log.removeFilter(is_wanted)
 
 
 @contextlib.contextmanager

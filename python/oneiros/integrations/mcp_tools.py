@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import filters
@@ -482,14 +484,19 @@ def _condition(
     kind: str | None, tags: list[str] | None, since: str | None, until: str | None
 ) -> Where | None:
     """Return the filter of a recall; None: all memories."""
-    given: dict[str, Any] = {}
+    conditions = []
     if kind is not None:
-        given["kind"] = kind
+        conditions.append(filters.where(kind=kind))
     if tags:
-        given["tags"] = tags
+        conditions.append(filters.where(tags=tags))
     if since is not None or until is not None:
-        given["occurred_at"] = (since, until)
-    return filters.where(**given) if given else None
+        try:
+            conditions.append(filters.where(occurred_at=(since, until)))
+        except (ValueError, TypeError) as error:
+            _, _, rule = str(error).partition(": ")
+            msg = f"since, until: {rule}"
+            raise ToolFailure(msg) from error
+    return reduce(and_, conditions) if conditions else None
 
 
 def _memories_of(response: SearchResponse) -> list[Memory]:
@@ -508,7 +515,8 @@ def _outline(memory: Memory, now: float) -> dict[str, Any]:
     outline: dict[str, Any] = {"id": memory.id, "text": "", "kind": memory.kind}
     if memory.title:
         outline["title"] = _brief(memory.title, _MOST_LINE)
-    age = max(0.0, now - memory.created_at) / _DAY
+    occurred = memory.created_at if memory.event_at is None else memory.event_at
+    age = max(0.0, now - occurred) / _DAY
     return outline | {
         "age_days": round(age, 2),
         "source": memory.source,

@@ -68,16 +68,15 @@ class Serving:
         return self.process.wait(30)
 
     @asynccontextmanager
-    async def client(self, token: str | None = TOKEN, **headers: str) -> AsyncIterator[Any]:
-        """Yield a client that presents a token and headers."""
+    async def client(self, token: str | None = TOKEN, mode: str = "auto") -> AsyncIterator[Any]:
+        """Yield a client that presents a token, or none."""
         httpx2 = pytest.importorskip("httpx2")
         mcp = pytest.importorskip("mcp")
         transport = pytest.importorskip("mcp.client.streamable_http").streamable_http_client
-        if token is not None:
-            headers["Authorization"] = f"Bearer {token}"
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         async with (
             httpx2.AsyncClient(headers=headers) as http,
-            mcp.Client(transport(self.url, http_client=http)) as client,
+            mcp.Client(transport(self.url, http_client=http), mode=mode) as client,
         ):
             yield client
 

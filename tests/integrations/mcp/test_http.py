@@ -40,7 +40,8 @@ def post(serving: Serving, content: str | None = None, **headers: str | None) ->
         return client.post(serving.url, content=body, headers=sent)
 
 
-def test_clients_share_a_server(http: Http, store: Path) -> None:
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_clients_share_a_server(http: Http, store: Path, mode: str) -> None:
     serving = http(store, "--user", "ada")
     assert serving.url.startswith("http://127.0.0.1:")
 
@@ -50,7 +51,7 @@ def test_clients_share_a_server(http: Http, store: Path) -> None:
             assert not (await client.call_tool("memory_remember", arguments)).is_error
 
     async def talk() -> None:
-        async with serving.client() as one, serving.client() as other:
+        async with serving.client(mode=mode) as one, serving.client(mode=mode) as other:
             await asyncio.gather(fill(one, "oolong"), fill(other, "sencha"))
             for client in (one, other):
                 assert len((await client.list_tools()).tools) == 8
@@ -144,15 +145,16 @@ def test_a_large_body_is_refused(http: Http, store: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_signal_ends_it_cleanly_with_a_client_connected(
-    http: Http, store: Path, number: int
+    http: Http, store: Path, number: int, mode: str
 ) -> None:
     serving = http(store)
 
     async def talk() -> int:
         code = -1
         try:
-            async with serving.client() as client:
+            async with serving.client(mode=mode) as client:
                 await client.call_tool("memory_remember", {"text": "tea"})
                 code = await asyncio.to_thread(serving.end, number)
         except BaseException:  # noqa: BLE001 - the connection is gone
