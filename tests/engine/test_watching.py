@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -144,9 +145,16 @@ def test_an_embedder_that_is_missing_is_a_failed_call(
     assert watch.calls == []
 
 
-def test_a_plan_and_cycles_in_the_background_are_calls(
-    engine: oneiros.Engine, watch: Recorder
-) -> None:
+def test_a_cycle_in_the_background_is_a_call(engine: oneiros.Engine, watch: Recorder) -> None:
+    ended: SimpleQueue[object] = SimpleQueue()
+    schedule = oneiros.DreamSchedule(every=None, after_new=None, min_gap=0)
+    with engine.keep_dreaming(schedule, on_cycle=ended.put):
+        engine.end_session()
+        report = ended.get(timeout=20)
+    assert [(name, result) for name, result, _ in watch.calls] == [("dream", report)]
+
+
+def test_applying_a_plan_is_a_call(engine: oneiros.Engine, watch: Recorder) -> None:
     plan = engine.dream(dry_run=True)
     report = plan.apply()
     assert [(name, result) for name, result, _ in watch.calls] == [
