@@ -150,6 +150,7 @@ def test_gauges_are_those_of_the_store(measured: Any, tmp_path: Path) -> None:
     stats = engine.stats()
     resident = found.pop("oneiros.lexical.resident")
     assert resident == stats["lexical"]["resident_bytes"] > 0
+    assert found.pop("oneiros.store.file") >= (tmp_path / "store.db").stat().st_size > 0
     assert found.pop("oneiros.waiting.uses") in (0, 1, 2)  # written behind
     assert found == {
         "oneiros.store.memories": 2,
@@ -174,6 +175,15 @@ def test_a_closed_engine_has_no_gauges_and_fails_no_collection(measured: Any) ->
     assert [name for name, _ in points() if name.startswith("oneiros.store")] == []
     del engine
     assert [name for name, _ in points() if name.startswith("oneiros.store")] == []
+
+
+def test_the_size_of_a_store_is_that_of_its_files(tmp_path: Path) -> None:
+    with oneiros.Engine(tmp_path / "store.db") as mind:
+        mind.add("ant " * 10_000)
+        sizes = [(tmp_path / name).stat().st_size for name in ("store.db", "store.db-wal")]
+        assert mind.stats()["file_bytes"] == sum(sizes) > 40_000
+    with oneiros.Engine(":memory:") as mind:
+        assert mind.stats()["file_bytes"] == 0
 
 
 def test_use_that_waits_is_counted() -> None:

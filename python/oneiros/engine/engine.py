@@ -345,7 +345,8 @@ class Engine(Memories):
         ``without_vector`` counts live memories with an embeddable text and no vector;
         :meth:`embed_missing` embeds them. ``reembedding`` is None, or the embedder of an unfinished
         :meth:`reembed` and the number of memories ``done``. ``damaged`` counts the memories found
-        damaged; no other count includes them. ``waiting`` counts the writes of this engine that wait
+        damaged; no other count includes them. ``file_bytes`` is the
+        size of the store's file and its log, 0 in memory. ``waiting`` counts the writes of this engine that wait
         or run, and the memories whose use is not written yet. ``read_only`` is True for a read-only engine, and
         otherwise missing.
 

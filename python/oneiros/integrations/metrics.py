@@ -47,6 +47,7 @@ _GAUGES: Final = {  # name -> path in Engine.stats(), unit, description
         "Live memories that lack a vector.",
     ),
     "oneiros.store.links": (("links",), "{link}", "Links between memories."),
+    "oneiros.store.file": (("file_bytes",), "By", "Size of the store's file and its log."),
     "oneiros.lexical.resident": (
         ("lexical", "resident_bytes"),
         "By",
