@@ -170,7 +170,9 @@ class _Handlers:
         try:
             record = await _on_a_thread(partial(self._tools.read, id))
         except ToolError as error:
-            raise MCPError(types.INVALID_PARAMS, str(error)) from error
+            is_refused = isinstance(error.__cause__, ToolFailure)
+            code = types.INVALID_PARAMS if is_refused else types.INTERNAL_ERROR
+            raise MCPError(code, str(error)) from error
         text = types.TextResourceContents(uri=uri, text=quoted(record), mime_type=_JSON)
         return types.ReadResourceResult(contents=[text])
 

@@ -220,8 +220,9 @@ def test_a_fault_of_the_server_goes_to_its_log(
         result = await client.call_tool("memory_get", {"id": "tea"})
         assert result.is_error
         assert result.content[0].text.startswith("internal error")
-        with pytest.raises(mcp.MCPError, match="internal error"):
+        with pytest.raises(mcp.MCPError, match="internal error") as failure:
             await client.read_resource("memory://tea")
+        assert failure.value.code == -32603
         found = await client.call_tool("memory_recall", {"query": "tea"})
         assert not found.is_error
 
