@@ -133,7 +133,7 @@ def _described(schema: Mapping[str, Any], description: str) -> dict[str, Any]:
 _MEMORY: Final = _object(
     id=_TEXT,
     text=_TEXT,
-    rest=_described(_WHOLE, "offset of the cut text's rest, for memory_get"),
+    rest=_described(_WHOLE, "where memory_get reads on"),
     kind=_TEXT,
     age_days=_NUMBER,
     source=_MAYBE_TEXT,
@@ -141,7 +141,7 @@ _MEMORY: Final = _object(
 )
 _FIELDS: Final = {
     "title": _TEXT,
-    "kind": _described(_TEXT, "such as fact, lesson, decision, user_preference"),
+    "kind": _TEXT,
     "tags": _TEXTS,
     "importance": _SHARE,
 }
@@ -189,11 +189,11 @@ _TOOLS: Final = (
         inputs=_arguments(
             "text",
             text=_LONG_TEXT,
-            **_FIELDS,
+            **_FIELDS | {"kind": _described(_TEXT, "as fact, lesson, decision, user_preference")},
             source=_described({"enum": list(SOURCES)}, "who said it; default agent"),
             trust=_described(_SHARE, "default 0.3 for tool and document, else 1"),
-            event_at=_described(_TEXT, "when it happened, ISO 8601 with offset"),
-            ttl=_described({"type": "number", "minimum": 0}, "seconds until it expires"),
+            event_at=_described(_TEXT, "ISO 8601 with offset"),
+            ttl=_described({"type": "number", "minimum": 0}, "seconds"),
         ),
         outputs=_ID,
         writes=True,

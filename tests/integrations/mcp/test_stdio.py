@@ -69,7 +69,7 @@ def test_the_list_of_tools_is_below_six_kilobytes(stdio: Stdio, store: Path) -> 
     listed = asyncio.run(talk())
     assert len(listed.tools) == 9
     wire = listed.model_dump_json(by_alias=True, exclude_none=True)
-    assert len(wire.encode()) <= 6_000
+    assert len(wire.encode()) <= 5_950  # with room for a longer version
     for tool in listed.tools:
         assert tool.output_schema["type"] == "object"
         assert tool.annotations.read_only_hint is not None
