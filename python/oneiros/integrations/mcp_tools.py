@@ -139,7 +139,7 @@ _MEMORY: Final = _object(
     source=_MAYBE_TEXT,
     trust=_NUMBER,
 )
-_FIELDS: Final = {
+_FIELDS: Final[dict[str, Mapping[str, Any]]] = {
     "title": _TEXT,
     "kind": _TEXT,
     "tags": _TEXTS,
@@ -189,7 +189,7 @@ _TOOLS: Final = (
         inputs=_arguments(
             "text",
             text=_LONG_TEXT,
-            **_FIELDS | {"kind": _described(_TEXT, "as fact, lesson, decision, user_preference")},
+            **{**_FIELDS, "kind": _described(_TEXT, "as fact, lesson, decision, user_preference")},
             source=_described({"enum": list(SOURCES)}, "who said it; default agent"),
             trust=_described(_SHARE, "default 0.3 for tool and document, else 1"),
             event_at=_described(_TEXT, "ISO 8601 with offset"),
