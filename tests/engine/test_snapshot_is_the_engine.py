@@ -119,7 +119,8 @@ def picture(mind: oneiros.Engine) -> list[object]:
     """All that can be asked of an engine without changing it."""
     seen: list[object] = [len(mind), mind.check()]
     stats = mind.stats()
-    seen.append({**stats, "lexical": stats["lexical"]["documents"], "revision": None})
+    of_the_process = dict.fromkeys(("revision", "file_bytes", "waiting"))
+    seen.append({**stats, "lexical": stats["lexical"]["documents"], **of_the_process})
     for where in FILTERS:
         seen.append(mind.count(where))
         listed = list(mind.list(where, limit=1000))

@@ -258,6 +258,15 @@ class DreamPlan:
             StoreBusy: another process kept the store locked for too long.
             OSError: the lock file next to the store cannot be written.
         """
+        calls = self._services.calls
+        if calls is None:
+            return self._apply()
+        with calls.around("apply") as report:
+            applied = self._apply()
+            report(applied)
+            return applied
+
+    def _apply(self) -> DreamReport:
         services = self._services
         services.require_writable("apply")
         changed: list[str] | None = [] if services.observers else None

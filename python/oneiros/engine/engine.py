@@ -9,7 +9,7 @@ from oneiros import dream, engine
 from oneiros.channels import Kind
 from oneiros.clock import Clock, system_clock
 from oneiros.engine.memories import Memories
-from oneiros.engine.scope import EngineServices, Scope, Watch, require_watch
+from oneiros.engine.scope import EngineServices, Scope, Watch, checked_watch, watched
 from oneiros.errors import MissingEmbedderWarning, StoreBusy
 from oneiros.index import ReadModel
 from oneiros.index.read_model import checked_options, recorded_options
@@ -34,7 +34,7 @@ from oneiros.store.history import checked_keeping, record_keeping
 from oneiros.write import Remember
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
     from datetime import timedelta, tzinfo
     from types import TracebackType
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from oneiros.dream.plan import DreamPlan
     from oneiros.dream.report import DreamReport
     from oneiros.dream.schedule import Dreamer, DreamSchedule, OnCycle
-    from oneiros.engine.observers import Callback, Observation
+    from oneiros.engine.observers import Callback, Observation, WatchedCalls
+    from oneiros.index import LexicalOptions
     from oneiros.models.embedders import Embedder
     from oneiros.models.rerankers import Reranker
     from oneiros.scoring.phases.house import Budget
@@ -101,8 +102,9 @@ class Engine(Memories):
         clock: a callable that returns seconds since the Unix epoch, the only clock the engine
             reads.
         auto_refresh: follow the commits of other processes before each search.
-        watch: an observer of searches, such as :class:`oneiros.integrations.tracing.Spans`.
-            Default: none, at no cost.
+        watch: an observer of searches, and of calls that write, such as
+            :class:`oneiros.integrations.tracing.Spans`, or a list of them. Default: none, at no
+            cost.
         observers: callables that get an :class:`oneiros.Event` after each call that changed or
             searched memories, as :meth:`observe` adds them. Default: none, at no cost.
         timezone: the time zone in which methods read a naive ``datetime`` or an ISO 8601 text
@@ -162,7 +164,7 @@ class Engine(Memories):
         busy_timeout_seconds: float | timedelta = 5.0,
         clock: Clock = system_clock,
         auto_refresh: bool = True,
-        watch: Watch | None = None,
+        watch: Watch | Sequence[Watch] | None = None,
         observers: Iterable[Callback] | None = None,
         timezone: str | tzinfo | None = None,
         history: str | None = None,
@@ -184,7 +186,7 @@ class Engine(Memories):
         require_callable("clock", clock, "a callable that returns seconds")
         require_flag("auto_refresh", auto_refresh)
         require_flag("read_only", read_only)
-        require_watch("watch", watch)
+        watching = checked_watch("watch", watch)
         callbacks = () if observers is None else engine.observers.checked_observers(observers)
         zone = checked_zone(timezone)
         if embedder is not None:
@@ -194,29 +196,43 @@ class Engine(Memories):
         if query_expander is not None:
             require_callable("query_expander", query_expander, "a callable query -> texts")
         keeping = checked_keeping(history, history_limit, history_age)
-        store = self._open_store(
-            path,
-            durability=durability,
-            busy_timeout_seconds=seconds_of(busy_timeout_seconds),
-            decode_embedding=decoded_later,
-            clock=clock,
-            read_only=read_only,
-        )
-        try:
-            options = recorded_options(store, given_options, chosen)
-            if not read_only:
-                record_keeping(store, keeping)
-            projections = ReadModel(options, vector_index=vector_index)
+        calls: WatchedCalls | None = None
+        calling = None if self._is_quiet else getattr(watching, "calling", None)
+        if calling is not None:
+            calls = engine.observers.WatchedCalls(calling)
+
+        def opened() -> tuple[Store, LexicalOptions, ReadModel, Remember]:
+            store = self._open_store(
+                path,
+                durability=durability,
+                busy_timeout_seconds=seconds_of(busy_timeout_seconds),
+                decode_embedding=decoded_later,
+                clock=clock,
+                read_only=read_only,
+            )
             try:
-                remember = Remember(store, projections, embedder)
-            except StoreBusy:  # the file was changed while it was read; now it has a log
+                options = recorded_options(store, given_options, chosen)
                 if not read_only:
-                    raise
+                    record_keeping(store, keeping)
                 projections = ReadModel(options, vector_index=vector_index)
-                remember = Remember(store, projections, embedder)
-        except BaseException:
-            store.close()
-            raise
+                try:
+                    remember = Remember(store, projections, embedder)
+                except StoreBusy:  # the file was changed while it was read; now it has a log
+                    if not read_only:
+                        raise
+                    projections = ReadModel(options, vector_index=vector_index)
+                    remember = Remember(store, projections, embedder)
+            except BaseException:
+                store.close()
+                raise
+            return store, options, projections, remember
+
+        if calls is None:
+            store, options, projections, remember = opened()
+        else:
+            with calls.around("open") as report:
+                store, options, projections, remember = opened()
+                report(None)
 
         services = EngineServices(
             store=store,
@@ -227,13 +243,16 @@ class Engine(Memories):
             profile=chosen,
             auto_refresh=auto_refresh and store.path != MEMORY,
             trials=_trials,
-            watch=watch,
+            watch=watching,
+            calls=calls,
             reranker=reranker,
             expander=query_expander,
             is_quiet=self._is_quiet,
             zone=zone,
         )
         super().__init__(Scope(services, bounds={}))
+        if calls is not None:
+            engine.observers.Observation(services, calls.take).start()
         for callback in callbacks:
             engine.observers.Observation(services, callback).start()
         self._options = options
@@ -326,7 +345,9 @@ class Engine(Memories):
         ``without_vector`` counts live memories with an embeddable text and no vector;
         :meth:`embed_missing` embeds them. ``reembedding`` is None, or the embedder of an unfinished
         :meth:`reembed` and the number of memories ``done``. ``damaged`` counts the memories found
-        damaged; no other count includes them. ``read_only`` is True for a read-only engine, and
+        damaged; no other count includes them. ``file_bytes`` is the
+        size of the store's file and its log, 0 in memory. ``waiting`` counts the writes of this engine that wait
+        or run, and the memories whose use is not written yet. ``read_only`` is True for a read-only engine, and
         otherwise missing.
 
         Examples:
@@ -391,6 +412,7 @@ class Engine(Memories):
         """
         engine.maintenance.backup(self._scope, path, replace=replace)
 
+    @watched
     def embed_missing(self, *, progress: bool = False) -> int:
         """Embed the live memories without a vector, such as those added without an embedder.
 
@@ -423,6 +445,7 @@ class Engine(Memories):
         self._scope.require_writable("embed_missing")
         return engine.maintenance.embed_missing(self._scope, progress=progress)
 
+    @watched
     def reembed(self, embedder: Embedder, *, resume: bool = True, progress: bool = False) -> int:
         """Replace all vectors with those of another embedder, which searches then use.
 
@@ -572,10 +595,7 @@ class Engine(Memories):
         Source: docs/systems/reverie.md R10 to R19; docs/systems/cognitive.md C19 to C22;
         docs/systems/omega.md O31.
         """
-        if not require_flag("dry_run", dry_run):
-            self._scope.require_writable("dream")
-        return dream.cycles.run(
-            self._scope,
+        return self._dream(
             now,
             dry_run=dry_run,
             profile=profile,
@@ -584,6 +604,15 @@ class Engine(Memories):
             keep=keep,
         )
 
+    @watched
+    def _dream(
+        self, /, now: Time | None, *, dry_run: bool, **options: Any
+    ) -> DreamReport | DreamPlan:
+        if not require_flag("dry_run", dry_run):
+            self._scope.require_writable("dream")
+        return dream.cycles.run(self._scope, now, dry_run=dry_run, **options)
+
+    @watched
     def undo_dream(self, id: str, *, now: Time | None = None) -> DreamReport:
         """Undo a dream cycle: restore the fields it changed, except those changed again since.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from oneiros.runtime.files import foreign_file, write_jsonl
 from oneiros.runtime.warnings import warn
 from oneiros.search.response import load_each
 from oneiros.store import Reading
+from oneiros.store.connections import MEMORY
 from oneiros.write.erase import Erasure
 
 if TYPE_CHECKING:
@@ -90,8 +92,22 @@ def stats(scope: Scope, options: LexicalOptions) -> dict[str, Any]:
             "merge_error": lexical.merge_error or None,
         },
         "profile": services.profile.name,
+        "file_bytes": _file_bytes(services.store.path),
+        "waiting": {
+            "writes": sync.writer.write_count,
+            "uses": len(sync.reinforcing.owing()),
+        },
         **({"read_only": True} if services.is_read_only else {}),
     }
+
+
+def _file_bytes(path: str) -> int:
+    """Return the size of a store's file and its log; 0 for a store in memory."""
+    size = 0
+    for name in () if path == MEMORY else (path, f"{path}-wal"):
+        with suppress(FileNotFoundError):  # another process may have emptied its log
+            size += os.stat(name).st_size  # noqa: PTH116 - pathlib loads much
+    return size
 
 
 def check(scope: Scope, *, deep: bool) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from oneiros import conflicts, engine, explain, filters, rescoring
 from oneiros.display.escaping import shortened
-from oneiros.engine.scope import Scope, checked_ids, is_within
+from oneiros.engine.scope import Scope, checked_ids, is_within, watched
 from oneiros.errors import MissingEmbedderWarning, UnknownMemory
 from oneiros.graph import linking
 from oneiros.model.calls import named_calls
@@ -91,6 +91,7 @@ class Memories:
 
     # -- write -------------------------------------------------------------------------------------
 
+    @watched
     def add(
         self,
         /,
@@ -145,6 +146,7 @@ class Memories:
         self._warn_of_dropped_vectors()
         return added.id
 
+    @watched
     def add_many(
         self,
         records: object,
@@ -211,6 +213,7 @@ class Memories:
             look=OnFirstLook(partial(near_duplicates.repeats_among, self._scope, report.ids)),
         )
 
+    @watched
     def update(
         self,
         id: str,
@@ -270,6 +273,7 @@ class Memories:
         self._scope.publish("update", "update", (id,), now)
         self._warn_of_dropped_vectors()
 
+    @watched
     def touch(self, id: str, *, ttl: float | timedelta | None, now: Time | None = None) -> None:
         """Set when a memory expires, counted from now.
 
@@ -301,6 +305,7 @@ class Memories:
         self._scope.services.remember.touch(id, end, seen=self._scope.contains)
         self._scope.publish("update", "touch", (id,), now)
 
+    @watched
     def sweep_expired(self, where: Where | None = None, *, now: Time | None = None) -> int:
         """Soft-delete the memories past their ``valid_until`` or ``ttl``.
 
@@ -335,6 +340,7 @@ class Memories:
         scope.publish("delete", "sweep_expired", ids, now)
         return len(ids)
 
+    @watched
     def feedback(self, id: str, verdict: str, *, now: Time | None = None) -> None:
         """Add a verdict to a memory's ``feedback``, which is the sum of its verdicts.
 
@@ -365,6 +371,7 @@ class Memories:
         )
         self._scope.publish("update", "feedback", (id,), now)
 
+    @watched
     def delete(
         self, id: str | None = None, *, where: Where | None = None, now: Time | None = None
     ) -> int:
@@ -405,6 +412,7 @@ class Memories:
         self._scope.publish("delete", "delete", ids, now)
         return len(ids)
 
+    @watched
     def restore(self, id: str, *, now: Time | None = None) -> bool:
         """Undo the soft deletion or the archiving of a memory.
 
@@ -443,6 +451,7 @@ class Memories:
         self._scope.publish("restore", "restore", (id,) if is_restored else (), now)
         return is_restored
 
+    @watched
     def forget(
         self,
         id: str | None = None,
@@ -510,6 +519,7 @@ class Memories:
             engine.maintenance.warn_of_unmatched(self._scope)
         return receipt
 
+    @watched
     def forget_many(
         self, ids: Sequence[str], *, derived: bool = True, now: Time | None = None
     ) -> Erasure:
@@ -554,6 +564,7 @@ class Memories:
             self._scope.services.drop_past(erased)
             self._scope.publish("forget", method, erased, now)
 
+    @watched
     def purge(self, older_than_days: float | timedelta = 30.0, *, now: Time | None = None) -> int:
         """Erase for good the memories that were soft-deleted long enough ago.
 
@@ -1250,6 +1261,7 @@ class Memories:
 
     # -- mark and link -----------------------------------------------------------------------------
 
+    @watched
     def supersede(self, old: str, new: str, reason: str = "", *, now: Time | None = None) -> None:
         """Replace one memory by another. Searches then hide the old one.
 
@@ -1344,6 +1356,7 @@ class Memories:
             self._scope, where, limit=limit, least_confidence=least_confidence, since=since
         )
 
+    @watched
     def resolve_conflict(
         self,
         older: str,
@@ -1386,6 +1399,7 @@ class Memories:
         self._scope.require_writable("resolve_conflict")
         conflicts.finding.resolve(self._scope, older, newer, verdict, reason=reason, now=now)
 
+    @watched
     def pin(self, id: str, pinned: bool = True) -> None:
         """Pin or unpin a memory.
 
@@ -1418,6 +1432,7 @@ class Memories:
         )
         self._scope.publish("update", "pin", (id,) if is_changed else ())
 
+    @watched
     def link(
         self,
         a: str,
@@ -1456,6 +1471,7 @@ class Memories:
         self._scope.require_writable("link")
         linking.link(self._scope, a, b, weight, kind=kind, now=now)
 
+    @watched
     def link_many(
         self,
         links: Iterable[Any],
@@ -1509,6 +1525,7 @@ class Memories:
         """
         return linking.links(self._scope, where, now=now)
 
+    @watched
     def unlink(self, a: str, b: str) -> bool:
         """Remove the link between two memories.
 
@@ -1597,6 +1614,7 @@ class Memories:
         """
         return rescoring.store.rescore(self._scope, profile, now, where=where, threads=threads)
 
+    @watched
     def promote(
         self,
         profile: Profile | str = "ciar",

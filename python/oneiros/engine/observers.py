@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from oneiros._lazy import logging
@@ -16,9 +17,19 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from oneiros.engine.scope import EngineServices
+    from oneiros.engine.scope import EngineServices, Watch
+    from oneiros.search.response import SearchResponse
 
-__all__ = ["EVENT_KINDS", "Event", "EventKind", "Observation", "checked_observers", "publish"]
+__all__ = [
+    "EVENT_KINDS",
+    "Event",
+    "EventKind",
+    "Observation",
+    "WatchedCalls",
+    "Watches",
+    "checked_observers",
+    "publish",
+]
 
 EventKind: TypeAlias = Literal[
     "add", "update", "delete", "restore", "forget", "link", "dream", "search"
@@ -130,6 +141,73 @@ class Observation:
     def __repr__(self) -> str:
         state = "running" if self in self._services.observers else "closed"
         return f"<Observation by {self._callback!r}, {state}>"
+
+
+Calling: TypeAlias = Callable[
+    [str], AbstractContextManager[Callable[[object, Sequence[Event]], object]]
+]
+
+
+class Watches:
+    """Several watches as one; see :class:`oneiros.engine.scope.Watch`."""
+
+    def __init__(self, watches: Sequence[Watch]) -> None:
+        self._watches = watches
+
+    @contextmanager
+    def searching(self, method: str) -> Iterator[Callable[[Sequence[SearchResponse]], None]]:
+        """Enter all of them for a search."""
+        with ExitStack() as stack:
+            reports = [stack.enter_context(watch.searching(method)) for watch in self._watches]
+
+            def report(responses: Sequence[SearchResponse]) -> None:
+                for each in reports:
+                    each(responses)
+
+            yield report
+
+    @contextmanager
+    def calling(self, method: str) -> Iterator[Callable[[object, Sequence[Event]], None]]:
+        """Enter those that take calls for a call."""
+        entering = [watch.calling for watch in self._watches if hasattr(watch, "calling")]
+        with ExitStack() as stack:
+            reports = [stack.enter_context(calling(method)) for calling in entering]
+
+            def report(result: object, events: Sequence[Event]) -> None:
+                for each in reports:
+                    each(result, events)
+
+            yield report
+
+
+class WatchedCalls:
+    """The calls that write, as a watch takes them: each with its result and its events.
+
+    Args:
+        calling: of the watch; see :class:`oneiros.engine.scope.Watch`.
+    """
+
+    def __init__(self, calling: Calling) -> None:
+        self._calling = calling
+        self._thread = threading.local()
+
+    def take(self, event: Event) -> None:
+        """Keep an event for the call that runs on this thread."""
+        events: list[Event] | None = getattr(self._thread, "events", None)
+        if events is not None:
+            events.append(event)
+
+    @contextmanager
+    def around(self, method: str) -> Iterator[Callable[[object], object]]:
+        """Enter the watch for a call; yields a function that takes the result."""
+        outer = getattr(self._thread, "events", None)
+        events: list[Event] = []
+        self._thread.events = events
+        try:
+            with self._calling(method) as report:
+                yield lambda result: report(result, events)
+        finally:
+            self._thread.events = outer
 
 
 def checked_observers(observers: object) -> tuple[Callback, ...]:

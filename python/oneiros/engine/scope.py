@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from oneiros import engine, filters
 from oneiros.clock import system_clock
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from oneiros.clock import Clock, Time
     from oneiros.dream.impact import StoreTrials
     from oneiros.engine.history import PastEngines
-    from oneiros.engine.observers import EventKind, Observation
+    from oneiros.engine.observers import EventKind, Observation, WatchedCalls
     from oneiros.filters import Where
     from oneiros.index import ReadModel
     from oneiros.model.memory import Memory
@@ -49,13 +50,19 @@ __all__ = [
     "ScopeLoader",
     "Watch",
     "checked_ids",
+    "checked_watch",
     "is_within",
-    "require_watch",
+    "watched",
 ]
 
 
 class Watch(Protocol):
-    """An observer of searches."""
+    """An observer of searches, and of other calls if it has ``calling``.
+
+    ``calling(method)`` is optional. It returns a context manager, entered before each method that
+    writes runs, "open" before the store is opened and "apply" before a dream plan is applied. Its
+    ``__enter__`` returns a callable that receives the result of the call and the call's events.
+    """
 
     def searching(
         self, method: str
@@ -68,12 +75,56 @@ class Watch(Protocol):
         ...
 
 
-def require_watch(name: str, watch: object) -> None:
-    """Raise a TypeError unless ``watch`` is None or has ``searching(method)``."""
+def checked_watch(name: str, watch: object) -> Watch | None:
+    """Return the watch of an argument: one, several as one, or None.
+
+    Raises:
+        TypeError: one lacks ``searching(method)``.
+    """
+    if watch is None:
+        return None
+    if isinstance(watch, list | tuple):
+        several = [_require_watch(f"{name}[{place}]", each) for place, each in enumerate(watch)]
+        return engine.observers.Watches(several)
+    return _require_watch(name, watch)
+
+
+def _require_watch(name: str, watch: Any) -> Watch:
     searching = None if isinstance(watch, type) else getattr(watch, "searching", None)
-    if watch is not None and not callable(searching):
+    if not callable(searching):
         msg = f"{name}: expected an object with searching(method), got {watch!r}"
         raise TypeError(msg)
+    checked: Watch = watch
+    return checked
+
+
+class _Scoped(Protocol):
+    @property
+    def _scope(self) -> Scope: ...
+
+
+Owner = TypeVar("Owner", bound=_Scoped)
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def watched(
+    method: Callable[Concatenate[Owner, Given], Result],
+) -> Callable[Concatenate[Owner, Given], Result]:
+    """Pass the calls of a method that writes to the engine's watch, if it takes them."""
+    name = method.__name__.lstrip("_")
+
+    @wraps(method)
+    def call(self: Owner, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        calls = self._scope.shared.calls
+        if calls is None:
+            return method(self, *args, **kwargs)
+        with calls.around(name) as report:
+            result = method(self, *args, **kwargs)
+            report(result)
+            return result
+
+    return call
 
 
 def checked_ids(ids: Sequence[str]) -> Sequence[str]:
@@ -108,6 +159,8 @@ class EngineServices:
     trials: Callable[[EngineServices, float], AbstractContextManager[StoreTrials]]
     """Returns a context manager over copies of the store, with their clocks fixed at a time."""
     watch: Watch | None = None
+    calls: WatchedCalls | None = None
+    """Passes calls that write to the watch; None: it does not take them."""
     observers: dict[Observation, None] = field(default_factory=dict)
     """The running observations, in order. Changed without a lock, which a signal handler might wait
     for: adding, removing and copying are one step of the interpreter each."""

@@ -136,6 +136,11 @@ class WriterThread:
         """Whether a write runs or waits."""
         return bool(self._writes)
 
+    @property
+    def write_count(self) -> int:
+        """The number of writes that run or wait."""
+        return len(self._writes)
+
     def run(
         self, work: Callable[[], Result], *, is_write: bool = False, is_kept: bool = False
     ) -> Result:

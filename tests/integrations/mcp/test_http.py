@@ -1,0 +1,198 @@
+"""The official client over HTTP: the token, the headers, two clients, and how a server ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import oneiros
+
+mcp = pytest.importorskip("mcp", reason="needs mcp: pip install 'oneiros[mcp]'")
+
+import httpx2
+
+from oneiros.integrations.mcp import make_server, serve_http
+from oneiros.integrations.mcp_tools import MemoryTools
+from tests.integrations.mcp.conftest import COMMAND, TOKEN, Serving, environment
+
+Http = Callable[..., Serving]
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+HEADERS = {
+    "accept": "application/json, text/event-stream",
+    "content-type": "application/json",
+    "authorization": f"Bearer {TOKEN}",
+}
+
+
+def post(serving: Serving, content: str | None = None, **headers: str | None) -> Any:
+    """Send one request with the usual headers but for those given; None leaves one out."""
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    sent = {name: value for name, value in (HEADERS | given).items() if value is not None}
+    body = json.dumps(PING) if content is None else content
+    with httpx2.Client() as client:
+        return client.post(serving.url, content=body, headers=sent)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_clients_share_a_server(http: Http, store: Path, mode: str) -> None:
+    serving = http(store, "--user", "ada")
+    assert serving.url.startswith("http://127.0.0.1:")
+
+    async def fill(client: Any, name: str) -> None:
+        for number in range(10):
+            arguments = {"text": f"{name} tea {number}"}
+            assert not (await client.call_tool("memory_remember", arguments)).is_error
+
+    async def talk() -> None:
+        async with serving.client(mode=mode) as one, serving.client(mode=mode) as other:
+            await asyncio.gather(fill(one, "oolong"), fill(other, "sencha"))
+            for client in (one, other):
+                assert len((await client.list_tools()).tools) == 8
+                query = {"query": "tea", "limit": 50}
+                found = await client.call_tool("memory_recall", query)
+                assert len(found.structured_content["memories"]) == 20
+                id = found.structured_content["memories"][0]["id"]
+                read = await client.read_resource(f"memory://{id}")
+                assert json.loads(read.contents[0].text)["memory"]["id"] == id
+
+    asyncio.run(talk())
+    assert serving.end() == 0
+    with oneiros.Engine(store) as engine:
+        assert {memory.user for memory in engine.list()} == {"ada"}
+        assert engine.count() == 20
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [
+        None,
+        "",
+        "Bearer",
+        "Bearer wrong",
+        f"Bearer {TOKEN}x",
+        f"Bearer {TOKEN[:-1]}",
+        f"Basic {TOKEN}",
+        TOKEN,
+        f"Bearer  {TOKEN}",
+        "Bearer \u00e4".encode("latin-1").decode("latin-1"),
+    ],
+)
+def test_a_wrong_token_is_refused(http: Http, store: Path, authorization: str | None) -> None:
+    serving = http(store)
+    for content in (None, "not json"):
+        value = authorization if authorization is None else authorization.encode("latin-1")
+        refused = post(serving, content, authorization=value)  # type: ignore[arg-type]
+        assert (refused.status_code, refused.text) == (401, "")
+        assert refused.headers["www-authenticate"] == "Bearer"
+    with httpx2.Client() as client:
+        assert client.get(serving.url.replace("/mcp", "/")).status_code == 401
+    good = post(serving).status_code
+    assert good != 401
+    assert post(serving, authorization=f"bearer {TOKEN}").status_code == good
+
+
+def test_a_client_without_the_token_gets_nothing(http: Http, store: Path) -> None:
+    serving = http(store)
+
+    async def talk(token: str | None) -> None:
+        async with serving.client(token) as client:
+            await client.call_tool("memory_remember", {"text": "tea"})
+
+    for token in (None, "wrong"):
+        with pytest.raises(BaseException):  # noqa: B017, PT011 - a group of the transport's errors
+            asyncio.run(talk(token))
+    asyncio.run(talk(TOKEN))
+    assert serving.end() == 0
+    with oneiros.Engine(store) as engine:
+        assert engine.count() == 1
+
+
+def test_a_token_is_made_and_printed_once(http: Http, store: Path) -> None:
+    serving = http(store, token=None)
+    name, token = serving.next_line().split()
+    assert (name, len(token)) == ("token:", 43)
+    assert post(serving).status_code == 401
+    assert post(serving, authorization=f"Bearer {token}").status_code != 401
+    other = http(store, token=None)
+    assert other.next_line().split()[1] != token
+
+
+def test_pages_of_other_machines_are_refused(http: Http, store: Path) -> None:
+    serving = http(store)
+    port = serving.url.split(":")[2].split("/")[0]
+    good = post(serving).status_code
+    assert good not in (401, 403, 421)
+    assert post(serving, host="evil.example").status_code == 421
+    assert post(serving, host=f"evil.example:{port}").status_code == 421
+    assert post(serving, host=f"127.0.0.1.evil.example:{port}").status_code == 421
+    assert post(serving, origin="https://evil.example").status_code == 403
+    assert post(serving, origin="null").status_code == 403
+    assert post(serving, origin=f"http://localhost:{port}").status_code == good
+    assert post(serving, host=f"localhost:{port}").status_code == good
+
+
+def test_a_large_body_is_refused(http: Http, store: Path) -> None:
+    serving = http(store)
+    assert post(serving, "x" * (1 << 20) + "x").status_code == 413
+    assert post(serving, "x").status_code == 400
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_signal_ends_it_cleanly_with_a_client_connected(
+    http: Http, store: Path, number: int, mode: str
+) -> None:
+    serving = http(store)
+
+    async def talk() -> int:
+        code = -1
+        try:
+            async with serving.client(mode=mode) as client:
+                await client.call_tool("memory_remember", {"text": "tea"})
+                code = await asyncio.to_thread(serving.end, number)
+        except BaseException:  # noqa: BLE001 - the connection is gone
+            assert code == 0
+        return code
+
+    assert asyncio.run(talk()) == 0
+    assert serving.next_line() == ""
+    with oneiros.Engine(store) as engine:
+        assert engine.count() == 1
+
+
+def test_an_address_in_use_is_named(http: Http, store: Path) -> None:
+    serving = http(store)
+    port = serving.url.split(":")[2].split("/")[0]
+    done = subprocess.run(
+        [*COMMAND, "--store", str(store), "--http", "--port", port],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "in use" in done.stderr
+
+
+def test_another_host_needs_a_name() -> None:
+    with oneiros.Engine(":memory:") as engine:
+        server = make_server(MemoryTools(engine))
+        with pytest.raises(ValueError, match=r"host: 'example\.org' is not loopback"):
+            serve_http(server, host="example.org")
+    with pytest.raises(TypeError, match="tools: "):
+        make_server(engine)  # type: ignore[arg-type]
+
+
+def test_a_named_host_is_served(http: Http, store: Path) -> None:
+    serving = http(store, "--host", "0.0.0.0", "--allow-host", "memory.example")
+    serving.url = serving.url.replace("0.0.0.0", "127.0.0.1")
+    good = post(serving).status_code
+    assert post(serving, host="memory.example").status_code == good
+    assert post(serving, host="other.example").status_code == 421
