@@ -82,7 +82,7 @@ class StatementReader {
 
   // Reads a text in UTF-8, in time linear in its length and without a copy of it. A text of
   // `kMostWords` words or more is not read further: it never takes part in a conflict. Words are
-  // told apart by 64 bits of their hash.
+  // compared by 64 bits of their hash.
   [[nodiscard]] Statement read(std::string_view text) const;
 
   static constexpr std::size_t kMostWords = 40;
