@@ -13,7 +13,7 @@ from tests.oracles import neighbours
 from tests.oracles.house import OUTSIDE
 from tests.oracles.mnemosyne import gate_words, lexical_share, passes_gate
 from tests.oracles.profiles import Model, folded
-from tests.oracles.records import time_of
+from tests.oracles.records import time_of, value
 from tests.oracles.whole.asking import (
     Question,
     is_found,
@@ -110,13 +110,18 @@ class Search:
         visible = {
             id for id, one in records.items() if is_visible(one, self.question, self.model.expiring)
         }
+        standing = {
+            id: one
+            for id, one in records.items()
+            if self.question.status or value(one, "status") != "archived"
+        }
         alone = {id: found.get(id, 0.0) for id in records}
         top = sorted(found.values(), reverse=True)[: lending.seeds + 1]
         none_near(top)
         rest = [id for id in visible if id not in found]
         alone |= self.as_candidates(rest)
         everyone = neighbours.lent(
-            neighbours.sequences(records),
+            neighbours.sequences(standing),
             alone,
             list(found),
             visible,
