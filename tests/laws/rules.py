@@ -201,6 +201,10 @@ TESTS = {
         "dream/test_budget.py::test_what_stays_is_what_the_page_says",
         "dream/test_budget.py::test_the_worth_is_what_the_page_says",
     ),
+    "H16": (
+        "dream/test_changed_facts.py::test_what_a_judge_says_is_done_as_the_page_says",
+        "dream/test_changed_facts.py::test_pairs_are_those_of_conflicts",
+    ),
     "M1": (_FUSION.format("weighted_sum_and_mean"),),
     "M2": (_FUSION.format("weighted_sum_and_mean"),),
     "M3": ("engine/test_explanations.py::test_a_weighted_sum_shows_what_each_part_adds", _WHOLE),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
+from oneiros.conflicts.candidates import DISTINCT, DISTINCT_WEIGHT, conflicting
 from oneiros.conflicts.model import model
-from oneiros.filters import allowed_bits
 from oneiros.model.validation import (
     count,
     require_choice,
@@ -16,7 +17,8 @@ from oneiros.model.validation import (
 )
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.search.response import readable
-from oneiros.store import KINDS, StoredLink
+from oneiros.store import StoredLink
+from oneiros.store.cycles import APART
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,12 +38,9 @@ __all__ = ["VERDICTS", "Conflict", "found", "resolve"]
 VERDICTS: Final = ("update", "contradiction", "distinct")
 """The words by which a conflict is settled, as in docs/systems/cognitive.md C22."""
 
-_APART: Final = ("project_code", "user_code", "agent_code", "namespace_code")
+_CODES: Final = tuple(f"{field}_code" for field in APART)
 _NEAREST: Final = 20
 """Memories that each is compared with: the nearest by words, and the nearest by vector."""
-_AT_ONCE: Final = 1_000
-_DISTINCT: Final = KINDS.index("distinct")
-_DISTINCT_WEIGHT: Final = 0.01  # below what any search follows
 _REASONS: Final = {
     "cue": "the newer announces a change",
     "named": "the newer names the value of the older",
@@ -86,14 +85,16 @@ def found(
     created = read_model.lifecycle.column("created_at")
     pairs: dict[tuple[int, int], float] = {}
     for part in _parts(read_model, rows):
-        newest = part if start is None else part[created[part] >= start]
-        for newer, older in _candidates(scope, newest, part):
-            confidences = read_model.statements.confidences(model=model(), older=older, newer=newer)
-            confidences[~(created[older] < created[newer])] = 0.0
-            for place in np.flatnonzero(confidences >= least).tolist():
-                pairs[int(older[place]), int(newer[place])] = float(confidences[place])
-    open_pairs = _without_distinct(read_model, pairs)
-    best = sorted(open_pairs, key=lambda pair: (-pairs[pair], pair))[:most]
+        pairs |= conflicting(
+            read_model,
+            part if start is None else part[created[part] >= start],
+            part,
+            partial(_texts, scope),
+            read_model.associations,
+            nearest=_NEAREST,
+            least_confidence=least,
+        )
+    best = sorted(pairs, key=lambda pair: (-pairs[pair], pair))[:most]
     ids = read_model.lifecycle.ids
     return [
         Conflict(ids[older], ids[newer], pairs[older, newer], _reason(read_model, older, newer))
@@ -117,7 +118,7 @@ def resolve(
     remember = scope.services.remember
     if verdict == "distinct":
         weight = _weight_of_link(scope, older, newer)
-        link = StoredLink(older, newer, _DISTINCT, weight, when, None)
+        link = StoredLink(older, newer, DISTINCT, weight, when, None)
         remember.link([link], seen=scope.contains)
         scope.publish("link", "resolve_conflict", (older, newer), now)
     else:
@@ -131,9 +132,9 @@ def _weight_of_link(scope: Scope, older: str, newer: str) -> float:
     row_of = scope.services.projections.lifecycle.row_of
     ends = row_of.get(older), row_of.get(newer)
     if ends[0] is None or ends[1] is None:
-        return _DISTINCT_WEIGHT
+        return DISTINCT_WEIGHT
     (existing,) = associations.of_pairs([(ends[0], ends[1])])
-    return _DISTINCT_WEIGHT if existing is None else existing.weight
+    return DISTINCT_WEIGHT if existing is None else existing.weight
 
 
 def _current(read_model: ReadModel, rows: BitMap) -> Rows:
@@ -148,7 +149,7 @@ def _parts(read_model: ReadModel, rows: Rows) -> Iterator[Rows]:
     if not len(rows):
         return
     columns = read_model.lifecycle.column
-    codes = np.stack([columns(name)[rows] for name in _APART], axis=1)
+    codes = np.stack([columns(name)[rows] for name in _CODES], axis=1)
     _, part = np.unique(codes, axis=0, return_inverse=True)
     for number in range(int(part.max()) + 1):
         yield rows[part.reshape(-1) == number]
@@ -159,49 +160,6 @@ def _texts(scope: Scope, rows: Rows) -> Sequence[str | None]:
     loader = scope.loader
     own = readable(loader.own_rows, [ids[row] for row in rows.tolist()])
     return [None if row is None else row.text for row in own]
-
-
-def _candidates(scope: Scope, rows: Rows, part: Rows) -> Iterator[tuple[Rows, Rows]]:
-    """Yield rows, many at once, each beside one of its part that is near by words or by vector."""
-    indexes = scope.services.projections.indexes
-    allowed = allowed_bits(_bitmap(part), len(scope.services.projections.lifecycle.ids))
-    for start in range(0, len(rows), _AT_ONCE):
-        some = rows[start : start + _AT_ONCE]
-        texts = [text or "" for text in _texts(scope, some)]
-        found, _, ends, _ = indexes.lexical.search_many(
-            queries=texts, k=_NEAREST + 1, allowed=allowed, threads=1
-        )
-        pairs = [np.stack([np.repeat(some, np.diff(ends)), found])]
-        vectors = indexes.vectors
-        if vectors:
-            matrix = vectors.reconstruct(some)
-            places = np.flatnonzero(matrix.any(axis=1))
-            if len(places):
-                lists = vectors.search_many(matrix[places], _NEAREST + 1, allowed)
-                near = [hits.rows for hits in lists]
-                repeated = np.repeat(some[places], [len(each) for each in near])
-                pairs.append(np.stack([repeated, np.concatenate(near)]))
-        own, others = np.unique(np.concatenate(pairs, axis=1), axis=1)
-        yield np.ascontiguousarray(own), np.ascontiguousarray(others)
-
-
-def _bitmap(rows: Rows) -> BitMap:
-    from pyroaring import BitMap  # noqa: PLC0415 - as elsewhere, only where one is made
-
-    return BitMap(rows)
-
-
-def _without_distinct(
-    read_model: ReadModel, pairs: dict[tuple[int, int], float]
-) -> list[tuple[int, int]]:
-    """Return the pairs that no verdict found distinct."""
-    given = list(pairs)
-    links = read_model.associations.of_pairs(given)
-    return [
-        pair
-        for pair, link in zip(given, links, strict=True)
-        if link is None or link.kind != _DISTINCT
-    ]
 
 
 def _reason(read_model: ReadModel, older: int, newer: int) -> str:

@@ -43,8 +43,14 @@ __all__ = ["begin_draft", "run", "run_phases", "undo"]
 
 _LOOKED_BACK: Final = 5  # reports searched for the top memories of the previous cycle
 _MOST_NAMED: Final = 1_000
-_CALLING_PHASES: Final = {"summarise": "Summarising", "judge": "Conflicts"}
-"""By argument, which is also the phase's name: the declaration of the phase that calls it."""
+_CALLING_PHASES: Final = {
+    "summarise": {"summarise": "Summarising() does, as in 'cognitive'"},
+    "judge": {
+        "judge": "Conflicts() does, as in 'cognitive'",
+        "settle": "ChangedFacts(), as in 'oneiros'",
+    },
+}
+"""By argument: the names of the phases that call it, with their declarations."""
 
 
 def run(
@@ -109,10 +115,11 @@ def undo(scope: Scope, id: str, now: Time | None) -> DreamReport:
 
 def _require_called(name: str, profile: Profile) -> None:
     """Refuse a callable that no phase of a profile calls."""
-    if name not in [phase.name for phase in profile.phases]:
+    calling = _CALLING_PHASES[name]
+    if calling.keys().isdisjoint(phase.name for phase in profile.phases):
         msg = (
             f"{name}: must be left out, since no phase of the profile {profile.name!r} calls it; "
-            f"{_CALLING_PHASES[name]}() does, as in 'cognitive'"
+            f"{', or '.join(calling.values())}"
         )
         raise ValueError(msg)
 

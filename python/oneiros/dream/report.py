@@ -44,6 +44,7 @@ RULE_NAMES: Final = {
     "C22": "judging",
     "O31": "forgetting",
     "H15": "budget",
+    "H16": "settling",
     "R19": "undoing",
 }
 """The short name of each rule."""
@@ -60,6 +61,7 @@ RULE_WORDS: Final = {
     "C22": "a judge found a conflict or a duplicate",
     "O31": "old, not used and of little weight: archived",
     "H15": "worth less than the budget has room for: archived; worth more again: brought back",
+    "H16": "a judge found that a newer memory states another value",
     "R19": "a cycle undone",
 }
 """A description of each rule."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from oneiros._lazy import np
+from oneiros.conflicts.candidates import conflicting
 from oneiros.dream.changes import rows_of
 from oneiros.filters import allowed_bits, set_of
 from oneiros.index.texts import word_overlaps
@@ -63,6 +64,7 @@ class DraftSource:
         texts: Callable[[], MemoryTexts],
     ) -> None:
         self._store = store
+        self._projections = projections
         self._lifecycle = projections.lifecycle
         self._texts = texts
         self._lexical = projections.indexes.lexical
@@ -195,6 +197,38 @@ class DraftSource:
                 (hits.rows[others][:count], hits.scores[others][:count].astype(np.float64))
             )
         return found
+
+    def conflicting(
+        self, rows: Rows, among: Mask, *, nearest: int, least_confidence: float
+    ) -> dict[tuple[int, int], float]:
+        """Return pairs of an older row and one of ``rows`` with the confidence that they conflict.
+
+        Args:
+            rows: the newer ones.
+            among: mask of the rows to compare with, those of the same part as each.
+            nearest: as for :func:`oneiros.conflicts.candidates.conflicting`.
+            least_confidence: likewise.
+        """
+        parts = self.parted()
+        found: dict[tuple[int, int], float] = {}
+        for part in np.unique(parts[rows]).tolist():
+            found |= conflicting(
+                self._projections,
+                rows[parts[rows] == part],
+                rows_of(among & (parts == part)),
+                self.texts,
+                self._associations,
+                nearest=nearest,
+                least_confidence=least_confidence,
+            )
+        return found
+
+    def link_weight(self, one: int, other: int) -> float | None:
+        """Return the weight of two rows' link; None without one."""
+        if self._associations is None:
+            return None
+        (link,) = self._associations.of_pairs([(one, other)])
+        return None if link is None else link.weight
 
     def repeated(self) -> list[Rows]:
         """Return groups of rows with equal text and topic that may be merged.

@@ -566,9 +566,9 @@ class Engine(Memories):
                 as an int, or a :class:`oneiros.scoring.phases.house.Budget`. Those worth least are
                 archived, and come back when they fit in again. Named here, it holds at once,
                 whatever a day's limit. Default: the profile's budget.
-            judge: a callable from two texts, the older first, to their relation, for the phase
-                ``Conflicts``: "contradiction", "update", "duplicate" or "distinct". Default: none,
-                and no memory is retired for being similar.
+            judge: a callable from two texts, the older first, to their relation, for the phases
+                ``ChangedFacts`` and ``Conflicts``: "contradiction", "update", "duplicate" or
+                "distinct". Default: none, and no memory is retired for being similar.
 
         Returns:
             :class:`oneiros.dream.report.DreamReport`, or with ``dry_run`` a

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.dream.phases.cognitive import cool, cut_to_stubs, judge_conflicts, summarise
-from oneiros.dream.phases.house import keep_to_budget
+from oneiros.dream.phases.house import keep_to_budget, settle_changed_facts
 from oneiros.dream.phases.omega import forget
 from oneiros.dream.phases.reverie import consolidate, downscale, place, promote, prune, scan
 
@@ -30,4 +30,5 @@ PHASES: Final[Mapping[str, Callable[[Draft, Any], None]]] = {
     "judge": judge_conflicts,
     "forget": forget,
     "budget": keep_to_budget,
+    "settle": settle_changed_facts,
 }

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.dream.changes import Mask, Rows
+    from oneiros.dream.cycles import Judge
     from oneiros.dream.draft import Draft
     from oneiros.scoring.phases.cognitive import Conflicts, Cooling, Stubbing, Summarising
 
@@ -28,7 +29,18 @@ if TYPE_CHECKING:
     Pair = tuple[int, int]
     Places = npt.NDArray[np.intp]
 
-__all__ = ["VERDICTS", "beginning", "cool", "cut_to_stubs", "judge_conflicts", "summarise"]
+__all__ = [
+    "VERDICTS",
+    "beginning",
+    "comparable",
+    "cool",
+    "cut_to_stubs",
+    "judge_conflicts",
+    "new_rows",
+    "retire",
+    "summarise",
+    "verdict_of",
+]
 
 _DAY: Final = 86_400.0
 _AT_ONCE: Final = 4_096
@@ -308,36 +320,44 @@ def judge_conflicts(draft: Draft, phase: Conflicts) -> None:
         for older, newer in chosen:
             if draft.column("superseded")[[older, newer]].any():
                 continue
-            verdict = _answer_of("judge", draft.judge, texts[older], texts[newer])
-            require_choice("judge", verdict, VERDICTS)
+            verdict = verdict_of(draft.judge, texts[older], texts[newer])
             judged += 1
-            retired += _settle(draft, verdict, older, newer)
+            if verdict != "distinct":
+                retired += retire(draft, "C22", older, newer, is_duplicate=verdict == "duplicate")
     draft.count(pairs=len(pairs), judged=judged, retired=retired)
 
 
-def _settle(draft: Draft, verdict: str, older: int, newer: int) -> bool:
-    """Apply a verdict; returns whether the older memory was retired."""
-    if verdict == "distinct":
-        return False
-    is_duplicate = verdict == "duplicate"
+def verdict_of(judge: Judge, older: str, newer: str) -> str:
+    """Return a judge's verdict, one of :data:`VERDICTS`, on an older and a newer text."""
+    verdict = _answer_of("judge", judge, older, newer)
+    require_choice("judge", verdict, VERDICTS)
+    return verdict
+
+
+def retire(draft: Draft, rule: str, older: int, newer: int, *, is_duplicate: bool) -> bool:
+    """Mark a row as superseded by a newer one; returns whether the limits allow it.
+
+    A newer row that repeats the older one counts one duplicate more, and has the lesser trust of
+    both. Under C22 superseded memories are cooled at once.
+    """
     rows = np.array([older, newer] if is_duplicate else [older], np.uint32)
-    if not len(draft.changeable("C22", rows, whole=True)):
+    if not len(draft.changeable(rule, rows, whole=True)):
         return False
-    draft.supersede("C22", older, newer)
-    _to_cold(draft, "C19", rows[:1])  # superseded memories are cooled at once
+    draft.supersede(rule, older, newer)
+    if rule == "C22":
+        _to_cold(draft, "C19", rows[:1])
     if is_duplicate:
-        draft.lower_trust("C22", rows[1:], rows[:1])
+        draft.lower_trust(rule, rows[1:], rows[:1])
         count = int(draft.column("duplicate_count")[newer])
-        draft.change("C22", "duplicate_count", rows[1:], min(count + 1, _MOST))
+        draft.change(rule, "duplicate_count", rows[1:], min(count + 1, _MOST))
         draft.rest(rows[1:], rows[:1])  # counts as a duplicate only if the older one is retired
     return True
 
 
 def _pairs(draft: Draft, phase: Conflicts) -> list[Pair]:
     """Return pairs of a similar older and newer row, each once, the most similar first."""
-    current = draft.live & (draft.column("superseded") == 0)
-    current &= (draft.column("status") != ARCHIVED) & (draft.column("tier") != STUB)
-    rows = _new_rows(draft, current)[: phase.most_asked]
+    current = comparable(draft)
+    rows = new_rows(draft, current)[: phase.most_asked]
     parts = draft.source.parted()
     similarity: dict[Pair, int] = {}
     least = _rounded(phase.above_cosine)
@@ -352,7 +372,14 @@ def _pairs(draft: Draft, phase: Conflicts) -> list[Pair]:
     return sorted(similarity, key=lambda pair: (-similarity[pair], pair))
 
 
-def _new_rows(draft: Draft, current: Mask) -> Rows:
+def comparable(draft: Draft) -> Mask:
+    """Return the mask of rows that a judge may be asked about."""
+    current: Mask = draft.live & (draft.column("superseded") == 0)
+    current &= (draft.column("status") != ARCHIVED) & (draft.column("tier") != STUB)
+    return current
+
+
+def new_rows(draft: Draft, current: Mask) -> Rows:
     """Return the rows added or changed since the last cycle, the latest first."""
     updated = draft.column("updated_at")
     if draft.previous is not None:

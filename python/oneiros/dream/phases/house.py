@@ -1,6 +1,6 @@
-"""The budget of the default profile: what is worth least is archived. Source: docs/systems/house.md H15.
+"""The phases of the default profile. Source: docs/systems/house.md H15, H16.
 
-Algorithm: the worth of every memory that is shown, or that this phase archived before, is computed
+The budget archives what is worth least: the worth of every memory that is shown, or that this phase archived before, is computed
 over columns; they are sorted by it, and the first that fit the budget stay or come back. So the
 result depends on the store alone, and not on how often cycles ran before.
 
@@ -13,7 +13,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
+from oneiros.conflicts.candidates import DISTINCT_WEIGHT
 from oneiros.dream.changes import ARCHIVED, rows_of
+from oneiros.dream.phases.cognitive import comparable, new_rows, retire, verdict_of
 from oneiros.dream.phases.row_values import by_kind
 from oneiros.model.fields import table_of
 
@@ -22,11 +24,11 @@ if TYPE_CHECKING:
 
     from oneiros.dream.changes import Mask, Rows
     from oneiros.dream.draft import Draft
-    from oneiros.scoring.phases.house import Budget
+    from oneiros.scoring.phases.house import Budget, ChangedFacts
 
     Reals = npt.NDArray[np.float64]
 
-__all__ = ["GIVEN", "keep_to_budget", "worth", "worth_terms"]
+__all__ = ["GIVEN", "keep_to_budget", "settle_changed_facts", "worth", "worth_terms"]
 
 GIVEN: Final = "given"
 """The term of kind and trust."""
@@ -34,6 +36,38 @@ GIVEN: Final = "given"
 _DAY: Final = 86_400.0
 _YEAR_DAYS: Final = 365.0
 _LEAST_TRUST: Final = 1e-3
+
+
+def settle_changed_facts(draft: Draft, phase: ChangedFacts) -> None:
+    """Retire the older memory of each pair that the judge finds changed, the most confident first.
+
+    Without a judge, nothing is done.
+
+    Source: docs/systems/house.md H16.
+    """
+    if draft.judge is None:
+        return
+    current = comparable(draft)
+    rows = new_rows(draft, current)[: phase.most_asked]
+    confidence = draft.source.conflicting(
+        rows, current, nearest=phase.nearest, least_confidence=phase.least_confidence
+    )
+    chosen = sorted(confidence, key=lambda pair: (-confidence[pair], pair))[: phase.most_pairs]
+    named = sorted({row for pair in chosen for row in pair})
+    texts = dict(zip(named, draft.source.texts(np.array(named, np.uint32)), strict=True))
+    judged = retired = distinct = 0
+    for older, newer in chosen:
+        if draft.column("superseded")[[older, newer]].any():
+            continue
+        verdict = verdict_of(draft.judge, texts[older], texts[newer])
+        judged += 1
+        if verdict == "distinct":
+            weight = draft.source.link_weight(older, newer) or DISTINCT_WEIGHT
+            draft.link("H16", older, newer, weight=weight, kind="distinct")
+            distinct += 1
+        else:
+            retired += retire(draft, "H16", older, newer, is_duplicate=verdict == "duplicate")
+    draft.count(pairs=len(confidence), judged=judged, retired=retired, distinct=distinct)
 
 
 def keep_to_budget(draft: Draft, phase: Budget) -> None:

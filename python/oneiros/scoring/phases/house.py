@@ -1,4 +1,4 @@
-"""The phase of the default profile, as a profile declares it. Source: docs/systems/house.md H15."""
+"""The phases of the default profile, as a profile declares them. Source: docs/systems/house.md H15, H16."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from oneiros.scoring.tables import (
 if TYPE_CHECKING:
     from oneiros.scoring.phases import Phase
 
-__all__ = ["PHASES", "Budget"]
+__all__ = ["PHASES", "Budget", "ChangedFacts"]
 
 _LARGEST: Final = 1e6
 _MOST: Final = 2**62
+_MOST_ASKED: Final = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,5 +137,42 @@ def _settle_optional(budget: Budget, name: str, low: float, high: float, above: 
         settle(budget, name, require_number(name, value, low=low, high=high, above_low=above))
 
 
-PHASES: tuple[type[Phase], ...] = (Budget,)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFacts:
+    """Let a judge decide whether new memories state other values of facts that older ones state.
+
+    Pairs are found without a model, as :meth:`oneiros.Engine.conflicts` finds them. Without a judge
+    the phase does nothing.
+
+    Source: docs/systems/house.md H16.
+
+    >>> import oneiros
+    >>> from oneiros.scoring.phases.house import ChangedFacts
+    >>> profile = oneiros.profiles.get("oneiros").replace(phases=(ChangedFacts(most_pairs=50),))
+    >>> profile.phases[0].most_pairs
+    50
+    """
+
+    name: ClassVar[str] = "settle"
+
+    least_confidence: float = 0.1
+    """Confidence (H12) from which a pair is passed to the judge, above 0 to 1."""
+
+    nearest: int = 20
+    """Memories to compare each new one with, by words and as many by vector, 1 to 1,000."""
+
+    most_asked: int = 1_000
+    """New memories compared per cycle, the latest first, 0 to 1e9."""
+
+    most_pairs: int = 1_000
+    """Pairs passed to the judge per cycle, 0 to 1e9."""
+
+    def __post_init__(self) -> None:
+        settle_numbers(self, least_confidence=POSITIVE_SHARE)
+        require_int("nearest", self.nearest, low=1, high=1_000)
+        require_int("most_asked", self.most_asked, low=0, high=_MOST_ASKED)
+        require_int("most_pairs", self.most_pairs, low=0, high=_MOST_ASKED)
+
+
+PHASES: tuple[type[Phase], ...] = (Budget, ChangedFacts)
 """The phases of this file."""
