@@ -271,8 +271,8 @@ TEST_CASE("vector column: readers beside one that appends, replaces and removes"
   CHECK(column.count() > 500);
 }
 
-// Not under the sanitizers: a thread may hold a lock of their allocator when the process forks, which
-// GCC's do not release in the child before version 14.
+// Not under the sanitizers: a thread may hold a lock of their allocator when the process forks,
+// which GCC's do not release in the child before version 14.
 #if !defined(_WIN32) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 TEST_CASE("vector column: a child of a fork goes on, whatever readers the parent had") {
   VectorColumn column(8);

@@ -95,7 +95,7 @@ struct World {
   }
 
   [[nodiscard]] ReadView view() const {
-    return {lexical, columns, sessions, graph, texts, nullptr, vectors};
+    return {lexical, columns, sessions, graph, texts, nullptr, vectors, nullptr};
   }
 
   std::shared_ptr<LexicalIndex> lexical =
