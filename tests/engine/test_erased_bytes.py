@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import sys
 import textwrap
@@ -23,6 +24,7 @@ from oneiros.index import snapshot
 from tests.dream.worlds import DAY, NOW
 
 LONG = bool(os.environ.get("ONEIROS_LONG"))
+LONGEST = 80  # bytes of a word of marks, more than any has
 FADED = {"category": "episodic", "stability": 0.125, "importance": 0.0}
 
 
@@ -71,15 +73,24 @@ def files_of(path: Path) -> dict[str, bytes]:
     return found
 
 
+def ends_of_words(content: bytes) -> bytes:
+    """Return what stands before each end of a word of marks, in UTF-8 or UTF-16, and the end."""
+    ends = re.finditer(rb"zyx|z\0y\0x\0", content)
+    return b"\n\n".join(content[max(0, end.start() - LONGEST) : end.end()] for end in ends)
+
+
 def left(path: Path, numbers: Sequence[int]) -> set[tuple[str, str]]:
     """Return (file, word) for each word of memories that a file holds, in UTF-8 or UTF-16."""
     found = set()
+    sought = set().union(*map(words, numbers))
+    assert all(word.endswith("zyx") and 2 * len(word) < LONGEST for word in sought)
     for name, content in files_of(path).items():
-        for word in set().union(*map(words, numbers)):
-            if any(word.encode(code) in content for code in ("utf-8", "utf-16-le")):
+        ends = ends_of_words(content)
+        for word in sought:
+            if any(word.encode(code) in ends for code in ("utf-8", "utf-16-le")):
                 found.add((name, word))
             escaped = word.encode("ascii", "backslashreplace")
-            if escaped in content:
+            if escaped in ends:
                 found.add((name, escaped.decode()))
     return found
 
