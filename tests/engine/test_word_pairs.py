@@ -188,6 +188,7 @@ def test_what_is_out_of_range_is_refused(wrong: dict[str, Any]) -> None:
 def test_no_pairs_is_the_declaration_without_them() -> None:
     assert Blend(pairs=0.0) == Blend()
     assert paired(0.0).hash == paired(None).hash
-    assert "pairs" not in paired(None).to_toml()
+    assert "\npairs = " not in paired(None).to_toml()
+    assert "\npairs = " in paired(0.25).to_toml()
     profile = paired(0.25, 6)
     assert oneiros.Profile.from_toml(profile.to_toml()) == profile
