@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from oneiros import profiles
-from oneiros.scoring.phases.house import Budget, ChangedFacts
+from oneiros.scoring.phases.house import Budget
 from oneiros.scoring.phases.reverie import LIMITS_DAYS, Consolidate, Place, Promote, Prune, Scan
 from oneiros.scoring.safety_limits import SafetyRails
 from oneiros.scoring.tables import Table
@@ -184,7 +184,6 @@ def test_the_profiles_dream_as_the_pages_say() -> None:
         Prune(limits_days=never, other_limit_days=math.inf, strength_floor=0.0),
         Place(limits_days=never, other_limit_days=math.inf, below_strength=0.0),
         Promote(limits_days=days),
-        ChangedFacts(),
         Budget(),
     )
     assert house.rails == SafetyRails(  # H8

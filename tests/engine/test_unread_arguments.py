@@ -144,8 +144,8 @@ def test_reinforcing_by_no_rule_is_refused(mind: oneiros.Engine) -> None:
 def test_awaited_calls_refuse_the_same() -> None:
     async def refused() -> None:
         async with oneiros.AsyncEngine(":memory:") as mind:
-            with pytest.raises(ValueError, match=r"^summarise: must be left out"):
-                await mind.dream(summarise=lambda *_: "short")
+            with pytest.raises(ValueError, match=r"^judge: must be left out"):
+                await mind.dream(judge=lambda *_: "distinct")
             with pytest.raises(ValueError, match=r"^reinforce: must not be True"):
                 await mind.search("pool", profile=BARE, reinforce=True)
             for name, given in GIVEN.items():

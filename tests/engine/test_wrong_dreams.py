@@ -84,16 +84,8 @@ def test_a_page_says_what_is_wrong(
     refused(name, call, value)
 
 
-@pytest.mark.parametrize(
-    ("name", "phase", "profile"),
-    [
-        *(("judge", "Conflicts", name) for name in ("reverie", "omega", "ciar", "mnemosyne")),
-        *(
-            ("summarise", "Summarising", name)
-            for name in ("oneiros", "reverie", "omega", "ciar", "mnemosyne")
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "phase"), [("judge", "Conflicts"), ("summarise", "Summarising")])
+@pytest.mark.parametrize("profile", ["oneiros", "reverie", "omega", "ciar", "mnemosyne"])
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_a_callable_that_no_phase_calls_is_refused(
     name: str, phase: str, profile: str, dry_run: bool

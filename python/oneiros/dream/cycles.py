@@ -47,7 +47,7 @@ _CALLING_PHASES: Final = {
     "summarise": {"summarise": "Summarising() does, as in 'cognitive'"},
     "judge": {
         "judge": "Conflicts() does, as in 'cognitive'",
-        "settle": "ChangedFacts(), as in 'oneiros'",
+        "settle": "ChangedFacts(), of oneiros.scoring.phases.house",
     },
 }
 """By argument: the names of the phases that call it, with their declarations."""

@@ -1,4 +1,4 @@
-"""The phases of the default profile, as a profile declares them. Source: docs/systems/house.md H15, H16."""
+"""The phases of docs/systems/house.md H15 and H16, as a profile declares them."""
 
 from __future__ import annotations
 

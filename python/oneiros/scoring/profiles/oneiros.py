@@ -12,7 +12,7 @@ from oneiros.scoring.channels import LexicalChannel, TemporalChannel, VectorChan
 from oneiros.scoring.factors import Feedback, HalfLifeRecency, Priority, Strength, Trust
 from oneiros.scoring.fusion import Blend
 from oneiros.scoring.link_expansion import AssociativeExpansion
-from oneiros.scoring.phases.house import Budget, ChangedFacts
+from oneiros.scoring.phases.house import Budget
 from oneiros.scoring.phases.reverie import (
     LIMITS_DAYS,
     Consolidate,
@@ -96,7 +96,6 @@ ONEIROS = Profile(
         Prune(limits_days=Table({}), other_limit_days=math.inf, strength_floor=0.0),
         Place(limits_days=Table({}), other_limit_days=math.inf, below_strength=0.0),
         Promote(limits_days=_LIMITS_DAYS),
-        ChangedFacts(),  # H16
         Budget(),  # H15
     ),
     rails=SafetyRails(  # H8
