@@ -1,0 +1,1 @@
+"""The documentation: Markdown pages, and `site`, which makes a site of them."""

@@ -1,0 +1,1 @@
+"""What the documentation site needs beside Sphinx and its extensions."""
