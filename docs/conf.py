@@ -18,10 +18,11 @@ release = version = oneiros.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.napoleon",
     "sphinx_design",
+    "docs.site.docstrings",
     "docs.site.mathml",
     "docs.site.outside_pages",
+    "docs.site.references",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["site/**"]
@@ -41,8 +42,11 @@ python_use_unqualified_type_names = True
 python_display_short_literal_types = True
 python_maximum_signature_line_length = 88
 add_module_names = False
-napoleon_google_docstring = True
-napoleon_numpy_docstring = False
+# Not spelled out into NumPy's own parts.
+autodoc_type_aliases = {
+    "npt.ArrayLike": "numpy.typing.ArrayLike",
+    "npt.DTypeLike": "numpy.typing.DTypeLike",
+}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Oneiros"

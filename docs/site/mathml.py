@@ -42,5 +42,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def _choose(app: Sphinx, config: Any) -> None:  # noqa: ARG001 - the event's signature
+def _choose(app: Sphinx, config: Any) -> None:
     config.html_math_renderer = "mathml"

@@ -1,0 +1,84 @@
+"""Docstrings in Google's style as reStructuredText.
+
+As ``sphinx.ext.napoleon`` does, but for attributes: it takes the words before a colon of an attribute's
+docstring for a type.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from sphinx.ext.napoleon import Config
+from sphinx.ext.napoleon.docstring import GoogleDocstring
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+__all__ = ["setup"]
+
+_MADE_BY_THE_PACKAGE = frozenset(
+    (
+        *(
+            "oneiros.SearchResponse",
+            "oneiros.SearchResult",
+            "oneiros.SearchTrace",
+            "oneiros.WhyNot",
+        ),
+        *(
+            "oneiros.Explanation",
+            "oneiros.Erasure",
+            "oneiros.ChangeFeed",
+            "oneiros.QueryStatistics",
+        ),
+        *("oneiros.write.batch.AddReport", "oneiros.engine.observers.Observation"),
+        *("oneiros.engine.async_engine.AsyncDreamPlan", "oneiros.engine.listing.Page"),
+        *("oneiros.dream.plan.DreamPlan", "oneiros.dream.report.DreamReport"),
+        *("oneiros.dream.schedule.Dreamer", "oneiros.search.trace.StageTrace"),
+        *("oneiros.evaluation.run.Report", "oneiros.simulation.world.World"),
+        *("oneiros.scoring.program.ProgramBuilder", "oneiros.rescoring.store.Rescored"),
+        *("oneiros.simulation.figures.Course", "oneiros.scoring.tables.Table"),
+        *("oneiros.evaluation.use.Life", "oneiros.filters.conditions.Where"),
+        *("oneiros.rescoring.store.PromotionReport", "oneiros.dream.impact.Impact"),
+    )
+)
+_SHORTER = (
+    (re.compile(r"<[^<>=]*>"), "..."),  # a default that is no code
+    (re.compile(r"TypeAliasForwardRef\('numpy\.typing\.(\w+)'\)"), r"\1"),
+    (re.compile(r"(numpy\.)?ndarray\[tuple\[Any, \.\.\.\], (numpy\.)?dtype\[Any\]\]"), "ndarray"),
+)
+_CONFIG = Config(napoleon_use_rtype=False, napoleon_use_ivar=True)
+
+
+def _convert(
+    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    if what not in ("attribute", "property", "data"):
+        lines[:] = GoogleDocstring(lines, _CONFIG, app, what, name, obj, options).lines()
+
+
+def _shorten(
+    app: Sphinx,
+    what: str,
+    name: str,
+    obj: object,
+    options: object,
+    arguments: str | None,
+    result: str,
+) -> tuple[str, str] | None:
+    """Leave out the arguments of classes that only the package makes, and shorten the rest."""
+    if what == "class" and name in _MADE_BY_THE_PACKAGE:
+        return "", ""
+    if not arguments:
+        return None
+    for pattern, words in _SHORTER:
+        arguments = pattern.sub(words, arguments)
+    return arguments, result
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Connect to the event of a docstring that was read."""
+    app.setup_extension("sphinx.ext.autodoc")
+    app.connect("autodoc-process-docstring", _convert)
+    app.connect("autodoc-process-signature", _shorten)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
