@@ -19,6 +19,8 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx_design",
+    "docs.site.computed",
+    "docs.site.diagrams",
     "docs.site.docstrings",
     "docs.site.mathml",
     "docs.site.outside_pages",

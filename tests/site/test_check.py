@@ -34,7 +34,10 @@ def test_a_sound_site_has_no_complaint(site: Path) -> None:
         ('<a href="#gone">x</a>', "a.html: no anchor #gone"),
         ('<a href="_static">x</a>', "a.html: no page _static"),
         ('<img src="gone.png">', "a.html: no file gone.png"),
-        ('<script src="https://cdn.example/a.js"></script>', "a.html: loads https://cdn.example/a.js"),
+        (
+            '<script src="https://cdn.example/a.js"></script>',
+            "a.html: loads https://cdn.example/a.js",
+        ),
         ('<link rel="stylesheet" href="//cdn.example/a.css">', "a.html: loads //cdn.example/a.css"),
         ('<img srcset="https://cdn.example/a.png 2x">', "a.html: loads https://cdn.example/a.png"),
     ],

@@ -17,7 +17,12 @@ from docs.site.outside_pages import DOCS, PAGES, ROOT, relinked
         ("docs/guide/a.md", "guide/a", "[a](b.md), [c](../d.md)", "[a](b.md), [c](../d.md)"),
         ("docs/a.md", "a", "![`a` [b]](images/c.svg)", "![`a` [b]](images/c.svg)"),
         ("docs/a.md", "a", "[files](../examples)", "files"),
-        ("docs/a.md", "a", "[a](https://example.org/b) [c](#d)", "[a](https://example.org/b) [c](#d)"),
+        (
+            "docs/a.md",
+            "a",
+            "[a](https://example.org/b) [c](#d)",
+            "[a](https://example.org/b) [c](#d)",
+        ),
         ("docs/a.md", "a", "[a](../examples/b.py)", "[a](../examples/b.py)"),
         ("bench/README.md", "a", "```text\n[a](b.md)\n```", "```text\n[a](b.md)\n```"),
     ],
