@@ -19,6 +19,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
     "docs.site.computed",
     "docs.site.diagrams",
     "docs.site.docstrings",
@@ -48,6 +49,18 @@ add_module_names = False
 autodoc_type_aliases = {
     "npt.ArrayLike": "numpy.typing.ArrayLike",
     "npt.DTypeLike": "numpy.typing.DTypeLike",
+}
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(HERE.parent / "examples" / "gallery"),
+    "gallery_dirs": "gallery",
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "abort_on_example_error": True,
+    "within_subsection_order": "FileNameSortKey",
+    "copyfile_regex": r"$^",
 }
 
 html_theme = "pydata_sphinx_theme"
