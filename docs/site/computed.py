@@ -56,6 +56,9 @@ def drawn(draw: Callable[[Axes], object], prefix: str, *, height: float = 2.9) -
         figure = Figure(figsize=(7, height), layout="constrained")
         axes = figure.add_subplot()
         draw(axes)
+        if legend := axes.get_legend():  # above the lines, never over them
+            legend.set_loc("lower left")
+            legend.set_bbox_to_anchor((0, 1, 1, 0.1))
         written = io.StringIO()
         figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
     svg = written.getvalue()

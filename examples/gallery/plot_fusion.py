@@ -22,7 +22,7 @@ cosine = np.array([0.31, 0.35, 0.12, 0.52, 0.20, 0.49, 0.10, 0.44, 0.55, 0.28])
 by_words = [names[place] for place in np.argsort(-bm25) if bm25[place] > 0]
 by_vectors = [names[place] for place in np.argsort(-cosine)]
 ranked = dict(oneiros.rrf([by_words, by_vectors]))
-print([id for id in ranked][:4])
+print(list(ranked)[:4])
 
 # %%
 # By scores: a blend of both, with the best BM25 as the scale. ``m0`` has three times the words of any other.
