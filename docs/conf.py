@@ -69,6 +69,7 @@ html_title = "Oneiros"
 html_show_sourcelink = False
 html_copy_source = False
 html_show_sphinx = False
+html_sidebars = {page: [] for page in ("index", "tutorial", "faq")}
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_theme_options = {
