@@ -26,7 +26,7 @@ def records(
     Args:
         folder: the folder of a ``chromadb.PersistentClient``.
         collection: its name, which becomes the namespace of the memories.
-        user_key: the metadata key that says whose a record is; it becomes the field ``user``.
+        user_key: the metadata key with the owner of a record; it becomes the field ``user``.
         with_vectors: take Chroma's vectors along.
     """
     source = chromadb.PersistentClient(folder).get_collection(collection, embedding_function=None)
@@ -62,14 +62,16 @@ def main() -> None:
     parser.add_argument("folder", help="folder of a chromadb.PersistentClient")
     parser.add_argument("store", help="file of the store; made if it does not exist")
     parser.add_argument("--collection", action="append", help="name; may be repeated; default: all")
-    parser.add_argument("--user-key", help="metadata key that says whose a record is")
+    parser.add_argument("--user-key", help="metadata key with the owner of a record")
     parser.add_argument(
         "--vectors", action="store_true", help="take the vectors along; later, open with that model"
     )
-    asked = parser.parse_args()
-    with oneiros.Engine(asked.store) as engine:
-        for name in asked.collection or collections(asked.folder):
-            found = records(asked.folder, name, user_key=asked.user_key, with_vectors=asked.vectors)
+    options = parser.parse_args()
+    with oneiros.Engine(options.store) as engine:
+        for name in options.collection or collections(options.folder):
+            found = records(
+                options.folder, name, user_key=options.user_key, with_vectors=options.vectors
+            )
             report = engine.add_many(found, on_conflict="update")
             new = len(report.ids) - len(report.updated)
             print(f"{name}: {new} new, {len(report.updated)} updated")

@@ -69,11 +69,11 @@ def main() -> None:
     parser.add_argument("store", help="file of the store; made if it does not exist")
     for key in ("user", "agent", "run"):
         parser.add_argument(f"--{key}", action="append", default=[], help="id; may be repeated")
-    asked = parser.parse_args()
-    memory = mem0.Memory.from_config(json.loads(Path(asked.config).read_text(encoding="utf-8")))
-    with oneiros.Engine(asked.store, timezone="UTC") as engine:
+    options = parser.parse_args()
+    memory = mem0.Memory.from_config(json.loads(Path(options.config).read_text(encoding="utf-8")))
+    with oneiros.Engine(options.store, timezone="UTC") as engine:
         for key in ("user", "agent", "run"):
-            for name in getattr(asked, key):
+            for name in getattr(options, key):
                 found = records(memory, **{f"{key}_id": name})
                 report = engine.add_many(found, on_conflict="update")
                 new = len(report.ids) - len(report.updated)

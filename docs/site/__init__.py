@@ -1,1 +1,1 @@
-"""What the documentation site needs beside Sphinx and its extensions."""
+"""Extensions of Sphinx for the documentation site, and a check of what it builds."""

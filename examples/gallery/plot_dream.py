@@ -2,8 +2,8 @@
 What a dream does to a store
 ============================
 
-A store of three hundred memories, a third of them said twice, lives through a dream with a budget. The plan
-says which memories go and why, before anything changes.
+Three hundred memories, a third of them duplicates, go through several dream cycles. A plan
+lists the memories to remove, with reasons, before anything changes.
 """
 
 from collections import Counter
@@ -22,8 +22,8 @@ for number in range(100):
     engine.add(text, now=january + 86_400 * 100)
 
 # %%
-# A cycle of the default profile removes a tenth of the memories a day, and only those that are said twice. Four
-# nights take the hundred repeats; the facts stay.
+# A cycle of the default profile removes at most a tenth of the memories a day, and here only
+# duplicates. After four nights all hundred are gone, and the facts stay.
 
 live = [engine.count()]
 reasons = Counter()
