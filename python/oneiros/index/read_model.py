@@ -107,7 +107,7 @@ class ReadModel:
 
     @property
     def statements(self) -> _core.StatementColumn:
-        """What the memories state. H12. The statements of a snapshot are loaded on first use."""
+        """The statements of the memories, H12. Those of a snapshot are loaded on first use."""
         load = self._load_statements
         if load is not None:
             statements = load()  # without the lock, since load may take other locks
