@@ -22,7 +22,7 @@ from oneiros.index.texts import (
     words_of,
 )
 from oneiros.scoring.understanding import QueryWords
-from oneiros.search.text_match import TextMatcher
+from oneiros.search.query.parsed import TextMatcher
 from tests.oracles import mnemosyne
 from tests.oracles import texts as oracle
 

@@ -17,11 +17,11 @@ from oneiros.scoring.reweighting import fused_by_shares
 from oneiros.scoring.stages import with_place
 from oneiros.search.cache import SameObject
 from oneiros.search.plan import DeepRecall
-from oneiros.search.query.asked_time import asks_for_time
-from oneiros.search.query.dates import may_name_a_time, range_in
+from oneiros.search.query.dates import asks_for_time, may_name_a_time, range_in
 from oneiros.search.query.expansion import Expanded, Variant, expanded_by
 from oneiros.search.query.parsed import (
     PLAIN,
+    TextMatcher,
     Understood,
     asks_times,
     names_kinds,
@@ -29,8 +29,7 @@ from oneiros.search.query.parsed import (
     understand,
 )
 from oneiros.search.query.subqueries import merged_answer, parts_of
-from oneiros.search.text_match import TextMatcher
-from oneiros.search.window import WHOLE, Window
+from oneiros.search.trace import StageTrace
 from oneiros.write.reinforce import ReinforcementEvent
 
 if TYPE_CHECKING:
@@ -49,7 +48,36 @@ if TYPE_CHECKING:
     from oneiros.search.query.dates import TimeRange
     from oneiros.search.response import SearchResponse
 
-__all__ = ["SearchCall", "SearchRequest", "query_vector"]
+__all__ = ["WHOLE", "SearchCall", "SearchRequest", "Window", "query_vector"]
+
+
+class Window(NamedTuple):
+    """The part of a ranking that a search returns."""
+
+    offset: int = 0
+    """Number of the first results that are left out."""
+    min_score: float | None = None
+    """Least score of a result; None: any."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every result lies in it."""
+        return not self.offset and self.min_score is None
+
+    def places(self, scores: Sequence[float]) -> list[int]:
+        """Return the places of the scores that lie in the window, in order."""
+        places = range(self.offset, len(scores))
+        least = self.min_score
+        return list(places) if least is None else [n for n in places if scores[n] >= least]
+
+    def stage(self, entered: int, left: int) -> StageTrace:
+        """Return the trace of the window, given the numbers of results before and in it."""
+        parts = [f"offset {self.offset}"] if self.offset else []
+        parts += [] if self.min_score is None else [f"min_score {self.min_score:g}"]
+        return StageTrace("window", entered, left, 0.0, note=", ".join(parts))
+
+
+WHOLE: Final = Window()
 
 
 @dataclass(slots=True, eq=False)
