@@ -25,7 +25,7 @@ from oneiros.channels.vector_index.index import VectorIndex
 from oneiros.channels.vector_index.sealed import hashes_of
 from oneiros.index import snapshot, stored_vectors
 from oneiros.index.stored_vectors import graph_part
-from oneiros.store.embedding_bytes import encoded
+from oneiros.store.rows import encoded_embedding
 from tests.channels.vectors import clustered
 
 COUNT, WIDTH = 900, 16
@@ -345,7 +345,7 @@ def test_of_vectors_that_were_forgotten_no_byte_is_left(path: Path) -> None:
     for vector in (secret, replaced, rounded(secret), rounded(replaced)):
         for left in (held, path.read_bytes()):
             assert vector.tobytes() not in left
-            assert encoded(vector) not in left
+            assert encoded_embedding(vector) not in left
     assert not any(found.tobytes() in held for found in hashes)
     with opened(path) as mind:
         assert came_back(mind)

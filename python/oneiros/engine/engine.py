@@ -29,8 +29,8 @@ from oneiros.runtime.warnings import warn
 from oneiros.scoring.profiles import resolved
 from oneiros.store import Store
 from oneiros.store.connections import MEMORY
-from oneiros.store.embedding_bytes import decoded_later
 from oneiros.store.history import checked_keeping, record_keeping
+from oneiros.store.rows import embedding_later
 from oneiros.write import Remember
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class Engine(Memories):
                 path,
                 durability=durability,
                 busy_timeout_seconds=seconds_of(busy_timeout_seconds),
-                decode_embedding=decoded_later,
+                decode_embedding=embedding_later,
                 clock=clock,
                 read_only=read_only,
             )

@@ -10,8 +10,7 @@ from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph, Links
 from oneiros.channels.vector_index.index import VectorIndex
 from oneiros.errors import SnapshotDamaged, StoreCorrupt
 from oneiros.index.snapshot_parts import PartReader, PartWriter, require_sense
-from oneiros.store.embedding_bytes import decoded
-from oneiros.store.rows import Damaged
+from oneiros.store.rows import Damaged, decoded_embeddings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,7 +120,7 @@ def stored_vectors(
         if not rows:
             return
         try:
-            matrix = decoded(blobs)
+            matrix = decoded_embeddings(blobs)
             if index is None:
                 index = VectorIndex(matrix.shape[1], kind)
             if matrix.shape[1] != index.dimension:

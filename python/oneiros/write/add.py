@@ -15,8 +15,7 @@ from oneiros.model.memory import validate_changes
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store import KINDS, StoredLink
 from oneiros.store.columns import INSERTED_AT_ONCE
-from oneiros.store.embedding_bytes import decoded, encoded
-from oneiros.store.rows import cells_of
+from oneiros.store.rows import cells_of, decoded_embeddings, encoded_embedding
 from oneiros.write.background import whole_write
 from oneiros.write.batch import Batch, columns_of
 from oneiros.write.rules import (
@@ -63,7 +62,7 @@ def _links_within(fresh: RecordColumns, rule: IngestAssociation, now: float) -> 
     for members in sessions.values():
         for start in range(0, len(members), rule.together):
             ids, blobs = zip(*members[start : start + rule.together], strict=True)
-            matrix = decoded(blobs).astype(np.float64)
+            matrix = decoded_embeddings(blobs).astype(np.float64)
             weights = np.triu(rule.weights(matrix @ matrix.T), 1)
             links += [
                 StoredLink(
@@ -107,7 +106,7 @@ def _raise_alike(
         rows = projections.row_sets.consulted(filters.where(**within))  # type: ignore[arg-type]
         allowed = filters.allowed_bits(rows, len(projections.lifecycle.ids))
     near: Counter[int] = Counter()
-    for hits in index.search_many(decoded(found), _MOST_RAISED, allowed, threads=1):
+    for hits in index.search_many(decoded_embeddings(found), _MOST_RAISED, allowed, threads=1):
         near.update(hits.rows[hits.scores > rule.above_cosine].tolist())
     ids = projections.lifecycle.ids
     times = {id: count for row, count in near.items() if (id := ids[row])}
@@ -180,7 +179,7 @@ class Adding:
         embedding = values.get("embedding")
         blob, width, maker = None, 0, None
         if embedding is not None:
-            blob, width = encoded(embedding), len(embedding)
+            blob, width = encoded_embedding(embedding), len(embedding)
         elif made is not None:
             text = titled(values.get("title", ""), values["text"])
             made.make([text])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from oneiros.store.embedding_bytes import encoded
+from oneiros.store.rows import encoded_embedding
 from oneiros.write.background import whole_write
 from oneiros.write.vectors import MadeVectors
 
@@ -86,7 +86,7 @@ class CycleWriter:
         for place, record in enumerate(records):
             vector: Any = record.get("embedding")
             if vector is not None:
-                blob, width = encoded(vector), len(vector)
+                blob, width = encoded_embedding(vector), len(vector)
             else:
                 blob, width = made.of(str(record["text"]))
             # After a reembed the sources count as changed, so the memory is not added.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from oneiros.errors import UnknownMemory
 from oneiros.model.fields import ENUMS
 from oneiros.model.memory import validate_changes
-from oneiros.store.embedding_bytes import encoded
+from oneiros.store.rows import encoded_embedding
 from oneiros.write.add import Adding
 from oneiros.write.background import whole_write
 from oneiros.write.cycles import CycleWriter
@@ -110,7 +110,7 @@ class Remember:
             memory = self._live(transaction, memory_id, seen)
             text = _text_to_embed(memory, changes)
             if vector is not None:
-                changes["embedding"] = encoded(vector)
+                changes["embedding"] = encoded_embedding(vector)
                 self.sync.vectors.record(transaction, len(vector), is_made_here=False)
             elif text is not None:
                 changes["embedding"] = None  # the old vector belongs to the old text
