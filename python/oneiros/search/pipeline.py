@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from oneiros import _core, explain
 from oneiros._lazy import np
 from oneiros.filters import allowed_bits
-from oneiros.graph.link import LinkEvidence
+from oneiros.graph.graph import LinkEvidence
 from oneiros.index.stored_rows import StoredIdsByRow
 from oneiros.runtime.dataclasses import NamedTuple, replace
 from oneiros.scoring import factors as published
