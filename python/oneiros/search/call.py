@@ -13,8 +13,8 @@ from oneiros.model.fields import FIELDS
 from oneiros.model.validation import count, require_text
 from oneiros.runtime.dataclasses import NamedTuple, dataclass, replace
 from oneiros.scoring.fusion import ReciprocalRankFusion
-from oneiros.scoring.reweighting import fused_by_shares
 from oneiros.scoring.stages import with_place
+from oneiros.scoring.understanding import fused_by_shares
 from oneiros.search.cache import SameObject
 from oneiros.search.plan import DeepRecall
 from oneiros.search.query.dates import asks_for_time, may_name_a_time, range_in

@@ -15,8 +15,7 @@ from oneiros import filters
 from oneiros.index.texts import canonical, normalised, stem_of, words_of
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.scoring import factors as published
-from oneiros.scoring.reweighting import weighed
-from oneiros.scoring.understanding import Weights
+from oneiros.scoring.understanding import Weights, weighed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
