@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import oneiros
-from oneiros.channels.vector_index import hnsw
+from oneiros.vector_index import hnsw
 
 CHUNK, A_CLUSTER, NOISE = 20_000, 50, 0.6
 

@@ -15,8 +15,8 @@ from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 import oneiros
-from oneiros.channels.vector_index import index
 from oneiros.index import snapshot
+from oneiros.vector_index import index
 
 pytestmark = pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
 NOW = 1.8e9

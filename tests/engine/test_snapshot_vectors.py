@@ -18,15 +18,15 @@ import numpy as np
 import pytest
 
 import oneiros
-from oneiros.channels.vector_index import hnsw
-from oneiros.channels.vector_index import snapshot as vector_snapshot
-from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph
-from oneiros.channels.vector_index.index import VectorIndex
-from oneiros.channels.vector_index.sealed import hashes_of
 from oneiros.index import snapshot, stored_vectors
 from oneiros.index.stored_vectors import graph_part
 from oneiros.store.rows import encoded_embedding
-from tests.channels.vectors import clustered
+from oneiros.vector_index import hnsw
+from oneiros.vector_index import snapshot as vector_snapshot
+from oneiros.vector_index.hnsw_snapshot import KeptGraph
+from oneiros.vector_index.index import VectorIndex
+from oneiros.vector_index.sealed import hashes_of
+from tests.vector_index.vectors import clustered
 
 COUNT, WIDTH = 900, 16
 VECTORS = clustered(2 * COUNT, WIDTH, 0)
@@ -307,8 +307,8 @@ def test_a_build_that_a_close_cut_off_leaves_the_former_graph(
         while not is_stopped():
             time.sleep(0.01)
 
-    monkeypatch.setattr("oneiros.channels.vector_index.index.build", held_up)
-    monkeypatch.setattr("oneiros.channels.vector_index.index.FEWEST_FRESH", 200)
+    monkeypatch.setattr("oneiros.vector_index.index.build", held_up)
+    monkeypatch.setattr("oneiros.vector_index.index.FEWEST_FRESH", 200)
     with opened(path) as mind:
         before = fresh_count(mind)
         mind.add_many(record(number) for number in range(COUNT + 40, COUNT + 240))

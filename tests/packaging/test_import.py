@@ -31,7 +31,7 @@ NOT_FOR_WORDS = (
     *(f"oneiros.rescoring.{name}" for name in ("rescore", "scorer", "store")),
     *("oneiros.engine.maintenance", "oneiros.dream.cycles"),
     *(f"oneiros.{name}" for name in ("explain.explanation", "explain.why_not", "runtime.files")),
-    *("oneiros.channels.vector_index.index", "oneiros.store.salvage", "oneiros.store.files"),
+    *("oneiros.vector_index.index", "oneiros.store.salvage", "oneiros.store.files"),
     "oneiros.filters.conditions",
     *("oneiros.dream.apply", "oneiros.dream.undo", "oneiros.write.cycle_columns"),
     *("oneiros.dream.report", "oneiros.dream.undo_log"),
@@ -124,7 +124,7 @@ def test_a_store_with_vectors_loads_numpy_with_the_first_vector_and_faiss_later(
         assert vectors.has_graph
     loaded = new_modules(WITH_VECTORS.format(path=path))
     assert "numpy" in loaded
-    assert loaded.isdisjoint({"faiss", "logging", "oneiros.channels.vector_index.hnsw"})
+    assert loaded.isdisjoint({"faiss", "logging", "oneiros.vector_index.hnsw"})
 
 
 def test_an_add_needs_no_numpy() -> None:

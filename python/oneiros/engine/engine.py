@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING, get_args, overload
 
 from oneiros import dream, engine
-from oneiros.channels import Kind
 from oneiros.clock import Clock, system_clock
 from oneiros.engine.memories import Memories
 from oneiros.engine.scope import EngineServices, Scope, Watch, checked_watch, watched
@@ -31,6 +30,7 @@ from oneiros.store import Store
 from oneiros.store.connections import MEMORY
 from oneiros.store.history import checked_keeping, record_keeping
 from oneiros.store.rows import embedding_later
+from oneiros.vector_index import Kind
 from oneiros.write import Remember
 
 if TYPE_CHECKING:

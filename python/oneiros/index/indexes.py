@@ -6,9 +6,8 @@ import threading
 from array import array
 from typing import TYPE_CHECKING, Final
 
-from oneiros import _core
+from oneiros import _core, vector_index
 from oneiros._lazy import np
-from oneiros.channels import vector_index
 from oneiros.index.columns import is_given, is_missing
 from oneiros.lexical.options import FIELD_WEIGHTS, PUBLISHED_DELTA, MadeWith
 from oneiros.runtime.dataclasses import dataclass
@@ -21,10 +20,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from oneiros.channels import Bits, Kind
-    from oneiros.channels.vector_index.index import VectorIndex
     from oneiros.store import StoredMemory
     from oneiros.store.columns import StoredBatch
+    from oneiros.vector_index import Bits, Kind
+    from oneiros.vector_index.index import VectorIndex
 
 __all__ = ["AnalysisAhead", "Indexes", "LexicalOptions"]
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph, Links
-from oneiros.channels.vector_index.index import VectorIndex
 from oneiros.errors import SnapshotDamaged, StoreCorrupt
 from oneiros.index.snapshot_parts import PartReader, PartWriter, require_sense
 from oneiros.store.rows import Damaged, decoded_embeddings
+from oneiros.vector_index.hnsw_snapshot import KeptGraph, Links
+from oneiros.vector_index.index import VectorIndex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from oneiros import _core
-    from oneiros.channels import Kind
     from oneiros.index.columns import Lifecycle
     from oneiros.store import Reading
     from oneiros.store.checksums import OnDamage
+    from oneiros.vector_index import Kind
 
 __all__ = ["graph_of", "graph_part", "kept_vectors", "stored_vectors"]
 
