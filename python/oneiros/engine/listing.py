@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyroaring import BitMap
 
+from oneiros import filters
 from oneiros._lazy import np
 from oneiros.errors import UnknownMemory
 from oneiros.filters import set_of
@@ -111,10 +112,8 @@ def latest(
     n = count("n", n)
     rows = matching(scope, where, include_expired=include_expired)
     if session is not None:
-        from oneiros.filters.conditions import where as condition  # noqa: PLC0415 - on use only
-
         FIELDS["session"].check(session)
-        rows &= scope.matching(condition(session=session))
+        rows &= scope.matching(filters.where(session=session))
     ordered = _ordered(scope.services.projections.lifecycle, rows, "newest")
     return list(_loaded(scope, ordered, 0, n))[::-1]
 

@@ -229,9 +229,7 @@ class EngineServices:
     def past(self) -> PastEngines:
         """Engines over states of the past, made when searched."""
         if self._past is None:
-            from oneiros.engine.history import PastEngines  # noqa: PLC0415 - imports the engine
-
-            self._past = PastEngines(self)
+            self._past = engine.history.PastEngines(self)
         return self._past
 
     def drop_past(self, erased: Sequence[str] = ()) -> None:

@@ -12,6 +12,7 @@ from oneiros.model.validation import require_instance
 
 if TYPE_CHECKING:
     from oneiros.filters import conditions as conditions
+    from oneiros.filters import metadata as metadata
     from oneiros.filters import metadata_times as metadata_times
     from oneiros.filters.conditions import Where, where
     from oneiros.filters.metadata import meta

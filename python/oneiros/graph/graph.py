@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from oneiros import _core
+from oneiros import _core, scoring
 from oneiros._lazy import np
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.store import KINDS, StoredLink
@@ -204,12 +204,12 @@ class Associations:
 
     def all(self, *, visible: BitMap, now: float) -> list[tuple[str, Link]]:
         """Return every link of two visible memories, at its smaller row, in order of rows."""
-        from oneiros.scoring.kernels import association_decay  # noqa: PLC0415 - not for searches
-
         if self.graph is None:
             return []
         a, b, weight, kind, created, last = self.graph.links()
-        decayed = association_decay(weight, (now - last) / 86_400.0, tau_days=TAU_DAYS)
+        decayed = scoring.kernels.association_decay(
+            weight, (now - last) / 86_400.0, tau_days=TAU_DAYS
+        )
         ids = self._lifecycle.ids
         smaller, larger = np.minimum(a, b), np.maximum(a, b)
         found = []

@@ -146,10 +146,10 @@ class Search:
         if request.deep_recall_rows is not None:
             read["lapsed"] = request.deep_recall_rows.lapsed_rows
         if request.verdicts:
-            from oneiros.scoring.factors.thompson import verdict_tables  # noqa: PLC0415
-
             factors, kinds = request.profile.factors, self.read_model.lifecycle.kinds
-            read["by_kind"] = verdict_tables(factors, request.verdicts, kinds, request.now)
+            read["by_kind"] = published.verdict_tables(
+                factors, request.verdicts, kinds, request.now
+            )
         if request.variant_fusion is not None:
             read |= self._variants()
         return read

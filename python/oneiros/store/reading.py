@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import apsw
 
+from oneiros import store
 from oneiros.errors import StoreCorrupt
 from oneiros.model.fields import ENUMS
 from oneiros.store.checksums import (
@@ -179,9 +180,7 @@ class Reading:
     @property
     def history(self) -> HistoryReading:
         """Reads what commits replaced."""
-        from oneiros.store.history import HistoryReading  # noqa: PLC0415 - few calls read it
-
-        return HistoryReading(self)
+        return store.history.HistoryReading(self)
 
     def last_revision(self) -> int:
         """Return the number of the last commit, 0 before the first."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import apsw
 
-from oneiros import _core
+from oneiros import _core, store
 from oneiros.clock import Clock, Deadline
 from oneiros.errors import EngineClosed, StoreBusy, StorePoisoned
 from oneiros.model.validation import moment
@@ -178,15 +178,13 @@ class Writer:
                 self._is_unwanted = _never
 
     def _begun(self) -> Transaction:
-        from oneiros.store.transaction import Transaction  # noqa: PLC0415 - many processes only read
-
         try:
             connections.run_when_free(self._start, Deadline(self._timeout), self._path)
             version = self.connection.commit_version()
             self._state = (version, self.connection.total_changes())
             known = self._known
             keeping = None if self._clock is None else self._kept(version)
-            transaction = Transaction(
+            transaction = store.Transaction(
                 self.connection,
                 self._path,
                 self._decode,

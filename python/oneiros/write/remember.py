@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from oneiros import write
 from oneiros.errors import UnknownMemory
 from oneiros.model.fields import ENUMS
 from oneiros.model.memory import validate_changes
@@ -59,9 +60,7 @@ class Remember:
     @property
     def erasing(self) -> Erasing:
         """Erases memories for good."""
-        from oneiros.write.erase import Erasing  # noqa: PLC0415 - few processes forget
-
-        return Erasing(self.sync)
+        return write.erase.Erasing(self.sync)
 
     def update(
         self,

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from oneiros._lazy import np
+from oneiros import index, write
+from oneiros._lazy import logging, np
 from oneiros.errors import OneirosError, StoreCorrupt
 from oneiros.index.columns import ColumnWrite
 from oneiros.index.snapshot import SnapshotFile
@@ -211,8 +212,6 @@ class Sync:
         if not damaged.sequence:
             return
         if damaged.sequence not in self.damaged:
-            import logging  # noqa: PLC0415 - damage is rare, and importing logging is slow
-
             logging.getLogger(__name__).warning(
                 "%s: %s; it is left out", self.store.path, damaged.error()
             )
@@ -303,9 +302,7 @@ class Sync:
         if not revision:
             return 0  # all memories must be read
         while (cycle := reading.cycles.cycle_of_commit(revision + 1)) is not None:
-            from oneiros.write.cycle_columns import changed_by  # noqa: PLC0415 - few processes dream
-
-            own = changed_by(cycle, reading, self.lifecycle)
+            own = write.cycle_columns.changed_by(cycle, reading, self.lifecycle)
             if own is None:
                 break
             self._take_columns(own)
@@ -315,10 +312,10 @@ class Sync:
 
     def _take_columns(self, own: OwnWrites) -> None:
         """Apply the column writes of a cycle, deletions and states included."""
-        for write in own.columns:
-            self.reinforcing.apply_values(write)
-            self.projections.apply_states(write if write.field != "deleted_at" else _gone(write))
-        most = max((len(write.rows) for write in own.columns), default=0)
+        for column in own.columns:
+            self.reinforcing.apply_values(column)
+            self.projections.apply_states(column if column.field != "deleted_at" else _gone(column))
+        most = max((len(column.rows) for column in own.columns), default=0)
         self.projections.changed_count += most
 
     def _take_memories(self, own: OwnWrites, reading: Reading) -> None:
@@ -327,9 +324,9 @@ class Sync:
         Restored memories have their columns already and need only be indexed.
         """
         numbers = self.lifecycle.column("sequence")
-        for write in own.columns:
-            if write.field == "deleted_at":
-                back = numbers[write.rows[np.isnan(write.values)]].astype(np.int64)
+        for column in own.columns:
+            if column.field == "deleted_at":
+                back = numbers[column.rows[np.isnan(column.values)]].astype(np.int64)
                 for batch in reading.of_sequences(back.tolist(), on_damage=self.note_damage):
                     self.projections.apply_indexes(batch)
         for batch in reading.of_sequences(own.sequences, on_damage=self.note_damage):
@@ -575,9 +572,7 @@ class Sync:
         REQUIRES: the writer thread. Yields the transaction and an object to fill in: every column
         write, and the sequence numbers of all memories added or otherwise changed.
         """
-        from oneiros.write.cycle_columns import OwnWrites  # noqa: PLC0415 - few processes dream
-
-        own = OwnWrites()
+        own = write.cycle_columns.OwnWrites()
         with self._committing() as transaction:
             yield transaction, own
         self._take_up(own, transaction.revision)
@@ -618,14 +613,12 @@ class Sync:
         Waiting reinforcement is written first. If that fails, the columns it changes are not
         compared.
         """
-        from oneiros.index.comparison import StoreComparison  # noqa: PLC0415 - rarely used
-
         with contextlib.suppress(OneirosError):
             self.write_events_now()
         with Uncollected(), self.store.read() as reading:
             self._follow(reading)
             without = OF_USE if self.reinforcing.is_owing() else ()
-            comparison = StoreComparison(self.projections, without=without)
+            comparison = index.comparison.StoreComparison(self.projections, without=without)
             for batch in reading.changes(0, on_damage=self.note_damage):
                 comparison.add(batch)
             self._hide_damaged()
