@@ -19,7 +19,6 @@ from oneiros.runtime.dataclasses import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import timedelta
-    from types import TracebackType
     from typing import Self
 
     from oneiros.dream.report import DreamReport
@@ -213,12 +212,7 @@ class Dreamer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     def _run(self) -> None:

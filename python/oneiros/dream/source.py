@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from oneiros._lazy import np
-from oneiros.conflicts.candidates import conflicting
+from oneiros.conflicts.finding import conflicting
 from oneiros.dream.changes import rows_of
 from oneiros.filters import allowed_bits, set_of
 from oneiros.index.texts import word_overlaps
@@ -206,7 +206,7 @@ class DraftSource:
         Args:
             rows: the newer ones.
             among: mask of the rows to compare with, those of the same part as each.
-            nearest: as for :func:`oneiros.conflicts.candidates.conflicting`.
+            nearest: as for :func:`oneiros.conflicts.finding.conflicting`.
             least_confidence: likewise.
         """
         parts = self.parted()

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
     from datetime import timedelta, tzinfo
-    from types import TracebackType
     from typing import Any, Literal, Self
 
     from oneiros.clock import Time
@@ -807,12 +806,7 @@ class Engine(Memories):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

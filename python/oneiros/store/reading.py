@@ -595,13 +595,6 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         """Return the number of links, those of soft-deleted memories too."""
         return int(self.rows("SELECT count(*) FROM link WHERE weight > 0")[0][0])
 
-    def feedback_events(self, after: int = 0) -> list[tuple[int, str, str, str, float]]:
-        """Return (number, id, kind, verdict, time) of the feedback events after a number."""
-        sql = """
-SELECT number, id, feedback_event.kind, verdict, time
-FROM feedback_event JOIN memory USING (sequence) WHERE number > ? ORDER BY number"""
-        return self.rows(sql, (after,))
-
     def verdict_state(self) -> tuple[int, int]:
         """Return a pair that changes whenever a verdict is given or forgotten."""
         sql = """
