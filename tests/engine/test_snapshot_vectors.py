@@ -86,7 +86,7 @@ def unsaved() -> Iterator[None]:
 
 
 def vectors_of(mind: oneiros.Engine) -> VectorIndex:
-    vectors = mind._scope.services.projections.indexes.vectors
+    vectors = mind._scope.services.read_model.indexes.vectors
     assert vectors is not None
     return vectors
 
@@ -359,7 +359,7 @@ def test_damaged_vectors_of_the_snapshot_are_read_from_the_store(path: Path) -> 
     beside(path).write_bytes(data)
     with opened(path) as mind:
         assert mind.search("text 8", reinforce=False).ids
-        assert mind._scope.services.projections.row_sets.attributes.stored is not None
+        assert mind._scope.services.read_model.row_sets.attributes.stored is not None
         graph(mind)
         assert vectors_of(mind)._kept is None
         assert shared(answers(mind), want) > 0.98
@@ -396,7 +396,7 @@ def test_a_graph_that_makes_no_sense_is_not_used_whatever_its_checksum(
         mind.close()
     with opened(path) as mind:
         assert (
-            mind._scope.services.projections.row_sets.attributes.stored is not None
+            mind._scope.services.read_model.row_sets.attributes.stored is not None
         )  # the rest is used
         assert not came_back(mind)
         graph(mind)

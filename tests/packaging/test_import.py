@@ -118,7 +118,7 @@ def test_a_store_with_vectors_loads_numpy_with_the_first_vector_and_faiss_later(
             {"id": f"m{number}", "text": f"tea {number}", "embedding": [8.0, 1.0, abs(number - 7)]}
             for number in range(3_000)
         )
-        vectors = mind._scope.services.projections.indexes.vectors
+        vectors = mind._scope.services.read_model.indexes.vectors
         assert vectors is not None
         assert vectors.settle(60)
         assert vectors.has_graph

@@ -164,7 +164,7 @@ def found(
     start = None if since is None else time("since")(scope.zoned(since))
     scope.follow_others()
     scope.services.sync.associations()
-    read_model = scope.services.projections
+    read_model = scope.services.read_model
     rows = _current(read_model, scope.consulted(where))
     created = read_model.lifecycle.column("created_at")
     pairs: dict[tuple[int, int], float] = {}
@@ -213,7 +213,7 @@ def resolve(
 def _weight_of_link(scope: Scope, older: str, newer: str) -> float:
     """Return the weight of the two's link, which a verdict leaves; else one that none follows."""
     associations = scope.services.sync.associations()
-    row_of = scope.services.projections.lifecycle.row_of
+    row_of = scope.services.read_model.lifecycle.row_of
     ends = row_of.get(older), row_of.get(newer)
     if ends[0] is None or ends[1] is None:
         return DISTINCT_WEIGHT
@@ -240,7 +240,7 @@ def _parts(read_model: ReadModel, rows: Rows) -> Iterator[Rows]:
 
 
 def _texts(scope: Scope, rows: Rows) -> Sequence[str | None]:
-    ids = scope.services.projections.lifecycle.ids
+    ids = scope.services.read_model.lifecycle.ids
     loader = scope.loader
     own = readable(loader.own_rows, [ids[row] for row in rows.tolist()])
     return [None if row is None else row.text for row in own]

@@ -243,7 +243,7 @@ class Dreamer:
     def _added(self) -> int:
         """Return the number of memories ever added, by any process; erasing does not lower it."""
         self._scope.follow_others()
-        return len(self._scope.services.projections.lifecycle.ids)
+        return len(self._scope.services.read_model.lifecycle.ids)
 
     def _dreamed_at(self) -> float | None:
         """Return the clock of the store's last cycle, by any process; None: there was none."""

@@ -51,7 +51,7 @@ class DraftSource:
 
     Args:
         store: read for fields that are not in columns.
-        projections: hold the store's state at the start of the cycle.
+        read_model: hold the store's state at the start of the cycle.
         associations: the links, already read; None if they are damaged.
         texts: returns the texts that the core holds; called when a phase first needs them.
     """
@@ -59,19 +59,19 @@ class DraftSource:
     def __init__(
         self,
         store: Store,
-        projections: ReadModel,
+        read_model: ReadModel,
         associations: Associations | None,
         texts: Callable[[], MemoryTexts],
     ) -> None:
         self._store = store
-        self._projections = projections
-        self._lifecycle = projections.lifecycle
+        self._read_model = read_model
+        self._lifecycle = read_model.lifecycle
         self._texts = texts
-        self._lexical = projections.indexes.lexical
-        self._vectors = projections.indexes.vectors
+        self._lexical = read_model.indexes.lexical
+        self._vectors = read_model.indexes.vectors
         self._associations = associations
-        self._count = len(projections.lifecycle.ids)
-        self._live = np.array(projections.row_sets.consulted(None).to_array(), np.uint32)
+        self._count = len(read_model.lifecycle.ids)
+        self._live = np.array(read_model.row_sets.consulted(None).to_array(), np.uint32)
         self._live = self._live[self._live < self._count]
 
     def is_of(self, lifecycle: object) -> bool:
@@ -213,7 +213,7 @@ class DraftSource:
         found: dict[tuple[int, int], float] = {}
         for part in np.unique(parts[rows]).tolist():
             found |= conflicting(
-                self._projections,
+                self._read_model,
                 rows[parts[rows] == part],
                 rows_of(among & (parts == part)),
                 self.texts,

@@ -213,29 +213,29 @@ class Engine(Memories):
                 options = recorded_options(store, given_options, chosen)
                 if not read_only:
                     record_keeping(store, keeping)
-                projections = ReadModel(options, vector_index=vector_index)
+                read_model = ReadModel(options, vector_index=vector_index)
                 try:
-                    remember = Remember(store, projections, embedder)
+                    remember = Remember(store, read_model, embedder)
                 except StoreBusy:  # the file was changed while it was read; now it has a log
                     if not read_only:
                         raise
-                    projections = ReadModel(options, vector_index=vector_index)
-                    remember = Remember(store, projections, embedder)
+                    read_model = ReadModel(options, vector_index=vector_index)
+                    remember = Remember(store, read_model, embedder)
             except BaseException:
                 store.close()
                 raise
-            return store, options, projections, remember
+            return store, options, read_model, remember
 
         if calls is None:
-            store, options, projections, remember = opened()
+            store, options, read_model, remember = opened()
         else:
             with calls.around("open") as report:
-                store, options, projections, remember = opened()
+                store, options, read_model, remember = opened()
                 report(None)
 
         services = EngineServices(
             store=store,
-            projections=projections,
+            read_model=read_model,
             remember=remember,
             sync=remember.sync,
             clock=clock,

@@ -185,7 +185,7 @@ class _PastEngine(QuietEngine):
 
     def __init__(self, store: Store, services: EngineServices) -> None:
         self._past = store
-        kind: Kind = services.projections.indexes.vector_index
+        kind: Kind = services.read_model.indexes.vector_index
         super().__init__(
             store.path,
             profile=services.profile,

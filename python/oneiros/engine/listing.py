@@ -68,7 +68,7 @@ def matching(scope: Scope, where: Where | None, *, include_expired: bool = True)
         return rows
     services = scope.services
     selection = services.profile.selection
-    return rows - services.projections.row_sets.expired(scope.now(None), selection)
+    return rows - services.read_model.row_sets.expired(scope.now(None), selection)
 
 
 def page(
@@ -97,7 +97,7 @@ def page(
     else:
         if cursor is not None:
             rows = rows | set_of([cursor])
-        ordered = _ordered(scope.services.projections.lifecycle, rows, order)
+        ordered = _ordered(scope.services.read_model.lifecycle, rows, order)
         start = 0 if cursor is None else ordered.index(cursor) + 1
     found = Page(_loaded(scope, ordered, start + offset, limit))
     found.total = total if has_total else None
@@ -114,7 +114,7 @@ def latest(
     if session is not None:
         FIELDS["session"].check(session)
         rows &= scope.matching(filters.where(session=session))
-    ordered = _ordered(scope.services.projections.lifecycle, rows, "newest")
+    ordered = _ordered(scope.services.read_model.lifecycle, rows, "newest")
     return list(_loaded(scope, ordered, 0, n))[::-1]
 
 
@@ -125,8 +125,8 @@ def value_counts(
     scope.follow_others()
     _require_countable(field)
     rows = matching(scope, where, include_expired=include_expired)
-    lifecycle = scope.services.projections.lifecycle
-    attributes = scope.services.projections.row_sets.attributes.index
+    lifecycle = scope.services.read_model.lifecycle
+    attributes = scope.services.read_model.row_sets.attributes.index
     if field.startswith(_METADATA):
         counts = attributes.metadata_counts(read_key(field.removeprefix(_METADATA)), rows)
     elif field in WORDS:
@@ -156,7 +156,7 @@ def _words_of(lifecycle: Lifecycle, field: str) -> Callable[[int], object]:
 
 def _cursor(scope: Scope, after: str) -> int:
     require_utf8("after", after)
-    row = scope.services.projections.lifecycle.row_of.get(after)
+    row = scope.services.read_model.lifecycle.row_of.get(after)
     if row is None or scope.loader([after])[0] is None:
         raise UnknownMemory(unknown(after))
     return row
@@ -164,7 +164,7 @@ def _cursor(scope: Scope, after: str) -> int:
 
 def _loaded(scope: Scope, rows: BitMap | Sequence[int], start: int, limit: int) -> Iterator[Memory]:
     """Yield the memories of rows from a place on, at most ``limit``; damaged ones are left out."""
-    ids = scope.services.projections.lifecycle.ids
+    ids = scope.services.read_model.lifecycle.ids
     left = limit
     while left > 0 and start < len(rows):
         chunk = rows[start : start + left]

@@ -142,7 +142,7 @@ def strengthened(
 
 
 class Associations:
-    """A projection of the store's links, read on first use.
+    """The store's links, read on first use.
 
     One writer at a time (the engine's lock); many readers.
 

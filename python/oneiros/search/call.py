@@ -229,7 +229,7 @@ class SearchCall:
     def visible(self) -> Visible:
         """Return the rows that the searches may return, and those that links may reach."""
         limits, services, bounds = self.limits, self.services, self.bounds
-        row_sets = services.projections.row_sets
+        row_sets = services.read_model.row_sets
         visible = row_sets.visible(limits, bounds)
         if bounds is not None:
             visible = visible._replace(scope=row_sets.in_bounds(bounds).bits, has_bounds=True)
@@ -326,7 +326,7 @@ class SearchCall:
             assert isinstance(ranked.fusion, ReciprocalRankFusion)
             variant_fusion, ranked = ranked.fusion, fused_by_shares(ranked)
         is_deep = self.limits.is_deep
-        row_sets = services.projections.row_sets
+        row_sets = services.read_model.row_sets
         return SearchRequest(
             query=query,
             plain_text=plain_text,
@@ -356,7 +356,7 @@ class SearchCall:
         given = self.options.statistics
         if isinstance(given, str):
             return None
-        made_with = self.services.projections.indexes.made_with
+        made_with = self.services.read_model.indexes.made_with
         return lexical.statistics.given_statistics(given, made_with)
 
     def _understood(self, plain_text: str) -> Understood:
@@ -388,7 +388,7 @@ class SearchCall:
         if reader is not None and context.situation is not None:
             situation = reader.situation_of(context.situation)
         reads_context = any(factor.name == "context" for factor in profile.factors)
-        row_sets = self.services.projections.row_sets
+        row_sets = self.services.read_model.row_sets
         surroundings = context.surroundings(row_sets) if reads_context else None
         return understood._replace(surroundings=surroundings, situation=situation)
 
@@ -482,7 +482,7 @@ class SearchCall:
             None if limits.status is None else frozenset(map(str, limits.status)),
             (limits.valid_at, limits.includes_expired, limits.is_deep, limits.includes_lapsed),
             limits.least_trust,
-            self.services.projections.row_sets.out_of_time_counts(limits),
+            self.services.read_model.row_sets.out_of_time_counts(limits),
         )
 
     def _statistics_key(self) -> Hashable:
@@ -511,7 +511,7 @@ class SearchCall:
                     query,
                     requests[parts],
                     responses[parts],
-                    self.services.projections,
+                    self.services.read_model,
                     self._scope.loader,
                     self.window,
                 )

@@ -146,7 +146,7 @@ def index_damage(id: str) -> StoreCorrupt:
 
 
 class StoredMemory(_Row):  # type: ignore[misc]
-    """A memory's rows of both tables, as read into the projections.
+    """A memory's rows of both tables, as read for the read model.
 
     The fields are ``sequence`` (the order of insertion, never reused), ``revision`` (the commit that
     last changed one of the two rows), the columns of ``memory``, then those of ``lifecycle``, and

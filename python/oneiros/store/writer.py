@@ -32,7 +32,6 @@ from oneiros.store.rows import (
 if TYPE_CHECKING:
     from oneiros.store.connections import StoreConnection
     from oneiros.store.history import Keeping
-    from oneiros.store.rows import Cells
     from oneiros.store.transaction import Transaction
 
 __all__ = ["Write", "Writer"]

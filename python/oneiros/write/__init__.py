@@ -1,4 +1,4 @@
-"""The write path: record -> store (durable) -> projections; and reinforcement."""
+"""The write path: record -> store (durable) -> read model; and reinforcement."""
 
 from __future__ import annotations
 

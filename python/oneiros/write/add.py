@@ -83,7 +83,7 @@ def _consulted_vectors(fresh: RecordColumns) -> Sequence[bytes | None]:
 
 def _raise_alike(
     transaction: Transaction,
-    projections: ReadModel,
+    read_model: ReadModel,
     blobs: Sequence[bytes | None],
     rule: IngestAssociation,
     within: Mapping[str, str],
@@ -91,24 +91,24 @@ def _raise_alike(
     """Raise the stability of existing memories that are similar to new ones.
 
     Args:
-        transaction: not yet applied to the projections, which hold only the existing memories.
-        projections: the indexes to search.
+        transaction: not yet applied to the read model, which holds only the existing memories.
+        read_model: the indexes to search.
         blobs: the embeddings of the new memories, encoded.
         rule: decides which memories are similar, and by how much to raise them.
         within: the fields of the caller's scope; memories outside it are not changed.
     """
-    index = projections.indexes.vectors
+    index = read_model.indexes.vectors
     found = [blob for blob in blobs if blob is not None]
     if not index or not found or not rule.raised_by:
         return
     allowed = None
-    if within or projections.row_sets.has_quarantined:
-        rows = projections.row_sets.consulted(filters.where(**within))  # type: ignore[arg-type]
-        allowed = filters.allowed_bits(rows, len(projections.lifecycle.ids))
+    if within or read_model.row_sets.has_quarantined:
+        rows = read_model.row_sets.consulted(filters.where(**within))  # type: ignore[arg-type]
+        allowed = filters.allowed_bits(rows, len(read_model.lifecycle.ids))
     near: Counter[int] = Counter()
     for hits in index.search_many(decoded_embeddings(found), _MOST_RAISED, allowed, threads=1):
         near.update(hits.rows[hits.scores > rule.above_cosine].tolist())
-    ids = projections.lifecycle.ids
+    ids = read_model.lifecycle.ids
     times = {id: count for row, count in near.items() if (id := ids[row])}
     # Raised from the stored values; reinforcement that waits to be written comes on top later.
     changes = []
@@ -260,7 +260,7 @@ class Adding:
                 fresh, updated, has_dropped = self._settle(batch, transaction, made, rules)
             if fresh is not None:
                 if len(fresh) >= _FEWEST_AHEAD:
-                    indexes = sync.projections.indexes
+                    indexes = sync.read_model.indexes
                     indexes.analysis_ahead = AnalysisAhead(indexes.lexical, fresh, INSERTED_AT_ONCE)
                 sequences = transaction.insert_columns(fresh.varying, fresh.shared)
                 transaction.count_duplicates(sequences, within=rules.bounds.fields)
@@ -269,7 +269,7 @@ class Adding:
                         transaction.set_links(new_links)
                     _raise_alike(
                         transaction,
-                        sync.projections,
+                        sync.read_model,
                         _consulted_vectors(fresh),
                         rules.ingest,
                         rules.bounds.fields,
@@ -278,7 +278,7 @@ class Adding:
         return batch.report([] if fresh is None else fresh["id"], updated)
 
     def _end_analysis(self, *, is_stored: bool) -> None:
-        indexes = self._sync.projections.indexes
+        indexes = self._sync.read_model.indexes
         ahead, indexes.analysis_ahead = indexes.analysis_ahead, None
         if ahead is not None:
             ahead.end()

@@ -48,10 +48,10 @@ _ARCHIVED: Final = ENUMS["status"].index("archived")
 
 
 class Remember:
-    """Writes to the store and keeps the projections in sync, one writer at a time."""
+    """Writes to the store and keeps the read model in sync, one writer at a time."""
 
-    def __init__(self, store: Store, projections: ReadModel, embedder: Embedder | None) -> None:
-        self.sync = sync = Sync(store, projections, embedder)
+    def __init__(self, store: Store, read_model: ReadModel, embedder: Embedder | None) -> None:
+        self.sync = sync = Sync(store, read_model, embedder)
         self.writer = sync.writer
         self.embedding = Embedding(sync)
         self.adding = Adding(sync, self.embedding)
@@ -197,14 +197,14 @@ class Remember:
     def delete_matching(self, where: Where | None, *, now: float) -> list[str]:
         """Soft-delete all memories that match now; return their ids."""
         with self.sync.writing() as transaction:
-            rows = self.sync.projections.row_sets.matching(where)
+            rows = self.sync.read_model.row_sets.matching(where)
             return self._delete(transaction, rows, now)
 
     @whole_write
     def delete_expired(self, where: Where | None, selection: Selection, *, now: float) -> list[str]:
         """Soft-delete all memories that match and have expired; return their ids."""
         with self.sync.writing() as transaction:
-            row_sets = self.sync.projections.row_sets
+            row_sets = self.sync.read_model.row_sets
             rows = row_sets.matching(where) & row_sets.expired(now, selection)
             return self._delete(transaction, rows, now)
 
