@@ -26,6 +26,7 @@ from oneiros.runtime.warnings import warn
 from oneiros.search.response import load_each
 from oneiros.store import Reading
 from oneiros.store.connections import MEMORY
+from oneiros.store.index_checking import mend_indexes
 from oneiros.write.erase import Erasure
 
 if TYPE_CHECKING:
@@ -136,8 +137,7 @@ def _check_indexes(scope: Scope) -> list[str]:
     found = sync.store.quick_check()
     if not all(problem.startswith(_INDEX_PROBLEM) for problem in found):
         return []  # pages are damaged: a write could do more harm
-    problems: list[str] = sync.writer.run(sync.mend_indexes)
-    return problems
+    return sync.writer.run(partial(mend_indexes, sync.store))
 
 
 def _check_read_model(scope: Scope, *, deep: bool) -> list[str]:

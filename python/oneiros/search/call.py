@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from oneiros.engine.scope import Scope
     from oneiros.index import Visible
-    from oneiros.index.row_sets import BackAgain
+    from oneiros.index.row_sets import DeepRecallRows
     from oneiros.models.rerankers import Reranker
     from oneiros.scoring.factor import Factor
     from oneiros.scoring.factors.thompson import Verdicts
@@ -105,7 +105,7 @@ class SearchRequest:
     is_explained: bool
     verdicts: Verdicts
     """Feedback on memories, by kind; empty if the profile does not read it."""
-    deep_recall_rows: BackAgain | None
+    deep_recall_rows: DeepRecallRows | None
     """Rows that only deep recall returns; None: the search is not deep."""
     text_matcher: TextMatcher | None
     """The query's words and the texts to match them with; None if no stage reads texts."""

@@ -21,7 +21,6 @@ from oneiros.index.snapshot import SnapshotFile
 from oneiros.store.columns import StoredColumns
 from oneiros.store.connections import MEMORY
 from oneiros.store.history import KEEP_SETTING
-from oneiros.store.index_checking import index_damage, is_rebuildable
 from oneiros.store.rows import INSERTED_CELLS, Damaged, joined_cells
 from oneiros.write.background import WriterThread, do_nothing, note_outcome
 from oneiros.write.reinforce import OF_USE, Reinforcing
@@ -623,27 +622,6 @@ class Sync:
                 comparison.add(batch)
             self._hide_damaged()
             return comparison.problems()
-
-    def mend_indexes(self) -> list[str]:
-        """Rebuild the store's indexes that differ from their tables; return the problems found.
-
-        REQUIRES: the writer thread, and a file whose pages are sound.
-        """
-        with self.store.read() as reading:
-            found = index_damage(reading)
-            is_possible = all(is_rebuildable(reading, damage) for damage in found)
-        if not found:
-            return []
-        outcome = "not rebuilt, since rows of its table are damaged or lost; salvage the store"
-        if is_possible:
-            outcome = "rebuilt from its table"
-            try:
-                with self.store.write() as transaction:
-                    for damage in found:
-                        transaction.rebuild_index(damage.name)
-            except OneirosError as error:
-                outcome = f"not rebuilt ({error})"
-        return [f"{damage.words}; {outcome}" for damage in found]
 
     def _use(self, read_model: ReadModel, revision: int) -> None:
         self.read_model, self.lifecycle = read_model, read_model.lifecycle
