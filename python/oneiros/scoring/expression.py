@@ -1,4 +1,7 @@
-"""Custom factors written as formulas."""
+"""Custom factors written as formulas: the parser of their texts, and the factor.
+
+Python's ``ast`` parses the text; each node is checked and flattened.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one connection that writes: turns, commits, and stopping when the disk fails."""
+"""The one connection that writes: turns, commits, single inserts, and stopping when the disk fails."""
 
 from __future__ import annotations
 
