@@ -190,3 +190,11 @@ def test_cycles_and_reembedding_leave_no_difference(tmp_path: Path) -> None:
         assert mind.check(deep=True) == []
         mind.undo_dream(report.id)
         assert mind.check(deep=True) == []
+
+
+def test_the_name_that_external_benchmarks_use_is_the_read_model() -> None:
+    with oneiros.Engine(":memory:") as mind:
+        mind.add("tea")
+        assert mind._parts.projections is mind._scope.services.read_model
+        assert mind.check(deep=True) == []
+        assert mind._parts.projections is mind._scope.services.read_model

@@ -180,6 +180,11 @@ class EngineServices:
         self.is_read_only = self.store.is_read_only
         self.cycles = CycleLock(self.store.path, is_read_only=self.is_read_only)
 
+    @property
+    def projections(self) -> ReadModel:
+        """The read model. External benchmarks use this name."""
+        return self.read_model
+
     def require_writable(self, method: str) -> None:
         """Raise EngineReadOnly if the engine is read only.
 
