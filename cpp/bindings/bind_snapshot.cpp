@@ -163,7 +163,7 @@ class StoreSnapshot {
   std::shared_ptr<conflicts::StatementColumn> statements(
       std::shared_ptr<conflicts::StatementReader> reader) const {
     const ReleasedGil nogil;
-    return std::make_shared<conflicts::StatementColumn>(std::move(reader), reader_);
+    return std::make_shared<conflicts::StatementColumn>(std::move(reader), reader_, all_threads());
   }
   // A column as saved.
   StoredArray column(const std::string& name) const {
@@ -187,7 +187,7 @@ class StoreSnapshot {
   StoredArray vector_graph() const {
     {
       const ReleasedGil nogil;
-      reader_.check(SectionKind::kVectorGraph, 0);
+      reader_.check(SectionKind::kVectorGraph, 0, all_threads());
     }
     return stored_array(reader_.take<std::uint8_t>(SectionKind::kVectorGraph, 0));
   }
@@ -288,8 +288,9 @@ void register_snapshot(py::module_& module) {
       .def(py::init<const std::filesystem::path&, const std::string&, const std::string&>(),
            py::kw_only(), py::arg("path"), py::arg("identity"), py::arg("own_stamp"),
            py::call_guard<ReleasedGil>(),
-           "Raises SnapshotDamaged if a checksum, except those of vectors, or the identity is "
-           "wrong. A file with this stamp was written here and is not validated further.")
+           "Raises SnapshotDamaged if a checksum, except those of vectors and statements, or the "
+           "identity is wrong. A file with this stamp was written here and is not validated "
+           "further.")
       .def_property_readonly("is_own", &StoreSnapshot::is_own, "True if the file has the stamp.")
       .def_property_readonly("revision", &StoreSnapshot::revision,
                              "The revision it was saved with.")
@@ -298,8 +299,10 @@ void register_snapshot(py::module_& module) {
            "The lexical index over the mapped file.")
       .def("columns", &StoreSnapshot::columns, "The columns, mapped copy-on-write.")
       .def("ids", &StoreSnapshot::ids, "The ids, mapped.")
-      .def("statements", &StoreSnapshot::statements, py::kw_only(), py::arg("reader").none(false),
-           "The statements, mapped.")
+      .def(
+          "statements", &StoreSnapshot::statements, py::kw_only(), py::arg("reader").none(false),
+          "The statements, mapped. Raises SnapshotDamaged unless their checksum, compared here, is "
+          "right.")
       .def("column", &StoreSnapshot::column, py::kw_only(), py::arg("name"),
            "A column as saved, read-only.")
       .def_property_readonly("has_vectors", &StoreSnapshot::has_vectors,

@@ -153,17 +153,18 @@ struct Gathered {
   }
 };
 
-// A packed statement's first bytes.
+// A packed statement's first bytes. The stems of all words follow, then a byte for each of them
+// that has a bit for each further list with that stem.
 struct Head {
   std::uint32_t speaker;
   std::uint32_t first;
   std::uint32_t second;
   std::uint32_t topics;
   double cue;
-  std::array<std::uint8_t, Statement::kLists> sizes;
+  std::uint8_t stem_count;
   std::uint8_t word_count;
   std::uint8_t bits;
-  std::uint8_t unused;
+  std::array<std::uint8_t, 5> unused;
 };
 static_assert(sizeof(Head) == 32 && std::is_trivially_copyable_v<Head>);
 
@@ -175,28 +176,38 @@ bool can_conflict(const Statement& statement) {
 }
 
 void pack(const Statement& statement, std::vector<char>& packed) {
-  const auto bit = [](bool value, std::uint8_t place) {
+  const auto bit = [](bool value, std::size_t place) {
     return static_cast<std::uint8_t>((value ? 1U : 0U) << place);
   };
+  const Stems all = statement.all();
   const Head head{
       .speaker = statement.speaker,
       .first = statement.first,
       .second = statement.second,
       .topics = statement.topics,
       .cue = statement.cue,
-      .sizes = statement.sizes,
+      .stem_count = static_cast<std::uint8_t>(all.size()),
       .word_count = statement.word_count,
       .bits = static_cast<std::uint8_t>(bit(statement.adds, 0) | bit(statement.is_past, 1) |
                                         bit(statement.names_relative, 2) |
                                         bit(statement.denies, 3) | bit(statement.asks, 4)),
-      .unused = 0};
+      .unused = {}};
+  std::array<std::uint8_t, StatementReader::kMostWords> roles{};
+  const std::array<Stems, Statement::kLists - 1> lists{statement.content(), statement.numbers(),
+                                                       statement.dates(), statement.names()};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t list = 0; list < lists.size(); ++list) {
+      roles[i] |= bit(std::ranges::binary_search(lists[list], all[i]), list);
+    }
+  }
   const auto append = [&](const void* bytes, std::size_t size) {
     const std::size_t start = packed.size();
     packed.resize(start + size);
     std::memcpy(packed.data() + start, bytes, size);
   };
   append(&head, sizeof(head));
-  append(statement.stems.data(), statement.stems.size() * sizeof(std::uint32_t));
+  append(all.data(), all.size_bytes());
+  append(roles.data(), all.size());
 }
 
 Statement unpacked(std::string_view packed) {
@@ -206,8 +217,8 @@ Statement unpacked(std::string_view packed) {
   }
   std::memcpy(&head, packed.data(), sizeof(head));
   packed.remove_prefix(sizeof(head));
-  const std::size_t count = std::accumulate(head.sizes.begin(), head.sizes.end(), std::size_t{0});
-  if (packed.size() != count * sizeof(std::uint32_t)) {
+  const std::size_t count = head.stem_count;
+  if (packed.size() != count * (sizeof(std::uint32_t) + 1)) {
     return {};
   }
   Statement statement{.speaker = head.speaker,
@@ -221,9 +232,22 @@ Statement unpacked(std::string_view packed) {
                       .names_relative = (head.bits & 4U) != 0,
                       .denies = (head.bits & 8U) != 0,
                       .asks = (head.bits & 16U) != 0,
-                      .sizes = head.sizes,
-                      .stems = std::vector<std::uint32_t>(count)};
-  std::memcpy(statement.stems.data(), packed.data(), packed.size());
+                      .sizes = {},
+                      .stems = {}};
+  const std::string_view roles = packed.substr(count * sizeof(std::uint32_t));
+  // The lists but the first hold each stem twice at most: as content, and as one of the others.
+  statement.stems.reserve(3 * count);
+  statement.stems.resize(count);
+  std::memcpy(statement.stems.data(), packed.data(), count * sizeof(std::uint32_t));
+  statement.sizes[0] = head.stem_count;
+  for (std::size_t list = 1; list < Statement::kLists; ++list) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if ((static_cast<unsigned char>(roles[i]) >> (list - 1) & 1U) != 0) {
+        statement.stems.push_back(statement.stems[i]);
+        ++statement.sizes[list];
+      }
+    }
+  }
   return statement;
 }
 

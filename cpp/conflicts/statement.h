@@ -40,7 +40,7 @@ struct Statement {
 
   static constexpr std::size_t kLists = 5;
   std::array<std::uint8_t, kLists> sizes{};
-  std::vector<std::uint32_t> stems;  // the lists, one after the other
+  std::vector<std::uint32_t> stems;  // the lists, one after the other, each within the first
 
  private:
   [[nodiscard]] Stems list(std::size_t number) const {
@@ -55,7 +55,8 @@ struct Statement {
 // Whether a statement may take part in a conflict: it has words, not too many, and asks nothing.
 [[nodiscard]] bool can_conflict(const Statement& statement);
 
-// Appends a statement in a compact form, 36 bytes and 4 for each stem.
+// Appends a statement in a compact form, 32 bytes and 5 for each stem. REQUIRES: fewer words than
+// kMostWords, and each list within the first.
 void pack(const Statement& statement, std::vector<char>& packed);
 // The statement in that form; one without words for other bytes.
 [[nodiscard]] Statement unpacked(std::string_view packed);

@@ -18,7 +18,7 @@ StatementColumn::StatementColumn(std::shared_ptr<const StatementReader> reader)
     : reader_(std::move(reader)) {}
 
 StatementColumn::StatementColumn(std::shared_ptr<const StatementReader> reader,
-                                 const SnapshotReader& snapshot)
+                                 const SnapshotReader& snapshot, std::size_t threads)
     : reader_(std::move(reader)),
       bytes_(snapshot.take<char>(SectionKind::kStatementBytes, 0)),
       starts_(snapshot.take<std::uint64_t>(SectionKind::kStatementStarts, 0)),
@@ -26,6 +26,7 @@ StatementColumn::StatementColumn(std::shared_ptr<const StatementReader> reader,
   const std::span<const std::uint64_t> starts = starts_.elements();
   require_sense(!starts.empty() && starts.front() == 0 && starts.back() == bytes_.size(),
                 "statements do not fill their bytes");
+  snapshot.check(SectionKind::kStatementBytes, 0, threads);
   for (std::size_t row = 1; !snapshot.is_own() && row < starts.size(); ++row) {
     require_sense(starts[row - 1] <= starts[row], "statements are not in order");
   }

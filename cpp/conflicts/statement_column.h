@@ -25,8 +25,10 @@ namespace oneiros::conflicts {
 class StatementColumn {
  public:
   explicit StatementColumn(std::shared_ptr<const StatementReader> reader);
-  // Throws SnapshotDamaged if the sections do not match each other.
-  StatementColumn(std::shared_ptr<const StatementReader> reader, const SnapshotReader& snapshot);
+  // Throws SnapshotDamaged if the sections do not match each other, or the checksum of the
+  // statements, computed by `threads` threads, does not hold.
+  StatementColumn(std::shared_ptr<const StatementReader> reader, const SnapshotReader& snapshot,
+                  std::size_t threads);
 
   // Reads the text of each row; if a row is repeated, the last one wins. Throws
   // std::invalid_argument for a wrong length or a row >= TextColumn::kMostRows, and std::bad_alloc;

@@ -11,7 +11,7 @@ namespace oneiros {
 inline constexpr std::array<char, 8> kSnapshotMagic = {'O', 'N', 'E', 'I', 'R', 'O', 'S', 'L'};
 // To be increased with any change of a section's content, or of the terms that texts are turned
 // into.
-inline constexpr std::uint32_t kSnapshotVersion = 10;
+inline constexpr std::uint32_t kSnapshotVersion = 11;
 inline constexpr std::size_t kSectionAlignment = 64;
 inline constexpr std::size_t kPageAlignment = 4096;
 
@@ -104,7 +104,8 @@ constexpr std::size_t alignment_of(SectionKind kind) {
 
 // Large sections that most processes do not read: verified when they are taken, not on opening.
 constexpr bool is_checked_when_taken(SectionKind kind) {
-  return kind == SectionKind::kVectorValues || kind == SectionKind::kVectorGraph;
+  return kind == SectionKind::kVectorValues || kind == SectionKind::kVectorGraph ||
+         kind == SectionKind::kStatementBytes;
 }
 
 }  // namespace oneiros

@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <compare>
 #include <cstring>
+#include <iterator>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -93,9 +94,10 @@ std::uint32_t copied_sum(int file, std::uint64_t offset, std::size_t size) {
   return sum;
 }
 
-// One section may be most of the file: threads share pieces, whose checksums are then combined.
+// Throws SnapshotDamaged unless the checksums of sections hold. One section may be most of the
+// file: threads share pieces, whose checksums are then combined.
 void check_sums(const Descriptor& descriptor, std::span<const std::byte> file,
-                std::span<const SectionEntry> table, std::size_t threads) {
+                std::span<const SectionEntry> sections, std::size_t threads) {
   constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
   struct Piece {
     std::size_t section;
@@ -103,11 +105,9 @@ void check_sums(const Descriptor& descriptor, std::span<const std::byte> file,
     std::uint32_t sum = 0;
   };
   std::vector<Piece> pieces;
-  for (std::size_t section = 0; section < table.size(); ++section) {
-    if (is_checked_when_taken(table[section].kind)) {
-      continue;
-    }
-    std::span<const std::byte> rest = file.subspan(table[section].offset, table[section].size);
+  for (std::size_t section = 0; section < sections.size(); ++section) {
+    std::span<const std::byte> rest =
+        file.subspan(sections[section].offset, sections[section].size);
     while (!rest.empty()) {
       const auto bytes = rest.first(std::min(rest.size(), kPieceBytes));
       pieces.push_back({.section = section, .bytes = bytes});
@@ -118,20 +118,18 @@ void check_sums(const Descriptor& descriptor, std::span<const std::byte> file,
     for (std::size_t i = begin; i < end; ++i) {
       Piece& piece = pieces[i];
       const auto offset = static_cast<std::uint64_t>(piece.bytes.data() - file.data());
-      piece.sum = is_copied(table[piece.section].kind)
+      piece.sum = is_copied(sections[piece.section].kind)
                       ? copied_sum(descriptor.number(), offset, piece.bytes.size())
                       : crc32c(piece.bytes);
     }
   });
-  std::vector<std::uint32_t> sums(table.size(), crc32c({}));
+  std::vector<std::uint32_t> sums(sections.size(), crc32c({}));
   for (const Piece& piece : pieces) {
     std::uint32_t& sum = sums[piece.section];
     sum = crc32c_joined(sum, piece.sum, piece.bytes.size());
   }
-  for (std::size_t section = 0; section < table.size(); ++section) {
-    require_sense(
-        is_checked_when_taken(table[section].kind) || sums[section] == table[section].checksum,
-        kWrongChecksum);
+  for (std::size_t section = 0; section < sections.size(); ++section) {
+    require_sense(sums[section] == sections[section].checksum, kWrongChecksum);
   }
 }
 
@@ -199,7 +197,11 @@ SnapshotReader::SnapshotReader(const std::filesystem::path& path, std::size_t th
     end = entry.offset + entry.size;
   }
   require_sense(aligned(end) == header_.table_offset, "the table is not behind the sections");
-  check_sums(descriptor_, file, table_, threads);
+  std::vector<SectionEntry> checked_now;
+  std::ranges::copy_if(table_, std::back_inserter(checked_now), [](const SectionEntry& entry) {
+    return !is_checked_when_taken(entry.kind);
+  });
+  check_sums(descriptor_, file, checked_now, threads);
 }
 
 std::string_view SnapshotReader::text(SectionKind kind) const {
@@ -235,8 +237,10 @@ SnapshotReader::Place SnapshotReader::place_of(SectionKind kind, std::uint32_t n
           .checksum = entry->checksum};
 }
 
-void SnapshotReader::check(SectionKind kind, std::uint32_t number) const {
-  require_sense(crc32c(find(kind, number)) == place_of(kind, number).checksum, kWrongChecksum);
+void SnapshotReader::check(SectionKind kind, std::uint32_t number, std::size_t threads) const {
+  const SectionEntry* const entry = entry_of(kind, number);
+  require_sense(entry != nullptr, "a section is missing");
+  check_sums(descriptor_, file_->bytes(), {entry, 1}, threads);
 }
 
 // Reads the header, the table and one section.

@@ -109,8 +109,8 @@ class SnapshotReader {
   };
   Place place_of(SectionKind kind, std::uint32_t number) const;
 
-  // Throws SnapshotDamaged unless the section's checksum is right.
-  void check(SectionKind kind, std::uint32_t number) const;
+  // Throws SnapshotDamaged unless the section's checksum, computed by `threads` threads, is right.
+  void check(SectionKind kind, std::uint32_t number, std::size_t threads) const;
 
   // True if the section exists.
   bool has(SectionKind kind, std::uint32_t number) const {

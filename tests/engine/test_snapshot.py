@@ -324,11 +324,14 @@ def test_killed_while_writing_the_snapshot(path: Path, step: str) -> None:
     assert sorted(path.parent.iterdir()) == [path, beside(path)]
 
 
-def sections(file: bytes) -> list[tuple[int, int]]:
-    """Where each section of a snapshot begins and how long it is, as cpp/snapshot lays it out."""
+STATEMENT_BYTES = 56  # SectionKind::kStatementBytes, which is checked on first use
+
+
+def sections(file: bytes) -> list[tuple[int, int, int]]:
+    """The kind, place and length of each section, as cpp/snapshot lays it out."""
     count, table = struct.unpack_from("<12xI8xQ", file)
     entries = struct.iter_unpack("<IIQQII", file[table : table + 32 * count])
-    return [(offset, size) for _, _, offset, size, _, _ in entries]
+    return [(kind, offset, size) for kind, _, offset, size, _, _ in entries]
 
 
 def test_damaged_in_any_section_it_is_not_used(path: Path) -> None:
@@ -336,8 +339,8 @@ def test_damaged_in_any_section_it_is_not_used(path: Path) -> None:
     sound = beside(path).read_bytes()
     places = sections(sound)
     assert len(places) > 50  # columns, ids, parts, the lexical index
-    for offset, size in places:
-        if size == 0:
+    for kind, offset, size in places:
+        if size == 0 or kind == STATEMENT_BYTES:
             continue
         damaged = bytearray(sound)
         damaged[offset + size // 2] ^= 16
@@ -350,6 +353,50 @@ def test_damaged_in_any_section_it_is_not_used(path: Path) -> None:
             assert answers(mind) == want
         for left in copy.parent.glob("copy.db*"):
             left.unlink()
+
+
+@pytest.mark.parametrize("reads_first", [True, False])
+def test_damaged_statements_are_read_from_the_store(
+    tmp_path: Path, reads_first: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """H12. The newer of two conflicting memories stays first."""
+    path = tmp_path / "facts.db"
+    with oneiros.Engine(path) as engine:
+        engine.add("I work at Globex as a baker", id="old", created_at=1e9)
+        engine.add(
+            "I left Globex and started at Initech as a baker now", id="new", created_at=1.1e9
+        )
+        engine.add("The bakery at the corner sells rye bread", id="gone", created_at=1.2e9)
+        engine.delete("gone")
+
+    def scores(engine: oneiros.Engine, profile: oneiros.Profile | None = None) -> dict[str, float]:
+        query = "Do I work as a baker at Globex?"
+        found = engine.search(query, now=1.3e9, reinforce=False, profile=profile)
+        return dict(zip(found.ids, found.scores, strict=True))
+
+    plain = oneiros.profiles.get("oneiros").replace(newer_first=None)
+    with oneiros.Engine(path) as engine:
+        assert is_mapped(engine)
+        want = scores(engine)
+        assert list(want) == ["new", "old"]
+        assert list(scores(engine, plain)) == ["old", "new"]
+    file = bytearray(beside(path).read_bytes())
+    (place,) = [offset for kind, offset, _ in sections(file) if kind == STATEMENT_BYTES]
+    file[place + 40] ^= 1
+    beside(path).write_bytes(file)
+    newest = "I no longer work at Initech as a baker, Umbrella hired me"
+    with caplog.at_level("INFO"), oneiros.Engine(path) as engine:
+        assert is_mapped(engine)
+        if reads_first:
+            assert scores(engine) == want
+        engine.add(newest, id="newest", created_at=1.25e9)
+        changed = scores(engine)
+        assert next(iter(changed)) == "newest"
+        assert engine.check() == []
+    assert "statements are read from the store" in caplog.text
+    beside(path).unlink()
+    with oneiros.Engine(path) as engine:
+        assert scores(engine) == changed
 
 
 def test_another_version_s_snapshot_is_not_used(

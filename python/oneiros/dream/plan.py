@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from oneiros import display
 from oneiros._lazy import np
 from oneiros.display.pages import require
 from oneiros.dream.changes import removals, rows_of, same_values
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
+    import pandas as pd
 
     from oneiros.dream.changes import ColumnChange, Rows
     from oneiros.dream.draft import Draft, Mask
@@ -335,6 +337,13 @@ class DreamPlan:
         ]
         texts = self.draft.source.texts(np.array(rows, np.uint32))
         return {ids[row]: text for row, text in zip(rows, texts, strict=True)}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the named changes of the report; see :meth:`DreamReport.to_frame`."""
+        return self.report.to_frame()
+
+    def _repr_html_(self) -> str:
+        return display.notebook.report_html(self.report, self._texts_of_gone())
 
     def __repr__(self) -> str:
         return repr(self.report)

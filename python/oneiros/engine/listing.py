@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyroaring import BitMap
 
-from oneiros import filters
-from oneiros._lazy import np
+from oneiros import display, filters
+from oneiros._lazy import needed, np
 from oneiros.errors import UnknownMemory
 from oneiros.filters import set_of
 from oneiros.filters.fields import NAMED, WORDS
@@ -23,6 +23,7 @@ from oneiros.write import unknown
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    import pandas as pd
 
     from oneiros.engine.scope import Scope
     from oneiros.filters import Where
@@ -54,6 +55,31 @@ class Page(list[Memory]):
 
     total: int | None = None
     """Number of all memories that match; None unless ``with_total=True``."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas data frame with one row per memory and a column per field but the vector.
+
+        Raises:
+            ImportError: pandas is not installed.
+
+        >>> import oneiros
+        >>> with oneiros.Engine(":memory:") as engine:
+        ...     id = engine.add("Ada likes coffee", id="coffee")
+        ...     frame = engine.list().to_frame()
+        >>> frame.loc[0, "text"]
+        'Ada likes coffee'
+        """
+        pandas = needed("pandas", "pandas")
+        names = [name for name in FIELDS if name != "embedding"]
+        rows = [[getattr(memory, name) for name in names] for memory in self]
+        frame = pandas.DataFrame(rows, columns=names)
+        for name in names:
+            if FIELDS[name].kind == "time":
+                frame[name] = pandas.to_datetime(frame[name], unit="s", utc=True, errors="coerce")
+        return frame
+
+    def _repr_html_(self) -> str:
+        return display.notebook.memories_html(self, self.total)
 
     def __repr__(self) -> str:
         more = len(self) - _SHOWN

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
+from oneiros import display
 from oneiros.display.tables import Branch, DisplayTable, figure, tree_text
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.scoring.link_expansion import GraphExpansion
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from oneiros import _core
     from oneiros.scoring.compiled import CompiledProfile
     from oneiros.scoring.factor import Operation
@@ -208,8 +211,16 @@ class Explanation:
         share = "" if self.divided_by is None else f" ÷ {figure(self.divided_by)}"
         return f"<Explanation {figure(self.score)} = {figure(self.relevance)}{steps}{share}>"
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return :meth:`table` as a pandas data frame.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        return self.table().to_frame()
+
     def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+        return display.notebook.explanation_html(self)
 
 
 def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) -> DisplayTable:

@@ -39,6 +39,8 @@ from oneiros.search.pipeline import FoundRows, Search, abstention_of, walk_graph
 from oneiros.search.trace import NO_TIME, shortfall_words
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from oneiros.engine.scope import Scope
     from oneiros.index import Limits, ReadModel, Visible
     from oneiros.index.row_sets import RowSets
@@ -228,6 +230,14 @@ class WhyNot:
 
     def __repr__(self) -> str:
         return f"<WhyNot {self.id!r}: {self.verdict}>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return :meth:`table` as a pandas data frame.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        return self.table().to_frame()
 
     def _repr_html_(self) -> str:
         reasons = "".join(f"<li>{html_text(reason)}</li>" for reason in self._reasons())

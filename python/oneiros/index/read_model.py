@@ -20,7 +20,7 @@ from oneiros.search.plan import search_plan
 from oneiros.store.columns import StoredColumns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -92,7 +92,10 @@ class ReadModel:
         self.associations = Associations(self.lifecycle)
         self.texts = MemoryTexts(self.lifecycle)
         self.sessions = SessionNeighbours(self.lifecycle)
-        self.statements = _core.StatementColumn(reader=reader())
+        self._statements = _core.StatementColumn(reader=reader())
+        # Loads the statements; None: they are loaded.
+        self._load_statements: Callable[[], _core.StatementColumn] | None = None
+        self._lock = fork_safe_lock()
         self._compiled: dict[tuple[Profile, tuple[Factor, ...]], CompiledProfile] = {}
         self._plans: dict[tuple[str | Profile, tuple[Factor, ...]], SearchPlan] = {}
         self.changed_count = 0
@@ -101,6 +104,21 @@ class ReadModel:
     def emptied(self) -> ReadModel:
         """Return an empty read model with the same options."""
         return ReadModel(self._options, vector_index=self._vector_index)
+
+    @property
+    def statements(self) -> _core.StatementColumn:
+        """The statements of the memories, H12. Those of a snapshot are loaded on first use."""
+        load = self._load_statements
+        if load is not None:
+            statements = load()  # without the lock, since load may take other locks
+            with self._lock:
+                if self._load_statements is load:
+                    self._statements, self._load_statements = statements, None
+        return self._statements
+
+    def load_statements_by(self, load: Callable[[], _core.StatementColumn]) -> None:
+        """Use the statements that ``load`` returns, on first use. REQUIRES: there are none yet."""
+        self._load_statements = load
 
     @property
     def live_count(self) -> int:

@@ -2,8 +2,8 @@
 
 A setting of the store names the one file that belongs to it and its stamp on the disk, and the file
 records its revision of the store. So the file of a copy, of an older store put back or of another
-store is never mistaken for it. Checksums are always verified, those of the vectors and of their
-graph on first use. The contents are validated, too, unless the file is the very one that was
+store is never mistaken for it. Checksums are always verified, those of the vectors, of their
+graph and of the statements on first use. The contents are validated, too, unless the file is the very one that was
 written here. Forgotten memories must leave no trace, so no file outlives a ``forget``.
 """
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from oneiros.filters.row_bitmaps import RowsByValue
+    from oneiros.index.columns import Lifecycle
     from oneiros.index.read_model import ReadModel
     from oneiros.store import Reading, Store
     from oneiros.store.checksums import OnDamage
@@ -39,7 +40,7 @@ __all__ = ["FEWEST_ROWS", "SnapshotFile"]
 FEWEST_ROWS: Final = 2_000
 """Stores with fewer rows are read as fast without a file."""
 
-_FORMAT: Final = 10  # changes with the content of any part
+_FORMAT: Final = 11  # changes with the content of any part
 _SHARE_CHANGED: Final = 500  # the file is rewritten when one row in this many has changed
 _STATE_NAMES: Final = (
     *("live", "archived", "quarantined", "superseded"),
@@ -96,6 +97,9 @@ class SnapshotFile:
             return 0
         rows.hand_over()
         read_model.indexes.take_over(lexical)
+        read_model.load_statements_by(
+            lambda: self._statements(snapshot, store, read_model, on_damage)
+        )
         if rows.has_vectors:
             read_model.indexes.load_vectors_by(
                 lambda: self._vectors(snapshot, store, read_model, rows.has_graph, on_damage)
@@ -122,6 +126,23 @@ class SnapshotFile:
             )
         with store.read() as reading:
             return index.stored_vectors.stored_vectors(reading, lifecycle, kind, on_damage)
+
+    def _statements(
+        self,
+        snapshot: _core.StoreSnapshot,
+        store: Store,
+        read_model: ReadModel,
+        on_damage: OnDamage,
+    ) -> _core.StatementColumn:
+        """Return the statements of the file, or read them from the store if the file's are damaged."""
+        try:
+            return snapshot.statements(reader=reader())
+        except SnapshotDamaged as error:
+            logging.getLogger(__name__).info(
+                "%s: its statements are read from the store: %s", self.path, error
+            )
+        with store.read() as reading:
+            return stored_statements(reading, read_model.lifecycle, on_damage)
 
     def save(self, store: Store, read_model: ReadModel, revision: int) -> None:
         """Write the file if it would hold enough that the last one does not.
@@ -184,6 +205,25 @@ class SnapshotFile:
                 other.unlink(missing_ok=True)
 
 
+def stored_statements(
+    reading: Reading, lifecycle: Lifecycle, on_damage: OnDamage
+) -> _core.StatementColumn:
+    """Return the statements of the store's live memories, except those without a row.
+
+    Args:
+        reading: one state of the store.
+        lifecycle: knows the rows of the memories.
+        on_damage: receives each memory that cannot be read.
+    """
+    column = _core.StatementColumn(reader=reader())
+    for batch in reading.texts(on_damage=on_damage):
+        rows = lifecycle.rows_of_sequences(np.array([each[0] for each in batch], np.int64))
+        places = np.flatnonzero(rows >= 0).tolist()
+        texts = [batch[place][1] for place in places]
+        column.write(rows=rows[places].astype(np.uint32), texts=texts)
+    return column
+
+
 def _identity(read_model: ReadModel, token: str) -> str:
     columns = _core.Columns.schema()
     return read_model.indexes.made_with.identity(store=token, columns=columns, parts=_FORMAT)
@@ -200,7 +240,6 @@ class _Rows:
         self._read_model = read_model
         self.columns = snapshot.columns()
         self.ids = snapshot.ids()
-        self.statements = snapshot.statements(reader=reader())
         self._count = len(self.ids)
         require_sense(len(self.columns) == self._count, "not as many ids as rows")
         head = PartReader(snapshot.part(place=_HEAD)).take_json()
@@ -231,7 +270,6 @@ class _Rows:
         lifecycle, row_sets = self._read_model.lifecycle, self._read_model.row_sets
         lifecycle.take_over(self.columns, self.ids, self.records, self._words)
         row_sets.take_over(self.states, self._sets, self.records)
-        self._read_model.statements = self.statements
 
     def _check(self, snapshot: _core.StoreSnapshot) -> None:
         self.ids.between(0, self._count)  # raises unless all are UTF-8

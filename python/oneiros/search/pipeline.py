@@ -473,7 +473,7 @@ def _view(
         texts=None if matcher is None else matcher.column,
         lowered=None if matcher is None else matcher.texts.lowered,
         vectors=vectors.column if vectors else None,
-        statements=read_model.statements,
+        statements=None if request.profile.newer_first is None else read_model.statements,
     )
 
 
