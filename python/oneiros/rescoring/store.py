@@ -63,8 +63,7 @@ class Rescored:
         Raises:
             ImportError: pandas is missing.
         """
-        import pandas as pd  # noqa: PLC0415 - optional
-
+        pd = needed("pandas", "pandas")
         return pd.DataFrame({"id": list(self.ids), "score": self.scores})
 
     def __repr__(self) -> str:
