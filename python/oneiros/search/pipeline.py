@@ -36,7 +36,15 @@ if TYPE_CHECKING:
     from oneiros.search.call import SearchRequest
     from oneiros.search.response import LoadMemories
 
-__all__ = ["FoundRows", "Search", "abstention_of", "answer", "answer_many", "ids_of", "walk_graph"]
+__all__ = [
+    "FoundRows",
+    "SearchRun",
+    "abstention_of",
+    "answer",
+    "answer_many",
+    "ids_of",
+    "walk_graph",
+]
 
 Result = tuple[int, float, float, float]
 """A row, its relevance, retention and score."""
@@ -47,7 +55,7 @@ def answer(
 ) -> SearchResponse:
     """Run one search."""
     walk = walk_graph(request, read_model, visible)
-    search = Search(request, read_model, visible, load, walk)
+    search = SearchRun(request, read_model, visible, load, walk)
     return search.response(search.run.run())
 
 
@@ -61,14 +69,14 @@ def answer_many(
     """Run a batch of searches on several threads; the responses equal those of :func:`answer`."""
     walks = _walk_graph_many(requests, read_model, visible, threads)
     searches = [
-        Search(request, read_model, visible, load, walk)
+        SearchRun(request, read_model, visible, load, walk)
         for request, walk in zip(requests, walks, strict=True)
     ]
     outcomes = _core.run_searches(runs=[search.run for search in searches], threads=threads)
     return [search.response(outcome) for search, outcome in zip(searches, outcomes, strict=True)]
 
 
-class Search:
+class SearchRun:
     """One search, ready to run.
 
     Args:
@@ -247,7 +255,7 @@ class FoundRows:
         "total_ms",
     )
 
-    def __init__(self, search: Search, outcome: _core.SearchOutcome) -> None:
+    def __init__(self, search: SearchRun, outcome: _core.SearchOutcome) -> None:
         self.outcome = outcome
         self._request = search.request
         self._plan = search.plan

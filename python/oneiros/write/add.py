@@ -17,7 +17,7 @@ from oneiros.store import KINDS, StoredLink
 from oneiros.store.columns import INSERTED_AT_ONCE
 from oneiros.store.rows import cells_of, decoded_embeddings, encoded_embedding
 from oneiros.write.background import whole_write
-from oneiros.write.batch import Batch, columns_of
+from oneiros.write.batch import AddBatch, columns_of
 from oneiros.write.rules import (
     drops_own_vector,
     exists,
@@ -202,7 +202,7 @@ class Adding:
             rules: of the call.
             made: vectors of some of the texts.
         """
-        batch = Batch(rules, self._sync.vectors)
+        batch = AddBatch(rules, self._sync.vectors)
         with Uncollected():
             batch.read(records)
         is_small = rules.ingest is not None and len(batch) <= rules.ingest.most_records
@@ -215,7 +215,7 @@ class Adding:
 
         return self._embedding.written(self._texts_of(batch, rules), write, made)
 
-    def _texts_of(self, batch: Batch, rules: AddRules) -> list[str]:
+    def _texts_of(self, batch: AddBatch, rules: AddRules) -> list[str]:
         """Return the texts to embed that are known before the transaction."""
         if not self._sync.vectors.is_present:
             return []
@@ -235,7 +235,7 @@ class Adding:
         return [text for text in texts if text is not None]
 
     @whole_write
-    def _add(self, batch: Batch, made: MadeVectors, rules: AddRules) -> AddReport:
+    def _add(self, batch: AddBatch, made: MadeVectors, rules: AddRules) -> AddReport:
         try:
             report = self._stored(batch, made, rules)
         except BaseException:
@@ -244,7 +244,7 @@ class Adding:
         self._end_analysis(is_stored=True)
         return report
 
-    def _stored(self, batch: Batch, made: MadeVectors, rules: AddRules) -> AddReport:
+    def _stored(self, batch: AddBatch, made: MadeVectors, rules: AddRules) -> AddReport:
         sync = self._sync
         updated: list[str] = []
         has_dropped = False
@@ -296,7 +296,7 @@ class Adding:
         )
 
     def _settle(
-        self, batch: Batch, transaction: Transaction, made: MadeVectors, rules: AddRules
+        self, batch: AddBatch, transaction: Transaction, made: MadeVectors, rules: AddRules
     ) -> tuple[RecordColumns | None, list[str], bool]:
         """Update the existing memories of a batch.
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from oneiros.write.vectors import MadeVectors, TextVectors
 
 __all__ = [
+    "AddBatch",
     "AddReport",
-    "Batch",
     "Entry",
     "OnFirstLook",
     "RecordColumns",
@@ -271,7 +271,7 @@ class Entry:
     """Whether the engine's embedder made the embedding."""
 
 
-class Batch:
+class AddBatch:
     """The records of one ``add_many``.
 
     Args:
