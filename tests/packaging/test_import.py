@@ -80,7 +80,7 @@ with Engine({path!r}) as mind:
 """
 
 
-@pytest.mark.parametrize("count", [1, 3_000], ids=["projected anew", "mapped"])
+@pytest.mark.parametrize("count", [1, 3_000], ids=["read from the store", "mapped"])
 def test_opening_a_store_and_a_search_by_words_need_no_numpy(tmp_path: Path, count: int) -> None:
     path = str(tmp_path / "mind.db")
     with oneiros.Engine(path) as mind:

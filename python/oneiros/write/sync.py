@@ -129,7 +129,7 @@ class Sync:
         self._revision = 0
         self._content_revision = 0
         self._damaged_links = -1  # the revision at which links could not be read
-        self._is_behind = True  # a commit of this engine may not be projected yet
+        self._is_behind = True  # a commit of this engine may not be in the read model yet
         self.snapshot = SnapshotFile(store.path)
         self.damaged: dict[int, Damaged] = {}
         """The memories found to be damaged, by sequence number."""
