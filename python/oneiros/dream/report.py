@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, get_args, get_origin, get_type_hints
 
-from oneiros import display
+from oneiros import display, dream
 from oneiros.display.escaping import one_line
 from oneiros.runtime.dataclasses import asdict, dataclass, field, replace
 
@@ -308,9 +308,7 @@ class DreamReport:
 
         Source: docs/systems/reverie.md R19.
         """
-        from oneiros.dream.page import page  # noqa: PLC0415 - it imports this module
-
-        return page(self, texts=texts, impact=impact, earlier=earlier)
+        return dream.page.page(self, texts=texts, impact=impact, earlier=earlier)
 
     def removals(self) -> str:
         """Return the counts of removed memories, such as "2 deleted, 1 archived", or "none"."""

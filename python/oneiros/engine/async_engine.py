@@ -34,7 +34,6 @@ from oneiros.search.response import SearchResponse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from types import TracebackType
 
     from oneiros.clock import Time
     from oneiros.dream.cycles import Judge, Summarise
@@ -484,12 +483,7 @@ class AsyncEngine(AsyncMemories[Engine]):
         await self._open()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     def __repr__(self) -> str:

@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING, get_args, overload
 
 from oneiros import dream, engine
-from oneiros.channels import Kind
 from oneiros.clock import Clock, system_clock
 from oneiros.engine.memories import Memories
 from oneiros.engine.scope import EngineServices, Scope, Watch, checked_watch, watched
@@ -29,15 +28,15 @@ from oneiros.runtime.warnings import warn
 from oneiros.scoring.profiles import resolved
 from oneiros.store import Store
 from oneiros.store.connections import MEMORY
-from oneiros.store.embedding_bytes import decoded_later
 from oneiros.store.history import checked_keeping, record_keeping
+from oneiros.store.rows import embedding_later
+from oneiros.vector_index import Kind
 from oneiros.write import Remember
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
     from datetime import timedelta, tzinfo
-    from types import TracebackType
     from typing import Any, Literal, Self
 
     from oneiros.clock import Time
@@ -206,7 +205,7 @@ class Engine(Memories):
                 path,
                 durability=durability,
                 busy_timeout_seconds=seconds_of(busy_timeout_seconds),
-                decode_embedding=decoded_later,
+                decode_embedding=embedding_later,
                 clock=clock,
                 read_only=read_only,
             )
@@ -214,29 +213,29 @@ class Engine(Memories):
                 options = recorded_options(store, given_options, chosen)
                 if not read_only:
                     record_keeping(store, keeping)
-                projections = ReadModel(options, vector_index=vector_index)
+                read_model = ReadModel(options, vector_index=vector_index)
                 try:
-                    remember = Remember(store, projections, embedder)
+                    remember = Remember(store, read_model, embedder)
                 except StoreBusy:  # the file was changed while it was read; now it has a log
                     if not read_only:
                         raise
-                    projections = ReadModel(options, vector_index=vector_index)
-                    remember = Remember(store, projections, embedder)
+                    read_model = ReadModel(options, vector_index=vector_index)
+                    remember = Remember(store, read_model, embedder)
             except BaseException:
                 store.close()
                 raise
-            return store, options, projections, remember
+            return store, options, read_model, remember
 
         if calls is None:
-            store, options, projections, remember = opened()
+            store, options, read_model, remember = opened()
         else:
             with calls.around("open") as report:
-                store, options, projections, remember = opened()
+                store, options, read_model, remember = opened()
                 report(None)
 
         services = EngineServices(
             store=store,
-            projections=projections,
+            read_model=read_model,
             remember=remember,
             sync=remember.sync,
             clock=clock,
@@ -807,12 +806,7 @@ class Engine(Memories):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

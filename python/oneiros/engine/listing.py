@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyroaring import BitMap
 
-from oneiros import display
+from oneiros import display, filters
 from oneiros._lazy import needed, np
 from oneiros.errors import UnknownMemory
 from oneiros.filters import set_of
@@ -94,7 +94,7 @@ def matching(scope: Scope, where: Where | None, *, include_expired: bool = True)
         return rows
     services = scope.services
     selection = services.profile.selection
-    return rows - services.projections.row_sets.expired(scope.now(None), selection)
+    return rows - services.read_model.row_sets.expired(scope.now(None), selection)
 
 
 def page(
@@ -123,7 +123,7 @@ def page(
     else:
         if cursor is not None:
             rows = rows | set_of([cursor])
-        ordered = _ordered(scope.services.projections.lifecycle, rows, order)
+        ordered = _ordered(scope.services.read_model.lifecycle, rows, order)
         start = 0 if cursor is None else ordered.index(cursor) + 1
     found = Page(_loaded(scope, ordered, start + offset, limit))
     found.total = total if has_total else None
@@ -138,11 +138,9 @@ def latest(
     n = count("n", n)
     rows = matching(scope, where, include_expired=include_expired)
     if session is not None:
-        from oneiros.filters.conditions import where as condition  # noqa: PLC0415 - on use only
-
         FIELDS["session"].check(session)
-        rows &= scope.matching(condition(session=session))
-    ordered = _ordered(scope.services.projections.lifecycle, rows, "newest")
+        rows &= scope.matching(filters.where(session=session))
+    ordered = _ordered(scope.services.read_model.lifecycle, rows, "newest")
     return list(_loaded(scope, ordered, 0, n))[::-1]
 
 
@@ -153,8 +151,8 @@ def value_counts(
     scope.follow_others()
     _require_countable(field)
     rows = matching(scope, where, include_expired=include_expired)
-    lifecycle = scope.services.projections.lifecycle
-    attributes = scope.services.projections.row_sets.attributes.index
+    lifecycle = scope.services.read_model.lifecycle
+    attributes = scope.services.read_model.row_sets.attributes.index
     if field.startswith(_METADATA):
         counts = attributes.metadata_counts(read_key(field.removeprefix(_METADATA)), rows)
     elif field in WORDS:
@@ -184,7 +182,7 @@ def _words_of(lifecycle: Lifecycle, field: str) -> Callable[[int], object]:
 
 def _cursor(scope: Scope, after: str) -> int:
     require_utf8("after", after)
-    row = scope.services.projections.lifecycle.row_of.get(after)
+    row = scope.services.read_model.lifecycle.row_of.get(after)
     if row is None or scope.loader([after])[0] is None:
         raise UnknownMemory(unknown(after))
     return row
@@ -192,7 +190,7 @@ def _cursor(scope: Scope, after: str) -> int:
 
 def _loaded(scope: Scope, rows: BitMap | Sequence[int], start: int, limit: int) -> Iterator[Memory]:
     """Yield the memories of rows from a place on, at most ``limit``; damaged ones are left out."""
-    ids = scope.services.projections.lifecycle.ids
+    ids = scope.services.read_model.lifecycle.ids
     left = limit
     while left > 0 and start < len(rows):
         chunk = rows[start : start + left]

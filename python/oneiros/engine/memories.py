@@ -1092,7 +1092,7 @@ class Memories:
         """
         self._scope.follow_others()
         if where is None and not self._scope.bounds and include_expired is True:
-            return self._scope.services.projections.live_count
+            return self._scope.services.read_model.live_count
         return len(engine.listing.matching(self._scope, where, include_expired=include_expired))
 
     def list(

@@ -150,7 +150,7 @@ class EngineServices:
     """The parts of an engine, shared by its scopes."""
 
     store: Store
-    projections: ReadModel
+    read_model: ReadModel
     remember: Remember
     sync: Sync
     clock: Clock
@@ -179,6 +179,11 @@ class EngineServices:
     def __post_init__(self) -> None:
         self.is_read_only = self.store.is_read_only
         self.cycles = CycleLock(self.store.path, is_read_only=self.is_read_only)
+
+    @property
+    def projections(self) -> ReadModel:
+        """The read model. External benchmarks use this name."""
+        return self.read_model
 
     def require_writable(self, method: str) -> None:
         """Raise EngineReadOnly if the engine is read only.
@@ -229,9 +234,7 @@ class EngineServices:
     def past(self) -> PastEngines:
         """Engines over states of the past, made when searched."""
         if self._past is None:
-            from oneiros.engine.history import PastEngines  # noqa: PLC0415 - imports the engine
-
-            self._past = PastEngines(self)
+            self._past = engine.history.PastEngines(self)
         return self._past
 
     def drop_past(self, erased: Sequence[str] = ()) -> None:
@@ -370,11 +373,11 @@ class Scope:
 
     def matching(self, condition: Where | None) -> BitMap:
         """Return the rows of the live memories of the scope that pass a filter."""
-        return self.services.projections.row_sets.matching(self.within(condition))
+        return self.services.read_model.row_sets.matching(self.within(condition))
 
     def consulted(self, condition: Where | None) -> BitMap:
         """Return the rows of :meth:`matching` without those of quarantined memories."""
-        return self.services.projections.row_sets.consulted(self.within(condition))
+        return self.services.read_model.row_sets.consulted(self.within(condition))
 
     def load(self, ids: Sequence[str]) -> list[Memory | None]:
         """Return memories, also soft-deleted ones and those outside the scope; None: no such id."""
@@ -413,7 +416,7 @@ class Scope:
         return undamaged
 
     def _note_damage(self, id: str, damage: StoreCorrupt) -> None:
-        row = self.services.projections.lifecycle.row_of.get(id)
+        row = self.services.read_model.lifecycle.row_of.get(id)
         is_within = not self.bounds or (row is not None and row in self.matching(None))
         self.services.sync.note_damage(Damaged(damage.sequence, id, damage.reason))
         if is_within:
@@ -428,7 +431,7 @@ class Scope:
 
     def live_rows(self, ids: Sequence[str]) -> list[int | None]:
         """Return the rows of the live memories of the scope; None for other ids."""
-        row_of = self.services.projections.lifecycle.row_of
+        row_of = self.services.read_model.lifecycle.row_of
         live = self.matching(None)
         found = [row_of.get(id) for id in ids]
         return [row if row is not None and row in live else None for row in found]

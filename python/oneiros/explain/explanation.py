@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from oneiros import _core
     from oneiros.scoring.compiled import CompiledProfile
     from oneiros.scoring.factor import Operation
-    from oneiros.search.pipeline import Search
+    from oneiros.search.pipeline import SearchRun
     from oneiros.search.plan import SearchPlan
 
 __all__ = [
@@ -295,7 +295,9 @@ class Explanations:
 class ExplanationsOfSearch:
     """The explanations of one search that has run with explanations."""
 
-    def __init__(self, search: Search, outcome: _core.SearchOutcome, ranking: SearchPlan) -> None:
+    def __init__(
+        self, search: SearchRun, outcome: _core.SearchOutcome, ranking: SearchPlan
+    ) -> None:
         self._search = search
         self._outcome = outcome
         self._ranking = ranking

@@ -35,7 +35,7 @@ from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.scoring.stages import Surfacing
 from oneiros.search.call import SearchCall
 from oneiros.search.options import SearchOptions
-from oneiros.search.pipeline import FoundRows, Search, abstention_of, walk_graph
+from oneiros.search.pipeline import FoundRows, SearchRun, abstention_of, walk_graph
 from oneiros.search.trace import NO_TIME, shortfall_words
 
 if TYPE_CHECKING:
@@ -355,7 +355,7 @@ def why_not(
     options = SearchOptions.checked(scope.zoned_keywords(keywords), method)
     call = SearchCall(scope, options, k, is_explained=True)
     request, visible, load = call.request(query, embedding), call.visible(), scope.loader
-    read_model = call.services.projections
+    read_model = call.services.read_model
     search = WhyNotSearch(request, read_model, visible, load)
     report = search.report(id)
     memory = load([id])[0]
@@ -383,7 +383,7 @@ class WhyNotSearch:
     ) -> None:
         self._read_model, self._request = read_model, request
         walk = walk_graph(request, read_model, visible)
-        search = Search(request, read_model, visible, load, walk, is_whole=True)
+        search = SearchRun(request, read_model, visible, load, walk, is_whole=True)
         self._run = search.run
         self._outcome = outcome = search.run.run()
         self._found = FoundRows(search, outcome)

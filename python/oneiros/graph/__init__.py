@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from oneiros.graph.graph import Associations
-from oneiros.graph.link import Link
+from oneiros.graph.graph import Associations, Link
 
 __all__ = ["Associations", "Link"]

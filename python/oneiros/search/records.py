@@ -6,6 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros import display
 from oneiros._lazy import needed
 from oneiros.display.json_values import plain
 from oneiros.errors import UnknownMemory
@@ -28,12 +29,10 @@ _LAST_MICROSECOND: Final = 2**63 - 1
 
 def response_record(response: SearchResponse) -> dict[str, Any]:
     """Return a response as values that JSON has; see :meth:`SearchResponse.to_dict`."""
-    from oneiros.display.tables import moment  # noqa: PLC0415 - on use only
-
     record = {
         "query": response.query,
         "now": response.now,
-        "searched_at": moment(response.now),
+        "searched_at": display.tables.moment(response.now),
         "profile": response.profile,
         "profile_hash": response.profile_hash,
         "reason": response.reason,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from oneiros.display.tables import DisplayTable
     from oneiros.explain.explanation import Explanation
-    from oneiros.graph.link import LinkEvidence
+    from oneiros.graph.graph import LinkEvidence
     from oneiros.model.memory import Memory
     from oneiros.store.loading import OwnRow
 

@@ -7,8 +7,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from oneiros.channels.vector_index.index import VectorIndex
-from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines
+from oneiros.vector_index.index import VectorIndex
+from tests.vector_index.vectors import assert_is_top, bits_of, clustered, plain_cosines
 
 WIDTH = 6
 POOL = clustered(500, WIDTH, 0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneiros.channels import Bits, Rows
+from oneiros.vector_index import Bits, Rows
 
 __all__ = ["read_allowed", "read_k", "read_query", "read_rows", "read_vectors", "refuse_repeats"]
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros._lazy import import_whole
-from oneiros.channels.vector_index.hnsw_snapshot import LINKS, Links
+from oneiros.vector_index.hnsw_snapshot import LINKS, Links
 
 __all__ = ["SLICE", "Graph", "Matrix", "Nodes", "library"]
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from oneiros import _core
-from oneiros.channels import Bits, Rows, vector_index
+from oneiros import _core, vector_index
 from oneiros.runtime.dataclasses import dataclass
+from oneiros.vector_index import Bits, Rows
 
 if TYPE_CHECKING:
-    from oneiros.channels.vector_index.hnsw import Graph, Matrix, Nodes
+    from oneiros.vector_index.hnsw import Graph, Matrix, Nodes
 
 __all__ = ["NO_ROW", "Hashes", "Sealed", "flags_of", "hashes_of", "rows_of_nodes", "seal"]
 

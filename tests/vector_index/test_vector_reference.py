@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oneiros.channels.vector_index.index import VectorIndex
+from oneiros.vector_index.index import VectorIndex
 
 DATA = Path(os.environ.get("ONEIROS_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
 FIGURES = {"cranfield": 0.3736, "cisi": 0.4207, "scifact-train": 0.6602}

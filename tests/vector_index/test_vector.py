@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneiros import _core
-from oneiros.channels.vector_index.index import VectorIndex
-from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines, unit
+from oneiros.vector_index.index import VectorIndex
+from tests.vector_index.vectors import assert_is_top, bits_of, clustered, plain_cosines, unit
 
 
 def test_exact_search_orders_by_cosine_then_row() -> None:

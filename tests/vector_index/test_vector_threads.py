@@ -14,9 +14,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from oneiros.channels.vector_index import snapshot
-from oneiros.channels.vector_index.index import VectorIndex
-from tests.channels.vectors import bits_of, clustered
+from oneiros.vector_index import snapshot
+from oneiros.vector_index.index import VectorIndex
+from tests.vector_index.vectors import bits_of, clustered
 
 WIDTH = 24
 VECTORS = clustered(9_000, WIDTH, 0)
@@ -158,8 +158,8 @@ def answers_in_children(act: Callable[[], object], deadline_seconds: float) -> i
 FORKING = """
 import sys, threading
 import numpy as np
-from oneiros.channels.vector_index.index import VectorIndex
-from tests.channels.test_vector_threads import VECTORS, WIDTH, answers_in_children
+from oneiros.vector_index.index import VectorIndex
+from tests.vector_index.test_vector_threads import VECTORS, WIDTH, answers_in_children
 
 kind, scene = sys.argv[1:]
 index = VectorIndex(WIDTH, kind)
@@ -211,7 +211,7 @@ def test_children_of_a_fork_answer(kind: str, scene: str) -> None:
 
 IMPORTING = """
 import logging, os, threading, time, types
-import oneiros.channels.vector_index.hnsw as hnsw
+import oneiros.vector_index.hnsw as hnsw
 
 has_begun, is_over = threading.Event(), []
 
@@ -246,7 +246,7 @@ def test_import_is_clean_where_warnings_are_errors() -> None:
         "-W",
         "error",
         "-c",
-        "import oneiros.channels.vector_index.index as v; v.VectorIndex(2).add([0], [[1, 0]]); import oneiros.channels.vector_index.hnsw as h; h.library()",
+        "import oneiros.vector_index.index as v; v.VectorIndex(2).add([0], [[1, 0]]); import oneiros.vector_index.hnsw as h; h.library()",
     ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
@@ -257,7 +257,7 @@ def test_import_is_clean_where_warnings_are_errors() -> None:
 
 def test_faiss_is_imported_for_a_graph_only() -> None:
     code = """
-import sys, numpy as np, oneiros.channels.vector_index.index as v
+import sys, numpy as np, oneiros.vector_index.index as v
 vectors = np.random.default_rng(0).standard_normal((300, 8))
 for kind in ("auto", "flat", "hnsw"):
     index = v.VectorIndex(8, kind)

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from oneiros import _core
-from oneiros.channels import Bits, vector_index
-from oneiros.channels.vector_index.sealed import (
+from oneiros import _core, vector_index
+from oneiros.runtime.dataclasses import dataclass
+from oneiros.vector_index import Bits
+from oneiros.vector_index.sealed import (
     NO_ROW,
     Hashes,
     Sealed,
@@ -27,12 +28,11 @@ from oneiros.channels.vector_index.sealed import (
     hashes_of,
     rows_of_nodes,
 )
-from oneiros.channels.vector_index.snapshot import VectorSnapshot
-from oneiros.channels.vector_index.vectors import read_vectors
-from oneiros.runtime.dataclasses import dataclass
+from oneiros.vector_index.snapshot import VectorSnapshot
+from oneiros.vector_index.vectors import read_vectors
 
 if TYPE_CHECKING:
-    from oneiros.channels.vector_index.hnsw import Matrix, Nodes
+    from oneiros.vector_index.hnsw import Matrix, Nodes
 
 __all__ = ["LINKS", "KeptGraph", "Links", "ReplacedVectors", "restored"]
 

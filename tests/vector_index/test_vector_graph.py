@@ -7,9 +7,9 @@ import functools
 import numpy as np
 import pytest
 
-from oneiros.channels.vector_index import hnsw, snapshot
-from oneiros.channels.vector_index.index import FLAT_LIMIT, VectorIndex
-from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines, unit
+from oneiros.vector_index import hnsw, snapshot
+from oneiros.vector_index.index import FLAT_LIMIT, VectorIndex
+from tests.vector_index.vectors import assert_is_top, bits_of, clustered, plain_cosines, unit
 
 COUNT, WIDTH = 6_000, 32
 VECTORS = clustered(COUNT, WIDTH, 0)

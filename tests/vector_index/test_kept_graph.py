@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from oneiros import _core
-from oneiros.channels.vector_index import hnsw_snapshot, snapshot
-from oneiros.channels.vector_index import index as vector_index
-from oneiros.channels.vector_index.hnsw import library
-from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph
-from oneiros.channels.vector_index.index import SCANS_WITHOUT_GRAPH, VectorIndex
-from oneiros.channels.vector_index.sealed import hashes_of
-from tests.channels.vectors import assert_is_top, bits_of, clustered, plain_cosines
+from oneiros.vector_index import hnsw_snapshot, snapshot
+from oneiros.vector_index import index as vector_index
+from oneiros.vector_index.hnsw import library
+from oneiros.vector_index.hnsw_snapshot import KeptGraph
+from oneiros.vector_index.index import SCANS_WITHOUT_GRAPH, VectorIndex
+from oneiros.vector_index.sealed import hashes_of
+from tests.vector_index.vectors import assert_is_top, bits_of, clustered, plain_cosines
 
 COUNT, WIDTH = 2_000, 16
 VECTORS = clustered(COUNT + 600, WIDTH, 0)

@@ -14,11 +14,14 @@ import numpy.typing as npt
 
 from oneiros import _core
 from oneiros._lazy import logging
-from oneiros.channels import Bits, Kind, RankedList, Rows
-from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph, ReplacedVectors, restored
-from oneiros.channels.vector_index.sealed import Sealed, flags_of, seal
-from oneiros.channels.vector_index.snapshot import VectorSnapshot
-from oneiros.channels.vector_index.vectors import (
+from oneiros.model.validation import require_threads
+from oneiros.runtime.dataclasses import dataclass, replace
+from oneiros.runtime.locks import fork_safe_lock
+from oneiros.vector_index import Bits, Kind, RankedList, Rows
+from oneiros.vector_index.hnsw_snapshot import KeptGraph, ReplacedVectors, restored
+from oneiros.vector_index.sealed import Sealed, flags_of, seal
+from oneiros.vector_index.snapshot import VectorSnapshot
+from oneiros.vector_index.vectors import (
     read_allowed,
     read_k,
     read_query,
@@ -26,12 +29,9 @@ from oneiros.channels.vector_index.vectors import (
     read_vectors,
     refuse_repeats,
 )
-from oneiros.model.validation import require_threads
-from oneiros.runtime.dataclasses import dataclass, replace
-from oneiros.runtime.locks import fork_safe_lock
 
 if TYPE_CHECKING:
-    from oneiros.channels.vector_index.hnsw import Matrix
+    from oneiros.vector_index.hnsw import Matrix
 
 __all__ = [
     "FLAT_LIMIT",
@@ -448,7 +448,7 @@ class VectorIndex:
         Args:
             vector: shape (dimension,), of any length. A zero vector finds nothing.
             k: most rows to return, >= 0.
-            allowed: packed bits of the rows that may be returned (see ``oneiros.channels.Bits``).
+            allowed: packed bits of the rows that may be returned (see ``oneiros.vector_index.Bits``).
 
         Returns:
             ``k`` rows if that many exist. Cosines are float32 numbers, in [-1, 1] up to rounding.
@@ -595,7 +595,7 @@ class VectorIndex:
             return
         if self._worker is None or not self._worker.is_alive():  # a fork leaves it dead
             # Forks wait for the lock held here: a child could not finish an import of the worker.
-            import oneiros.channels.vector_index.hnsw  # noqa: F401, PLC0415 - loads FAISS's module
+            import oneiros.vector_index.hnsw  # noqa: F401, PLC0415 - loads FAISS's module
 
             self._worker = threading.Thread(
                 target=self._maintain, name="oneiros-vector", daemon=True

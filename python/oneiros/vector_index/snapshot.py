@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
-from oneiros.channels import Bits, RankedList
-from oneiros.channels.vector_index.sealed import Sealed
 from oneiros.runtime.dataclasses import dataclass
+from oneiros.vector_index import Bits, RankedList
+from oneiros.vector_index.sealed import Sealed
 
 if TYPE_CHECKING:
-    from oneiros.channels.vector_index.hnsw import Matrix
+    from oneiros.vector_index.hnsw import Matrix
 
 __all__ = ["VectorSnapshot"]
 

@@ -1,14 +1,19 @@
-"""Retrieval channels: each returns a ranked list of rows for a query; fusion combines the lists."""
+"""Vector search by cosine: exact for few vectors, by an HNSW graph for many."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from oneiros._lazy import np
+from oneiros._lazy import door, np
 from oneiros.runtime.dataclasses import NamedTuple
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from oneiros.vector_index import hnsw as hnsw
+    from oneiros.vector_index import index as index
+else:  # the first loads FAISS's module, both load NumPy
+    __getattr__ = door(__name__, ("hnsw", "index"))
 
 __all__ = ["Bits", "Kind", "RankedList", "Rows", "Scores"]
 

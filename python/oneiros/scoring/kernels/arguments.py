@@ -1,4 +1,4 @@
-"""Arguments and results of the kernels in ``oneiros.kernels``.
+"""Arguments and results of kernels: checks, conversion and broadcasting.
 
 Source: the conventions of docs/systems/README.md.
 """
