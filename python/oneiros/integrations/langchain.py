@@ -5,6 +5,7 @@ LangChain is optional: ``pip install 'oneiros[langchain]'``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -42,7 +43,7 @@ from pydantic import ConfigDict, Field, field_validator
 
 __all__ = ["LangChainEmbedder", "OneirosRetriever", "OneirosVectorStore"]
 
-_PAGE = 1_000  # ids per page when a store is emptied
+_PAGE = 1_000  # memories per page when a store is emptied or listed
 _PROFILES = ("cosine", "rrf")
 
 
@@ -229,6 +230,11 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
         return [
             _document(memory) for memory in self.memories.get_many(list(ids)) if memory is not None
         ]
+
+    @property
+    def _collection(self) -> _Collection:
+        """The documents to list. mem0's provider for LangChain finds them under Chroma's name."""
+        return _Collection(self.memories)
 
     def similarity_search(
         self, query: str, k: int = 4, filter: Where | Mapping[str, Any] | None = None, **kwargs: Any
@@ -506,6 +512,34 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
             None, cls.from_texts, texts, embedding, metadatas, ids=ids, path=path, **kwargs
         )
         return store
+
+
+class _Collection:
+    """Lists documents as a collection of Chroma does, for mem0."""
+
+    def __init__(self, memories: Memories) -> None:
+        self._memories = memories
+
+    def get(
+        self, where: Where | Mapping[str, Any] | None = None, limit: int | None = None
+    ) -> dict[str, list[Any]]:
+        """Return "ids", "documents" (the texts) and "metadatas", in order of insertion.
+
+        Args:
+            where: as ``filter`` in :meth:`OneirosVectorStore.similarity_search`.
+            limit: most documents to return, >= 0. Default: all.
+        """
+        condition, rest = _condition(where), math.inf if limit is None else count("limit", limit)
+        found: list[Memory] = []
+        after: str | None = None
+        while page := self._memories.list(condition, after=after, limit=int(min(_PAGE, rest))):
+            found += page
+            after, rest = page[-1].id, rest - len(page)
+        return {
+            "ids": [memory.id for memory in found],
+            "documents": [memory.text for memory in found],
+            "metadatas": [dict(memory.metadata) for memory in found],
+        }
 
 
 class OneirosRetriever(BaseRetriever):  # type: ignore[misc]  # Any where LangChain is absent
