@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
-import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +18,6 @@ from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy, FilterPolicy
 
 import oneiros
-from oneiros.integrations import haystack as adapter
 from oneiros.integrations.haystack import (
     OneirosDocumentStore,
     OneirosEmbeddingRetriever,
@@ -201,21 +197,3 @@ def test_other_bad_arguments(store: OneirosDocumentStore) -> None:
         OneirosHybridRetriever(store, profile=oneiros.profiles.get("rrf")).to_dict()
     with pytest.raises(TypeError, match="memories: expected an Engine or a scope"):
         OneirosDocumentStore.over("agent.db")  # type: ignore[arg-type]
-
-
-def test_the_examples_of_docstrings_run() -> None:
-    outcome = doctest.testmod(adapter)
-    assert outcome.failed == 0
-    assert outcome.attempted > 0
-
-
-def test_the_page_runs(
-    capsys: pytest.CaptureFixture[str], monkeypatch: Any, tmp_path: Path
-) -> None:
-    page = Path(__file__).parents[3] / "docs" / "integrations" / "haystack.md"
-    text = page.read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    (printed,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code, str(page), "exec"), {})  # noqa: S102 - the page is ours
-    assert capsys.readouterr().out == printed

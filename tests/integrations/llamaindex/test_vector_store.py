@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,7 +33,6 @@ from llama_index.core.vector_stores import (
 from llama_index.core.vector_stores.types import VectorStoreQueryMode
 
 import oneiros
-from oneiros.integrations import llamaindex as adapter
 from oneiros.integrations.llamaindex import OneirosVectorStore
 
 SUPPORTED = {"default", "sparse", "text_search", "hybrid"}
@@ -300,21 +297,3 @@ def test_what_is_refused() -> None:
         OneirosVectorStore.over("agent.db")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="soft_delete"):
         OneirosVectorStore(soft_delete=1)  # type: ignore[arg-type]
-
-
-def test_the_examples_of_docstrings_run() -> None:
-    outcome = doctest.testmod(adapter)
-    assert outcome.failed == 0
-    assert outcome.attempted > 0
-
-
-def test_the_page_runs(
-    capsys: pytest.CaptureFixture[str], monkeypatch: Any, tmp_path: Path
-) -> None:
-    page = Path(__file__).parents[3] / "docs" / "integrations" / "llamaindex.md"
-    text = page.read_text(encoding="utf-8")
-    code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
-    printed = "".join(re.findall(r"```text\n(.*?)```", text, re.DOTALL))
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code, str(page), "exec"), {})  # noqa: S102 - the page is ours
-    assert capsys.readouterr().out == printed
