@@ -431,12 +431,20 @@ class OneirosDocumentStore:
         """
         self._delete(where(id=document_ids))
 
-    def delete_all_documents(self) -> None:
-        """Delete all documents: of a scope, those of the scope."""
-        if self._soft_delete:
+    def delete_all_documents(self, recreate_index: bool = False) -> None:
+        """Delete all documents: of a scope, those of the scope.
+
+        Args:
+            recreate_index: leave nothing behind: erase for good under ``soft_delete``, too, and also
+                what was deleted softly before. The dimension of the embeddings remains.
+        """
+        require_flag("recreate_index", recreate_index)
+        if self._soft_delete and not recreate_index:
             self.memories.delete(where=where())
-        else:
-            self.memories.forget_many([memory.id for memory in self._matching(None)])
+            return
+        self.memories.forget_many([memory.id for memory in self._matching(None)])
+        if recreate_index:
+            self.memories.purge(0)
 
     def delete_by_filter(self, filters: dict[str, Any]) -> int:
         """Delete the documents that match, and return their number.
@@ -616,9 +624,9 @@ class OneirosDocumentStore:
         """Await :meth:`delete_documents`."""
         await asyncio.to_thread(self.delete_documents, document_ids)
 
-    async def delete_all_documents_async(self) -> None:
+    async def delete_all_documents_async(self, recreate_index: bool = False) -> None:
         """Await :meth:`delete_all_documents`."""
-        await asyncio.to_thread(self.delete_all_documents)
+        await asyncio.to_thread(self.delete_all_documents, recreate_index)
 
     async def delete_by_filter_async(self, filters: dict[str, Any]) -> int:
         """Await :meth:`delete_by_filter`."""

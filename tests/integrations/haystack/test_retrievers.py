@@ -135,6 +135,30 @@ def test_two_stores_share_a_file_and_scopes_keep_users_apart(tmp_path: Path) -> 
     assert ada.count_documents() == 1  # it opens again
 
 
+def test_an_index_that_is_recreated_keeps_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "documents.db"
+    ada, bob = (
+        OneirosDocumentStore(path, scope={"user": user}, soft_delete=True)
+        for user in ("ada", "bob")
+    )
+    for store, user in ((ada, "ada"), (bob, "bob")):
+        store.write_documents(
+            [Document(id=f"{user} {n}", content=f"tea {n} of {user}") for n in (1, 2)]
+        )
+    ada.delete_documents(["ada 1"])
+    bob.delete_all_documents()
+    ada.delete_all_documents(recreate_index=True)
+    assert ada.memories.get_deleted(["ada 1", "ada 2"]) == [None, None]
+    with oneiros.Engine(path) as engine:
+        assert engine.verify_erased("tea 1 of ada")
+        assert engine.verify_erased("tea 2 of ada")
+        assert not engine.verify_erased("tea 1 of bob")
+    bob.memories.restore("bob 1")
+    assert [document.id for document in bob.filter_documents()] == ["bob 1"]
+    ada.close()
+    bob.close()
+
+
 def test_skip_takes_the_first_of_an_id_and_overwrite_the_last() -> None:
     twice = [Document(id="1", content="first"), Document(id="1", content="last")]
     for policy, content, count in (
