@@ -85,7 +85,7 @@ class OneirosMemory(Memory, Component[OneirosMemoryConfig]):
         soft_delete: whether :meth:`clear` hides memories instead of erasing them.
 
     Raises:
-        TypeError, ValueError: an argument breaks its rule; a scope's field when the file is opened.
+        TypeError, ValueError: an argument breaks its rule.
 
     Examples:
         >>> import asyncio

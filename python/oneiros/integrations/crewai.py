@@ -56,7 +56,7 @@ class OneirosStorage:
         soft_delete: hide deleted records instead of erasing them.
 
     Raises:
-        TypeError, ValueError: an argument breaks its rule; a scope's field when the file is opened.
+        TypeError, ValueError: an argument breaks its rule.
 
     Examples:
         >>> storage = OneirosStorage(":memory:", scope={"user": "ada"})

@@ -281,7 +281,7 @@ class OneirosDocumentStore:
             :meth:`oneiros.Engine.restore` brings them back.
 
     Raises:
-        TypeError, ValueError: an argument breaks its rule; a scope's field when the file is opened.
+        TypeError, ValueError: an argument breaks its rule.
 
     Examples:
         >>> from haystack import Document

@@ -241,7 +241,7 @@ class OneirosVectorStore(BasePydanticVectorStore):
             It needs a profile with reinforcement, such as "oneiros". Other modes never count.
 
     Raises:
-        TypeError, ValueError: an argument breaks its rule; a scope's field when the file is opened.
+        TypeError, ValueError: an argument breaks its rule.
 
     Examples:
         >>> from llama_index.core.schema import TextNode

@@ -75,7 +75,7 @@ class OneirosConversationStore(ConversationStore):
             which holds the conversations.
 
     Raises:
-        TypeError, ValueError: an argument breaks its rule; a scope's field when the file is opened.
+        TypeError, ValueError: an argument breaks its rule.
 
     Examples:
         >>> import asyncio
