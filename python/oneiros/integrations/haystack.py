@@ -394,6 +394,7 @@ class OneirosDocumentStore:
                 embedding, or a value that the engine refuses, such as a vector of another dimension.
         """
         records = [_record(document) for document in _require_documents(documents)]
+        require_instance("policy", policy, (DuplicatePolicy,), "a DuplicatePolicy")
         if policy == DuplicatePolicy.SKIP:
             return self._write_new({one["id"]: one for one in reversed(records)})
         on_conflict = "replace" if policy == DuplicatePolicy.OVERWRITE else "raise"

@@ -268,6 +268,15 @@ def test_contents_that_are_refused(bad: Any, error: type[Exception], message: st
     assert memory.memories.count() == 0
 
 
+def test_what_is_no_content_is_refused() -> None:
+    memory = OneirosMemory()
+    with pytest.raises(TypeError, match="content: expected AutoGen's MemoryContent, got str"):
+        asyncio.run(memory.add("tea"))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="query: expected a text or a MemoryContent, got int"):
+        asyncio.run(memory.query(3))  # type: ignore[arg-type]
+    assert memory.memories.count() == 0
+
+
 def test_what_else_is_refused() -> None:
     picture = Image.from_base64(
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

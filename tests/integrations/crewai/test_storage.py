@@ -250,6 +250,14 @@ def test_what_is_refused() -> None:
     ):
         with pytest.raises(error, match=message):
             storage.save([records()[1], bad])
+    for call, message in (
+        (lambda: storage.save(records()[1]), "records: expected a list of records"),
+        (lambda: storage.save(["x"]), "record: expected CrewAI's MemoryRecord, got str"),
+        (lambda: storage.count(3), "scope: expected str, got int"),
+        (lambda: storage.delete(older_than="2024"), "older_than: expected a datetime, got str"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
     with pytest.raises(TypeError, match="metadata"):
         storage.search([1.0, 0.0, 0.0], metadata_filter={"deep": {"x": 1}})
     assert storage.count() == 1

@@ -213,6 +213,10 @@ def test_other_bad_arguments(store: OneirosDocumentStore) -> None:
     for field in ({"blob": ByteStream(b"x")}, {"sparse_embedding": SparseEmbedding([1], [0.5])}):
         with pytest.raises(ValueError, match="cannot be stored, but document 'x' has one"):
             store.write_documents([Document(id="x", **field)])
+    with pytest.raises(TypeError, match="policy: expected a DuplicatePolicy, got str"):
+        store.write_documents([Document(content="x")], "skip")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="recreate_index: must be True or False"):
+        store.delete_all_documents("yes")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="document_store: expected a OneirosDocumentStore"):
         OneirosEmbeddingRetriever(store.memories)
     with pytest.raises(ValueError, match="top_k"):

@@ -621,3 +621,15 @@ def test_wrong_arguments_are_named(engine: oneiros.Engine, store: OneirosStore) 
         store.search((), limit=-1)
     with pytest.raises(ValueError, match="offset"):
         store.search((), offset=-1)
+    for call, message in (
+        (lambda: store.put("users", "k", {"v": 1}), "namespace: expected a tuple of labels"),
+        (lambda: store.get("users", "k"), "namespace: expected a tuple of labels"),
+        (lambda: store.search("users"), "namespace_prefix: expected a tuple of labels"),
+        (lambda: store.search((), filter="v"), "filter: expected a dict, got str"),
+        (lambda: OneirosStore(engine, index="v"), "index: expected a dict, got str"),
+        (lambda: OneirosStore(engine, index={"fields": "v"}), "fields: expected a sequence"),
+        (lambda: OneirosStore(engine, ttl=5), "ttl: expected a dict, got int"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
+    assert len(engine) == 0

@@ -290,7 +290,15 @@ def test_what_is_refused() -> None:
     store.add([TextNode(id_="a", text="a", embedding=[1.0, 0.0])])
     with pytest.raises(ValueError, match="embedding"):
         store.add([TextNode(id_="b", text="b"), TextNode(id_="c", text="c", embedding=[1.0])])
+    with pytest.raises(TypeError, match="nodes: expected a list of nodes, got TextNode"):
+        store.add(TextNode(text="b"))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="node: expected LlamaIndex's BaseNode, got str"):
+        store.add(["b"])  # type: ignore[list-item]
     assert ids(store.get_nodes()) == ["a"]
+    with pytest.raises(TypeError, match="query: expected a VectorStoreQuery, got str"):
+        store.query("a")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="query_str: the mode hybrid needs it"):
+        store.query(VectorStoreQuery(query_embedding=[1.0, 0.0], mode="hybrid"))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="rrff"):
         OneirosVectorStore(profile="rrff")
     with pytest.raises(TypeError, match="memories: expected an Engine or a scope"):

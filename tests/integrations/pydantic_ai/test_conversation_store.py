@@ -354,6 +354,10 @@ def test_what_is_refused() -> None:
         with pytest.raises(ValueError, match="memories: must not bound session"):
             OneirosConversationStore.over(engine.scope(session="s"))
         store = OneirosConversationStore.over(engine)
+        with pytest.raises(TypeError, match="conversation_id: expected str, got int"):
+            asyncio.run(store.load(3))  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="conversation_id: expected str, got int"):
+            store.erase(3)  # type: ignore[arg-type]
         large = asked([BinaryContent(b"x" * 2**20, media_type="image/png")])
         with pytest.raises(ValueError, match="metadata"):
             asyncio.run(store.save(conversation("a", asked("1"), large)))
