@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from oneiros import conflicts, engine, explain, filters, rescoring
 from oneiros.display.escaping import shortened
-from oneiros.engine.scope import Scope, checked_ids, is_within, watched
+from oneiros.engine.scope import Scope, checked_bounds, checked_ids, is_within, watched
 from oneiros.errors import MissingEmbedderWarning, UnknownMemory
 from oneiros.graph import linking
 from oneiros.model.calls import named_calls
@@ -64,7 +64,6 @@ __all__ = ["Memories"]
 Options = TypeVar("Options", bound="SharedKeywords")
 
 ON_CONFLICT = ("raise", "update", "replace")
-_SCOPE_FIELDS = ("project", "session", "topic", "user", "agent", "namespace")
 _BOUND = 60  # most characters of a bound in a repr
 
 
@@ -1725,11 +1724,7 @@ class Memories:
             >>> engine.scope(user="ada", namespace="acme/support").search("refunds").ids == [id]
             True
         """
-        for name, value in bounds.items():
-            if name not in _SCOPE_FIELDS:
-                msg = f"scope: {name!r} cannot bound a scope; can: {', '.join(_SCOPE_FIELDS)}"
-                raise ValueError(msg)
-            FIELDS[name].check(value)
+        for name, value in checked_bounds(bounds).items():
             if not is_within(name, value, self._scope.bounds.get(name, value)):
                 msg = f"{name}: this scope is already bound to another value"
                 raise ValueError(msg)

@@ -14,9 +14,9 @@ from oneiros.dream.lock import CycleLock
 from oneiros.errors import EngineClosed, EngineReadOnly, StoreCorrupt
 from oneiros.filters import require_where
 from oneiros.model import zones
-from oneiros.model.fields import is_below
+from oneiros.model.fields import FIELDS, is_below
 from oneiros.model.validation import moment as moment_check
-from oneiros.model.validation import require_utf8, texts
+from oneiros.model.validation import require_instance, require_utf8, texts
 from oneiros.runtime.dataclasses import dataclass, field
 from oneiros.scoring.profiles import resolved
 from oneiros.search.cache import RecentAnswers
@@ -49,11 +49,14 @@ __all__ = [
     "Scope",
     "ScopeLoader",
     "Watch",
+    "checked_bounds",
     "checked_ids",
     "checked_watch",
     "is_within",
     "watched",
 ]
+
+_BOUNDS = ("project", "session", "topic", "user", "agent", "namespace")
 
 
 class Watch(Protocol):
@@ -241,6 +244,22 @@ class EngineServices:
         """Drop the states of the past in memory, and what was erased from responses of them."""
         if self._past is not None:
             self._past.drop(erased)
+
+
+def checked_bounds(bounds: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields that bound a scope, with their values.
+
+    Raises:
+        TypeError: not a mapping, or a value that is no text.
+        ValueError: another field, or a value that the field does not take.
+    """
+    require_instance("scope", bounds, (Mapping,), "a dict of fields, such as {'user': 'ada'}")
+    for name, value in bounds.items():
+        if name not in _BOUNDS:
+            msg = f"scope: {name!r} cannot bound a scope; can: {', '.join(_BOUNDS)}"
+            raise ValueError(msg)
+        FIELDS[name].check(value)
+    return dict(bounds)
 
 
 def is_within(name: str, value: str | None, bound: str) -> bool:
