@@ -55,6 +55,7 @@ def door(
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg)
         found: object = getattr(import_module(f"{package}.{module}"), name)
+        setattr(sys.modules[package], name, found)  # the next use finds it at once
         return found
 
     return find

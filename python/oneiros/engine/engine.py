@@ -31,7 +31,7 @@ from oneiros.store.connections import MEMORY
 from oneiros.store.history import checked_keeping, record_keeping
 from oneiros.store.rows import embedding_later
 from oneiros.vector_index import Kind
-from oneiros.write import Remember
+from oneiros.write.sync import Sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -200,7 +200,7 @@ class Engine(Memories):
         if calling is not None:
             calls = engine.observers.WatchedCalls(calling)
 
-        def opened() -> tuple[Store, LexicalOptions, ReadModel, Remember]:
+        def opened() -> tuple[Store, LexicalOptions, ReadModel, Sync]:
             store = self._open_store(
                 path,
                 durability=durability,
@@ -215,29 +215,28 @@ class Engine(Memories):
                     record_keeping(store, keeping)
                 read_model = ReadModel(options, vector_index=vector_index)
                 try:
-                    remember = Remember(store, read_model, embedder)
+                    sync = Sync(store, read_model, embedder)
                 except StoreBusy:  # the file was changed while it was read; now it has a log
                     if not read_only:
                         raise
                     read_model = ReadModel(options, vector_index=vector_index)
-                    remember = Remember(store, read_model, embedder)
+                    sync = Sync(store, read_model, embedder)
             except BaseException:
                 store.close()
                 raise
-            return store, options, read_model, remember
+            return store, options, read_model, sync
 
         if calls is None:
-            store, options, read_model, remember = opened()
+            store, options, read_model, sync = opened()
         else:
             with calls.around("open") as report:
-                store, options, read_model, remember = opened()
+                store, options, read_model, sync = opened()
                 report(None)
 
         services = EngineServices(
             store=store,
             read_model=read_model,
-            remember=remember,
-            sync=remember.sync,
+            sync=sync,
             clock=clock,
             profile=chosen,
             auto_refresh=auto_refresh and store.path != MEMORY,
@@ -258,7 +257,7 @@ class Engine(Memories):
         self._dreamer: Dreamer | None = None
         if not services.cycles.is_clean:
             dream.history.log_interrupted(services)
-        recorded_embedder = remember.sync.vectors.recorded_name
+        recorded_embedder = sync.vectors.recorded_name
         if embedder is None and recorded_embedder is not None:
             try:
                 self._warn_without_embedder(recorded_embedder)

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from oneiros import engine, filters
+from oneiros import engine, filters, write
 from oneiros.clock import system_clock
 from oneiros.dream.lock import CycleLock
 from oneiros.errors import EngineClosed, EngineReadOnly, StoreCorrupt
@@ -154,7 +154,6 @@ class EngineServices:
 
     store: Store
     read_model: ReadModel
-    remember: Remember
     sync: Sync
     clock: Clock
     profile: Profile
@@ -178,6 +177,14 @@ class EngineServices:
     is_read_only: bool = field(init=False)
     """Whether the engine was opened with ``read_only=True``."""
     _past: PastEngines | None = field(init=False, default=None)
+    _remember: Remember | None = field(init=False, default=None)
+
+    @property
+    def remember(self) -> Remember:
+        """The write path, loaded by the first write."""
+        if self._remember is None:
+            self._remember = write.Remember(self.sync)
+        return self._remember
 
     def __post_init__(self) -> None:
         self.is_read_only = self.store.is_read_only

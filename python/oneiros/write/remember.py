@@ -32,11 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from oneiros.filters import Where
-    from oneiros.index import ReadModel
     from oneiros.model.memory import Memory
-    from oneiros.models.embedders import Embedder
     from oneiros.scoring.selection import Selection
-    from oneiros.store import Store, StoredLink, StoredMemory, Transaction
+    from oneiros.store import StoredLink, StoredMemory, Transaction
     from oneiros.write.erase import Erasing
     from oneiros.write.vectors import MadeVectors
 
@@ -50,8 +48,8 @@ _ARCHIVED: Final = ENUMS["status"].index("archived")
 class Remember:
     """Writes to the store and keeps the read model in sync, one writer at a time."""
 
-    def __init__(self, store: Store, read_model: ReadModel, embedder: Embedder | None) -> None:
-        self.sync = sync = Sync(store, read_model, embedder)
+    def __init__(self, sync: Sync) -> None:
+        self.sync = sync
         self.writer = sync.writer
         self.embedding = Embedding(sync)
         self.adding = Adding(sync, self.embedding)
