@@ -163,6 +163,38 @@ class DreamPlan:
                 found[place] = text
         return found
 
+    def protections(self, id: str) -> tuple[str, ...]:
+        """Return why the profile's rails keep a memory, whatever the rules of removal find.
+
+        Args:
+            id: the memory's id.
+
+        Returns:
+            Reasons, which :func:`oneiros.dream.report.held_words` puts into words: "protected",
+            "important" (no rule of age removes it), "young". Empty if none holds, or if the memory
+            is deleted, unknown or newer than the plan.
+
+        Raises:
+            TypeError, ValueError: the id is not a text.
+
+        >>> import oneiros
+        >>> with oneiros.Engine(":memory:") as engine:
+        ...     id = engine.add("Ada is allergic to nuts", pinned=True)
+        ...     engine.dream(dry_run=True).protections(id)
+        ('protected', 'young')
+        """
+        require_utf8("id", id)
+        draft = self.draft
+        row = draft.source.row_of(id)
+        if row is None or row >= len(draft) or row not in draft.source.live_rows():
+            return ()
+        masks = {
+            "protected": draft.protected,
+            "important": draft.kept_for_worth,
+            "young": draft.young,
+        }
+        return tuple(reason for reason, mask in masks.items() if mask[row])
+
     def name(self, row: int) -> str:
         """Return the id of a row; a negative number stands for an added memory."""
         return self.draft.source.ids[row] if row >= 0 else f"{self.id}+{-row}"
