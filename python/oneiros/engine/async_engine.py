@@ -213,6 +213,19 @@ class AsyncDreamPlan:
         """
         return self._plan.named(most)
 
+    def protections(self, id: str) -> tuple[str, ...]:
+        """Return why the profile's rails keep a memory.
+
+        See :meth:`oneiros.dream.plan.DreamPlan.protections`.
+
+        Args:
+            id: the memory's id.
+
+        Raises:
+            TypeError, ValueError: the id is not a text.
+        """
+        return self._plan.protections(id)
+
     async def apply(self) -> DreamReport:
         """Apply the plan; see :meth:`oneiros.dream.plan.DreamPlan.apply`, also for the errors."""
         return await self._workers.run(self._plan.apply)
