@@ -5,6 +5,7 @@
 const LISTED = 20;
 const LONGEST_PART = 160; // characters of ids, sessions and the like on one line
 const COLOURS = 5;
+const NEGLIGIBLE = 5e-4; // of a score: what its figures do not show
 const SVG = "http://www.w3.org/2000/svg";
 const NAMES = {
   lexical: "words", vector: "meaning", temporal: "time", word_pairs: "word pairs", asked_time: "asked time",
@@ -55,6 +56,11 @@ function append(parent, children) {
   }
 }
 
+function put(parent, ...children) {
+  parent.replaceChildren();
+  append(parent, children);
+}
+
 // A stored text on one line, isolated from the direction of what is around it.
 function stored(text, longest = LONGEST_PART) {
   const whole = String(text);
@@ -89,10 +95,11 @@ function when(time) {
 
 function value(content, field = "") {
   if (content === null || content === undefined) return el("span", { class: "faint" }, "none");
-  if (typeof content === "number" && /(_at|_since|valid_from|valid_until)$/u.test(field)) return when(content);
+  if (typeof content !== "boolean" && /(_at|_since|valid_from|valid_until)$/u.test(field)) return when(content);
   if (typeof content === "number") return figure(content);
-  if (typeof content === "object") return el("bdi", {}, JSON.stringify(content));
-  return el("bdi", {}, content);
+  if (Array.isArray(content) && content.every((each) => typeof each === "string")) return content.map((each, at) => [at ? ", " : "", el("bdi", {}, each)]);
+  if (typeof content === "object") return el("bdi", {}, JSON.stringify(content, null, 1));
+  return el("bdi", {}, String(content));
 }
 
 // -- the server ------------------------------------------------------------------------------------
@@ -248,23 +255,30 @@ function listed(memory, ...rest) {
 const signed = (number) => `${number < 0 ? "−" : "+"}${figure(Math.abs(Number(number.toPrecision(3))))}`;
 
 function scoreBar(result, best) {
-  const colour = new Map();
-  const gains = result.parts.filter((part) => part.gain > 0);
-  gains.forEach((part, at) => colour.set(part, at % COLOURS));
+  const parts = result.parts.filter((part) => Math.abs(part.gain) >= NEGLIGIBLE * Math.abs(result.score));
+  const gains = parts.filter((part) => part.gain > 0);
   const width = Math.max(best, gains.reduce((sum, part) => sum + part.gain, 0), 1e-12);
   const bar = el("div", { class: "bar", "aria-hidden": "true" });
-  let lost = result.parts.reduce((sum, part) => sum + Math.min(part.gain, 0), 0);
+  let lost = parts.reduce((sum, part) => sum + Math.min(part.gain, 0), 0);
   for (const part of [...gains].reverse()) { // what factors take is taken from the end
     const left = Math.max(0, part.gain + lost);
     const taken = part.gain - left;
     lost = Math.min(0, lost + part.gain);
     if (taken > 0) bar.prepend(sized("loss", taken / width));
-    if (left > 0) bar.prepend(sized(`fill-${colour.get(part)}`, left / width));
+    if (left > 0) bar.prepend(sized(fill(part), left / width));
   }
-  const list = el("ul", { class: "parts" }, result.parts.map((part) => el("li", { class: part.gain < 0 ? "loss" : null },
-    el("i", { class: part.gain < 0 ? null : `fill-${colour.get(part)}`, "aria-hidden": "true" }),
+  const list = el("ul", { class: "parts" }, parts.map((part) => el("li", { class: part.gain < 0 ? "loss" : null },
+    el("i", { class: part.gain < 0 ? null : fill(part), "aria-hidden": "true" }),
     `${words(part.name)} ${part.operation === "multiply" ? `× ${figure(Number(part.value.toPrecision(4)))}` : signed(part.gain)}`)));
   return [el("div", { class: "score" }, el("output", { title: `score ${result.score}` }, figure(Number(result.score.toPrecision(4)))), bar), list];
+}
+
+// A name has one colour on the whole page.
+const named = new Map(["lexical", "vector", "temporal"].map((name, at) => [name, at]));
+
+function fill(part) {
+  if (!named.has(part.name)) named.set(part.name, named.size);
+  return `fill-${named.get(part.name) % COLOURS}`;
 }
 
 function sized(name, share) {
@@ -312,7 +326,7 @@ async function searchView(parameters) {
     result.path.length > 1 && el("p", { class: "meta" }, "by links: ", result.path.map((id, at) => [at ? " → " : "", memoryLink(id)])),
     result.via_deep_recall && el("p", { class: "meta" }, "superseded or expired: a lower score"),
     result.explanation && el("details", {}, el("summary", {}, "Why this place"), explained(result.explanation)))));
-  main.replaceChildren(
+  put(main,
     el("h1", {}, "Results for ", stored(q)),
     found.results.length ? list : el("p", {}, found.reason || "No memory is found."),
     found.notes.length && el("details", {}, el("summary", {}, "How the search went"), el("ul", {}, found.notes.map((note) => el("li", {}, note)))),
@@ -328,7 +342,7 @@ function whyNotForm(parameters) {
     event.preventDefault();
     guarded(async () => {
       const found = await ask("why_not", { ...parameters, id: input.value });
-      answer.replaceChildren(
+      put(answer,
         el("p", {}, el("strong", {}, found.verdict)),
         found.lacked && found.lacked !== found.verdict && el("ul", {}, found.lacked.split("; ").map((reason) => el("li", {}, reason))),
         found.table.rows.length > 0 && el("details", { open: !found.is_returned }, el("summary", {}, "Figures"), explained(found.table)));
@@ -347,7 +361,7 @@ async function listView({ k: _k, profile: _profile, offset, ...filters }) {
   const found = await ask("list", { ...filters, offset: start, limit: LISTED });
   const end = start + found.memories.length;
   const link = (text, at) => el("a", { href: address("search", { ...filters, offset: at || "" }) }, text);
-  main.replaceChildren(
+  put(main,
     el("h1", {}, "The newest memories"),
     el("ol", { class: "rows" }, found.memories.map((memory) => listed(memory))),
     found.total === 0 && el("p", {}, "No memory passes the filters."),
@@ -369,7 +383,7 @@ async function memoryView({ id }) {
   const past = el("section", {}, el("h2", {}, "History"));
   const fields = Object.entries(memory).filter(([name, content]) => !APART.includes(name)
     && content !== null && content !== "" && !(typeof content === "object" && Object.keys(content).length === 0));
-  main.replaceChildren(
+  put(main,
     el("h1", {}, memory.title ? stored(memory.title, 300) : "Memory ", !memory.title && el("span", { class: "id" }, stored(id, 300))),
     memory.title && el("p", { class: "id" }, stored(id, 1000)),
     memory.deleted_at && el("p", {}, el("strong", {}, "Deleted "), when(memory.deleted_at), "."),
@@ -380,7 +394,7 @@ async function memoryView({ id }) {
     memory.is_away && [el("p", {}, "To bring it back:"), copied(memory.restore) || el("p", {}, "engine.restore(id) in Python: the id has control characters.")],
     future, links, past,
     el("section", {}, el("h2", {}, "All fields"), el("dl", { class: "fields" }, fields.map(([name, content]) =>
-      [el("dt", {}, words(name)), el("dd", {}, name === "superseded_by" ? memoryLink(content) : value(content))]))));
+      [el("dt", {}, words(name)), el("dd", {}, name === "superseded_by" ? memoryLink(content) : value(content, name))]))));
   say("");
   await Promise.all([
     filledIn(future, async () => fateParts(memory, await ask("fate", { id }))),
@@ -398,8 +412,7 @@ async function filledIn(section, make) {
     if (error.name === "AbortError") return;
     parts = [el("p", { class: "faint" }, error.message)];
   }
-  section.replaceChildren(section.firstElementChild);
-  append(section, parts);
+  put(section, section.firstElementChild, parts);
 }
 
 function wholeText(id, memory) {
@@ -463,7 +476,7 @@ function confirmed(question, yes) {
 function fateParts(memory, fate) {
   const isRemoved = Boolean(fate.removal);
   const kept = memory.deleted_at ? "It is deleted already; the cycle leaves it." : "It is kept.";
-  const reasons = fate.protections.length ? fate.protections : ["no rule of removal applies"];
+  const reasons = fate.protections.length ? fate.protections : ["no rule of this cycle removes it"];
   return [
     el("div", { class: `fate ${isRemoved ? "removed" : ""}` },
       el("p", {}, el("strong", {}, isRemoved ? `It would be ${fate.removal}: ` : `${kept} `),
@@ -495,7 +508,7 @@ function differenceOf(each) {
       el(tags[piece.change], {}, piece.text, piece.length > piece.text.length ? "…" : ""))));
   }
   if (each.field === "embedding") return el("p", {}, el("span", { class: "faint" }, "embedding: "), "another vector");
-  return el("p", {}, el("span", { class: "faint" }, `${words(each.field)}: `), value(each.before), " → ", value(each.after));
+  return el("p", {}, el("span", { class: "faint" }, `${words(each.field)}: `), value(each.before, each.field), " → ", value(each.after, each.field));
 }
 
 function graphParts(id, graph) {
@@ -535,9 +548,13 @@ function drawn(graph, number) {
     last = each.angle;
     put(each.node, 2, each.angle);
   }
-  const edge = (rings[2].length ? radii[2] : radii[1]) + 32;
+  const all = [...spots.values()];
+  const bound = (pick, side) => Math[side](...all.map(pick));
+  const [left, right] = [bound((spot) => spot.x, "min") - 55, bound((spot) => spot.x, "max") + 55];
+  const [top, bottom] = [bound((spot) => spot.y, "min") - 22, bound((spot) => spot.y, "max") + 34];
+  const width = Math.max(360, right - left); // a small graph is not blown up
   const isNamed = graph.nodes.length <= 8;
-  const picture = svg("svg", { class: "graph", viewBox: `${-edge} ${-edge} ${2 * edge} ${2 * edge}`, role: "img",
+  const picture = svg("svg", { class: "graph", viewBox: `${(left + right - width) / 2} ${top} ${width} ${bottom - top}`, role: "img",
     "aria-label": `Links within two steps: ${graph.nodes.length} memories, ${graph.links.length} links. The table below lists them.` });
   for (const link of graph.links) {
     const [a, b] = link.ends.map((end) => spots.get(end));
@@ -563,7 +580,7 @@ async function dreamsView(parameters) {
   keep.value = parameters.keep || "";
   const planned = el("div", {}, el("p", { class: "faint" }, "Planning…"));
   const past = el("section", {}, el("h2", {}, "Past cycles"));
-  main.replaceChildren(
+  put(main,
     el("h1", {}, "What the next dream cycle would do"),
     el("form", { onsubmit: (event) => {
       event.preventDefault();
@@ -579,7 +596,7 @@ async function dreamsView(parameters) {
     (async () => {
       try {
         const plan = await ask("plan", { ...parameters, fresh: "1" });
-        planned.replaceChildren(...cycleParts(plan).filter(Boolean), impactForm(parameters));
+        put(planned, cycleParts(plan), impactForm(parameters));
       } catch (error) {
         planned.replaceChildren();
         fail(error);
@@ -610,7 +627,7 @@ function cycleParts(cycle) {
     cycle.left_alone.length > 0 && [el("h2", {}, "Left as they are"), table(["phase", "because", ">memories"], cycle.left_alone.map((each) => [words(each.phase), each.because, String(each.memories)]))],
     cycle.changed_since > 0 && el("p", {}, `${plural(cycle.changed_since, "memory", "memories")} changed after the plan and stayed as they are.`),
     cycle.not_restored > 0 && el("p", {}, `${plural(cycle.not_restored, "field")} changed again and stayed as they are.`),
-  ].flat().filter(Boolean);
+  ];
 }
 
 function cycleRow(row) {
@@ -634,7 +651,7 @@ function impactForm(parameters) {
       if (!q.length) throw new Failure("questions: write at least one");
       const found = await ask("impact", { ...parameters, q });
       const lost = Object.entries(found.lost_by_rule).map(([rule, count]) => `${rule} ${count}`).join(", ") || "none";
-      answer.replaceChildren(
+      put(answer,
         el("p", {}, `Of the first ${found.k} results, ${percent(found.mean_overlap)} stay. Lost, by rule: ${lost}.`),
         table(["question", ">stay", "lost", "at another rank"], found.queries.map((query) => [stored(query.query), percent(query.overlap),
           query.shifts.filter((shift) => shift.is_lost).map((shift) => el("div", {}, memoryLink(shift.id), ` (stays without ${shift.undone_without})`)),
@@ -676,7 +693,7 @@ function driftParts(drift) {
       line("concentration of use (Gini)", (cycle) => cycle.access_gini, (gini) => gini.toFixed(3))),
     table(["when", "by", ">live", ">stale", ">Gini", ">churn", "half-life, days"], [...drift].reverse().map((cycle) => [
       when(cycle.now), cycle.profile + (cycle.is_undone ? ", undone" : ""), String(cycle.live), percent(cycle.stale_share), cycle.access_gini.toFixed(3),
-      cycle.churn === null ? "-" : percent(cycle.churn), lives(cycle)])),
+      cycle.churn === null ? "-" : percent(cycle.churn), lives(cycle).length ? lives(cycle) : "-"])),
     el("p", { class: "faint" }, "Stale: as long unused as what is removed. Churn: change of the 50 most recalled memories since the cycle before."),
   ].filter(Boolean);
 }
@@ -698,13 +715,13 @@ async function cycleView({ id }) {
     await show();
     say(done.words);
   }, undo) }, "Undo this cycle");
-  main.replaceChildren(
+  put(main,
     el("h1", {}, cycle.undoes ? "Undoing " : "Cycle ", el("span", { class: "id" }, cycle.id)),
     el("p", { class: "faint" }, "as of ", when(cycle.now), cycle.profile && `, profile ${cycle.profile}`,
       cycle.undoes && [", undoes ", el("a", { href: address("cycle", { id: cycle.undoes }) }, cycle.undoes)],
       cycle.undone_by && [", undone by ", el("a", { href: address("cycle", { id: cycle.undone_by }) }, cycle.undone_by)]),
     canUndo ? el("div", { class: "actions" }, undo) : "",
-    ...cycleParts(cycle));
+    cycleParts(cycle));
   say("");
 }
 
@@ -719,24 +736,24 @@ async function storeView() {
       say("Checking…");
       const checked = await ask("check", { deep });
       say("");
-      answer.replaceChildren(checked.problems.length
+      put(answer, checked.problems.length
         ? el("ul", {}, checked.problems.map((problem) => el("li", {}, problem)))
         : el("p", {}, `Clean, checked in ${checked.seconds.toFixed(2)} s${checked.deep ? ", every row" : ""}.`));
     }, button) }, text);
     return button;
   };
   const lexical = stats.lexical;
-  main.replaceChildren(
+  put(main,
     el("h1", {}, "Store ", el("bdi", {}, STORE.path)),
     tiles([["memories", String(stats.memories)], ["deleted, not purged", String(stats.deleted)], ["links", String(stats.links)], ["damaged", String(stats.damaged)], ["file and log", size(stats.file_bytes)], ["lexical index in memory", size(lexical.resident_bytes)]]),
-    table(["setting", "value"], [
+    el("dl", { class: "fields" }, [
       ["profile", stats.profile],
       ["embedder", stats.embedder ? [stored(stats.embedder), ` (${stats.embedding_dimension} numbers a vector)`] : "none: found by words alone"],
       ["vectors", `${stats.vectors}, missing for ${plural(stats.without_vector, "memory", "memories")}`],
       ["words", `${lexical.analyzer}, ${lexical.variant}, k1 ${figure(lexical.k1)}, b ${figure(lexical.b)}, half length ${figure(lexical.half_length)}`],
       ["revision", String(stats.revision)],
       ["unfinished embedding", stats.reembedding ? `${stats.reembedding.embedder}: ${stats.reembedding.done} done` : ""],
-    ].filter(([, content]) => content !== ""), { narrow: true }),
+    ].filter(([, content]) => content !== "").map(([name, content]) => [el("dt", {}, name), el("dd", {}, content)])),
     el("div", { class: "sparks" }, counts("kind", found.kind), counts("status", found.status), counts("tier", found.tier)),
     el("h2", {}, "Check"),
     el("div", { class: "actions" }, check("Check", "0"), check("Check every row", "1")), answer);
@@ -859,6 +876,10 @@ document.addEventListener("keydown", (event) => {
     if (isField) event.target.blur();
     else if (!["search", "dreams", "store"].includes(place().view)) history.back();
     return;
+  }
+  if (event.target === form.elements.q && event.key === "ArrowDown") {
+    event.preventDefault();
+    move(1);
   }
   if (isField || !(event.key in KEYS)) return;
   event.preventDefault();
