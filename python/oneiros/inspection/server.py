@@ -279,8 +279,6 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
     protocol_version = "HTTP/1.1"
     timeout = _IDLE_SECONDS
-    server_version = "oneiros"
-    sys_version = ""
     _is_body_read = False
 
     def do_GET(self) -> None:
@@ -297,6 +295,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(self._refuse_method)
 
     do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_TRACE = do_CONNECT = _other_method
+
+    def version_string(self) -> str:
+        """Return the name of the server, without versions."""
+        return "oneiros"
 
     def log_message(self, format: str, *args: Any) -> None:
         """Log nothing: the addresses have the token."""
