@@ -161,9 +161,7 @@ class Page:
         name, code, text = _KEYS.get(key, (key, ord(key[0].upper()), key))
         down = {"type": "keyDown", "key": name, "windowsVirtualKeyCode": code}
         self.command("Input.dispatchKeyEvent", **down, **({"text": text} if text else {}))
-        self.command(
-            "Input.dispatchKeyEvent", type="keyUp", key=name, windowsVirtualKeyCode=code
-        )
+        self.command("Input.dispatchKeyEvent", type="keyUp", key=name, windowsVirtualKeyCode=code)
 
     def type(self, text: str) -> None:
         self.command("Input.insertText", text=text)
@@ -182,7 +180,9 @@ class Page:
 
     def errors(self) -> list[str]:
         """Return what the console has of errors: exceptions, refusals of the policy, failed loads."""
-        found = [event["exceptionDetails"]["text"] for event in self.events("Runtime.exceptionThrown")]
+        found = [
+            event["exceptionDetails"]["text"] for event in self.events("Runtime.exceptionThrown")
+        ]
         entries = (event["entry"] for event in self.events("Log.entryAdded"))
         found += [entry["text"] for entry in entries if entry["level"] == "error"]
         calls = self.events("Runtime.consoleAPICalled")

@@ -161,13 +161,16 @@ def test_wrong_arguments_are_named(options: dict[str, object], message: str) -> 
 
 
 def test_tokens_are_new_and_not_shown_by_repr() -> None:
-    with oneiros.Engine(":memory:") as engine:
-        with InspectionServer(engine) as one, InspectionServer(engine) as other:
-            assert one.url.startswith(f"http://127.0.0.1:{one.port}/")
-            tokens = [each.url.split("/")[3] for each in (one, other)]
-            assert tokens[0] != tokens[1]
-            assert all(len(token) == 43 for token in tokens)
-            assert tokens[0] not in repr(one)
+    with (
+        oneiros.Engine(":memory:") as engine,
+        InspectionServer(engine) as one,
+        InspectionServer(engine) as other,
+    ):
+        assert one.url.startswith(f"http://127.0.0.1:{one.port}/")
+        tokens = [each.url.split("/")[3] for each in (one, other)]
+        assert tokens[0] != tokens[1]
+        assert all(len(token) == 43 for token in tokens)
+        assert tokens[0] not in repr(one)
 
 
 # -- broken requests -------------------------------------------------------------------------------
@@ -371,7 +374,7 @@ def test_a_body_left_unread_is_not_the_next_request(writer: Client) -> None:
 
 def test_many_requests_at_once(writer: Client) -> None:
     def work(number: int) -> list[int]:
-        statuses = [
+        return [
             writer.get("search", q="coffee deploys").status,
             writer.get("plan", profile="reverie", fresh=1).status,
             writer.post("pin", {"id": "coffee", "pinned": number % 2 == 0}).status,
@@ -380,7 +383,6 @@ def test_many_requests_at_once(writer: Client) -> None:
             writer.get("fate", id="coffee").status,
             writer.get("memory", id="nobody").status,
         ]
-        return statuses
 
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(work, range(24)))
