@@ -39,7 +39,7 @@ def inspect(
 ) -> None:
     """Look into a store with a browser on this machine.
 
-    Prints an address with a secret token: who has it can read the store. Serves until Ctrl-C or
+    Prints an address with a secret token: anyone on this machine who has it can read the store. Serves until Ctrl-C or
     SIGTERM; then the exit code is 0. Searches of the page count as no use, and nothing is written
     without --write.
     """

@@ -1,4 +1,4 @@
-"""What the page asks of a store: searches, memories, dream cycles, figures, and a few changes."""
+"""Reads a store for the page, as JSON values, and makes the few changes that it offers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class StoreMoved(StoreIOError):
 
 
 class Inspector:
-    """The questions of the page, as methods that return JSON values. Thread-safe.
+    """A store, seen through methods that return JSON values. Thread-safe.
 
     Nothing counts as a use of a memory. Texts are cut to pages, so that a response stays small.
 

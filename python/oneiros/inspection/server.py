@@ -1,4 +1,4 @@
-"""The HTTP server of the page: on loopback, for who has the address with its token.
+"""The HTTP server of the page: on loopback, for clients that know the address with its token.
 
 A request passes these checks in order, before anything of it is read: the ``Host`` names loopback
 (against DNS rebinding), and the first part of the path is the token. A request that changes
@@ -163,7 +163,7 @@ class InspectionServer:
 
     @property
     def url(self) -> str:
-        """The address of the page, with the token. Who has it can read the store."""
+        """The address of the page, with the token. Anyone who has it can read the store."""
         return f"http://{_HOST}:{self.port}/{self._server.token.decode()}/"
 
     def start(self) -> None:
@@ -332,7 +332,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(response)
 
     def _discard_body(self) -> None:
-        """Read a small body that no one read: closing with unread bytes may cut the answer."""
+        """Read a small body that is still unread: closing with unread bytes may cut the answer."""
         written = self.headers.get("Content-Length", "0")
         if self._is_body_read or not (written.isascii() and written.isdecimal()):
             return
