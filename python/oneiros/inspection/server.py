@@ -33,7 +33,7 @@ from oneiros.errors import (
     UnknownMemory,
 )
 from oneiros.inspection.inspector import Inspector, StoreMoved
-from oneiros.inspection.routes import READING, WRITING
+from oneiros.inspection.routes import READING, WRITING, Route
 from oneiros.model.validation import require_int
 from oneiros.runtime.loopback import checked_token, is_token, local_names
 
@@ -49,7 +49,7 @@ _LARGEST_BODY: Final = 1 << 16  # bytes
 _MOST_PARAMETERS: Final = 50
 _MOST_MESSAGE: Final = 600
 _IDLE_SECONDS: Final = 30.0
-_GRACE_SECONDS: Final = 5.0
+_GRACE_SECONDS: Final = 1.0
 _TRIES: Final = 3  # of a read that another process's commit disturbed
 _JSON: Final = "application/json"
 _POLICY: Final = "; ".join(
@@ -178,13 +178,16 @@ class InspectionServer:
             self._thread.start()
 
     def close(self) -> None:
-        """Stop. Requests that are running get a few seconds to end. A second call does nothing."""
+        """Stop, once the requests that are running have ended. A second call does nothing."""
+        self._stop_listening()
+        self._server.running.wait_for_none()
+
+    def _stop_listening(self) -> None:
         if self._thread is not None:
             self._server.shutdown()
             self._thread.join()
             self._thread = None
         self._server.server_close()
-        self._server.running.wait_for_none(_GRACE_SECONDS)
 
     def __enter__(self) -> Self:
         self.start()
@@ -211,6 +214,10 @@ def serve(engine: Engine, *, port: int = 0, token: str | None = None, writes: bo
         sys.stderr.write(f"serving {page.url} ({how}; Ctrl-C ends it)\n")
         sys.stderr.flush()
         ended.wait()
+        page._stop_listening()
+        if not page._server.running.wait_for_none(_GRACE_SECONDS):
+            sys.stderr.write("a request is running; Ctrl-C again ends it at once\n")
+            sys.stderr.flush()
 
 
 @contextmanager
@@ -235,25 +242,25 @@ def _signals_to(event: threading.Event) -> Iterator[None]:
 
 
 class _Running:
-    """The number of requests in progress."""
+    """The number of requests that use the engine, or whose answers are sent.
+
+    A connection that is idle, or whose request has not come as a whole, does not count.
+    """
 
     def __init__(self) -> None:
         self._count = 0
         self._changed = threading.Condition()
 
-    def __enter__(self) -> None:
+    def add(self, change: int) -> None:
+        """Add to the number."""
         with self._changed:
-            self._count += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._changed:
-            self._count -= 1
+            self._count += change
             self._changed.notify_all()
 
-    def wait_for_none(self, seconds: float) -> None:
-        """Wait until no request is in progress, or the time is over."""
+    def wait_for_none(self, seconds: float | None = None) -> bool:
+        """Wait until no request runs, or the time is over; return whether none runs."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._count, seconds)
+            return self._changed.wait_for(lambda: not self._count, seconds)
 
 
 class _Server(ThreadingHTTPServer):
@@ -280,6 +287,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = _IDLE_SECONDS
     _is_body_read = False
+    _is_running = False
 
     def do_GET(self) -> None:
         """Answer a request that reads."""
@@ -314,22 +322,41 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, method: Callable[[str, str], _Response]) -> None:
         self._is_body_read = False
-        with self.server.running:
-            # What was not read of a body must not become the next request.
-            if (
-                self.headers.get("Content-Length", "0") != "0"
-                or "Transfer-Encoding" in self.headers
-            ):
-                self.close_connection = True
+        # What was not read of a body must not become the next request.
+        if self.headers.get("Content-Length", "0") != "0" or "Transfer-Encoding" in self.headers:
+            self.close_connection = True
+        try:
+            self._send(self._response(method))
+        finally:
+            if self._is_running:
+                self._is_running = False
+                self.server.running.add(-1)
+
+    def _response(self, method: Callable[[str, str], _Response]) -> _Response:
+        try:
+            response = method(*self._admitted())
+        except Exception as error:  # noqa: BLE001 - no request ends the server
+            response = _refused(error)
+        if self.close_connection:
+            self._discard_body()
+        if response.status >= HTTPStatus.BAD_REQUEST:
+            self.close_connection = True
+        return response
+
+    def _called(self, route: Route, arguments: Mapping[str, Any]) -> _Response:
+        """Return what a method of the inspector returns."""
+        inspector = self.server.inspector
+        self._is_running = True
+        self.server.running.add(1)
+        inspector.require_in_place()
+        tries = _TRIES if self.command != "POST" else 1
+        while True:
+            tries -= 1
             try:
-                response = method(*self._admitted())
-            except Exception as error:  # noqa: BLE001 - no request ends the server
-                response = _refused(error)
-            if self.close_connection:
-                self._discard_body()
-            if response.status >= HTTPStatus.BAD_REQUEST:
-                self.close_connection = True
-            self._send(response)
+                return _success(route.call(inspector, **arguments))
+            except StoreBusy:  # without a log, another process's commit disturbs a read
+                if not tries:
+                    raise
 
     def _discard_body(self) -> None:
         """Read a small body that is still unread: closing with unread bytes may cut the answer."""
@@ -380,15 +407,7 @@ class _Handler(BaseHTTPRequestHandler):
                 query, keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS
             )
         )
-        inspector = self.server.inspector
-        inspector.require_in_place()
-        for tries in range(_TRIES):
-            try:
-                return _success(route.call(inspector, **arguments))
-            except StoreBusy:  # without a log, another process's commit disturbs a read
-                if tries == _TRIES - 1:
-                    raise
-        raise AssertionError
+        return self._called(route, arguments)
 
     def _file(self, file: _File) -> _Response:
         headers = {"ETag": file.tag, "Cache-Control": "no-cache"}
@@ -412,8 +431,7 @@ class _Handler(BaseHTTPRequestHandler):
                 "nothing can be changed here; start oneiros inspect with --write",
             )
         arguments = route.values(self._body())
-        self.server.inspector.require_in_place()
-        return _success(route.call(self.server.inspector, **arguments))
+        return self._called(route, arguments)
 
     def _body(self) -> object:
         """Return the JSON value of the request's body.

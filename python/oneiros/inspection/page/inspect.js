@@ -209,7 +209,7 @@ function table(heads, rows, { stack = true, narrow = false, caption = null } = {
 
 function counts(title, found) {
   const rows = Object.entries(found).map(([name, count]) => [stored(name), String(count)]);
-  return el("div", {}, el("h3", {}, title), table([title, ">memories"], rows, { stack: false, narrow: true }));
+  return el("div", {}, table([title, ">memories"], rows, { stack: false, narrow: true }));
 }
 
 function copied(command) {
