@@ -1,4 +1,4 @@
-"""Why the rails of a profile keep a memory, as a plan names it."""
+"""What a plan has of one memory: its changes, and why the profile's rails keep it."""
 
 from __future__ import annotations
 
@@ -45,3 +45,22 @@ def test_deleted_unknown_and_later_memories_have_none(engine: Engine) -> None:
     assert [plan.protections(id) for id in ("gone", "later", "nobody's")] == [(), (), ()]
     with pytest.raises(TypeError, match="id: "):
         plan.protections(3)  # type: ignore[arg-type]
+
+
+def test_the_changes_of_one_memory_are_those_of_all(engine: Engine) -> None:
+    engine.add_many(
+        {"id": f"m{number}", "text": f"tea {number % 7}", "session": f"s{number % 3}"}
+        for number in range(30)
+    )
+    engine.supersede("m1", "m2")
+    for name in ("reverie", "cognitive", "oneiros"):
+        plan = engine.dream(NOW, dry_run=True, profile=name)
+        every = list(plan.changes())
+        assert {change.field for change in every} > {"strength"} or name == "cognitive"
+        for id in (*(f"m{number}" for number in range(30)), "nobody"):
+            assert list(plan.changes(id=id)) == [change for change in every if change.id == id]
+            assert list(plan.changes(["status"], id=id)) == [
+                change for change in every if change.id == id and change.field == "status"
+            ]
+    with pytest.raises(TypeError, match="id: "):
+        plan.changes(id=3)  # type: ignore[arg-type]

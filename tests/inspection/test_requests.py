@@ -7,6 +7,7 @@ import json
 import re
 import socket
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -297,6 +298,31 @@ def test_an_internal_error_says_nothing_of_itself(
     assert "a secret of the program" in caplog.text
     monkeypatch.undo()
     assert client.get("store").status == 200
+
+
+@pytest.mark.parametrize(("busy", "status"), [(1, 200), (2, 200), (3, 503)])
+def test_a_read_that_a_commit_disturbs_is_tried_again(
+    writer: Client, monkeypatch: pytest.MonkeyPatch, busy: int, status: int
+) -> None:
+    left = {"store": busy, "pin": 1}
+
+    def disturbed(name: str, call: Callable[..., dict[str, object]]) -> Callable[..., object]:
+        def run(*given: object, **named: object) -> dict[str, object]:
+            left[name] -= 1
+            if left[name] >= 0:
+                msg = "another process changed the file"
+                raise oneiros.StoreBusy(msg)
+            return call(*given, **named)
+
+        return run
+
+    for table, name in (("READING", "store"), ("WRITING", "pin")):
+        route = getattr(server, table)[name]
+        changed = route._replace(call=disturbed(name, route.call))
+        monkeypatch.setattr(server, table, {name: changed})
+    assert writer.get("store").status == status
+    assert writer.post("pin", {"id": "coffee", "pinned": True}).status == 503
+    assert writer.post("pin", {"id": "coffee", "pinned": True}).status == 200
 
 
 def test_the_token_is_in_no_log(

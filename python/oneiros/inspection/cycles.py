@@ -82,7 +82,7 @@ def cycle_record(engine: Engine, report: DreamReport, path: str) -> dict[str, An
 
 def fate_record(plan: DreamPlan, id: str) -> dict[str, Any]:
     """Return whether a planned cycle removes a memory, why or why not, and its other changes."""
-    changes = [change for change in plan.changes() if change.id == id]
+    changes = list(plan.changes(id=id))
     removal = next((change for change in changes if change.removal), None)
     return {
         "profile": plan.report.profile,
