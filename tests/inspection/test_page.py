@@ -198,7 +198,7 @@ def test_everything_is_reached_by_keys(opened: Open, client: Client) -> None:
     page.settle()
     page.key("Escape")
     page.wait("location.hash.startsWith('#/search?q=deploys')")
-    page.settle()
+    page.wait(f"document.activeElement.getAttribute('href') === {json.dumps(first)}")
     page.key("n")
     page.type("pool")
     page.key("Enter")

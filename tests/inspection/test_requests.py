@@ -100,9 +100,23 @@ def test_two_hosts_are_refused(client: Client) -> None:
     assert answer.startswith(b"HTTP/1.1 421 ")
 
 
-@pytest.mark.parametrize("origin", [None, "", "null", "https://evil.example", "{own}.evil.example"])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *(
+            None,
+            "",
+            "null",
+            "http://evil.example",
+            "{own}.evil.example",
+            "{own}/",
+            "http://127.0.0.1",
+        ),
+        *("127.0.0.1:{port}", "https://127.0.0.1:{port}", "http://user@127.0.0.1:{port}"),
+    ],
+)
 def test_a_change_needs_the_origin_of_the_page(writer: Client, origin: str | None) -> None:
-    given = None if origin is None else origin.format(own=writer.origin)
+    given = None if origin is None else origin.format(own=writer.origin, port=writer.server.port)
     refused = writer.post("pin", {"id": "coffee", "pinned": True}, Origin=given)
     assert refused.status == 403
     assert "Origin" in refused.error

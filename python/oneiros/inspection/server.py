@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socketserver import TCPServer
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
@@ -274,6 +275,12 @@ class _Server(ThreadingHTTPServer):
         self.running = _Running()
         super().__init__((_HOST, port), _Handler)
         self.names = local_names(int(self.server_address[1]))
+        self.origins = [f"http://{name}" for name in self.names]
+
+    def server_bind(self) -> None:
+        """Bind the address, without the look-up of a name, which may take seconds."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = _HOST, int(self.server_address[1])
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
         """Log an error of a connection, unless the client left."""
@@ -423,7 +430,7 @@ class _Handler(BaseHTTPRequestHandler):
         if route is None:
             return self._refuse_method(path, query)
         origins = self.headers.get_all("Origin", [])
-        if len(origins) != 1 or origins[0].removeprefix("http://") not in self.server.names:
+        if len(origins) != 1 or origins[0] not in self.server.origins:
             raise _Refusal(HTTPStatus.FORBIDDEN, "the Origin header must be that of this page")
         if not self.server.inspector.writes:
             raise _Refusal(

@@ -84,6 +84,9 @@ const plural = (count, noun, nouns = `${noun}s`) => `${count} ${count === 1 ? no
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 const words = (name) => NAMES[name] || String(name).replaceAll("_", " ");
 
+// A line of figures or reasons that may begin with the name of a channel, after a sign.
+const inWords = (line) => words(String(line).replace(/^((?:[+×÷] )?)(lexical|vector|temporal)\b/u, (_, sign, name) => sign + NAMES[name]));
+
 // A time in ISO 8601 or in seconds, as a <time> in UTC to the minute.
 function when(time) {
   if (time === null || time === undefined) return null;
@@ -288,7 +291,7 @@ function sized(name, share) {
 }
 
 function explained(shown) {
-  const rows = shown.rows.map((cells) => cells.map((cell, at) => (at ? (cell === null ? "-" : figure(cell)) : words(cell))));
+  const rows = shown.rows.map((cells) => cells.map((cell, at) => (at ? (cell === null ? "-" : figure(cell)) : inWords(cell))));
   return el("div", { class: "scroll" }, table(shown.columns.map((name, at) => (at ? `>${words(name)}` : words(name))), rows, { stack: false }));
 }
 
@@ -344,7 +347,7 @@ function whyNotForm(parameters) {
       const found = await ask("why_not", { ...parameters, id: input.value });
       put(answer,
         el("p", {}, el("strong", {}, found.verdict)),
-        found.lacked && found.lacked !== found.verdict && el("ul", {}, found.lacked.split("; ").map((reason) => el("li", {}, reason))),
+        found.lacked && found.lacked !== found.verdict && el("ul", {}, found.lacked.split("; ").map((reason) => el("li", {}, inWords(reason)))),
         found.table.rows.length > 0 && el("details", { open: !found.is_returned }, el("summary", {}, "Figures"), explained(found.table)));
     }, asking.querySelector("button"));
   } }, el("div", { class: "line" },
@@ -766,6 +769,7 @@ const VIEWS = { search: searchView, memory: memoryView, dreams: dreamsView, cycl
 const TITLES = { search: "Search", memory: "Memory", dreams: "Dreams", cycle: "Cycle", store: "Store" };
 let STORE = null;
 let shownPlace = "";
+let lastView = "#/search"; // the search, the plan or the store that was looked at last
 
 async function loadStore() {
   STORE = await ask("store");
@@ -798,8 +802,10 @@ async function show() {
   leaving.abort();
   leaving = new AbortController();
   const { view, parameters } = place();
-  const isNew = location.hash !== shownPlace;
+  const former = shownPlace;
+  const isNew = location.hash !== former;
   shownPlace = location.hash;
+  if (["search", "dreams", "store"].includes(view)) lastView = location.hash || "#/search";
   form.hidden = view !== "search";
   for (const link of document.querySelectorAll(".top nav a")) {
     const isHere = link.dataset.view === { memory: "search", cycle: "dreams" }[view] || link.dataset.view === view;
@@ -821,7 +827,10 @@ async function show() {
   });
   if (mine.signal.aborted) return;
   main.setAttribute("aria-busy", "false");
-  if (isNew && view !== "search") { window.scrollTo(0, 0); main.focus({ preventScroll: true }); }
+  if (!isNew) return;
+  const left = [...main.querySelectorAll("a.open")].find((each) => former && each.getAttribute("href") === former);
+  if (left) focusRow(left); // where the reader was
+  else if (view !== "search") { window.scrollTo(0, 0); main.focus({ preventScroll: true }); }
 }
 
 function submitSearch() {
@@ -847,10 +856,14 @@ function move(step) {
   const row = document.activeElement.closest?.(".row, tr");
   const here = rows.findIndex((each) => each === document.activeElement || (row && row.contains(each)));
   const next = here < 0 ? (step > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, here + step));
-  const folded = rows[next].closest("details:not([open])");
+  focusRow(rows[next]);
+}
+
+function focusRow(link) {
+  const folded = link.closest("details:not([open])");
   if (folded) folded.open = true;
-  rows[next].focus();
-  rows[next].scrollIntoView({ block: "nearest" });
+  link.focus();
+  link.scrollIntoView({ block: "nearest" });
 }
 
 const KEYS = {
@@ -874,7 +887,7 @@ document.addEventListener("keydown", (event) => {
   const isField = event.target.matches("input, select, textarea");
   if (event.key === "Escape") {
     if (isField) event.target.blur();
-    else if (!["search", "dreams", "store"].includes(place().view)) history.back();
+    else location.hash = lastView;
     return;
   }
   if (event.target === form.elements.q && event.key === "ArrowDown") {
