@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-__all__ = ["MOST_WORDS", "Piece", "differences"]
+__all__ = ["MOST_WORDS", "TextPiece", "differences"]
 
 MOST_WORDS: Final = 1_000
 """Words between the first and the last difference; more are one removal and one addition."""
@@ -16,7 +16,7 @@ _WORDS: Final = re.compile(r"\s+|\w+|[^\w\s]")
 _MOST_CHARACTERS: Final = 20_000
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A part of a text, and what became of it."""
 
     change: str
@@ -24,7 +24,7 @@ class Piece(NamedTuple):
     text: str
 
 
-def differences(before: str, after: str) -> list[Piece]:
+def differences(before: str, after: str) -> list[TextPiece]:
     """Return the pieces that make up two texts, in order.
 
     The pieces that are not added make up ``before``, those that are not removed ``after``. Takes
@@ -50,8 +50,8 @@ def differences(before: str, after: str) -> list[Piece]:
     backwards = zip(reversed(old), reversed(new), strict=False)
     same_end = min(longest, sum(1 for _ in takewhile(_is_same, backwards)))
     middle = old[start : len(old) - same_end], new[start : len(new) - same_end]
-    pieces = [Piece("same", "".join(old[:start])), *_of_middle(*middle)]
-    pieces.append(Piece("same", "".join(old[len(old) - same_end :])))
+    pieces = [TextPiece("same", "".join(old[:start])), *_of_middle(*middle)]
+    pieces.append(TextPiece("same", "".join(old[len(old) - same_end :])))
     return [piece for piece in pieces if piece.text]
 
 
@@ -59,13 +59,13 @@ def _is_same(pair: tuple[str, str]) -> bool:
     return pair[0] == pair[1]
 
 
-def _of_middle(old: list[str], new: list[str]) -> list[Piece]:
+def _of_middle(old: list[str], new: list[str]) -> list[TextPiece]:
     if max(len(old), len(new)) > MOST_WORDS:
-        return [Piece("removed", "".join(old)), Piece("added", "".join(new))]
+        return [TextPiece("removed", "".join(old)), TextPiece("added", "".join(new))]
     pieces = []
     for change, a, b, c, d in SequenceMatcher(None, old, new).get_opcodes():
         if change == "equal":
-            pieces.append(Piece("same", "".join(old[a:b])))
+            pieces.append(TextPiece("same", "".join(old[a:b])))
         else:
-            pieces += Piece("removed", "".join(old[a:b])), Piece("added", "".join(new[c:d]))
+            pieces += TextPiece("removed", "".join(old[a:b])), TextPiece("added", "".join(new[c:d]))
     return pieces

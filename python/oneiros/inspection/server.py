@@ -103,18 +103,18 @@ class _Response(NamedTuple):
     headers: Mapping[str, str] = {}
 
 
-class _File(NamedTuple):
+class _PageFile(NamedTuple):
     body: bytes
     kind: str
     tag: str
 
 
-def _files() -> dict[str, _File]:
+def _files() -> dict[str, _PageFile]:
     folder = Path(__file__).parent / "page"
     found = {}
     for name, (file, kind) in _FILES.items():
         body = (folder / file).read_bytes()
-        found[name] = _File(body, kind, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+        found[name] = _PageFile(body, kind, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
     return found
 
 
@@ -416,7 +416,7 @@ class _Handler(BaseHTTPRequestHandler):
         )
         return self._called(route, arguments)
 
-    def _file(self, file: _File) -> _Response:
+    def _file(self, file: _PageFile) -> _Response:
         headers = {"ETag": file.tag, "Cache-Control": "no-cache"}
         known = self.headers.get("If-None-Match", "")
         if file.tag in [tag.strip() for tag in known.split(",")]:
