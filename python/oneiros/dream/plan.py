@@ -89,7 +89,9 @@ class DreamPlan:
         columns = sum(len(change.rows) for change in draft.columns)
         return columns + len(draft.contents) + len(draft.links) + len(draft.added)
 
-    def changes(self, fields: Collection[str] | None = None) -> Iterator[FieldChange]:
+    def changes(
+        self, fields: Collection[str] | None = None, *, id: str | None = None
+    ) -> Iterator[FieldChange]:
         """Yield all changes, in the order in which the rules made them.
 
         An added memory is one change of the field "memory", with its text; a link is one change of
@@ -98,19 +100,24 @@ class DreamPlan:
 
         Args:
             fields: yield changes of these fields only; None: all fields.
+            id: yield changes of this memory only; None: of all.
 
         Raises:
-            TypeError: ``fields`` is not a collection of str.
+            TypeError: ``fields`` is not a collection of str, or ``id`` not a text.
             ValueError: a memory has no such field.
         """
-        return self._changes(None if fields is None else _fields(fields))
+        if id is not None:
+            require_utf8("id", id)
+        return self._changes(None if fields is None else _fields(fields), id)
 
-    def _changes(self, fields: Collection[str] | None) -> Iterator[FieldChange]:
-        for change in self.draft.columns:
+    def _changes(self, fields: Collection[str] | None, id: str | None) -> Iterator[FieldChange]:
+        row = None if id is None else self.draft.source.row_of(id)
+        for change in self.draft.columns if id is None or row is not None else ():
             if fields is None or change.field in fields:
-                yield from self._column_changes(change, len(change.rows))
+                found = change if row is None else _of_rows(change, change.rows == row)
+                yield from self._column_changes(found, len(found.rows))
         for other in self._other_changes():
-            if fields is None or other.field in fields:
+            if (fields is None or other.field in fields) and (id is None or other.id == id):
                 yield other
 
     def named(self, most: int) -> tuple[FieldChange, ...]:
@@ -164,6 +171,38 @@ class DreamPlan:
             for place, text in zip(places.tolist(), reasons, strict=True):
                 found[place] = text
         return found
+
+    def protections(self, id: str) -> tuple[str, ...]:
+        """Return why the profile's rails keep a memory, whatever the rules of removal find.
+
+        Args:
+            id: the memory's id.
+
+        Returns:
+            Reasons, which :func:`oneiros.dream.report.held_words` puts into words: "protected",
+            "important" (no rule of age removes it), "young". Empty if none holds, or if the memory
+            is deleted, unknown or newer than the plan.
+
+        Raises:
+            TypeError, ValueError: the id is not a text.
+
+        >>> import oneiros
+        >>> with oneiros.Engine(":memory:") as engine:
+        ...     id = engine.add("Ada is allergic to nuts", pinned=True)
+        ...     engine.dream(dry_run=True).protections(id)
+        ('protected', 'young')
+        """
+        require_utf8("id", id)
+        draft = self.draft
+        row = draft.source.row_of(id)
+        if row is None or row >= len(draft) or row not in draft.source.live_rows():
+            return ()
+        masks = {
+            "protected": draft.protected,
+            "important": draft.kept_for_worth,
+            "young": draft.young,
+        }
+        return tuple(reason for reason, mask in masks.items() if mask[row])
 
     def name(self, row: int) -> str:
         """Return the id of a row; a negative number stands for an added memory."""

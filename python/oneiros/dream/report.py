@@ -71,6 +71,7 @@ RULE_WORDS: Final = {
 
 HELD_WORDS: Final = {
     "protected": "pinned, core, or tagged explicit or schema_violation",
+    "important": "of high importance or priority, so no rule of age removes it",
     "young": "too young to be removed",
     "prune budget": "the profile's limit for removals is reached",
     "change budget": "the profile's limit for changes is reached",

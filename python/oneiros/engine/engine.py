@@ -270,6 +270,17 @@ class Engine(Memories):
         """The services. External benchmarks use this name."""
         return self._scope.services
 
+    @property
+    def path(self) -> str:
+        """The store's file, as given; ":memory:" for a store in memory.
+
+        Examples:
+            >>> import oneiros
+            >>> oneiros.Engine(":memory:").path
+            ':memory:'
+        """
+        return str(self._scope.shared.store.path)
+
     def flush(self) -> None:
         """Write pending reinforcement to the store now.
 
@@ -809,7 +820,7 @@ class Engine(Memories):
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Engine {str(self._scope.shared.store.path)!r}, {self._state()}>"
+        return f"<Engine {self.path!r}, {self._state()}>"
 
 
 class QuietEngine(Engine):
