@@ -63,8 +63,8 @@ def mind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[oneiros.Engine]:
     path = tmp_path_factory.mktemp("engine") / "mind.db"
     with oneiros.Engine(path, analyzer="simple", clock=lambda: NOW) as engine:
         engine.add_many(RECORDS)
-        if engine._scope.services.projections.indexes.vectors is not None:
-            engine._scope.services.projections.indexes.vectors.settle()
+        if engine._scope.services.read_model.indexes.vectors is not None:
+            engine._scope.services.read_model.indexes.vectors.settle()
         yield engine
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from oneiros.channels.vector_index.index import VectorIndex
+from oneiros.vector_index.index import VectorIndex
 
 faiss = pytest.importorskip("faiss")
 

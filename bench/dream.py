@@ -88,7 +88,7 @@ def beside_searches(mind: oneiros.Engine, name: str, work: Callable[[], Result])
 
 def plain_numpy(mind: oneiros.Engine) -> float:
     """Return the seconds that the phases' arithmetic takes in plain NumPy, the best of three."""
-    lifecycle = mind._scope.services.projections.lifecycle
+    lifecycle = mind._scope.services.read_model.lifecycle
     column, kinds = lifecycle.column, lifecycle.kinds
     limit_of = np.array([LIMITS.get(kind, 180.0) for kind in kinds])
     times = []

@@ -110,7 +110,7 @@ def make(path: Path, count: int, width: int) -> None:
     began = time.perf_counter()
     with oneiros.Engine(path) as engine:
         engine.add_many(records(count, width))
-        vectors = engine._scope.services.projections.indexes.vectors
+        vectors = engine._scope.services.read_model.indexes.vectors
         assert vectors is not None
         vectors.settle()
     sys.stdout.write(f"{path} made in {time.perf_counter() - began:.0f} s\n")

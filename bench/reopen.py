@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import oneiros
-from oneiros.channels.vector_index import hnsw
+from oneiros.vector_index import hnsw
 
 CHUNK, A_CLUSTER, NOISE = 20_000, 50, 0.6
 
@@ -42,7 +42,7 @@ def make(path: Path, count: int, width: int, breadth: int) -> None:
     hnsw.EF_BUILD = breadth
     with oneiros.Engine(path) as mind:
         mind.add_many(records(count, width))
-        vectors = mind._scope.services.projections.indexes.vectors
+        vectors = mind._scope.services.read_model.indexes.vectors
         assert vectors is not None
         began = time.perf_counter()
         vectors.settle()
@@ -59,7 +59,7 @@ def opened(path: Path, kind: Any, width: int) -> dict[str, Any]:
     }
     query = np.random.default_rng(1).standard_normal(width)
     began = time.perf_counter()
-    vectors = mind._scope.services.projections.indexes.vectors
+    vectors = mind._scope.services.read_model.indexes.vectors
     assert vectors is not None
     vectors.search(query, 10)
     figures["first_answer_ms"] = (time.perf_counter() - began) * 1000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sysconfig
 from collections.abc import Generator, Iterator
 from importlib.util import find_spec
@@ -16,6 +17,14 @@ NOW = 1_750_000_000.0
 # How long an example takes says how busy the machine is, and nothing of what is tested.
 settings.register_profile("untimed", settings.default, deadline=None)
 settings.load_profile("untimed")
+
+# A shell that starts this in the background has it ignore these, and so would the processes of tests.
+for number, handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGQUIT, signal.SIG_DFL),
+):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 
 @pytest.fixture

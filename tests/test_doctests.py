@@ -14,11 +14,31 @@ import oneiros
 from oneiros import profiles
 
 ROOT = Path(oneiros.__file__).parent
-MODULES = sorted(
-    ".".join(("oneiros", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
-    for path in ROOT.rglob("*.py")
-    if ">>> " in path.read_text(encoding="utf-8")
-)
+
+
+def modules_with_examples() -> list[str]:
+    """Return the names of the modules that have an example."""
+    return sorted(
+        ".".join(("oneiros", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(
+            ".__init__"
+        )
+        for path in ROOT.rglob("*.py")
+        if ">>> " in path.read_text(encoding="utf-8")
+    )
+
+
+def check_examples(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the examples of a module, with profiles that they register until the test ends."""
+    profiles.names()  # reads them all, so that only those an example registers go again
+    monkeypatch.setattr(profiles, "_profiles", dict(profiles._profiles))
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    outcome = doctest.testmod(importlib.import_module(name), optionflags=flags)
+    assert outcome.failed == 0
+    assert outcome.attempted > 0
+
+
+# tests/integrations/test_every_integration.py runs those of the integrations.
+MODULES = [name for name in modules_with_examples() if not name.startswith("oneiros.integrations.")]
 
 
 @pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
@@ -27,18 +47,7 @@ def test_examples_do_what_they_show(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    profiles.names()  # reads them all, so that only those an example registers go again
-    monkeypatch.setattr(profiles, "_profiles", dict(profiles._profiles))
-    try:
-        module = importlib.import_module(name)
-    except ImportError as error:
-        if not name.startswith("oneiros.integrations."):
-            raise
-        pytest.skip(str(error))  # tests/integrations runs them where the framework is installed
-    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    outcome = doctest.testmod(module, optionflags=flags)
-    assert outcome.failed == 0
-    assert outcome.attempted > 0
+    check_examples(name, monkeypatch)
 
 
 def public() -> list[str]:

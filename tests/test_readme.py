@@ -34,7 +34,7 @@ GUIDE = tuple(
     for name in (
         *("search", "filters", "memories", "history", "scopes", "erasing", "profiles", "models"),
         *("reranking", "batches"),
-        *("parts", "dreaming", "changing_facts", "following", "command_line"),
+        *("parts", "dreaming", "changing_facts", "following", "inspecting", "command_line"),
     )
 )
 """The pages of the guide, in the order in which they are read: each goes on where the last one ended."""

@@ -85,7 +85,7 @@ class Ours(Form):
         return response.ids
 
     def nearest(self, vector: Vectors) -> Sequence[int]:
-        index = self._mind._scope.services.projections.indexes.vectors
+        index = self._mind._scope.services.read_model.indexes.vectors
         assert index is not None
         found: list[int] = index.search(vector, DEPTH).rows.tolist()
         return found
@@ -108,7 +108,7 @@ def opened(memories: Memories, kept: Path, folder: Path) -> oneiros.Engine:
     copytree(made, folder)
     mind = oneiros.Engine(folder / STORE, clock=lambda: NOW)
     mind.search("opened", embedding=memories.query_vectors[0], reinforce=False)
-    vectors = mind._scope.services.projections.indexes.vectors
+    vectors = mind._scope.services.read_model.indexes.vectors
     assert vectors is not None
     vectors.settle()
     return mind

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "simd/exponential.h"
+
 namespace oneiros::conflicts {
 
 namespace {
@@ -124,7 +126,7 @@ double confidence(const Statement& older, const Statement& newer, const Model& m
   for (std::size_t i = 0; i < values->size(); ++i) {
     total += model.weights[i] * (*values)[i];
   }
-  return 1.0 / (1.0 + std::exp(-total));
+  return 1.0 / (1.0 + exponential(-total));
 }
 
 }  // namespace oneiros::conflicts

@@ -118,7 +118,7 @@ std::uint32_t moved_over_stretch(std::uint64_t sum) {
          kShift[3][(sum >> 24) & 0xff];
 }
 
-__attribute__((target("sse4.2"))) std::uint32_t crc32c_by_instruction(
+__attribute__((target("sse4.2,crc32"))) std::uint32_t crc32c_by_instruction(
     std::span<const std::byte> bytes, std::uint32_t before) {
   std::uint64_t sum = ~before;
   std::size_t at = 0;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simd/exponential.h"
+
 namespace oneiros::search {
 
 namespace {
@@ -41,7 +43,7 @@ std::optional<double> confidence(const ConfidenceModel& model, const Leads& lead
   const double meaning = leads.meaning ? *leads.meaning : words;
   const double logit =
       model.constant + model.words * std::sqrt(words) + model.meaning * std::sqrt(meaning);
-  return 1.0 / (1.0 + std::exp(-logit));
+  return 1.0 / (1.0 + exponential(-logit));
 }
 
 }  // namespace oneiros::search

@@ -55,6 +55,7 @@ def door(
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg)
         found: object = getattr(import_module(f"{package}.{module}"), name)
+        setattr(sys.modules[package], name, found)  # the next use finds it at once
         return found
 
     return find
@@ -94,7 +95,7 @@ def needed(module: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != module.partition(".")[0]:
+        if not f"{module}.".startswith(f"{error.name}."):
             raise  # installed, but one of its own imports is missing
         msg = f"{module} is not installed; run: pip install 'oneiros[{extra}]'"
         raise ImportError(msg, name=module) from error

@@ -207,7 +207,7 @@ def run(
         folder: an empty one.
         mutations: how many.
         seed: of their choice.
-        with_snapshot: beside the store lies the snapshot of its projections, which is sound.
+        with_snapshot: beside the store lies the snapshot of its read model, which is sound.
         report: is filled.
         tell: called now and then.
     """

@@ -51,7 +51,7 @@ class Subject:
         }
 
     def problems(self) -> list[str]:
-        """Return what is wrong with the file, or with what is projected from it."""
+        """Return what is wrong with the file, or with its read model."""
         return self._mind.check()
 
     def close(self) -> None:

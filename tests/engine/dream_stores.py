@@ -141,6 +141,6 @@ def columns(mind: oneiros.Engine) -> dict[str, bytes]:
 
 def _columns(mind: oneiros.Engine) -> Iterator[tuple[str, bytes]]:
     mind._scope.services.sync.settle()
-    lifecycle = mind._scope.services.projections.lifecycle
+    lifecycle = mind._scope.services.read_model.lifecycle
     for name in _core.Columns.schema():
         yield name, lifecycle.column(name)[: len(lifecycle.ids)].tobytes()

@@ -29,7 +29,7 @@ def used(path: Path | str) -> weakref.ref[object]:
         engine.scope(project="x").add("another", embedding=[0.0, 1.0])
         engine.search("green gate", embedding=[1.0, 0.0], where=oneiros.where(metadata={"n": 1}))
         engine.dream()
-        return weakref.ref(engine._parts.projections.lifecycle)
+        return weakref.ref(engine._parts.read_model.lifecycle)
 
 
 @pytest.mark.usefixtures("uncollected")

@@ -97,9 +97,9 @@ def check_state(mind: Engine, world: World) -> None:
             slack = 1e-6 if field == "stability" else 0.0
             same = got == want or abs(got - want) <= slack * want
             assert same, (memory.id, field, got, want)
-    assert len(mind._scope.services.projections.associations) == len(world.graph.links)
+    assert len(mind._scope.services.read_model.associations) == len(world.graph.links)
     for row, id in enumerate(ids):
-        found = mind._scope.services.projections.associations
+        found = mind._scope.services.read_model.associations
         for other, link in world.graph.neighbours(row).items():
             (held,) = found.of_pairs([(row, other)])
             assert held is not None

@@ -45,8 +45,8 @@ def world(path: Path | str, profile: str) -> tuple[oneiros.Engine, VirtualClock]
 def state(mind: oneiros.Engine) -> dict[str, dict[str, object]]:
     """Every column of every memory, and the sets it is in, by id."""
     mind._scope.services.sync.settle()
-    projections = mind._scope.services.projections
-    lifecycle, sets = projections.lifecycle, projections.row_sets.states()
+    read_model = mind._scope.services.read_model
+    lifecycle, sets = read_model.lifecycle, read_model.row_sets.states()
     kinds = lifecycle.kinds
     found = {}
     for row, id in enumerate(lifecycle.ids):
@@ -110,9 +110,9 @@ def test_what_a_cycle_took_away_is_found_by_nothing(tmp_path: Path, is_reopened:
         report = mind.dream()
         gone = {id for id, held in state(mind).items() if held["deleted_at"] is not None}
         assert {"m30", "m40"} <= gone
-        projections = mind._scope.services.projections
-        rows = {projections.lifecycle.row_of[id] for id in gone}
-        index = projections.row_sets.attributes.index
+        read_model = mind._scope.services.read_model
+        rows = {read_model.lifecycle.row_of[id] for id in gone}
+        index = read_model.row_sets.attributes.index
         for sets in index.places().values():
             for value, held in sets.items():
                 assert rows.isdisjoint([held] if isinstance(held, int) else held), value

@@ -221,7 +221,7 @@ def test_damaged_links_stop_no_search(mind: Engine) -> None:
             transaction.note_change()
 
     mind._scope.services.sync.writer.run(damage)
-    mind._scope.services.projections.associations.drop()
+    mind._scope.services.read_model.associations.drop()
     assert ask(mind).ids == ["ant", "bee"]
     assert ask(mind).ids == ["ant", "bee"]
     with pytest.raises(StoreCorrupt):

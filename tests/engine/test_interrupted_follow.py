@@ -1,4 +1,4 @@
-"""A write that is durable but whose projection was cut off is caught up by the next call."""
+"""A write that is durable but whose read model was cut off is caught up by the next call."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_what_an_interrupt_cut_off_is_done_by_the_next_call(
 ) -> None:
     mind.add("ant zero", id="a0", tags=["t"], embedding=[1.0, 0.0])
     texts = mind._scope.services.sync.texts()
-    owner, name = STEPS[step](mind._scope.services.projections)
+    owner, name = STEPS[step](mind._scope.services.read_model)
     whole = getattr(owner, name)
 
     def cut_off(*given: object, **named: object) -> object:
@@ -69,7 +69,7 @@ def test_what_was_cut_off_is_no_row_of_the_snapshot(
         mind.add_many({"id": f"a{n}", "text": f"ant {n}", "tags": ["t"]} for n in range(5))
     monkeypatch.undo()
     with oneiros.Engine(tmp_path / "agent.db") as mind:
-        attributes = mind._scope.services.projections.row_sets.attributes
+        attributes = mind._scope.services.read_model.row_sets.attributes
         assert attributes.stored is not None
         add_many = attributes.index.add_many
 

@@ -150,7 +150,7 @@ def test_a_snapshot_brings_the_moments_back(tmp_path: Path) -> None:
         mind.add_many(records, now=NOW - 7.5 * DAY)
     assert (tmp_path / "mind.db-snapshot").is_file()
     with engine(path) as mind:
-        column = mind._scope.services.projections.lifecycle.column("learned_at")
+        column = mind._scope.services.read_model.lifecycle.column("learned_at")
         assert set(column.tolist()) == {NOW - 7.5 * DAY}
 
 

@@ -172,7 +172,7 @@ def test_a_path_reads_the_snapshot_as_the_memories(
         with oneiros.Engine(file) as engine:
             engine.add_many([memory(f"m{n}", n, each) for n, each in enumerate(metadata)], now=NOW)
         with oneiros.Engine(file) as engine:
-            read_model = engine._scope.services.projections
+            read_model = engine._scope.services.read_model
             assert read_model.row_sets.attributes.stored is not None
             memories = list(engine.list())
             for condition in conditions:

@@ -47,27 +47,27 @@ def mind() -> Iterator[Engine]:
 
 def column(name: str, value: float) -> Callable[[Engine], object]:
     def write(mind: Engine) -> None:
-        lifecycle = mind._scope.services.projections.lifecycle
+        lifecycle = mind._scope.services.read_model.lifecycle
         lifecycle.columns.write(rows=[lifecycle.row_of["m5"]], values={name: [value]})
 
     return write
 
 
 def row(mind: Engine, id: str = "m5") -> int:
-    found = mind._scope.services.projections.lifecycle.row_of.get(id)
+    found = mind._scope.services.read_model.lifecycle.row_of.get(id)
     assert found is not None
     return found
 
 
 def text(mind: Engine) -> None:
     """Have the lexical index hold another text."""
-    indexes = mind._scope.services.projections.indexes
+    indexes = mind._scope.services.read_model.indexes
     indexes.lexical.add(row=row(mind), text="another text")
     indexes._text_digests[row(mind)] = 7
 
 
 def attributes(mind: Engine) -> None:
-    held = mind._scope.services.projections.row_sets.attributes._attributes
+    held = mind._scope.services.read_model.row_sets.attributes._attributes
     held[row(mind)] = held[row(mind)]._replace(project="r")
 
 
@@ -97,31 +97,31 @@ CHANGES: dict[str, Callable[[Engine], object]] = {
     "namespace": column("namespace_code", 7),
     "source": column("source_code", 7),
     "column trust": column("trust", 0.25),
-    "sessions": lambda mind: mind._scope.services.projections.lifecycle.sessions.add(
+    "sessions": lambda mind: mind._scope.services.read_model.lifecycle.sessions.add(
         rows=[row(mind)], session="u"
     ),
-    "live memories": lambda mind: mind._scope.services.projections.row_sets.live.discard(row(mind)),
-    "superseded memories": lambda mind: mind._scope.services.projections.row_sets._superseded.add(
+    "live memories": lambda mind: mind._scope.services.read_model.row_sets.live.discard(row(mind)),
+    "superseded memories": lambda mind: mind._scope.services.read_model.row_sets._superseded.add(
         row(mind)
     ),
-    "archived memories": lambda mind: mind._scope.services.projections.row_sets._archived.add(
+    "archived memories": lambda mind: mind._scope.services.read_model.row_sets._archived.add(
         row(mind)
     ),
     "quarantined memories": (
-        lambda mind: mind._scope.services.projections.row_sets._quarantined.add(row(mind))
+        lambda mind: mind._scope.services.read_model.row_sets._quarantined.add(row(mind))
     ),
-    "doubted memories": lambda mind: mind._scope.services.projections.row_sets._doubted.add(
+    "doubted memories": lambda mind: mind._scope.services.read_model.row_sets._doubted.add(
         row(mind)
     ),
-    "perishable memories": lambda mind: mind._scope.services.projections.row_sets._perishable.add(
+    "perishable memories": lambda mind: mind._scope.services.read_model.row_sets._perishable.add(
         row(mind)
     ),
     "attributes": attributes,
     "lexical index": text,
-    "vector index": lambda mind: mind._scope.services.projections.indexes._remove_vectors(
+    "vector index": lambda mind: mind._scope.services.read_model.indexes._remove_vectors(
         np.array([row(mind)], np.uint32)
     ),
-    "memories": lambda mind: mind._scope.services.projections.erase(["m5"]),
+    "memories": lambda mind: mind._scope.services.read_model.erase(["m5"]),
     "column text of an update": deaf,
 }
 
@@ -148,7 +148,7 @@ def test_a_difference_is_reported_and_the_read_model_rebuilt(mind: Engine, part:
     assert mind.check(deep=True) == []
     sync = mind._scope.services.sync
     after = answers(mind)
-    mind._scope.services.projections = sync.writer.run(sync.rebuild)
+    mind._scope.services.read_model = sync.writer.run(sync.rebuild)
     assert answers(mind) == after
 
 
@@ -190,3 +190,11 @@ def test_cycles_and_reembedding_leave_no_difference(tmp_path: Path) -> None:
         assert mind.check(deep=True) == []
         mind.undo_dream(report.id)
         assert mind.check(deep=True) == []
+
+
+def test_the_name_that_external_benchmarks_use_is_the_read_model() -> None:
+    with oneiros.Engine(":memory:") as mind:
+        mind.add("tea")
+        assert mind._parts.projections is mind._scope.services.read_model
+        assert mind.check(deep=True) == []
+        assert mind._parts.projections is mind._scope.services.read_model

@@ -177,7 +177,7 @@ def test_paging_in_a_scope_goes_on_past_a_deleted_row(mind: oneiros.Engine) -> N
 
 
 @pytest.mark.parametrize("path_or_memory", [":memory:", "file"])
-def test_an_interrupted_projection_is_caught_up_without_refresh(
+def test_an_interrupted_update_is_caught_up_without_refresh(
     path_or_memory: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where = path_or_memory if path_or_memory == ":memory:" else path
@@ -187,7 +187,7 @@ def test_an_interrupted_projection_is_caught_up_without_refresh(
             monkeypatch.undo()
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(mind._scope.services.projections.lifecycle, "apply", cut_off)
+        monkeypatch.setattr(mind._scope.services.read_model.lifecycle, "apply", cut_off)
         with pytest.raises(KeyboardInterrupt):
             mind.add("ant")
         assert len(mind.search("ant")) == len(mind) == 1

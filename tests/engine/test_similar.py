@@ -136,10 +136,10 @@ def test_a_report_tells_what_repeats_and_drops_nothing(mind: oneiros.Engine) -> 
 
 def test_an_import_looks_for_nothing_until_it_is_asked(mind: oneiros.Engine) -> None:
     report = mind.add_many({"text": f"{'a' * (1 + number)}"} for number in range(1_200))
-    projections = mind._scope.services.projections
-    assert not projections.texts.are_read
+    read_model = mind._scope.services.read_model
+    assert not read_model.texts.are_read
     copied = pickle.loads(pickle.dumps(report))
-    assert projections.texts.are_read
+    assert read_model.texts.are_read
     mind.close()
     assert copied.near_duplicates == report.near_duplicates == copy.copy(report).near_duplicates
     assert copied == report

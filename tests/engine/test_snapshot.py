@@ -90,7 +90,7 @@ def rebuilt(path: Path) -> list[list[tuple[str, float]]]:
 
 
 def is_mapped(mind: oneiros.Engine) -> bool:
-    return mind._scope.services.projections.row_sets.attributes.stored is not None
+    return mind._scope.services.read_model.row_sets.attributes.stored is not None
 
 
 def test_a_store_opens_with_what_its_snapshot_holds(

@@ -15,8 +15,8 @@ from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 import oneiros
-from oneiros.channels.vector_index import index
 from oneiros.index import snapshot
+from oneiros.vector_index import index
 
 pytestmark = pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
 NOW = 1.8e9
@@ -141,14 +141,14 @@ def picture(mind: oneiros.Engine) -> list[object]:
 def closed_and_reopened(mind: oneiros.Engine, path: Path) -> tuple[list[object], list[object]]:
     """What the engine shows before it is closed, and what one made anew from its store does."""
     mind.flush()
-    vectors = mind._scope.services.projections.indexes.vectors
+    vectors = mind._scope.services.read_model.indexes.vectors
     assert vectors is None or vectors.settle(60)
     live = picture(mind)
     mind.close()
     copy = path.with_name("anew.db")
     shutil.copy(path, copy)
     with oneiros.Engine(copy) as anew:
-        assert anew._scope.services.projections.row_sets.attributes.stored is None
+        assert anew._scope.services.read_model.row_sets.attributes.stored is None
         made = picture(anew)
     for left in copy.parent.glob("anew.db*"):
         left.unlink()
@@ -175,7 +175,7 @@ def test_reopened_closed_and_made_anew_are_one(
             if step != "reopen":
                 count = do(mind, step, seed, count)
                 continue
-            held = mind._scope.services.projections
+            held = mind._scope.services.read_model
             has_none = held.indexes.has_erased or not held.lifecycle.ids
             vectors = held.indexes.vectors
             live, made = closed_and_reopened(mind, path)
@@ -185,7 +185,7 @@ def test_reopened_closed_and_made_anew_are_one(
                     shutil.copy(beside, folder + "/moved")
                     shutil.move(folder + "/moved", beside)
             mind = oneiros.Engine(path, vector_index="hnsw")
-            again = mind._scope.services.projections
+            again = mind._scope.services.read_model
             assert has_none or again.row_sets.attributes.stored is not None
             if vectors is not None and vectors.has_graph and not has_none:
                 assert again.indexes.vectors is not None

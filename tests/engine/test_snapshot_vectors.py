@@ -18,15 +18,15 @@ import numpy as np
 import pytest
 
 import oneiros
-from oneiros.channels.vector_index import hnsw
-from oneiros.channels.vector_index import snapshot as vector_snapshot
-from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph
-from oneiros.channels.vector_index.index import VectorIndex
-from oneiros.channels.vector_index.sealed import hashes_of
 from oneiros.index import snapshot, stored_vectors
 from oneiros.index.stored_vectors import graph_part
-from oneiros.store.embedding_bytes import encoded
-from tests.channels.vectors import clustered
+from oneiros.store.rows import encoded_embedding
+from oneiros.vector_index import hnsw
+from oneiros.vector_index import snapshot as vector_snapshot
+from oneiros.vector_index.hnsw_snapshot import KeptGraph
+from oneiros.vector_index.index import VectorIndex
+from oneiros.vector_index.sealed import hashes_of
+from tests.vector_index.vectors import clustered
 
 COUNT, WIDTH = 900, 16
 VECTORS = clustered(2 * COUNT, WIDTH, 0)
@@ -86,7 +86,7 @@ def unsaved() -> Iterator[None]:
 
 
 def vectors_of(mind: oneiros.Engine) -> VectorIndex:
-    vectors = mind._scope.services.projections.indexes.vectors
+    vectors = mind._scope.services.read_model.indexes.vectors
     assert vectors is not None
     return vectors
 
@@ -307,8 +307,8 @@ def test_a_build_that_a_close_cut_off_leaves_the_former_graph(
         while not is_stopped():
             time.sleep(0.01)
 
-    monkeypatch.setattr("oneiros.channels.vector_index.index.build", held_up)
-    monkeypatch.setattr("oneiros.channels.vector_index.index.FEWEST_FRESH", 200)
+    monkeypatch.setattr("oneiros.vector_index.index.build", held_up)
+    monkeypatch.setattr("oneiros.vector_index.index.FEWEST_FRESH", 200)
     with opened(path) as mind:
         before = fresh_count(mind)
         mind.add_many(record(number) for number in range(COUNT + 40, COUNT + 240))
@@ -345,7 +345,7 @@ def test_of_vectors_that_were_forgotten_no_byte_is_left(path: Path) -> None:
     for vector in (secret, replaced, rounded(secret), rounded(replaced)):
         for left in (held, path.read_bytes()):
             assert vector.tobytes() not in left
-            assert encoded(vector) not in left
+            assert encoded_embedding(vector) not in left
     assert not any(found.tobytes() in held for found in hashes)
     with opened(path) as mind:
         assert came_back(mind)
@@ -359,7 +359,7 @@ def test_damaged_vectors_of_the_snapshot_are_read_from_the_store(path: Path) -> 
     beside(path).write_bytes(data)
     with opened(path) as mind:
         assert mind.search("text 8", reinforce=False).ids
-        assert mind._scope.services.projections.row_sets.attributes.stored is not None
+        assert mind._scope.services.read_model.row_sets.attributes.stored is not None
         graph(mind)
         assert vectors_of(mind)._kept is None
         assert shared(answers(mind), want) > 0.98
@@ -396,7 +396,7 @@ def test_a_graph_that_makes_no_sense_is_not_used_whatever_its_checksum(
         mind.close()
     with opened(path) as mind:
         assert (
-            mind._scope.services.projections.row_sets.attributes.stored is not None
+            mind._scope.services.read_model.row_sets.attributes.stored is not None
         )  # the rest is used
         assert not came_back(mind)
         graph(mind)

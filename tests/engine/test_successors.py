@@ -175,7 +175,7 @@ def test_a_store_that_is_read_anew_hides_the_same(steps: list[tuple[str, str, st
         kept = {*there, *(m.id for m in mind.get_deleted(list("abcd")) if m is not None)}
         assert before == {id for id, memory in there.items() if memory.superseded_by not in kept}
         sync = mind._scope.services.sync
-        mind._scope.services.projections = sync.writer.run(sync.rebuild)
+        mind._scope.services.read_model = sync.writer.run(sync.rebuild)
         assert found(mind) == before
 
 

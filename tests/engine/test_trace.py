@@ -57,7 +57,7 @@ def test_the_walk_of_a_graph_is_time_of_the_vector_stage(monkeypatch: pytest.Mon
     vectors = np.random.default_rng(7).standard_normal((100, 8)).astype(np.float32)
     with oneiros.Engine(":memory:") as engine:
         engine.add_many([{"text": f"t{n}", "embedding": v} for n, v in enumerate(vectors)])
-        index = engine._scope.services.projections.indexes.vectors
+        index = engine._scope.services.read_model.indexes.vectors
         assert index is not None
 
         def walk(*arguments: Any) -> Any:

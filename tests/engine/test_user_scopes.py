@@ -199,7 +199,7 @@ def test_a_snapshot_holds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         engine.add_many(records, now=NOW)
     assert Path(f"{path}-snapshot").exists()
     with oneiros.Engine(path, profile="reverie") as engine:
-        assert engine._scope.services.projections.row_sets.attributes.stored is not None
+        assert engine._scope.services.read_model.row_sets.attributes.stored is not None
         memories = {memory.id: memory for memory in engine.list(limit=100)}
         assert len(memories) == len(records)
         require_plain_reading(engine, memories)

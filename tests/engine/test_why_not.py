@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import oneiros
 from oneiros import profiles
 from oneiros.explain.why_not import WhyNot
-from oneiros.scoring.candidate_filters import FeedbackAbove
 from oneiros.scoring.channels import LexicalChannel, VectorChannel
 from oneiros.scoring.expression import Expression
 from oneiros.scoring.fusion import Blend
+from oneiros.scoring.selection import FeedbackAbove
 from tests.engine.embedders import LetterCounts
 from tests.engine.test_explanations import HOSTILE, Page
 from tests.engine.world import PROJECTS, QUESTIONS, Fields, queries, records

@@ -14,8 +14,8 @@ import oneiros
 from oneiros import demo, profiles
 from oneiros.filters import Where
 from oneiros.models.rerankers import Judged
-from oneiros.scoring.candidate_filters import RelevanceGate
 from oneiros.scoring.relevance_adjustments import HotSet, NamedTime, Neighbours, Statements
+from oneiros.scoring.selection import RelevanceGate
 from oneiros.scoring.stages import (
     AdaptiveRetry,
     ByBest,

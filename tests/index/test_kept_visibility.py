@@ -95,7 +95,7 @@ def test_what_is_kept_is_what_would_be_found(
     steps: list[tuple[str, str, int]], asked: list[Limits], bounds: Where | None
 ) -> None:
     with oneiros.Engine(":memory:", clock=lambda: NOW) as mind:
-        rows = mind._scope.services.projections.row_sets
+        rows = mind._scope.services.read_model.row_sets
         for what, id, number in steps:
             change(mind, what, id, number)
             mind.count()  # what searches left is applied
@@ -110,7 +110,7 @@ def test_the_same_search_takes_the_same_bits() -> None:
     with oneiros.Engine(":memory:", clock=lambda: NOW) as mind:
         mind.add_many([{"text": "ada", "project": project} for project in "aab"])
         rows, asked = (
-            mind._scope.services.projections.row_sets,
+            mind._scope.services.read_model.row_sets,
             Limits(SELECTIONS[0], where(project="a"), None, NOW),
         )
         first = rows.visible(asked, None)
@@ -120,5 +120,5 @@ def test_the_same_search_takes_the_same_bits() -> None:
         assert first.bits is not None
         assert np.unpackbits(first.bits, bitorder="little")[:3].tolist() == [1, 1, 0]
         mind.add("bob", project="a")
-        assert len(mind) == 4  # the projections have it, too
+        assert len(mind) == 4  # the read model has it, too
         assert rows.visible(asked, None).row_count == 3

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from oneiros import _core
-from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph
-from oneiros.channels.vector_index.index import VectorIndex
-from oneiros.channels.vector_index.snapshot import VectorSnapshot
 from oneiros.errors import SnapshotDamaged
 from oneiros.index.stored_vectors import graph_of, graph_part
-from tests.channels.vectors import clustered
+from oneiros.vector_index.hnsw_snapshot import KeptGraph
+from oneiros.vector_index.index import VectorIndex
+from oneiros.vector_index.snapshot import VectorSnapshot
+from tests.vector_index.vectors import clustered
 
 ROWS, WIDTH = 700, 4
 VECTORS = clustered(ROWS, WIDTH, 0)

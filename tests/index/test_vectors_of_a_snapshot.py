@@ -11,7 +11,7 @@ from oneiros import _core
 from oneiros.conflicts.model import reader
 from oneiros.errors import SnapshotDamaged
 from oneiros.lexical.options import MadeWith
-from tests.channels.vectors import clustered
+from tests.vector_index.vectors import clustered
 
 WIDTH = 40  # padded to 64 in the core
 ROWS = np.array([0, 1, 2, 63, 64, 511, 512, 5_000, 5_001, 70_000], np.uint32)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,19 +38,6 @@ def measured() -> Iterator[Any]:
 
     yield provider.get_meter("test"), points
     provider.shutdown()
-
-
-def test_it_is_imported_only_if_it_is_used() -> None:
-    script = """
-import sys
-import oneiros
-with oneiros.Engine(":memory:") as mind:
-    mind.add("ant")
-    mind.search("ant")
-import oneiros.integrations.metrics
-assert not [name for name in sys.modules if name.startswith("opentelemetry")]
-"""
-    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def durations(points: Points) -> dict[tuple[str, str, str | None], int]:

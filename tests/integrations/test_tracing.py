@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,35 +17,6 @@ from tests.search import responses
 
 NOW = 1_750_000_000.0
 WHY = "needs opentelemetry-sdk: pip install 'oneiros[test]'"
-
-
-def test_it_is_imported_only_by_who_asks_for_it() -> None:
-    script = """
-import sys
-import oneiros
-with oneiros.Engine(":memory:") as mind:
-    mind.add("ant")
-    mind.search("ant")
-    mind.search_many(["ant"])
-import oneiros.integrations.tracing
-assert not [name for name in sys.modules if name.startswith("opentelemetry")]
-"""
-    subprocess.run([sys.executable, "-c", script], check=True)
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Blocker:
-        @staticmethod
-        def find_spec(name: str, *_: object) -> None:
-            if name == "opentelemetry":
-                msg = f"No module named {name!r}"
-                raise ModuleNotFoundError(msg, name=name)
-
-    for name in [one for one in sys.modules if one.partition(".")[0] == "opentelemetry"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(sys, "meta_path", [Blocker, *sys.meta_path])
-    with pytest.raises(ImportError, match=r"pip install 'oneiros\[tracing\]'"):
-        Spans()
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ NOT_FOR_WORDS = (
     *(f"oneiros.rescoring.{name}" for name in ("rescore", "scorer", "store")),
     *("oneiros.engine.maintenance", "oneiros.dream.cycles"),
     *(f"oneiros.{name}" for name in ("explain.explanation", "explain.why_not", "runtime.files")),
-    *("oneiros.channels.vector_index.index", "oneiros.store.salvage", "oneiros.store.files"),
+    *("oneiros.vector_index.index", "oneiros.store.salvage", "oneiros.store.files"),
     "oneiros.filters.conditions",
     *("oneiros.dream.apply", "oneiros.dream.undo", "oneiros.write.cycle_columns"),
     *("oneiros.dream.report", "oneiros.dream.undo_log"),
@@ -80,7 +80,7 @@ with Engine({path!r}) as mind:
 """
 
 
-@pytest.mark.parametrize("count", [1, 3_000], ids=["projected anew", "mapped"])
+@pytest.mark.parametrize("count", [1, 3_000], ids=["read from the store", "mapped"])
 def test_opening_a_store_and_a_search_by_words_need_no_numpy(tmp_path: Path, count: int) -> None:
     path = str(tmp_path / "mind.db")
     with oneiros.Engine(path) as mind:
@@ -118,13 +118,13 @@ def test_a_store_with_vectors_loads_numpy_with_the_first_vector_and_faiss_later(
             {"id": f"m{number}", "text": f"tea {number}", "embedding": [8.0, 1.0, abs(number - 7)]}
             for number in range(3_000)
         )
-        vectors = mind._scope.services.projections.indexes.vectors
+        vectors = mind._scope.services.read_model.indexes.vectors
         assert vectors is not None
         assert vectors.settle(60)
         assert vectors.has_graph
     loaded = new_modules(WITH_VECTORS.format(path=path))
     assert "numpy" in loaded
-    assert loaded.isdisjoint({"faiss", "logging", "oneiros.channels.vector_index.hnsw"})
+    assert loaded.isdisjoint({"faiss", "logging", "oneiros.vector_index.hnsw"})
 
 
 def test_an_add_needs_no_numpy() -> None:

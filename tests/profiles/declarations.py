@@ -8,7 +8,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from oneiros.scoring.candidate_filters import FeedbackAbove, RelevanceGate
 from oneiros.scoring.channels import LexicalChannel, VectorChannel
 from oneiros.scoring.factors import FACTORS, Expression
 from oneiros.scoring.fusion import (
@@ -31,7 +30,7 @@ from oneiros.scoring.relevance_adjustments import (
     Statements,
 )
 from oneiros.scoring.safety_limits import SafetyRails
-from oneiros.scoring.selection import Selection
+from oneiros.scoring.selection import FeedbackAbove, RelevanceGate, Selection
 from oneiros.scoring.stages import (
     AdaptiveRetry,
     ByBest,

@@ -10,7 +10,6 @@ import pytest
 import oneiros
 from oneiros import profiles
 from oneiros.errors import UnknownProfile
-from oneiros.scoring.candidate_filters import FeedbackAbove, RelevanceGate
 from oneiros.scoring.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.scoring.factors import (
     CiarDecay,
@@ -58,7 +57,7 @@ from oneiros.scoring.relevance_adjustments import (
     Neighbours,
     Statements,
 )
-from oneiros.scoring.selection import Selection
+from oneiros.scoring.selection import FeedbackAbove, RelevanceGate, Selection
 from oneiros.scoring.stages import (
     AdaptiveRetry,
     ByBest,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from oneiros.search.query.asked_time import asks_for_time, names_time
+from oneiros.search.query.dates import asks_for_time, names_time
 from tests.oracles import house
 
 WORDS = (

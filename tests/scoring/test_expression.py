@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from oneiros import Expression, Profile
-from oneiros.scoring.expression_parser import LONGEST_TEXT, MOST_NODES
+from oneiros.scoring.expression import LONGEST_TEXT, MOST_NODES
 from oneiros.scoring.program import ProgramBuilder
 from tests.oracles.expression import evaluate
 

@@ -9,10 +9,10 @@ import pytest
 from oneiros import _core, profiles
 from oneiros.model.fields import COLUMN_DEFAULTS, ENUMS, FIELDS
 from oneiros.model.memory import Memory
-from oneiros.scoring.candidate_filters import FeedbackAbove
 from oneiros.scoring.factors import Depth, Strength, TimeDecay
 from oneiros.scoring.profile import Profile
 from oneiros.scoring.program import ProgramBuilder
+from oneiros.scoring.selection import FeedbackAbove
 
 
 def test_inputs_come_first_and_instructions_write_what_follows() -> None:

@@ -55,10 +55,10 @@ def test_of_two_alike_the_first_stays(records: list[dict[str, object]], k: int) 
     with oneiros.Engine(":memory:", clock=lambda: NOW) as mind:
         mind.add_many(records)
         mind._scope.services.sync.texts()
-        projections, rule = mind._scope.services.projections, Duplicates()
-        vectors = projections.indexes.vectors
+        read_model, rule = mind._scope.services.read_model, Duplicates()
+        vectors = read_model.indexes.vectors
         kept, left = _core.first_of_each(
-            texts=projections.texts.column,
+            texts=read_model.texts.column,
             vectors=vectors.column if vectors else None,
             rows=list(range(len(records))),
             most=k,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oneiros.model.memory import Memory
-from oneiros.store import Store, StoredMemory
+from oneiros.store import Reading, Store, StoredMemory
 
 NOW = 1_780_000_000.0
 
@@ -71,3 +71,10 @@ def add(store: Store, *memories: Memory) -> None:
 
 def rows(store: Store, after: int = 0) -> list[StoredMemory]:
     return [row for part in store.changes(after) for row in part]
+
+
+def feedback_events(reading: Reading) -> list[tuple[str, str, str, float]]:
+    """Return (id, kind, verdict, time) of the feedback events, in order."""
+    return reading.rows("""
+SELECT id, feedback_event.kind, verdict, time
+FROM feedback_event JOIN memory USING (sequence) ORDER BY number""")

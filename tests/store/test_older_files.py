@@ -23,7 +23,7 @@ from oneiros.store import Store, checksums, schema
 from oneiros.store.index_checking import index_damage
 from oneiros.store.links import StoredLink
 from oneiros.store.rows import cell, text_digest
-from tests.store.samples import FULL, NOW, memory, rows
+from tests.store.samples import FULL, NOW, feedback_events, memory, rows
 
 
 def run_sql(path: Path, sql: str) -> None:
@@ -201,7 +201,7 @@ def test_an_older_file_comes_forward_with_all_that_it_holds(tmp_path: Path, vers
         assert store.revision() == 8
         with store.read() as reading:
             assert reading.erased(0) == ["gone"]
-            assert reading.feedback_events() == [(1, "kept", "note", "outdated", 9.5)]
+            assert feedback_events(reading) == [("kept", "note", "outdated", 9.5)]
             links = [link for batch in reading.links(0) for link in batch]
         assert links == [StoredLink("kept", "replaced", 2, 0.75, 3.0, None)]
         with store.write() as transaction:  # a number is never given twice

@@ -14,8 +14,7 @@ from oneiros import _core
 from oneiros.errors import EngineClosed, StorePoisoned
 from oneiros.model.memory import checked_values
 from oneiros.store import Store
-from oneiros.store.embedding_bytes import encoded
-from oneiros.store.rows import Cells, cells_of
+from oneiros.store.rows import Cells, cells_of, encoded_embedding
 from tests.store.faulty_vfs import FAILURES, Plan, registered
 from tests.store.samples import NOW, add, memory, rows
 from tests.write.test_record_columns import GIVEN
@@ -51,7 +50,7 @@ def cells(record: dict[str, Any]) -> Cells:
     values = checked_values(record, now=NOW)
     made = cells_of(values)
     if values.get("embedding") is not None:
-        made["embedding"] = encoded(values["embedding"])
+        made["embedding"] = encoded_embedding(values["embedding"])
     return made
 
 

@@ -22,7 +22,7 @@ from oneiros.index.texts import (
     words_of,
 )
 from oneiros.scoring.understanding import QueryWords
-from oneiros.search.text_match import TextMatcher
+from oneiros.search.query.parsed import TextMatcher
 from tests.oracles import mnemosyne
 from tests.oracles import texts as oracle
 
@@ -304,13 +304,13 @@ def test_texts_are_read_when_first_asked_for_and_follow_the_store(tmp_path: Path
         mind.add("Bees fly", id="b")
         mind.delete("b")
         mind.search("ants", profile="reverie")
-        texts = mind._scope.services.projections.texts
+        texts = mind._scope.services.read_model.texts
         assert not texts.are_read
         assert mind._scope.services.sync.texts() is texts
         assert (texts.are_read, len(texts.column)) == (True, 1)
 
         def held() -> dict[str, float]:
-            row_of = mind._scope.services.projections.lifecycle.row_of
+            row_of = mind._scope.services.read_model.lifecycle.row_of
             rows = np.array(list(row_of.values()), np.uint32)
             words = ["ants", "soil", "bees", "wasps"]
             counts = texts.column.count_canonical_words(rows=rows, words=words, stems=[""] * 4)

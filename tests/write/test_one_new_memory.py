@@ -51,23 +51,23 @@ def outcome(given: list[dict[str, Any]], *, profile: str, embedder: Any, is_shor
         problems = engine.check()
         engine.flush()
         services = engine._scope.services
-        projections = services.projections
-        columns = projections.lifecycle
-        hits, scores, _ = projections.indexes.lexical.search(query="b", k=20, allowed=None)
+        read_model = services.read_model
+        columns = read_model.lifecycle
+        hits, scores, _ = read_model.indexes.lexical.search(query="b", k=20, allowed=None)
         with services.store.read() as reading:
             stored = [row for rows in reading.changes(0) for row in rows]
         held = {name: columns.column(name).tobytes() for name in _core.Columns.schema()}
         sessions = [columns.sessions_of(row) for row in range(len(columns.ids))]
         states = {
-            name: rows.to_array().tolist() for name, rows in projections.row_sets.states().items()
+            name: rows.to_array().tolist() for name, rows in read_model.row_sets.states().items()
         }
         found = (hits.tolist(), scores.tolist())
-        vectors = projections.indexes.vectors
+        vectors = read_model.indexes.vectors
         width = None if vectors is None else vectors.dimension
         settings = services.store.settings()
         return (
             *(errors, problems, stored, held, sessions, states, found, width, settings),
-            projections.kind_counts(),
+            read_model.kind_counts(),
         )
 
 
@@ -155,7 +155,7 @@ def test_it_is_applied_soon_though_nobody_asks(tmp_path: Path) -> None:
                 break
             threading.Event().wait(0.01)
         assert is_applied.is_set()
-        assert engine._scope.services.projections.live_count == 2
+        assert engine._scope.services.read_model.live_count == 2
 
 
 def test_what_others_write_comes_in_its_order(tmp_path: Path, engine: oneiros.Engine) -> None:

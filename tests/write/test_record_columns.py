@@ -100,21 +100,21 @@ def outcome(given: list[dict[str, Any]], *, fewest: int, profile: str, chunk: in
             report = engine.add_many(given, now=NOW)
         except (TypeError, ValueError) as error:
             return type(error), str(error), error.__notes__
-        projections = engine._scope.services.projections
-        columns = projections.lifecycle
-        hits, scores, _ = projections.indexes.lexical.search(query="b", k=20, allowed=None)
+        read_model = engine._scope.services.read_model
+        columns = read_model.lifecycle
+        hits, scores, _ = read_model.indexes.lexical.search(query="b", k=20, allowed=None)
         assert engine.check() == []
         with engine._scope.services.store.read() as reading:
             stored = [row for rows in reading.changes(0) for row in rows]
         held = {name: columns.column(name).tobytes() for name in _core.Columns.schema()}
         sessions = [columns.sessions_of(row) for row in range(len(columns.ids))]
         states = {
-            name: rows.to_array().tolist() for name, rows in projections.row_sets.states().items()
+            name: rows.to_array().tolist() for name, rows in read_model.row_sets.states().items()
         }
         found = (hits.tolist(), scores.tolist())
-        vectors = projections.indexes.vectors
+        vectors = read_model.indexes.vectors
         width = None if vectors is None else vectors.dimension
-        return report.ids, stored, held, sessions, states, found, width, projections.kind_counts()
+        return report.ids, stored, held, sessions, states, found, width, read_model.kind_counts()
 
 
 @pytest.mark.parametrize("chunk", [2_000, 4])
@@ -258,7 +258,7 @@ def test_nothing_is_found_of_a_batch_that_is_rolled_back(tmp_path: Any) -> None:
                 engine.add_many(records, now=NOW)
         response = engine.search("word", reinforce=False)
         assert (response.ids, [result.score for result in response.results]) == (["first"], before)
-        assert engine._scope.services.projections.indexes.analysis_ahead is None
+        assert engine._scope.services.read_model.indexes.analysis_ahead is None
         assert "oneiros-analysis" not in {thread.name for thread in threading.enumerate()}
         assert len(engine.add_many(records, now=NOW).ids) == 1_500
         assert engine.check() == []

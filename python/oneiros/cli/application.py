@@ -26,6 +26,7 @@ _COMMANDS = {  # name -> module of this folder, function, summary; in the order 
     "drift": ("dream_tables", "drift", "Show how the store drifts from cycle to cycle."),
     "restore": ("store", "restore", "Bring back a memory that was deleted or archived."),
     "purge": ("store", "purge", "Erase for good what was deleted long enough ago."),
+    "inspect": ("inspect", "inspect", "Look into a store with a browser on this machine."),
     "mcp": ("mcp", "mcp", "Offer the memories to agents as a server of the MCP."),
     "stats": ("store", "stats", "Count what the store holds."),
     "doctor": ("store", "doctor", "Check the store, show versions."),

@@ -1,4 +1,10 @@
-"""Find conflicts among the memories of a scope, and settle them. Source: docs/systems/house.md H12."""
+"""Find conflicts among the memories of a scope, and settle them.
+
+A row is compared with the older rows of its part that are nearest to it by words and by vector, so
+that the cost is that of two searches for each row, and not of all pairs.
+
+Source: docs/systems/house.md H12, H16.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
-from oneiros.conflicts.candidates import DISTINCT, DISTINCT_WEIGHT, conflicting
 from oneiros.conflicts.model import model
+from oneiros.filters import allowed_bits, set_of
 from oneiros.model.validation import (
     count,
     require_choice,
@@ -19,9 +25,10 @@ from oneiros.runtime.dataclasses import dataclass
 from oneiros.search.response import readable
 from oneiros.store import StoredLink
 from oneiros.store.cycles import APART
+from oneiros.store.links import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy.typing as npt
     from pyroaring import BitMap
@@ -29,11 +36,88 @@ if TYPE_CHECKING:
     from oneiros.clock import Time
     from oneiros.engine.scope import Scope
     from oneiros.filters import Where
+    from oneiros.graph import Associations
     from oneiros.index import ReadModel
 
+    Pair = tuple[int, int]
     Rows = npt.NDArray[np.uint32]
 
-__all__ = ["VERDICTS", "Conflict", "found", "resolve"]
+__all__ = ["DISTINCT", "DISTINCT_WEIGHT", "VERDICTS", "Conflict", "conflicting", "found", "resolve"]
+
+DISTINCT: Final = KINDS.index("distinct")
+"""The kind of the link of two memories that a verdict found not to conflict."""
+DISTINCT_WEIGHT: Final = 0.01
+"""The weight of such a link between memories that had none: below what any search follows."""
+
+_AT_ONCE: Final = 1_000
+
+
+def conflicting(
+    read_model: ReadModel,
+    rows: Rows,
+    part: Rows,
+    texts: Callable[[Rows], Sequence[str | None]],
+    associations: Associations | None,
+    *,
+    nearest: int,
+    least_confidence: float,
+) -> dict[Pair, float]:
+    """Return pairs of an older and a newer row with the confidence that they conflict.
+
+    Pairs that a verdict found distinct are left out.
+
+    Args:
+        read_model: has words, vectors, statements and times of creation.
+        rows: the newer ones, some of ``part``.
+        part: the rows to compare them with, of one project, user, agent and namespace.
+        texts: returns the texts of rows.
+        associations: the links, already read; None: no verdict is known.
+        nearest: the number of rows to compare each with, by words and as many by vector.
+        least_confidence: pairs below are left out.
+    """
+    created = read_model.lifecycle.column("created_at")
+    found: dict[Pair, float] = {}
+    for newer, older in _beside_nearest(read_model, rows, part, texts, nearest):
+        confidences = read_model.statements.confidences(model=model(), older=older, newer=newer)
+        is_pair = (confidences >= least_confidence) & (created[older] < created[newer])
+        pairs = zip(older[is_pair].tolist(), newer[is_pair].tolist(), strict=True)
+        found.update(zip(pairs, confidences[is_pair].tolist(), strict=True))
+    if associations is not None and found:
+        for pair, link in zip(list(found), associations.of_pairs(list(found)), strict=True):
+            if link is not None and link.kind == DISTINCT:
+                del found[pair]
+    return found
+
+
+def _beside_nearest(
+    read_model: ReadModel,
+    rows: Rows,
+    part: Rows,
+    texts: Callable[[Rows], Sequence[str | None]],
+    nearest: int,
+) -> Iterator[tuple[Rows, Rows]]:
+    """Yield rows, many at once, each beside one of its part that is near by words or by vector."""
+    indexes = read_model.indexes
+    allowed = allowed_bits(set_of(part), len(read_model.lifecycle.ids))
+    most = nearest + 1  # a row is nearest to itself
+    for start in range(0, len(rows), _AT_ONCE):
+        some = rows[start : start + _AT_ONCE]
+        found, _, ends, _ = indexes.lexical.search_many(
+            queries=[text or "" for text in texts(some)], k=most, allowed=allowed, threads=1
+        )
+        pairs = [np.stack([np.repeat(some, np.diff(ends)), found])]
+        vectors = indexes.vectors
+        if vectors:
+            matrix = vectors.reconstruct(some)
+            places = np.flatnonzero(matrix.any(axis=1))
+            if len(places):
+                lists = vectors.search_many(matrix[places], most, allowed)
+                near = [hits.rows for hits in lists]
+                repeated = np.repeat(some[places], [len(each) for each in near])
+                pairs.append(np.stack([repeated, np.concatenate(near)]))
+        own, others = np.unique(np.concatenate(pairs, axis=1), axis=1)
+        yield np.ascontiguousarray(own), np.ascontiguousarray(others)
+
 
 VERDICTS: Final = ("update", "contradiction", "distinct")
 """The words by which a conflict is settled, as in docs/systems/cognitive.md C22."""
@@ -80,7 +164,7 @@ def found(
     start = None if since is None else time("since")(scope.zoned(since))
     scope.follow_others()
     scope.services.sync.associations()
-    read_model = scope.services.projections
+    read_model = scope.services.read_model
     rows = _current(read_model, scope.consulted(where))
     created = read_model.lifecycle.column("created_at")
     pairs: dict[tuple[int, int], float] = {}
@@ -129,7 +213,7 @@ def resolve(
 def _weight_of_link(scope: Scope, older: str, newer: str) -> float:
     """Return the weight of the two's link, which a verdict leaves; else one that none follows."""
     associations = scope.services.sync.associations()
-    row_of = scope.services.projections.lifecycle.row_of
+    row_of = scope.services.read_model.lifecycle.row_of
     ends = row_of.get(older), row_of.get(newer)
     if ends[0] is None or ends[1] is None:
         return DISTINCT_WEIGHT
@@ -156,7 +240,7 @@ def _parts(read_model: ReadModel, rows: Rows) -> Iterator[Rows]:
 
 
 def _texts(scope: Scope, rows: Rows) -> Sequence[str | None]:
-    ids = scope.services.projections.lifecycle.ids
+    ids = scope.services.read_model.lifecycle.ids
     loader = scope.loader
     own = readable(loader.own_rows, [ids[row] for row in rows.tolist()])
     return [None if row is None else row.text for row in own]

@@ -10,10 +10,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from html import escape
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from oneiros._lazy import needed
 from oneiros.display.escaping import one_line, shortened
 from oneiros.runtime.dataclasses import dataclass
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "Branch",
@@ -43,8 +47,7 @@ class Branch(NamedTuple):
 class DisplayTable:
     """Named columns over rows of values.
 
-    ``str(table)`` is its text, a notebook shows it as HTML, and
-    ``pandas.DataFrame(table.rows, columns=table.columns)`` converts it.
+    ``str(table)`` is its text, a notebook shows it as HTML.
     """
 
     columns: tuple[str, ...]
@@ -58,6 +61,14 @@ class DisplayTable:
     def is_figures(self, column: int) -> bool:
         """Return whether a column contains no text, so that it is right-aligned."""
         return not any(isinstance(row[column], str) for row in self.rows)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the rows as a pandas data frame.
+
+        Raises:
+            ImportError: pandas is not installed; the message says what to install.
+        """
+        return needed("pandas", "pandas").DataFrame(list(self.rows), columns=list(self.columns))
 
     def __str__(self) -> str:
         lines = [tuple(map(one_line, self.columns)), *self.shown()]

@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING
 from oneiros._lazy import door
 
 if TYPE_CHECKING:
+    from oneiros.dream import apply as apply
     from oneiros.dream import cycles as cycles
     from oneiros.dream import drift as drift
     from oneiros.dream import history as history
     from oneiros.dream import impact as impact
+    from oneiros.dream import page as page
     from oneiros.dream import schedule as schedule
+    from oneiros.dream import undo as undo
 else:
-    __getattr__ = door(__name__, ("cycles", "drift", "history", "impact", "schedule"))
+    __getattr__ = door(
+        __name__, (*("apply", "cycles", "drift", "history", "impact", "page", "schedule", "undo"),)
+    )

@@ -161,7 +161,7 @@ class Applying:
 
     Args:
         plan: the plan.
-        transaction: open; the projections hold what it sees.
+        transaction: open; the read model holds what it sees.
         associations: the links; None: damaged, and left unchanged.
         rows: the plan's rows.
         row_of: the rows of the associations by id.

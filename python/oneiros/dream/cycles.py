@@ -194,7 +194,7 @@ def begin_draft(
     def current_source() -> tuple[DraftSource, int]:
         sync.follow()
         associations = sync.links_to_follow(is_bounded=False)
-        source = DraftSource(services.store, services.projections, associations, sync.texts)
+        source = DraftSource(services.store, services.read_model, associations, sync.texts)
         return source, sync.revision
 
     source, revision = sync.writer.run(current_source)

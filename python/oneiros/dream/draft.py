@@ -178,13 +178,9 @@ class Draft:
         """Return the days since a time field: 0 for a time in the future, NaN for no time."""
         return self._days_since(self.column(name))
 
-    def idle_days(self, now: float | None = None) -> Days:
-        """Return the days since each row's last access, or since its creation if never accessed.
-
-        Args:
-            now: reference time, seconds; None: the cycle's clock.
-        """
-        return self._days_since_use(self.column, now)
+    def idle_days(self) -> Days:
+        """Return the days since each row's last access, or since its creation if never accessed."""
+        return self._days_since_use(self.column, None)
 
     def staleness_days(self, now: float | None = None) -> Days:
         """Return the idle days that rules of removal use.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from oneiros import display
 from oneiros._lazy import np
 from oneiros.display.escaping import one_line
-from oneiros.display.tables import moment
+from oneiros.display.tables import DisplayTable, moment
 from oneiros.dream.report import DreamReport
 from oneiros.model.validation import require_instance
 from oneiros.runtime.dataclasses import asdict, dataclass
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy.typing as npt
+    import pandas as pd
 
     Column = npt.NDArray[Any]
     Days = npt.NDArray[np.float64]
@@ -67,6 +69,32 @@ class Drift:
     def record(self) -> dict[str, Any]:
         """Return the figures as a dict for JSON."""
         return {"cycles": [asdict(cycle) for cycle in self.cycles]}
+
+    def table(self) -> DisplayTable:
+        """Return a table with one row per cycle, the oldest first."""
+        kinds = self.kinds()
+        columns = ("id", "time", "undone", "live", "stale share", "Gini of accesses", "churn")
+        rows = (
+            (
+                *(cycle.id, moment(cycle.now), "yes" if cycle.is_undone else "no", cycle.live),
+                *(cycle.stale_share, cycle.access_gini, cycle.churn),
+                *(cycle.half_life_days.get(kind) for kind in kinds),
+            )
+            for cycle in self.cycles
+        )
+        halves = (f"half-life of {kind}, days" for kind in kinds)
+        return DisplayTable((*columns, *halves), tuple(rows))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return :meth:`table` as a pandas data frame.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        return self.table().to_frame()
+
+    def _repr_html_(self) -> str:
+        return display.notebook.drift_html(self)
 
     def __repr__(self) -> str:
         count = len(self.cycles)

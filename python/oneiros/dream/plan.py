@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from oneiros import display
 from oneiros._lazy import np
 from oneiros.display.pages import require
 from oneiros.dream.changes import removals, rows_of, same_values
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
+    import pandas as pd
 
     from oneiros.dream.changes import ColumnChange, Rows
     from oneiros.dream.draft import Draft, Mask
@@ -87,7 +89,9 @@ class DreamPlan:
         columns = sum(len(change.rows) for change in draft.columns)
         return columns + len(draft.contents) + len(draft.links) + len(draft.added)
 
-    def changes(self, fields: Collection[str] | None = None) -> Iterator[FieldChange]:
+    def changes(
+        self, fields: Collection[str] | None = None, *, id: str | None = None
+    ) -> Iterator[FieldChange]:
         """Yield all changes, in the order in which the rules made them.
 
         An added memory is one change of the field "memory", with its text; a link is one change of
@@ -96,19 +100,24 @@ class DreamPlan:
 
         Args:
             fields: yield changes of these fields only; None: all fields.
+            id: yield changes of this memory only; None: of all.
 
         Raises:
-            TypeError: ``fields`` is not a collection of str.
+            TypeError: ``fields`` is not a collection of str, or ``id`` not a text.
             ValueError: a memory has no such field.
         """
-        return self._changes(None if fields is None else _fields(fields))
+        if id is not None:
+            require_utf8("id", id)
+        return self._changes(None if fields is None else _fields(fields), id)
 
-    def _changes(self, fields: Collection[str] | None) -> Iterator[FieldChange]:
-        for change in self.draft.columns:
+    def _changes(self, fields: Collection[str] | None, id: str | None) -> Iterator[FieldChange]:
+        row = None if id is None else self.draft.source.row_of(id)
+        for change in self.draft.columns if id is None or row is not None else ():
             if fields is None or change.field in fields:
-                yield from self._column_changes(change, len(change.rows))
+                found = change if row is None else _of_rows(change, change.rows == row)
+                yield from self._column_changes(found, len(found.rows))
         for other in self._other_changes():
-            if fields is None or other.field in fields:
+            if (fields is None or other.field in fields) and (id is None or other.id == id):
                 yield other
 
     def named(self, most: int) -> tuple[FieldChange, ...]:
@@ -162,6 +171,38 @@ class DreamPlan:
             for place, text in zip(places.tolist(), reasons, strict=True):
                 found[place] = text
         return found
+
+    def protections(self, id: str) -> tuple[str, ...]:
+        """Return why the profile's rails keep a memory, whatever the rules of removal find.
+
+        Args:
+            id: the memory's id.
+
+        Returns:
+            Reasons, which :func:`oneiros.dream.report.held_words` puts into words: "protected",
+            "important" (no rule of age removes it), "young". Empty if none holds, or if the memory
+            is deleted, unknown or newer than the plan.
+
+        Raises:
+            TypeError, ValueError: the id is not a text.
+
+        >>> import oneiros
+        >>> with oneiros.Engine(":memory:") as engine:
+        ...     id = engine.add("Ada is allergic to nuts", pinned=True)
+        ...     engine.dream(dry_run=True).protections(id)
+        ('protected', 'young')
+        """
+        require_utf8("id", id)
+        draft = self.draft
+        row = draft.source.row_of(id)
+        if row is None or row >= len(draft) or row not in draft.source.live_rows():
+            return ()
+        masks = {
+            "protected": draft.protected,
+            "important": draft.kept_for_worth,
+            "young": draft.young,
+        }
+        return tuple(reason for reason, mask in masks.items() if mask[row])
 
     def name(self, row: int) -> str:
         """Return the id of a row; a negative number stands for an added memory."""
@@ -335,6 +376,13 @@ class DreamPlan:
         ]
         texts = self.draft.source.texts(np.array(rows, np.uint32))
         return {ids[row]: text for row, text in zip(rows, texts, strict=True)}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the named changes of the report; see :meth:`DreamReport.to_frame`."""
+        return self.report.to_frame()
+
+    def _repr_html_(self) -> str:
+        return display.notebook.report_html(self.report, self._texts_of_gone())
 
     def __repr__(self) -> str:
         return repr(self.report)

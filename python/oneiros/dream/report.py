@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, get_args, get_origin, get_type_hints
 
+from oneiros import display, dream
 from oneiros.display.escaping import one_line
 from oneiros.runtime.dataclasses import asdict, dataclass, field, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pandas as pd
 
     from oneiros.dream.impact import Impact
 
@@ -68,6 +71,7 @@ RULE_WORDS: Final = {
 
 HELD_WORDS: Final = {
     "protected": "pinned, core, or tagged explicit or schema_violation",
+    "important": "of high importance or priority, so no rule of age removes it",
     "young": "too young to be removed",
     "prune budget": "the profile's limit for removals is reached",
     "change budget": "the profile's limit for changes is reached",
@@ -305,9 +309,7 @@ class DreamReport:
 
         Source: docs/systems/reverie.md R19.
         """
-        from oneiros.dream.page import page  # noqa: PLC0415 - it imports this module
-
-        return page(self, texts=texts, impact=impact, earlier=earlier)
+        return dream.page.page(self, texts=texts, impact=impact, earlier=earlier)
 
     def removals(self) -> str:
         """Return the counts of removed memories, such as "2 deleted, 1 archived", or "none"."""
@@ -329,6 +331,27 @@ class DreamReport:
             f"removed {self.taken_away} memories, and {self.taken_before} by other cycles within "
             f"24 hours; limit {self.day_limit} a day"
         )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the named changes as a pandas data frame, one row each.
+
+        Columns: id, field, before, after, removal, phase, rule, reason, because.
+
+        Raises:
+            ImportError: pandas is not installed.
+
+        >>> import oneiros
+        >>> with oneiros.Engine(":memory:") as engine:
+        ...     frame = engine.dream().to_frame()
+        >>> len(frame)
+        0
+        """
+        names = ("id", "field", "before", "after", "removal", "phase", "rule", "reason", "because")
+        rows = tuple(tuple(getattr(change, name) for name in names) for change in self.named)
+        return display.tables.DisplayTable(names, rows).to_frame()
+
+    def _repr_html_(self) -> str:
+        return display.notebook.report_html(self)
 
     def __repr__(self) -> str:
         return f"<{str(self).partition(chr(10))[0]}>"  # the first line only

@@ -19,7 +19,6 @@ from oneiros.runtime.dataclasses import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import timedelta
-    from types import TracebackType
     from typing import Self
 
     from oneiros.dream.report import DreamReport
@@ -213,12 +212,7 @@ class Dreamer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     def _run(self) -> None:
@@ -249,7 +243,7 @@ class Dreamer:
     def _added(self) -> int:
         """Return the number of memories ever added, by any process; erasing does not lower it."""
         self._scope.follow_others()
-        return len(self._scope.services.projections.lifecycle.ids)
+        return len(self._scope.services.read_model.lifecycle.ids)
 
     def _dreamed_at(self) -> float | None:
         """Return the clock of the store's last cycle, by any process; None: there was none."""

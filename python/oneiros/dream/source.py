@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from oneiros._lazy import np
-from oneiros.conflicts.candidates import conflicting
+from oneiros.conflicts.finding import conflicting
 from oneiros.dream.changes import rows_of
 from oneiros.filters import allowed_bits, set_of
 from oneiros.index.texts import word_overlaps
@@ -51,7 +51,7 @@ class DraftSource:
 
     Args:
         store: read for fields that are not in columns.
-        projections: hold the store's state at the start of the cycle.
+        read_model: hold the store's state at the start of the cycle.
         associations: the links, already read; None if they are damaged.
         texts: returns the texts that the core holds; called when a phase first needs them.
     """
@@ -59,19 +59,19 @@ class DraftSource:
     def __init__(
         self,
         store: Store,
-        projections: ReadModel,
+        read_model: ReadModel,
         associations: Associations | None,
         texts: Callable[[], MemoryTexts],
     ) -> None:
         self._store = store
-        self._projections = projections
-        self._lifecycle = projections.lifecycle
+        self._read_model = read_model
+        self._lifecycle = read_model.lifecycle
         self._texts = texts
-        self._lexical = projections.indexes.lexical
-        self._vectors = projections.indexes.vectors
+        self._lexical = read_model.indexes.lexical
+        self._vectors = read_model.indexes.vectors
         self._associations = associations
-        self._count = len(projections.lifecycle.ids)
-        self._live = np.array(projections.row_sets.consulted(None).to_array(), np.uint32)
+        self._count = len(read_model.lifecycle.ids)
+        self._live = np.array(read_model.row_sets.consulted(None).to_array(), np.uint32)
         self._live = self._live[self._live < self._count]
 
     def is_of(self, lifecycle: object) -> bool:
@@ -206,14 +206,14 @@ class DraftSource:
         Args:
             rows: the newer ones.
             among: mask of the rows to compare with, those of the same part as each.
-            nearest: as for :func:`oneiros.conflicts.candidates.conflicting`.
+            nearest: as for :func:`oneiros.conflicts.finding.conflicting`.
             least_confidence: likewise.
         """
         parts = self.parted()
         found: dict[tuple[int, int], float] = {}
         for part in np.unique(parts[rows]).tolist():
             found |= conflicting(
-                self._projections,
+                self._read_model,
                 rows[parts[rows] == part],
                 rows_of(among & (parts == part)),
                 self.texts,

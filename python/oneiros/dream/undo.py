@@ -78,7 +78,7 @@ class Undoing:
 
     Args:
         cycle: returned by :func:`undoable`.
-        transaction: open; the projections hold what it sees.
+        transaction: open; the read model holds what it sees.
         lifecycle: rows and columns.
         associations: the links; None: damaged, and left unchanged.
         report: of this undo, to be completed.

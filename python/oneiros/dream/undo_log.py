@@ -18,9 +18,8 @@ from oneiros.errors import StoreCorrupt
 from oneiros.index.columns import LongNumbers
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import LAST_MOMENT
-from oneiros.store.embedding_bytes import decoded as decoded_embeddings
 from oneiros.store.links import stored_link
-from oneiros.store.rows import metadata_of
+from oneiros.store.rows import decoded_embeddings, metadata_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -34,7 +34,6 @@ from oneiros.search.response import SearchResponse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from types import TracebackType
 
     from oneiros.clock import Time
     from oneiros.dream.cycles import Judge, Summarise
@@ -192,18 +191,21 @@ class AsyncDreamPlan:
     def __str__(self) -> str:
         return str(self._plan)
 
-    def changes(self, fields: Collection[str] | None = None) -> Iterator[FieldChange]:
+    def changes(
+        self, fields: Collection[str] | None = None, *, id: str | None = None
+    ) -> Iterator[FieldChange]:
         """Yield every change of a field, as :meth:`oneiros.dream.plan.DreamPlan.changes` does.
 
         Changes are made lazily, without reading the store.
 
         Args:
             fields: yield only changes of these fields. Default: all.
+            id: yield only changes of this memory. Default: of all.
 
         Raises:
-            TypeError, ValueError: not a collection of str, or an unknown field.
+            TypeError, ValueError: not a collection of str, an unknown field, or no text as an id.
         """
-        return self._plan.changes(fields)
+        return self._plan.changes(fields, id=id)
 
     def named(self, most: int) -> tuple[FieldChange, ...]:
         """Return the first changes to show by name: those that remove or move a memory come first.
@@ -212,6 +214,19 @@ class AsyncDreamPlan:
             most: the number of changes.
         """
         return self._plan.named(most)
+
+    def protections(self, id: str) -> tuple[str, ...]:
+        """Return why the profile's rails keep a memory.
+
+        See :meth:`oneiros.dream.plan.DreamPlan.protections`.
+
+        Args:
+            id: the memory's id.
+
+        Raises:
+            TypeError, ValueError: the id is not a text.
+        """
+        return self._plan.protections(id)
 
     async def apply(self) -> DreamReport:
         """Apply the plan; see :meth:`oneiros.dream.plan.DreamPlan.apply`, also for the errors."""
@@ -484,12 +499,7 @@ class AsyncEngine(AsyncMemories[Engine]):
         await self._open()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     def __repr__(self) -> str:

@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING, get_args, overload
 
 from oneiros import dream, engine
-from oneiros.channels import Kind
 from oneiros.clock import Clock, system_clock
 from oneiros.engine.memories import Memories
 from oneiros.engine.scope import EngineServices, Scope, Watch, checked_watch, watched
@@ -29,15 +28,15 @@ from oneiros.runtime.warnings import warn
 from oneiros.scoring.profiles import resolved
 from oneiros.store import Store
 from oneiros.store.connections import MEMORY
-from oneiros.store.embedding_bytes import decoded_later
 from oneiros.store.history import checked_keeping, record_keeping
-from oneiros.write import Remember
+from oneiros.store.rows import embedding_later
+from oneiros.vector_index import Kind
+from oneiros.write.sync import Sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
     from datetime import timedelta, tzinfo
-    from types import TracebackType
     from typing import Any, Literal, Self
 
     from oneiros.clock import Time
@@ -201,12 +200,12 @@ class Engine(Memories):
         if calling is not None:
             calls = engine.observers.WatchedCalls(calling)
 
-        def opened() -> tuple[Store, LexicalOptions, ReadModel, Remember]:
+        def opened() -> tuple[Store, LexicalOptions, ReadModel, Sync]:
             store = self._open_store(
                 path,
                 durability=durability,
                 busy_timeout_seconds=seconds_of(busy_timeout_seconds),
-                decode_embedding=decoded_later,
+                decode_embedding=embedding_later,
                 clock=clock,
                 read_only=read_only,
             )
@@ -214,31 +213,30 @@ class Engine(Memories):
                 options = recorded_options(store, given_options, chosen)
                 if not read_only:
                     record_keeping(store, keeping)
-                projections = ReadModel(options, vector_index=vector_index)
+                read_model = ReadModel(options, vector_index=vector_index)
                 try:
-                    remember = Remember(store, projections, embedder)
+                    sync = Sync(store, read_model, embedder)
                 except StoreBusy:  # the file was changed while it was read; now it has a log
                     if not read_only:
                         raise
-                    projections = ReadModel(options, vector_index=vector_index)
-                    remember = Remember(store, projections, embedder)
+                    read_model = ReadModel(options, vector_index=vector_index)
+                    sync = Sync(store, read_model, embedder)
             except BaseException:
                 store.close()
                 raise
-            return store, options, projections, remember
+            return store, options, read_model, sync
 
         if calls is None:
-            store, options, projections, remember = opened()
+            store, options, read_model, sync = opened()
         else:
             with calls.around("open") as report:
-                store, options, projections, remember = opened()
+                store, options, read_model, sync = opened()
                 report(None)
 
         services = EngineServices(
             store=store,
-            projections=projections,
-            remember=remember,
-            sync=remember.sync,
+            read_model=read_model,
+            sync=sync,
             clock=clock,
             profile=chosen,
             auto_refresh=auto_refresh and store.path != MEMORY,
@@ -259,7 +257,7 @@ class Engine(Memories):
         self._dreamer: Dreamer | None = None
         if not services.cycles.is_clean:
             dream.history.log_interrupted(services)
-        recorded_embedder = remember.sync.vectors.recorded_name
+        recorded_embedder = sync.vectors.recorded_name
         if embedder is None and recorded_embedder is not None:
             try:
                 self._warn_without_embedder(recorded_embedder)
@@ -271,6 +269,17 @@ class Engine(Memories):
     def _parts(self) -> EngineServices:
         """The services. External benchmarks use this name."""
         return self._scope.services
+
+    @property
+    def path(self) -> str:
+        """The store's file, as given; ":memory:" for a store in memory.
+
+        Examples:
+            >>> import oneiros
+            >>> oneiros.Engine(":memory:").path
+            ':memory:'
+        """
+        return str(self._scope.shared.store.path)
 
     def flush(self) -> None:
         """Write pending reinforcement to the store now.
@@ -807,16 +816,11 @@ class Engine(Memories):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Engine {str(self._scope.shared.store.path)!r}, {self._state()}>"
+        return f"<Engine {self.path!r}, {self._state()}>"
 
 
 class QuietEngine(Engine):

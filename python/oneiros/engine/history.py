@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakSet
 
-from oneiros.channels import Kind
 from oneiros.engine.engine import QuietEngine
 from oneiros.engine.scope import EngineServices, Scope
 from oneiros.errors import UnknownMemory
@@ -17,6 +16,7 @@ from oneiros.model.validation import moment, require_utf8
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.store import Store
 from oneiros.store.rows import STORED_NAMES
+from oneiros.vector_index import Kind
 from oneiros.write import unknown
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class _PastEngine(QuietEngine):
 
     def __init__(self, store: Store, services: EngineServices) -> None:
         self._past = store
-        kind: Kind = services.projections.indexes.vector_index
+        kind: Kind = services.read_model.indexes.vector_index
         super().__init__(
             store.path,
             profile=services.profile,

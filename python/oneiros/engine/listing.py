@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyroaring import BitMap
 
-from oneiros._lazy import np
+from oneiros import display, filters
+from oneiros._lazy import needed, np
 from oneiros.errors import UnknownMemory
 from oneiros.filters import set_of
 from oneiros.filters.fields import NAMED, WORDS
@@ -22,6 +23,7 @@ from oneiros.write import unknown
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    import pandas as pd
 
     from oneiros.engine.scope import Scope
     from oneiros.filters import Where
@@ -54,6 +56,31 @@ class Page(list[Memory]):
     total: int | None = None
     """Number of all memories that match; None unless ``with_total=True``."""
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas data frame with one row per memory and a column per field but the vector.
+
+        Raises:
+            ImportError: pandas is not installed.
+
+        >>> import oneiros
+        >>> with oneiros.Engine(":memory:") as engine:
+        ...     id = engine.add("Ada likes coffee", id="coffee")
+        ...     frame = engine.list().to_frame()
+        >>> frame.loc[0, "text"]
+        'Ada likes coffee'
+        """
+        pandas = needed("pandas", "pandas")
+        names = [name for name in FIELDS if name != "embedding"]
+        rows = [[getattr(memory, name) for name in names] for memory in self]
+        frame = pandas.DataFrame(rows, columns=names)
+        for name in names:
+            if FIELDS[name].kind == "time":
+                frame[name] = pandas.to_datetime(frame[name], unit="s", utc=True, errors="coerce")
+        return frame
+
+    def _repr_html_(self) -> str:
+        return display.notebook.memories_html(self, self.total)
+
     def __repr__(self) -> str:
         more = len(self) - _SHOWN
         shown = ", ".join(map(repr, self[:_SHOWN]))
@@ -67,7 +94,7 @@ def matching(scope: Scope, where: Where | None, *, include_expired: bool = True)
         return rows
     services = scope.services
     selection = services.profile.selection
-    return rows - services.projections.row_sets.expired(scope.now(None), selection)
+    return rows - services.read_model.row_sets.expired(scope.now(None), selection)
 
 
 def page(
@@ -96,7 +123,7 @@ def page(
     else:
         if cursor is not None:
             rows = rows | set_of([cursor])
-        ordered = _ordered(scope.services.projections.lifecycle, rows, order)
+        ordered = _ordered(scope.services.read_model.lifecycle, rows, order)
         start = 0 if cursor is None else ordered.index(cursor) + 1
     found = Page(_loaded(scope, ordered, start + offset, limit))
     found.total = total if has_total else None
@@ -111,11 +138,9 @@ def latest(
     n = count("n", n)
     rows = matching(scope, where, include_expired=include_expired)
     if session is not None:
-        from oneiros.filters.conditions import where as condition  # noqa: PLC0415 - on use only
-
         FIELDS["session"].check(session)
-        rows &= scope.matching(condition(session=session))
-    ordered = _ordered(scope.services.projections.lifecycle, rows, "newest")
+        rows &= scope.matching(filters.where(session=session))
+    ordered = _ordered(scope.services.read_model.lifecycle, rows, "newest")
     return list(_loaded(scope, ordered, 0, n))[::-1]
 
 
@@ -126,8 +151,8 @@ def value_counts(
     scope.follow_others()
     _require_countable(field)
     rows = matching(scope, where, include_expired=include_expired)
-    lifecycle = scope.services.projections.lifecycle
-    attributes = scope.services.projections.row_sets.attributes.index
+    lifecycle = scope.services.read_model.lifecycle
+    attributes = scope.services.read_model.row_sets.attributes.index
     if field.startswith(_METADATA):
         counts = attributes.metadata_counts(read_key(field.removeprefix(_METADATA)), rows)
     elif field in WORDS:
@@ -157,7 +182,7 @@ def _words_of(lifecycle: Lifecycle, field: str) -> Callable[[int], object]:
 
 def _cursor(scope: Scope, after: str) -> int:
     require_utf8("after", after)
-    row = scope.services.projections.lifecycle.row_of.get(after)
+    row = scope.services.read_model.lifecycle.row_of.get(after)
     if row is None or scope.loader([after])[0] is None:
         raise UnknownMemory(unknown(after))
     return row
@@ -165,7 +190,7 @@ def _cursor(scope: Scope, after: str) -> int:
 
 def _loaded(scope: Scope, rows: BitMap | Sequence[int], start: int, limit: int) -> Iterator[Memory]:
     """Yield the memories of rows from a place on, at most ``limit``; damaged ones are left out."""
-    ids = scope.services.projections.lifecycle.ids
+    ids = scope.services.read_model.lifecycle.ids
     left = limit
     while left > 0 and start < len(rows):
         chunk = rows[start : start + left]

@@ -26,6 +26,7 @@ from oneiros.runtime.warnings import warn
 from oneiros.search.response import load_each
 from oneiros.store import Reading
 from oneiros.store.connections import MEMORY
+from oneiros.store.index_checking import mend_indexes
 from oneiros.write.erase import Erasure
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ def stats(scope: Scope, options: LexicalOptions) -> dict[str, Any]:
     """Return counts and sizes; see :meth:`oneiros.Engine.stats`."""
     services = scope.services
     services.sync.apply_own()
-    projections, sync = services.projections, services.sync
-    lexical, vectors = projections.indexes.lexical, projections.indexes.vectors
+    read_model, sync = services.read_model, services.sync
+    lexical, vectors = read_model.indexes.lexical, read_model.indexes.vectors
     with services.store.read() as reading:
         without_vector = reading.count_without_vector(without=list(sync.damaged))
         name = reading.reembedding()
@@ -73,10 +74,10 @@ def stats(scope: Scope, options: LexicalOptions) -> dict[str, Any]:
         if name is not None:
             reembedding = {"embedder": name, "done": reading.new_vector_count()}
     return {
-        "memories": projections.live_count,
-        "deleted": len(projections.lifecycle.row_of) - projections.live_count,
+        "memories": read_model.live_count,
+        "deleted": len(read_model.lifecycle.row_of) - read_model.live_count,
         "damaged": len(sync.damaged),
-        "kinds": projections.kind_counts(),
+        "kinds": read_model.kind_counts(),
         "links": services.store.link_count(),
         "revision": sync.revision,
         "embedder": sync.vectors.recorded_name,
@@ -136,8 +137,7 @@ def _check_indexes(scope: Scope) -> list[str]:
     found = sync.store.quick_check()
     if not all(problem.startswith(_INDEX_PROBLEM) for problem in found):
         return []  # pages are damaged: a write could do more harm
-    problems: list[str] = sync.writer.run(sync.mend_indexes)
-    return problems
+    return sync.writer.run(partial(mend_indexes, sync.store))
 
 
 def _check_read_model(scope: Scope, *, deep: bool) -> list[str]:
@@ -147,12 +147,12 @@ def _check_read_model(scope: Scope, *, deep: bool) -> list[str]:
     damaged = dict(sync.damaged)
     with services.store.read() as reading:
         sums = reading.live_sums(SUMMED, without=damaged)
-        problems = services.projections.problems(reading.live_count(without=damaged), sums)
+        problems = services.read_model.problems(reading.live_count(without=damaged), sums)
     if deep:
         problems += sync.differences()
         damaged = dict(sync.damaged)
     if problems:
-        services.projections = sync.rebuild()
+        services.read_model = sync.rebuild()
         problems = [f"{problem}; rebuilt from the store" for problem in problems]
     return [str(memory.error()) for memory in damaged.values()] + problems
 
@@ -236,7 +236,7 @@ def export(scope: Scope, path: str | os.PathLike[str], *, embeddings: bool) -> i
     target = foreign_path(scope, path)
     scope.follow_others()
     services = scope.services
-    ids = [services.projections.lifecycle.ids[row] for row in scope.matching(None)]
+    ids = [services.read_model.lifecycle.ids[row] for row in scope.matching(None)]
     left_out: list[str] = []
     count = write_jsonl(target, _pages(scope, ids, left_out), embeddings=embeddings)
     if not scope.bounds:

@@ -7,21 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from oneiros import conflicts, engine, explain, filters, rescoring
+from oneiros import conflicts, engine, explain, filters, graph, rescoring, search, write
 from oneiros.display.escaping import shortened
-from oneiros.engine.scope import Scope, checked_ids, is_within, watched
+from oneiros.engine.scope import Scope, checked_bounds, checked_ids, is_within, watched
 from oneiros.errors import MissingEmbedderWarning, UnknownMemory
-from oneiros.graph import linking
 from oneiros.model.calls import named_calls
 from oneiros.model.fields import FIELDS, VERDICTS
 from oneiros.model.memory import Memory
 from oneiros.model.validation import require_choice, require_flag, require_seconds, require_utf8
 from oneiros.runtime.dataclasses import replace
 from oneiros.runtime.warnings import warn
-from oneiros.search import near_duplicates, searcher
+from oneiros.search import searcher
 from oneiros.search.options import BatchKeywords, SearchKeywords, WhyNotKeywords, taking
-from oneiros.write import AddRules, Bounds, unknown
-from oneiros.write.batch import OnFirstLook, records_of
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -44,7 +41,7 @@ if TYPE_CHECKING:
     from oneiros.search.near_duplicates import NearDuplicate, Similar
     from oneiros.search.options import SharedKeywords
     from oneiros.search.response import SearchResponse
-    from oneiros.write import AddReport
+    from oneiros.write import AddReport, AddRules
     from oneiros.write.erase import Erasure
 
     # The method `list` hides the type in the annotations of its class.
@@ -64,7 +61,6 @@ __all__ = ["Memories"]
 Options = TypeVar("Options", bound="SharedKeywords")
 
 ON_CONFLICT = ("raise", "update", "replace")
-_SCOPE_FIELDS = ("project", "session", "topic", "user", "agent", "namespace")
 _BOUND = 60  # most characters of a bound in a repr
 
 
@@ -198,7 +194,7 @@ class Memories:
         require_flag("progress", progress)
         if links is not None:
             require_flag("links", links)
-        checked = records_of(records, progress=progress)
+        checked = write.records_of(records, progress=progress)
         rules = self._rules(on_conflict, now, on_error, links, merges_metadata=merge_metadata)
         report = self._scope.services.remember.adding.add(checked, rules)
         if self._scope.shared.observers:
@@ -210,7 +206,9 @@ class Memories:
         self._warn_of_dropped_vectors()
         return replace(
             report,
-            look=OnFirstLook(partial(near_duplicates.repeats_among, self._scope, report.ids)),
+            look=write.OnFirstLook(
+                partial(search.near_duplicates.repeats_among, self._scope, report.ids)
+            ),
         )
 
     @watched
@@ -943,7 +941,7 @@ class Memories:
 
         Source: docs/systems/omega.md O26.
         """
-        return near_duplicates.similar(
+        return search.near_duplicates.similar(
             self._scope, id_or_text, k, where=where, embedding=embedding, profile=profile
         )
 
@@ -983,7 +981,7 @@ class Memories:
 
         Source: docs/systems/omega.md O26.
         """
-        return near_duplicates.among(self._scope, ids, where=where, profile=profile)
+        return search.near_duplicates.among(self._scope, ids, where=where, profile=profile)
 
     # -- read --------------------------------------------------------------------------------------
 
@@ -1017,7 +1015,7 @@ class Memories:
             return engine.history.memory_at(self._scope, id, as_of)
         found = self.get_many([id])[0]
         if found is None:
-            raise UnknownMemory(unknown(id))
+            raise UnknownMemory(write.unknown(id))
         return found
 
     def history(self, id: str) -> Revisions:
@@ -1092,7 +1090,7 @@ class Memories:
         """
         self._scope.follow_others()
         if where is None and not self._scope.bounds and include_expired is True:
-            return self._scope.services.projections.live_count
+            return self._scope.services.read_model.live_count
         return len(engine.listing.matching(self._scope, where, include_expired=include_expired))
 
     def list(
@@ -1469,7 +1467,7 @@ class Memories:
         Source: docs/systems/cognitive.md C16, C17.
         """
         self._scope.require_writable("link")
-        linking.link(self._scope, a, b, weight, kind=kind, now=now)
+        graph.linking.link(self._scope, a, b, weight, kind=kind, now=now)
 
     @watched
     def link_many(
@@ -1500,7 +1498,7 @@ class Memories:
             2
         """
         self._scope.require_writable("link_many")
-        return linking.link_many(self._scope, links, now=now)
+        return graph.linking.link_many(self._scope, links, now=now)
 
     def links(self, where: Where | None = None, *, now: Time | None = None) -> LinksOfAll:
         """Return all links between two live memories of the scope that match a filter.
@@ -1523,7 +1521,7 @@ class Memories:
 
         Source: docs/systems/cognitive.md C16.
         """
-        return linking.links(self._scope, where, now=now)
+        return graph.linking.links(self._scope, where, now=now)
 
     @watched
     def unlink(self, a: str, b: str) -> bool:
@@ -1548,7 +1546,7 @@ class Memories:
             False
         """
         self._scope.require_writable("unlink")
-        return linking.unlink(self._scope, a, b)
+        return graph.linking.unlink(self._scope, a, b)
 
     def neighbours(self, id: str, *, limit: int = 100, now: Time | None = None) -> Links:
         """Return the links of a memory to other live memories of the scope.
@@ -1574,7 +1572,7 @@ class Memories:
 
         Source: docs/systems/cognitive.md C16.
         """
-        return linking.neighbours(self._scope, id, limit=limit, now=now)
+        return graph.linking.neighbours(self._scope, id, limit=limit, now=now)
 
     # -- score -------------------------------------------------------------------------------------
 
@@ -1725,11 +1723,7 @@ class Memories:
             >>> engine.scope(user="ada", namespace="acme/support").search("refunds").ids == [id]
             True
         """
-        for name, value in bounds.items():
-            if name not in _SCOPE_FIELDS:
-                msg = f"scope: {name!r} cannot bound a scope; can: {', '.join(_SCOPE_FIELDS)}"
-                raise ValueError(msg)
-            FIELDS[name].check(value)
+        for name, value in checked_bounds(bounds).items():
             if not is_within(name, value, self._scope.bounds.get(name, value)):
                 msg = f"{name}: this scope is already bound to another value"
                 raise ValueError(msg)
@@ -1779,9 +1773,9 @@ class Memories:
             msg = f'merge_metadata: needs on_conflict="update", got {on_conflict!r}'
             raise ValueError(msg)
         profile = self._scope.services.profile
-        return AddRules(
+        return write.AddRules(
             self._scope.now(now),
-            Bounds(self._scope.bounds, self._inside, self._scope.contains),
+            write.Bounds(self._scope.bounds, self._inside, self._scope.contains),
             profile.initial_stability,
             profile.ingest,
             on_conflict,

@@ -14,7 +14,6 @@ from oneiros.runtime.dataclasses import dataclass
 from oneiros.write.background import note_outcome
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
     from oneiros.engine.scope import EngineServices, Watch
@@ -130,12 +129,7 @@ class Observation:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -8,15 +8,15 @@ from contextlib import AbstractContextManager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from oneiros import engine, filters
+from oneiros import engine, filters, write
 from oneiros.clock import system_clock
 from oneiros.dream.lock import CycleLock
 from oneiros.errors import EngineClosed, EngineReadOnly, StoreCorrupt
 from oneiros.filters import require_where
 from oneiros.model import zones
-from oneiros.model.fields import is_below
+from oneiros.model.fields import FIELDS, is_below
 from oneiros.model.validation import moment as moment_check
-from oneiros.model.validation import require_utf8, texts
+from oneiros.model.validation import require_instance, require_utf8, texts
 from oneiros.runtime.dataclasses import dataclass, field
 from oneiros.scoring.profiles import resolved
 from oneiros.search.cache import RecentAnswers
@@ -49,11 +49,14 @@ __all__ = [
     "Scope",
     "ScopeLoader",
     "Watch",
+    "checked_bounds",
     "checked_ids",
     "checked_watch",
     "is_within",
     "watched",
 ]
+
+_BOUNDS = ("project", "session", "topic", "user", "agent", "namespace")
 
 
 class Watch(Protocol):
@@ -150,8 +153,7 @@ class EngineServices:
     """The parts of an engine, shared by its scopes."""
 
     store: Store
-    projections: ReadModel
-    remember: Remember
+    read_model: ReadModel
     sync: Sync
     clock: Clock
     profile: Profile
@@ -175,10 +177,23 @@ class EngineServices:
     is_read_only: bool = field(init=False)
     """Whether the engine was opened with ``read_only=True``."""
     _past: PastEngines | None = field(init=False, default=None)
+    _remember: Remember | None = field(init=False, default=None)
+
+    @property
+    def remember(self) -> Remember:
+        """The write path, loaded by the first write."""
+        if self._remember is None:
+            self._remember = write.Remember(self.sync)
+        return self._remember
 
     def __post_init__(self) -> None:
         self.is_read_only = self.store.is_read_only
         self.cycles = CycleLock(self.store.path, is_read_only=self.is_read_only)
+
+    @property
+    def projections(self) -> ReadModel:
+        """The read model. External benchmarks use this name."""
+        return self.read_model
 
     def require_writable(self, method: str) -> None:
         """Raise EngineReadOnly if the engine is read only.
@@ -229,15 +244,29 @@ class EngineServices:
     def past(self) -> PastEngines:
         """Engines over states of the past, made when searched."""
         if self._past is None:
-            from oneiros.engine.history import PastEngines  # noqa: PLC0415 - imports the engine
-
-            self._past = PastEngines(self)
+            self._past = engine.history.PastEngines(self)
         return self._past
 
     def drop_past(self, erased: Sequence[str] = ()) -> None:
         """Drop the states of the past in memory, and what was erased from responses of them."""
         if self._past is not None:
             self._past.drop(erased)
+
+
+def checked_bounds(bounds: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields that bound a scope, with their values.
+
+    Raises:
+        TypeError: not a mapping, or a value that is no text.
+        ValueError: another field, or a value that the field does not take.
+    """
+    require_instance("scope", bounds, (Mapping,), "a dict of fields, such as {'user': 'ada'}")
+    for name, value in bounds.items():
+        if name not in _BOUNDS:
+            msg = f"scope: {name!r} cannot bound a scope; can: {', '.join(_BOUNDS)}"
+            raise ValueError(msg)
+        FIELDS[name].check(value)
+    return dict(bounds)
 
 
 def is_within(name: str, value: str | None, bound: str) -> bool:
@@ -370,11 +399,11 @@ class Scope:
 
     def matching(self, condition: Where | None) -> BitMap:
         """Return the rows of the live memories of the scope that pass a filter."""
-        return self.services.projections.row_sets.matching(self.within(condition))
+        return self.services.read_model.row_sets.matching(self.within(condition))
 
     def consulted(self, condition: Where | None) -> BitMap:
         """Return the rows of :meth:`matching` without those of quarantined memories."""
-        return self.services.projections.row_sets.consulted(self.within(condition))
+        return self.services.read_model.row_sets.consulted(self.within(condition))
 
     def load(self, ids: Sequence[str]) -> list[Memory | None]:
         """Return memories, also soft-deleted ones and those outside the scope; None: no such id."""
@@ -413,7 +442,7 @@ class Scope:
         return undamaged
 
     def _note_damage(self, id: str, damage: StoreCorrupt) -> None:
-        row = self.services.projections.lifecycle.row_of.get(id)
+        row = self.services.read_model.lifecycle.row_of.get(id)
         is_within = not self.bounds or (row is not None and row in self.matching(None))
         self.services.sync.note_damage(Damaged(damage.sequence, id, damage.reason))
         if is_within:
@@ -428,7 +457,7 @@ class Scope:
 
     def live_rows(self, ids: Sequence[str]) -> list[int | None]:
         """Return the rows of the live memories of the scope; None for other ids."""
-        row_of = self.services.projections.lifecycle.row_of
+        row_of = self.services.read_model.lifecycle.row_of
         live = self.matching(None)
         found = [row_of.get(id) for id in ids]
         return [row if row is not None and row in live else None for row in found]

@@ -16,7 +16,6 @@ from oneiros.model.validation import count, require_choice, require_numbers
 from oneiros.runtime.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
     from oneiros.evaluation.tasks import Task
@@ -189,12 +188,7 @@ class ProfileTrials:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property

@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
+from oneiros import display
 from oneiros.display.tables import Branch, DisplayTable, figure, tree_text
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.scoring.link_expansion import GraphExpansion
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from oneiros import _core
     from oneiros.scoring.compiled import CompiledProfile
     from oneiros.scoring.factor import Operation
-    from oneiros.search.pipeline import Search
+    from oneiros.search.pipeline import SearchRun
     from oneiros.search.plan import SearchPlan
 
 __all__ = [
@@ -208,8 +211,16 @@ class Explanation:
         share = "" if self.divided_by is None else f" ÷ {figure(self.divided_by)}"
         return f"<Explanation {figure(self.score)} = {figure(self.relevance)}{steps}{share}>"
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return :meth:`table` as a pandas data frame.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        return self.table().to_frame()
+
     def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+        return display.notebook.explanation_html(self)
 
 
 def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) -> DisplayTable:
@@ -284,7 +295,9 @@ class Explanations:
 class ExplanationsOfSearch:
     """The explanations of one search that has run with explanations."""
 
-    def __init__(self, search: Search, outcome: _core.SearchOutcome, ranking: SearchPlan) -> None:
+    def __init__(
+        self, search: SearchRun, outcome: _core.SearchOutcome, ranking: SearchPlan
+    ) -> None:
         self._search = search
         self._outcome = outcome
         self._ranking = ranking

@@ -35,10 +35,12 @@ from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.scoring.stages import Surfacing
 from oneiros.search.call import SearchCall
 from oneiros.search.options import SearchOptions
-from oneiros.search.pipeline import FoundRows, Search, abstention_of, walk_graph
+from oneiros.search.pipeline import FoundRows, SearchRun, abstention_of, walk_graph
 from oneiros.search.trace import NO_TIME, shortfall_words
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from oneiros.engine.scope import Scope
     from oneiros.index import Limits, ReadModel, Visible
     from oneiros.index.row_sets import RowSets
@@ -229,6 +231,14 @@ class WhyNot:
     def __repr__(self) -> str:
         return f"<WhyNot {self.id!r}: {self.verdict}>"
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return :meth:`table` as a pandas data frame.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        return self.table().to_frame()
+
     def _repr_html_(self) -> str:
         reasons = "".join(f"<li>{html_text(reason)}</li>" for reason in self._reasons())
         table = self.table()._repr_html_() if self.channels else ""
@@ -345,7 +355,7 @@ def why_not(
     options = SearchOptions.checked(scope.zoned_keywords(keywords), method)
     call = SearchCall(scope, options, k, is_explained=True)
     request, visible, load = call.request(query, embedding), call.visible(), scope.loader
-    read_model = call.services.projections
+    read_model = call.services.read_model
     search = WhyNotSearch(request, read_model, visible, load)
     report = search.report(id)
     memory = load([id])[0]
@@ -373,7 +383,7 @@ class WhyNotSearch:
     ) -> None:
         self._read_model, self._request = read_model, request
         walk = walk_graph(request, read_model, visible)
-        search = Search(request, read_model, visible, load, walk, is_whole=True)
+        search = SearchRun(request, read_model, visible, load, walk, is_whole=True)
         self._run = search.run
         self._outcome = outcome = search.run.run()
         self._found = FoundRows(search, outcome)

@@ -5,21 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneiros._lazy import door
-from oneiros.filters.attributes import AttributeIndex
-from oneiros.filters.fields import Attributed
-from oneiros.filters.row_bitmaps import Bits, Rows, allowed_bits, rows_where, set_of
 from oneiros.model.validation import require_instance
 
 if TYPE_CHECKING:
     from oneiros.filters import conditions as conditions
+    from oneiros.filters import metadata as metadata
     from oneiros.filters import metadata_times as metadata_times
+    from oneiros.filters.attributes import AttributeIndex
     from oneiros.filters.conditions import Where, where
+    from oneiros.filters.fields import Attributed
     from oneiros.filters.metadata import meta
-else:  # loaded with the first filter
+    from oneiros.filters.row_bitmaps import Bits, Rows, allowed_bits, rows_where, set_of
+else:
     __getattr__ = door(
         __name__,
         ("conditions", "metadata", "metadata_times"),
-        {"Where": "conditions", "meta": "metadata", "where": "conditions"},
+        {
+            "AttributeIndex": "attributes",
+            "Attributed": "fields",
+            "Where": "conditions",
+            "meta": "metadata",
+            "where": "conditions",
+            **dict.fromkeys(
+                ("Bits", "Rows", "allowed_bits", "rows_where", "set_of"), "row_bitmaps"
+            ),
+        },
     )
 
 __all__ = [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pyroaring import BitMap
 
+from oneiros import filters
 from oneiros._lazy import np
 from oneiros.filters.fields import SINGLE, WORDS, Attributed, Place, sets_of, values_of
 from oneiros.filters.metadata_index import MetadataIndex, ValuesOfRows
@@ -346,9 +347,7 @@ class AttributeIndex:
             condition: the filter; negation is relative to the known rows.
             column_of: column name -> its values, shape (n,), with every known row below n.
         """
-        from oneiros.filters import conditions  # noqa: PLC0415 - loaded with the first filter
-
-        self._metadata.index_paths(conditions.metadata_keys(condition))
+        self._metadata.index_paths(filters.conditions.metadata_keys(condition))
         return self._consistent(lambda: self._match(condition, column_of))
 
     def rows_of_values(self, name: str, matches: Callable[[str], bool]) -> BitMap:
@@ -401,28 +400,26 @@ class AttributeIndex:
         return matched if self._replaced == replaced else None
 
     def _match(self, condition: Where, column_of: Callable[[str], Column]) -> BitMap:
-        from oneiros.filters import conditions  # noqa: PLC0415 - loaded with the first filter
-
         match condition:
-            case conditions.Everything():
+            case filters.conditions.Everything():
                 return BitMap(self._known)
-            case conditions.And(parts=parts):
+            case filters.conditions.And(parts=parts):
                 return BitMap.intersection(*(self._match(part, column_of) for part in parts))
-            case conditions.Or(parts=parts):
+            case filters.conditions.Or(parts=parts):
                 return BitMap.union(*(self._match(part, column_of) for part in parts))
-            case conditions.Not(part=part):
+            case filters.conditions.Not(part=part):
                 return self._known - self._match(part, column_of)
-            case conditions.AnyOf(name=name, values=values):
+            case filters.conditions.AnyOf(name=name, values=values):
                 return self._any_of(name, values, column_of)
-            case conditions.AllOf(name=name, values=values):
+            case filters.conditions.AllOf(name=name, values=values):
                 if not values:
                     return BitMap(self._known)
                 return BitMap.intersection(*(self._at((name,)).rows(value) for value in values))
-            case conditions.OnMetadata():
+            case filters.conditions.OnMetadata():
                 return self._metadata.rows(condition)
-            case conditions.Within(name=name, start=low, end=high):
+            case filters.conditions.Within(name=name, start=low, end=high):
                 return rows_where(in_time(name, low, high, column_of))
-            case conditions.Measured(name=name, low=low, high=high):
+            case filters.conditions.Measured(name=name, low=low, high=high):
                 return rows_where(measured(column_of(name), low, high))
             case _:
                 msg = f"where: cannot compile {type(condition).__name__}"

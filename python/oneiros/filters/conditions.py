@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Unpack
 
+from oneiros import filters
 from oneiros.errors import QueryTooLarge
 from oneiros.filters.fields import (
     MEASURES,
@@ -368,9 +369,7 @@ def _conditions(name: str, value: object) -> Iterable[Where]:
     if name in MEASURES:
         return [Measured(name, *read_bounds(name, value))]
     if name == "metadata":
-        from oneiros.filters import metadata  # noqa: PLC0415 - it imports this module
-
-        return metadata.read_conditions(value)
+        return filters.metadata.read_conditions(value)
     near = None if name in FIELDS else nearest(name, _KNOWN)
     hint = f"; did you mean {near!r}?" if near else ""
     msg = f"where: unknown field {name!r}; known: {', '.join(sorted(_KNOWN))}{hint}"
@@ -396,9 +395,7 @@ def to_json(condition: Where) -> dict[str, object]:
         case Within(name=name, start=low, end=high) | Measured(name=name, low=low, high=high):
             return {name: [low, high]}
         case OnMetadata():
-            from oneiros.filters import metadata  # noqa: PLC0415 - it imports this module
-
-            return {"metadata": metadata.to_json(condition)}
+            return {"metadata": filters.metadata.to_json(condition)}
         case Everything():
             return {}
         case _:

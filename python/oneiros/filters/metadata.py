@@ -7,6 +7,7 @@ import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
+from oneiros import filters
 from oneiros.filters.conditions import (
     And,
     MetadataExists,
@@ -217,9 +218,7 @@ def _bound(key: Key, value: object) -> _Bound:
         msg = f"{label(key)}: must be a number or a time, got {value!r}"
         raise TypeError(msg)
     if not isinstance(value, int | float):
-        from oneiros.filters import metadata_times  # noqa: PLC0415 - datetime is slow to load
-
-        return _Bound(metadata_times.read_time(label(key), value), True)
+        return _Bound(filters.metadata_times.read_time(label(key), value), True)
     if not is_finite(value):
         msg = f"{label(key)}: must be finite, got {reprlib.repr(value)}"
         raise ValueError(msg)
@@ -396,9 +395,7 @@ def _range_json(condition: MetadataRange) -> dict[str, object]:
     def shown(end: float) -> float | str:
         if not condition.is_time:
             return end
-        from oneiros.filters import metadata_times  # noqa: PLC0415 - datetime is slow to load
-
-        return metadata_times.time_text(end)
+        return filters.metadata_times.time_text(end)
 
     operators: dict[str, object] = {}
     if condition.low is not None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
 
 from pyroaring import BitMap
 
+from oneiros import filters
 from oneiros._lazy import np
 from oneiros.filters.fields import scalar_key
 from oneiros.filters.metadata_paths import MISSING, Key, resolver
@@ -261,9 +262,7 @@ class _Path:
     def _place(self, row: int, key: object) -> None:
         """Place a row among the sorted ones, of those that are made."""
         if self._times is not None and isinstance(key, str):
-            from oneiros.filters import metadata_times  # noqa: PLC0415 - for ranges of times only
-
-            self._times.place(row, metadata_times.seconds_of(key))
+            self._times.place(row, filters.metadata_times.seconds_of(key))
         elif self._numbers is not None and isinstance(key, int | float):
             number = _exact(key)
             if number is None:
@@ -307,24 +306,22 @@ class _Path:
 
     def matching(self, condition: OnMetadata) -> BitMap:
         """Return a new set of the rows that a condition on this path matches."""
-        from oneiros.filters import conditions  # noqa: PLC0415 - loaded with the first filter
-
         match condition:
-            case conditions.MetadataIs(canonical=canonical):
+            case filters.conditions.MetadataIs(canonical=canonical):
                 return self._scalars.rows(canonical)
-            case conditions.MetadataIn(canonical=values):
+            case filters.conditions.MetadataIn(canonical=values):
                 return self._scalars.rows_of_any(values)
-            case conditions.MetadataHas(canonical=values):
+            case filters.conditions.MetadataHas(canonical=values):
                 return self._items.rows_of_any(values)
-            case conditions.MetadataExists():
+            case filters.conditions.MetadataExists():
                 return BitMap(self._present)
-            case conditions.MetadataPrefix(prefix=prefix):
+            case filters.conditions.MetadataPrefix(prefix=prefix):
                 if self._texts is None:
                     self._texts = _SortedTexts(self._scalars)
                 return self._scalars.rows_of_any(self._texts.with_prefix(prefix))
-            case conditions.MetadataSubstring():
+            case filters.conditions.MetadataSubstring():
                 return self._scalars.rows_of_any(_containing(self._scalars, condition))
-            case conditions.MetadataRange():
+            case filters.conditions.MetadataRange():
                 return self._in_range(condition)
             case _:
                 msg = f"where: cannot compile {type(condition).__name__}"
@@ -413,12 +410,13 @@ def _sorted_numbers(scalars: RowsByValue) -> tuple[_SortedRows, set[int]]:
 
 
 def _sorted_times(scalars: RowsByValue) -> _SortedRows:
-    from oneiros.filters import metadata_times  # noqa: PLC0415 - for ranges of times only
-
     values: list[float] = []
     sets: list[int | BitMap] = []
     for value, rows in scalars.items():
-        if isinstance(value, str) and (seconds := metadata_times.seconds_of(value)) is not None:
+        if (
+            isinstance(value, str)
+            and (seconds := filters.metadata_times.seconds_of(value)) is not None
+        ):
             values.append(seconds)
             sets.append(rows)
     return _SortedRows(values, sets)

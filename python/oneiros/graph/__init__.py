@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from oneiros.graph.graph import Associations
-from oneiros.graph.link import Link
+from typing import TYPE_CHECKING
+
+from oneiros._lazy import door
+from oneiros.graph.graph import Associations, Link
+
+if TYPE_CHECKING:
+    from oneiros.graph import linking as linking
+else:
+    __getattr__ = door(__name__, ("linking",))
 
 __all__ = ["Associations", "Link"]

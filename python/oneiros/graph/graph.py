@@ -1,4 +1,4 @@
-"""The links of a store's memories, in the core's graph of rows."""
+"""Links between memories: as seen from one of them, and in the core's graph of rows."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from oneiros import _core
+from oneiros import _core, scoring
 from oneiros._lazy import np
-from oneiros.graph.link import Link
+from oneiros.runtime.dataclasses import dataclass
 from oneiros.store import KINDS, StoredLink
 
 if TYPE_CHECKING:
@@ -17,14 +17,60 @@ if TYPE_CHECKING:
 
     from oneiros.index.columns import Lifecycle
 
-__all__ = ["TAU_DAYS", "Associations", "links_found", "set_links", "strengthened"]
-
-
-if TYPE_CHECKING:
     Ends = Sequence[tuple[str, str]]
 
+__all__ = [
+    "TAU_DAYS",
+    "Associations",
+    "Link",
+    "LinkEvidence",
+    "links_found",
+    "set_links",
+    "strengthened",
+]
 
 TAU_DAYS: Final = 90.0  # docs/systems/cognitive.md C16
+
+
+@dataclass(frozen=True, slots=True)
+class LinkEvidence:
+    """The links that led to a result."""
+
+    path: tuple[str, ...] = ()
+    """Ids from a direct result to this one; empty for a direct result."""
+    weight: float | None = None
+    """The share of a score that the path leaves; None for a direct result."""
+    bridge: tuple[str, ...] = ()
+    """Ids of a path through this result between two of the first results that share no link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of a memory to another memory.
+
+    Examples:
+        >>> import oneiros
+        >>> engine = oneiros.Engine(":memory:")
+        >>> report = engine.add_many([{"id": "a", "text": "tea"}, {"id": "b", "text": "milk"}])
+        >>> engine.link("a", "b", 0.8, now="2025-06-01T00:00:00Z")
+        >>> engine.neighbours("a")[0].kind
+        'explicit'
+    """
+
+    id: str
+    """The id of the other memory."""
+
+    weight: float
+    """The decayed weight, in (0, 1]. Source: docs/systems/cognitive.md C16."""
+
+    kind: str
+    """The origin: "co_retrieval", "ingest", "explicit", "summary", "relation" or "distinct"."""
+
+    created_at: float
+    """Seconds since the Unix epoch, UTC."""
+
+    co_retrieved_at: float | None
+    """When both were last found together, seconds; None: never, and the weight stays."""
 
 
 def set_links(graph: _core.AssociationGraph, links: Sequence[tuple[int, int, StoredLink]]) -> None:
@@ -96,7 +142,7 @@ def strengthened(
 
 
 class Associations:
-    """A projection of the store's links, read on first use.
+    """The store's links, read on first use.
 
     One writer at a time (the engine's lock); many readers.
 
@@ -158,12 +204,12 @@ class Associations:
 
     def all(self, *, visible: BitMap, now: float) -> list[tuple[str, Link]]:
         """Return every link of two visible memories, at its smaller row, in order of rows."""
-        from oneiros.scoring.kernels import association_decay  # noqa: PLC0415 - not for searches
-
         if self.graph is None:
             return []
         a, b, weight, kind, created, last = self.graph.links()
-        decayed = association_decay(weight, (now - last) / 86_400.0, tau_days=TAU_DAYS)
+        decayed = scoring.kernels.association_decay(
+            weight, (now - last) / 86_400.0, tau_days=TAU_DAYS
+        )
         ids = self._lifecycle.ids
         smaller, larger = np.minimum(a, b), np.maximum(a, b)
         found = []

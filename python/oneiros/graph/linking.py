@@ -92,7 +92,7 @@ def neighbours(scope: Scope, id: str, *, limit: int = 100, now: Time | None = No
     services = scope.services
     associations = services.sync.associations()
     visible = scope.matching(None)
-    row = services.projections.lifecycle.row_of.get(id)
+    row = services.read_model.lifecycle.row_of.get(id)
     if row is None or row not in visible:
         raise UnknownMemory(unknown(id))
     return associations.neighbours(row, visible=visible, now=when, limit=most)

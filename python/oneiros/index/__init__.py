@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from oneiros._lazy import door
 
 if TYPE_CHECKING:
+    from oneiros.index import comparison as comparison
     from oneiros.index import stored_vectors as stored_vectors
     from oneiros.index.indexes import LexicalOptions as LexicalOptions
     from oneiros.index.read_model import ReadModel as ReadModel
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 else:
     __getattr__ = door(
         __name__,
-        ("stored_vectors",),
+        ("comparison", "stored_vectors"),
         {
             "LexicalOptions": "indexes",
             "Limits": "row_sets",

@@ -11,7 +11,7 @@ from oneiros.index.stored_rows import CODE_COLUMNS, StoredIdsByRow, StoredRowsBy
 from oneiros.index.texts import asking_share
 from oneiros.model.fields import COLUMN_DEFAULTS, ENUMS, FIELDS
 from oneiros.runtime.dataclasses import NamedTuple
-from oneiros.search.query.asked_time import names_time
+from oneiros.search.query.dates import names_time
 from oneiros.store.columns import StoredColumns
 
 if TYPE_CHECKING:

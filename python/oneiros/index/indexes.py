@@ -6,25 +6,24 @@ import threading
 from array import array
 from typing import TYPE_CHECKING, Final
 
-from oneiros import _core
+from oneiros import _core, vector_index
 from oneiros._lazy import np
-from oneiros.channels import vector_index
 from oneiros.index.columns import is_given, is_missing
 from oneiros.lexical.options import FIELD_WEIGHTS, PUBLISHED_DELTA, MadeWith
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.runtime.locks import fork_safe_lock
 from oneiros.store.columns import StoredColumns
-from oneiros.store.embedding_bytes import decoded, encoded
+from oneiros.store.rows import decoded_embeddings, encoded_embedding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
-    from oneiros.channels import Bits, Kind
-    from oneiros.channels.vector_index.index import VectorIndex
     from oneiros.store import StoredMemory
     from oneiros.store.columns import StoredBatch
+    from oneiros.vector_index import Bits, Kind
+    from oneiros.vector_index.index import VectorIndex
 
 __all__ = ["AnalysisAhead", "Indexes", "LexicalOptions"]
 
@@ -323,7 +322,7 @@ class Indexes:
         if bare:
             self._remove_vectors(np.array(bare, np.uint32))
         if blobs:
-            matrix = decoded(blobs)
+            matrix = decoded_embeddings(blobs)
             self._vectors_of(matrix.shape[1]).add(np.array(list(changed), np.uint32), matrix)
         for row, digest in changed.items():  # _vectors_of may have replaced the array
             self._vector_digests[row] = digest
@@ -341,7 +340,7 @@ class Indexes:
         vectors = self.vectors
         assert vectors is not None
         (vector,) = vectors.reconstruct(np.array([row], np.uint32))
-        return encoded(vector) == blob
+        return encoded_embedding(vector) == blob
 
     def _vectors_of(self, dimension: int) -> VectorIndex:
         index = self._new_vectors if self._is_replacing else self.vectors

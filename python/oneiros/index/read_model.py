@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from oneiros.channels import Kind
     from oneiros.index.columns import ColumnWrite
     from oneiros.scoring.compiled import CompiledProfile
     from oneiros.scoring.factor import Factor
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from oneiros.search.plan import SearchPlan
     from oneiros.store import Store
     from oneiros.store.columns import StoredBatch
+    from oneiros.vector_index import Kind
 
 __all__ = ["ReadModel", "SessionNeighbours", "checked_options", "recorded_options"]
 
@@ -107,7 +107,7 @@ class ReadModel:
 
     @property
     def statements(self) -> _core.StatementColumn:
-        """What the memories state. H12. The statements of a snapshot are loaded on first use."""
+        """The statements of the memories, H12. Those of a snapshot are loaded on first use."""
         load = self._load_statements
         if load is not None:
             statements = load()  # without the lock, since load may take other locks

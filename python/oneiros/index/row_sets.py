@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Column = npt.NDArray[Any]
 
-__all__ = ["BackAgain", "Limits", "Reach", "RowSets", "Visible", "of_status"]
+__all__ = ["DeepRecallRows", "Limits", "Reach", "RowSets", "Visible", "of_status"]
 
 Params = ParamSpec("Params")
 
@@ -94,7 +94,7 @@ class Reach(NamedTuple):
     """Packed bits of the rows; None: every row."""
 
 
-class BackAgain(NamedTuple):
+class DeepRecallRows(NamedTuple):
     """The rows that deep recall brings back."""
 
     superseded: BitMap
@@ -407,14 +407,14 @@ class RowSets:
             hidden["not_yet_valid"] = not_yet_valid
         return hidden
 
-    def came_back(self, limits: Limits) -> BackAgain | None:
+    def came_back(self, limits: Limits) -> DeepRecallRows | None:
         """Return the rows that deep recall brings back; None without deep recall."""
         if not limits.is_deep:
             return None
         lapsed = BitMap()
         if limits.penalises_lapsed:
             lapsed, _ = self._out_of_time(limits, self._lifecycle.column)
-        return BackAgain(self._superseded, lapsed)
+        return DeepRecallRows(self._superseded, lapsed)
 
     def expired(self, now: float, selection: Selection) -> BitMap:
         """Return a new set of the rows past their ``valid_until`` or ``ttl``, of expiring kinds."""

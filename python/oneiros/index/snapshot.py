@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from pyroaring import BitMap
     from typing_extensions import Buffer
 
-    from oneiros.channels.vector_index.index import VectorIndex
     from oneiros.filters.row_bitmaps import RowsByValue
     from oneiros.index.columns import Lifecycle
     from oneiros.index.read_model import ReadModel
     from oneiros.store import Reading, Store
     from oneiros.store.checksums import OnDamage
+    from oneiros.vector_index.index import VectorIndex
 
 __all__ = ["FEWEST_ROWS", "SnapshotFile"]
 

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from oneiros.channels.vector_index.hnsw_snapshot import KeptGraph, Links
-from oneiros.channels.vector_index.index import VectorIndex
 from oneiros.errors import SnapshotDamaged, StoreCorrupt
 from oneiros.index.snapshot_parts import PartReader, PartWriter, require_sense
-from oneiros.store.embedding_bytes import decoded
-from oneiros.store.rows import Damaged
+from oneiros.store.rows import Damaged, decoded_embeddings
+from oneiros.vector_index.hnsw_snapshot import KeptGraph, Links
+from oneiros.vector_index.index import VectorIndex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from oneiros import _core
-    from oneiros.channels import Kind
     from oneiros.index.columns import Lifecycle
     from oneiros.store import Reading
     from oneiros.store.checksums import OnDamage
+    from oneiros.vector_index import Kind
 
 __all__ = ["graph_of", "graph_part", "kept_vectors", "stored_vectors"]
 
@@ -121,7 +120,7 @@ def stored_vectors(
         if not rows:
             return
         try:
-            matrix = decoded(blobs)
+            matrix = decoded_embeddings(blobs)
             if index is None:
                 index = VectorIndex(matrix.shape[1], kind)
             if matrix.shape[1] != index.dimension:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from oneiros.channels import Rows
     from oneiros.index.columns import Lifecycle
     from oneiros.store.columns import StoredColumns
+    from oneiros.vector_index import Rows
 
 __all__ = [
     "MemoryTexts",

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from oneiros._lazy import needed
 from oneiros.filters import where
 from oneiros.integrations.opening import Opening
-from oneiros.model.validation import count, require_flag
+from oneiros.model.validation import count, require_flag, require_instance
 from oneiros.scoring.profiles import resolved
 
 needed("autogen_core", "autogen")  # names the extra if it is missing
@@ -85,7 +85,7 @@ class OneirosMemory(Memory, Component[OneirosMemoryConfig]):
         soft_delete: whether :meth:`clear` hides memories instead of erasing them.
 
     Raises:
-        TypeError, ValueError: an argument breaks its rule; a scope's field when the file is opened.
+        TypeError, ValueError: an argument breaks its rule.
 
     Examples:
         >>> import asyncio
@@ -168,6 +168,7 @@ class OneirosMemory(Memory, Component[OneirosMemoryConfig]):
         Raises:
             ValueError, TypeError: another type, or a value that the engine refuses.
         """
+        require_instance("content", content, (MemoryContent,), "AutoGen's MemoryContent")
         fields = _fields(content)
         await _on_thread(partial(self._add, fields), cancellation_token)
 
@@ -194,6 +195,7 @@ class OneirosMemory(Memory, Component[OneirosMemoryConfig]):
         Raises:
             ValueError, TypeError: an argument breaks its rule.
         """
+        require_instance("query", query, (str, MemoryContent), "a text or a MemoryContent")
         text = query if isinstance(query, str) else _text(query)
         given = {"k": self._k, "profile": self._profile}
         if self._reinforce is not None:

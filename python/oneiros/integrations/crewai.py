@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from oneiros._lazy import needed
 from oneiros.filters import meta, where
 from oneiros.integrations.opening import Opening
-from oneiros.model.validation import require_flag
+from oneiros.model.validation import require_flag, require_instance, require_text
 
 needed("crewai", "crewai")  # names the extra if it is missing
 
@@ -56,7 +56,7 @@ class OneirosStorage:
         soft_delete: hide deleted records instead of erasing them.
 
     Raises:
-        TypeError, ValueError: an argument breaks its rule; a scope's field when the file is opened.
+        TypeError, ValueError: an argument breaks its rule.
 
     Examples:
         >>> storage = OneirosStorage(":memory:", scope={"user": "ada"})
@@ -119,6 +119,7 @@ class OneirosStorage:
             ValueError, TypeError: a value that the engine refuses, such as a vector of another
                 dimension or a scope of more than 16 segments. Nothing is written.
         """
+        require_instance("records", records, (list, tuple), "a list of records")
         self.memories.add_many([_fields(record) for record in records], on_conflict="replace")
 
     def update(self, record: MemoryRecord) -> None:
@@ -191,6 +192,7 @@ class OneirosStorage:
         if record_ids is not None:
             condition &= where(id=record_ids)
         if older_than is not None:
+            require_instance("older_than", older_than, (datetime,), "a datetime")
             condition &= where(created_at=(None, _aware(older_than)))
         if self._soft_delete:
             return self.memories.delete(where=condition)
@@ -329,7 +331,10 @@ def _require_no_namespace(name: str, bounds: Mapping[str, str]) -> None:
 
 def _namespace(scope: str | None) -> str | None:
     """Return CrewAI's path ``"/a/b"`` as a namespace ``"a/b"``; None for the root."""
-    return "/".join(filter(None, (scope or "").split("/"))) or None
+    if scope is None:
+        return None
+    require_text("scope", scope)
+    return "/".join(filter(None, scope.split("/"))) or None
 
 
 def _path(namespace: str | None) -> str:
@@ -363,6 +368,7 @@ def _naive(seconds: float) -> datetime:
 
 
 def _fields(record: MemoryRecord) -> dict[str, Any]:
+    require_instance("record", record, (MemoryRecord,), "CrewAI's MemoryRecord")
     if _OWN in record.metadata:
         msg = f"metadata: the key {_OWN!r} is reserved, but record {record.id!r} has it"
         raise ValueError(msg)

@@ -281,7 +281,7 @@ class OneirosDocumentStore:
             :meth:`oneiros.Engine.restore` brings them back.
 
     Raises:
-        TypeError, ValueError: an argument breaks its rule; a scope's field when the file is opened.
+        TypeError, ValueError: an argument breaks its rule.
 
     Examples:
         >>> from haystack import Document
@@ -394,6 +394,7 @@ class OneirosDocumentStore:
                 embedding, or a value that the engine refuses, such as a vector of another dimension.
         """
         records = [_record(document) for document in _require_documents(documents)]
+        require_instance("policy", policy, (DuplicatePolicy,), "a DuplicatePolicy")
         if policy == DuplicatePolicy.SKIP:
             return self._write_new({one["id"]: one for one in reversed(records)})
         on_conflict = "replace" if policy == DuplicatePolicy.OVERWRITE else "raise"
@@ -431,12 +432,20 @@ class OneirosDocumentStore:
         """
         self._delete(where(id=document_ids))
 
-    def delete_all_documents(self) -> None:
-        """Delete all documents: of a scope, those of the scope."""
-        if self._soft_delete:
+    def delete_all_documents(self, recreate_index: bool = False) -> None:
+        """Delete all documents: of a scope, those of the scope.
+
+        Args:
+            recreate_index: leave nothing behind: erase for good under ``soft_delete``, too, and also
+                what was deleted softly before. The dimension of the embeddings remains.
+        """
+        require_flag("recreate_index", recreate_index)
+        if self._soft_delete and not recreate_index:
             self.memories.delete(where=where())
-        else:
-            self.memories.forget_many([memory.id for memory in self._matching(None)])
+            return
+        self.memories.forget_many([memory.id for memory in self._matching(None)])
+        if recreate_index:
+            self.memories.purge(0)
 
     def delete_by_filter(self, filters: dict[str, Any]) -> int:
         """Delete the documents that match, and return their number.
@@ -616,9 +625,9 @@ class OneirosDocumentStore:
         """Await :meth:`delete_documents`."""
         await asyncio.to_thread(self.delete_documents, document_ids)
 
-    async def delete_all_documents_async(self) -> None:
+    async def delete_all_documents_async(self, recreate_index: bool = False) -> None:
         """Await :meth:`delete_all_documents`."""
-        await asyncio.to_thread(self.delete_all_documents)
+        await asyncio.to_thread(self.delete_all_documents, recreate_index)
 
     async def delete_by_filter_async(self, filters: dict[str, Any]) -> int:
         """Await :meth:`delete_by_filter`."""

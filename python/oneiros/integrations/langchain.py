@@ -5,6 +5,7 @@ LangChain is optional: ``pip install 'oneiros[langchain]'``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,6 +16,7 @@ from oneiros.errors import UnknownMemory
 from oneiros.filters import Where, where
 from oneiros.model.memory import iso_time
 from oneiros.model.validation import count, require_choice, require_flag, require_instance
+from oneiros.model.validation import texts as texts_of
 from oneiros.models.embedders import name_of
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ from pydantic import ConfigDict, Field, field_validator
 
 __all__ = ["LangChainEmbedder", "OneirosRetriever", "OneirosVectorStore"]
 
-_PAGE = 1_000  # ids per page when a store is emptied
+_PAGE = 1_000  # memories per page when a store is emptied or listed
 _PROFILES = ("cosine", "rrf")
 
 
@@ -164,7 +166,7 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
             TypeError: metadata that are not JSON, or an unknown argument.
         """
         _require_no_more("add_texts", kwargs)
-        records = _records(list(texts), metadatas, ids)
+        records = _records(texts, metadatas, ids)
         if records and self._embedding is not None and not self._engine_embeds:
             _hold(records, self._embedding.embed_documents([record["text"] for record in records]))
         return self._add(records)
@@ -179,7 +181,7 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
     ) -> list[str]:
         """Add or replace documents, as :meth:`add_texts`, with ``aembed_documents``."""
         _require_no_more("aadd_texts", kwargs)
-        records = _records(list(texts), metadatas, ids)
+        records = _records(texts, metadatas, ids)
         if records and self._embedding is not None and not self._engine_embeds:
             listed = [record["text"] for record in records]
             _hold(records, await self._embedding.aembed_documents(listed))
@@ -203,7 +205,7 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
         if ids is None:
             self._delete_all()
         elif ids:
-            self._remove(where(id=list(ids)))
+            self._remove(where(id=_require_ids(ids)))
         return True
 
     def _delete_all(self) -> None:
@@ -227,8 +229,15 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return documents in the order of the ids, without those that do not exist."""
         return [
-            _document(memory) for memory in self.memories.get_many(list(ids)) if memory is not None
+            _document(memory)
+            for memory in self.memories.get_many(_require_ids(ids))
+            if memory is not None
         ]
+
+    @property
+    def _collection(self) -> _Collection:
+        """The documents to list. mem0's provider for LangChain finds them under Chroma's name."""
+        return _Collection(self.memories)
 
     def similarity_search(
         self, query: str, k: int = 4, filter: Where | Mapping[str, Any] | None = None, **kwargs: Any
@@ -508,6 +517,34 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
         return store
 
 
+class _Collection:
+    """Lists documents as a collection of Chroma does, for mem0."""
+
+    def __init__(self, memories: Memories) -> None:
+        self._memories = memories
+
+    def get(
+        self, where: Where | Mapping[str, Any] | None = None, limit: int | None = None
+    ) -> dict[str, list[Any]]:
+        """Return "ids", "documents" (the texts) and "metadatas", in order of insertion.
+
+        Args:
+            where: as ``filter`` in :meth:`OneirosVectorStore.similarity_search`.
+            limit: most documents to return, >= 0. Default: all.
+        """
+        condition, rest = _condition(where), math.inf if limit is None else count("limit", limit)
+        found: list[Memory] = []
+        after: str | None = None
+        while page := self._memories.list(condition, after=after, limit=int(min(_PAGE, rest))):
+            found += page
+            after, rest = page[-1].id, rest - len(page)
+        return {
+            "ids": [memory.id for memory in found],
+            "documents": [memory.text for memory in found],
+            "metadatas": [dict(memory.metadata) for memory in found],
+        }
+
+
 class OneirosRetriever(BaseRetriever):  # type: ignore[misc]  # Any where LangChain is absent
     """A LangChain retriever that searches as ``engine.search`` does.
 
@@ -607,14 +644,20 @@ class OneirosRetriever(BaseRetriever):  # type: ignore[misc]  # Any where LangCh
         ]
 
 
+def _require_ids(ids: object) -> list[str]:
+    """Return ids as a list; a single text would be one id a letter."""
+    return list(texts_of("ids", ids))
+
+
 def _records(
-    texts: list[str],
+    given: Iterable[str],
     metadatas: Sequence[Mapping[str, Any]] | None,
     ids: Sequence[str | None] | None,
 ) -> list[dict[str, Any]]:
-    for name, given in (("metadatas", metadatas), ("ids", ids)):
-        if given is not None and len(given) != len(texts):
-            msg = f"{name}: must have one entry for each of {len(texts)} texts, got {len(given)}"
+    texts = texts_of("texts", given)
+    for name, more in (("metadatas", metadatas), ("ids", ids)):
+        if more is not None and len(more) != len(texts):
+            msg = f"{name}: must have one entry for each of {len(texts)} texts, got {len(more)}"
             raise ValueError(msg)
     return [
         {

@@ -20,7 +20,7 @@ from oneiros.errors import EngineReadOnly, UnknownMemory
 from oneiros.filters import Where, where
 from oneiros.filters.metadata import meta
 from oneiros.model.fields import FIELDS
-from oneiros.model.validation import count, require_flag, require_instance
+from oneiros.model.validation import count, require_flag, require_instance, texts
 from oneiros.runtime.dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -111,6 +111,9 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
         erases: bool = True,
     ) -> None:
         require_instance("memories", memories, (Memories,), "an Engine or a scope of one")
+        for name, given in (("index", index), ("ttl", ttl)):
+            if given is not None:
+                require_instance(name, given, (Mapping,), "a dict")
         self.memories = memories
         self.index_config: dict[str, Any] | None = None if index is None else dict(index)
         self.embeddings: Embeddings | None = (
@@ -178,6 +181,7 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
             if not isinstance(op, GetOp | SearchOp | ListNamespacesOp | PutOp):
                 msg = f"ops: unknown operation {type(op).__name__}"
                 raise ValueError(msg)  # noqa: TRY004 - as the stores of LangGraph
+            _require_names(op)
             validate_op_namespace(op)
             if isinstance(op, PutOp):
                 if op.value is not None:
@@ -428,8 +432,16 @@ class _Batch:
         self.text_vectors = dict(zip(self.texts, vectors, strict=True))
 
 
+def _require_names(op: Op) -> None:
+    """Raise TypeError for a str in the place of a namespace, which would be one label a letter."""
+    for name in ("namespace", "namespace_prefix"):
+        if (given := getattr(op, name, None)) is not None:
+            require_instance(name, given, (tuple, list), "a tuple of labels")
+
+
 def _paths(fields: Sequence[str]) -> list[Any]:
-    return [path if path == "$" else tokenize_path(path) for path in fields]
+    named = texts("fields", fields)
+    return [path if path == "$" else tokenize_path(path) for path in named]
 
 
 def _parts(id: str, metadata: Mapping[str, Any]) -> Iterator[str]:
@@ -492,6 +504,8 @@ def _matches(condition: MatchCondition, namespace: Namespace) -> bool:
 def _condition(filter: Mapping[str, Any] | None) -> Where:
     """Return the condition of a filter on values."""
     condition = where()
+    if filter is not None:
+        require_instance("filter", filter, (Mapping,), "a dict")
     for key, wanted in (filter or {}).items():
         condition &= _on_key((key,), wanted)
     return condition

@@ -28,7 +28,7 @@ from oneiros.filters import Where, meta, where
 from oneiros.filters.conditions import And, Or, joined
 from oneiros.integrations.metadata_times import Compare, compared, naive_times, time_of
 from oneiros.integrations.opening import Opening
-from oneiros.model.validation import require_flag
+from oneiros.model.validation import require_flag, require_instance
 from oneiros.scoring.profiles import resolved
 
 needed("llama_index.core", "llamaindex")  # names the extra if it is missing
@@ -183,6 +183,7 @@ _COMPARISONS: Final[Mapping[FilterOperator, Callable[[str, Any], Where]]] = {
 
 def _record(node: BaseNode) -> dict[str, Any]:
     """Return a node as the fields of a memory."""
+    require_instance("node", node, (BaseNode,), "LlamaIndex's BaseNode")
     stored = node_to_metadata_dict(node, remove_text=True)
     content = json.loads(stored["_node_content"])
     metadata = content.pop("metadata")
@@ -241,7 +242,7 @@ class OneirosVectorStore(BasePydanticVectorStore):
             It needs a profile with reinforcement, such as "oneiros". Other modes never count.
 
     Raises:
-        TypeError, ValueError: an argument breaks its rule; a scope's field when the file is opened.
+        TypeError, ValueError: an argument breaks its rule.
 
     Examples:
         >>> from llama_index.core.schema import TextNode
@@ -344,6 +345,7 @@ class OneirosVectorStore(BasePydanticVectorStore):
             ValueError, TypeError: a value that the engine refuses, such as a vector of another
                 dimension. Nothing is written.
         """
+        require_instance("nodes", nodes, (Sequence,), "a list of nodes")
         self.client.add_many([_record(node) for node in nodes], on_conflict="replace")
         return [node.node_id for node in nodes]
 
@@ -418,6 +420,7 @@ class OneirosVectorStore(BasePydanticVectorStore):
         Raises:
             ValueError, TypeError: an unsupported mode, a missing embedding or text, or a bad filter.
         """
+        require_instance("query", query, (VectorStoreQuery,), "a VectorStoreQuery")
         condition = _selected(query.node_ids or None, query.filters)
         if query.doc_ids:
             condition &= where(source_ref=query.doc_ids)
@@ -521,8 +524,8 @@ def _selected(node_ids: list[str] | None, filters: MetadataFilters | None) -> Wh
     return condition if node_ids is None else where(id=node_ids) & condition
 
 
-def _missing(name: str, mode: VectorStoreQueryMode) -> str:
-    return f"{name}: the mode {mode.value} needs it"
+def _missing(name: str, mode: str) -> str:
+    return f"{name}: the mode {VectorStoreQueryMode(mode).value} needs it"
 
 
 # -- memory ----------------------------------------------------------------------------------------

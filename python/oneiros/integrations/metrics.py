@@ -82,6 +82,18 @@ class Metrics:
 
     Raises:
         ImportError: opentelemetry-api is not installed.
+
+    Examples:
+        >>> import oneiros
+        >>> from opentelemetry.sdk.metrics import MeterProvider
+        >>> from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+        >>> reader = InMemoryMetricReader()
+        >>> watch = Metrics(MeterProvider(metric_readers=[reader]).get_meter("app"))
+        >>> with oneiros.Engine(":memory:", watch=watch) as engine:
+        ...     id = engine.add("Ada takes her coffee black")
+        >>> resource, *_ = reader.get_metrics_data().resource_metrics
+        >>> [metric.name for metric in resource.scope_metrics[0].metrics]
+        ['gen_ai.client.operation.duration']
     """
 
     def __init__(self, meter: Any = None) -> None:

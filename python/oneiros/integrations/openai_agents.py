@@ -61,7 +61,7 @@ class OneirosSession:
         soft_delete: hide removed items instead of erasing them.
 
     Raises:
-        TypeError, ValueError: an argument breaks its rule; a scope's field when the file is opened.
+        TypeError, ValueError: an argument breaks its rule.
 
     Examples:
         >>> import asyncio

@@ -9,7 +9,8 @@ from typing import Self
 
 from oneiros.engine import Engine
 from oneiros.engine.memories import Memories
-from oneiros.model.validation import require_instance
+from oneiros.engine.scope import checked_bounds
+from oneiros.model.validation import file_name, require_instance
 
 __all__ = ["Opening"]
 
@@ -22,7 +23,8 @@ class Opening:
         scope: bounds of :meth:`oneiros.Engine.scope`.
 
     Raises:
-        TypeError: ``path`` is no path.
+        TypeError: ``path`` is no path, or ``scope`` no dict of texts.
+        ValueError: ``scope`` has a field that bounds no scope, or a value that it does not take.
 
     Examples:
         >>> opening = Opening(":memory:", {"user": "ada"})
@@ -34,9 +36,12 @@ class Opening:
     def __init__(
         self, path: str | os.PathLike[str], scope: Mapping[str, str] | None = None
     ) -> None:
-        self.path: str | None = os.fspath(path)
+        if isinstance(path, Memories):
+            msg = "path: expected a str or a path of str; an open engine is shared with over()"
+            raise TypeError(msg)
+        self.path: str | None = file_name("path", path)
         """The file; None over an open engine."""
-        self.scope = dict(scope or {})
+        self.scope = {} if scope is None else checked_bounds(scope)
         self._lock = threading.Lock()
         self._engine: Engine | None = None
         self._memories: Memories | None = None

@@ -25,7 +25,7 @@ from oneiros._lazy import needed
 from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.filters import meta, where
 from oneiros.integrations.opening import Opening
-from oneiros.model.validation import count
+from oneiros.model.validation import count, require_text
 
 needed("pydantic_ai", "pydantic-ai")  # names the extra if it is missing
 
@@ -75,7 +75,7 @@ class OneirosConversationStore(ConversationStore):
             which holds the conversations.
 
     Raises:
-        TypeError, ValueError: an argument breaks its rule; a scope's field when the file is opened.
+        TypeError, ValueError: an argument breaks its rule.
 
     Examples:
         >>> import asyncio
@@ -141,6 +141,7 @@ class OneirosConversationStore(ConversationStore):
             >>> OneirosConversationStore(":memory:").erase("chat-7")
             0
         """
+        require_text("conversation_id", conversation_id)
         own = where(session=conversation_id) & meta(_OWN).exists()
         number = self.memories.count(own & meta(_ENTRY).exists())
         self.memories.forget(where=own)
@@ -150,6 +151,7 @@ class OneirosConversationStore(ConversationStore):
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """Return the record of a conversation, or None."""
+        require_text("conversation_id", conversation_id)
         newest = await asyncio.to_thread(self._newest, conversation_id)
         return None if newest is None else _record_of(newest)
 

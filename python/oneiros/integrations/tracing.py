@@ -55,6 +55,19 @@ class Spans:
     Raises:
         ImportError: opentelemetry-api is not installed.
         TypeError, ValueError: an argument breaks its rule.
+
+    Examples:
+        >>> import oneiros
+        >>> from opentelemetry.sdk.trace import TracerProvider
+        >>> from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+        >>> from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+        >>> finished, provider = InMemorySpanExporter(), TracerProvider()
+        >>> provider.add_span_processor(SimpleSpanProcessor(finished))
+        >>> watch = Spans(provider.get_tracer("app"))
+        >>> with oneiros.Engine(":memory:", watch=watch) as engine:
+        ...     id = engine.add("Ada takes her coffee black")
+        >>> [span.name for span in finished.get_finished_spans()]
+        ['create_memory_store', 'create_memory']
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The keywords of ``add``, ``update`` and ``where``, for type checkers.
 
 The names and types follow :data:`oneiros.model.fields.FIELDS`;
-``tests/memory/test_keywords.py`` compares them.
+``tests/model/test_keywords.py`` compares them.
 """
 
 from __future__ import annotations

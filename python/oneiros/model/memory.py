@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from oneiros import display
 from oneiros.display.escaping import shortened
 from oneiros.model.calls import nearest
 from oneiros.model.fields import ENUMS, FIELDS, LAYER_BY_DEPTH, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
@@ -194,6 +195,9 @@ class Memory(_WithUndecoded):
         id, kind = shortened(self.id, _SHOWN_ID), shortened(self.kind, _SHOWN_ID)
         state = "" if self.deleted_at is None else ", deleted"
         return f"<Memory {id!r} ({kind}{state}): {shortened(self.text, _SHOWN_TEXT)!r}>"
+
+    def _repr_html_(self) -> str:
+        return display.notebook.memory_html(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Memory):

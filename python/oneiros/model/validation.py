@@ -552,23 +552,21 @@ def require_seconds(
     field: str,
     value: object,
     *,
-    low: float = 0.0,
     above_low: bool = False,
     finite: bool = True,
 ) -> float:
-    """Return a duration, given in seconds or as a ``timedelta``, as seconds.
+    """Return a duration of at least 0, given in seconds or as a ``timedelta``, as seconds.
 
     Args:
         field: the field's name, for the error.
         value: a number or a ``datetime.timedelta``.
-        low: the smallest value allowed, seconds.
-        above_low: whether ``low`` itself is refused.
+        above_low: whether 0 is refused.
         finite: whether infinity is refused; NaN always is.
 
     Raises:
         TypeError, ValueError: as :func:`require_number`.
     """
-    return require_number(field, seconds_of(value), low=low, above_low=above_low, finite=finite)
+    return require_number(field, seconds_of(value), low=0.0, above_low=above_low, finite=finite)
 
 
 def seconds_of(value: Any) -> Any:

@@ -63,8 +63,7 @@ class Rescored:
         Raises:
             ImportError: pandas is missing.
         """
-        import pandas as pd  # noqa: PLC0415 - optional
-
+        pd = needed("pandas", "pandas")
         return pd.DataFrame({"id": list(self.ids), "score": self.scores})
 
     def __repr__(self) -> str:
@@ -146,7 +145,7 @@ def rescore(
         rows = scope.matching(where)
         compiled = _compiled(scope, chosen)
         scores, future_count = _scores(scope, compiled, rows, moment, count)
-        ids = parts.projections.lifecycle.ids
+        ids = parts.read_model.lifecycle.ids
         return Rescored(
             ids=[ids[row] for row in rows],
             scores=scores,
@@ -209,11 +208,11 @@ def promote(
 
 
 def _compiled(scope: Scope, profile: Profile) -> CompiledProfile:
-    return profile.compile(scope.services.projections.lifecycle.kinds)
+    return profile.compile(scope.services.read_model.lifecycle.kinds)
 
 
 def _staged(scope: Scope, rows: BitMap) -> BitMap:
-    status = scope.services.projections.lifecycle.column("status")
+    status = scope.services.read_model.lifecycle.column("status")
     return rows & set_of(np.flatnonzero(status == _STAGED).astype(np.uint32))
 
 
@@ -222,7 +221,7 @@ def _scores(
 ) -> tuple[Scores, int]:
     """Score the given rows: all rows in place if most are wanted, else gathered ones."""
     columns = _columns(scope, compiled, now)
-    size = len(scope.services.projections.lifecycle.ids)
+    size = len(scope.services.read_model.lifecycle.ids)
     if len(rows) * _FEW > size:
         scores = np.empty(size)
         future_count = 0
@@ -246,7 +245,7 @@ def _scores(
 
 def _columns(scope: Scope, compiled: CompiledProfile, now: float) -> dict[str, npt.NDArray[Any]]:
     """Return the columns that the profile reads, with per-row verdict columns."""
-    lifecycle = scope.services.projections.lifecycle
+    lifecycle = scope.services.read_model.lifecycle
     names = columns_read(compiled)
     columns = {name: lifecycle.column(name) for name in names if name in lifecycle.names}
     verdicts = scope.verdicts(compiled.profile)
@@ -265,7 +264,7 @@ def _promoted(
     factors = [np.empty(len(rows)) for _ in compiled.names]
     if len(rows) and factors:
         values_of_registers(compiled, compiled.factors, columns, now=now, out=factors, threads=1)
-    ids = scope.services.projections.lifecycle.ids
+    ids = scope.services.read_model.lifecycle.ids
     return tuple(
         PromotedMemory(
             id=ids[row],

@@ -55,7 +55,7 @@ PARTS: Final[dict[str, tuple[str, str]]] = {
 classes in it. A module is imported for the first profile that has the part."""
 _KINDS_OF_LISTS: Final = {
     "channels": ("channels", "CHANNELS"),
-    "keep": ("candidate_filters", "KEEP_RULES"),
+    "keep": ("selection", "KEEP_RULES"),
     "phases": ("phases", "PHASES"),
 }
 OPTIONAL_PARTS = tuple(key for key in PARTS if key not in ("fusion", "selection"))

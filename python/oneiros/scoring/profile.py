@@ -6,6 +6,7 @@ import builtins
 import re
 from typing import TYPE_CHECKING, Any, Self
 
+from oneiros import display
 from oneiros.display.escaping import shortened
 from oneiros.model.validation import settle, settle_numbers
 from oneiros.runtime.dataclasses import dataclass, field, replace
@@ -236,6 +237,9 @@ class Profile:
         }
         shown = "; ".join(f"{name}: {', '.join(held)}" for name, held in parts.items() if held)
         return f"<Profile {self.name!r}: {shortened(shown, _SHOWN)}>"
+
+    def _repr_html_(self) -> str:
+        return display.notebook.profile_html(self)
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed.

@@ -1,18 +1,30 @@
-"""Query understanding: which words of a query count, its intent, and the weights that follow."""
+"""Query understanding: which words of a query count, its intent, and the weights that follow.
+
+Source: docs/systems/omega.md O3, O8, O9.
+"""
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias, get_args
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from oneiros.model.validation import (
+    LARGEST_WEIGHT,
     require_int,
     settle,
     settle_flags,
     settle_numbers,
 )
-from oneiros.runtime.dataclasses import NamedTuple, dataclass, field
-from oneiros.scoring.fusion import require_word
+from oneiros.runtime.dataclasses import NamedTuple, dataclass, field, replace
+from oneiros.scoring import factors
+from oneiros.scoring.fusion import ReciprocalRankFusion, WeightedSum, require_word
+from oneiros.scoring.link_expansion import GraphExpansion
 from oneiros.scoring.tables import SHARE, Rows, require_rows, require_words, settle_limits
+
+if TYPE_CHECKING:
+    from oneiros.scoring.factor import Factor
+    from oneiros.scoring.fusion import ScoreNormalisation
+    from oneiros.scoring.profile import Profile
 
 __all__ = [
     "DEFAULT_HINT",
@@ -23,8 +35,9 @@ __all__ = [
     "Situation",
     "Understanding",
     "Weights",
+    "fused_by_shares",
+    "weighed",
 ]
-
 
 QueryCut: TypeAlias = Literal["runs", "white_space", "joined"]
 
@@ -260,3 +273,60 @@ def _phrases(field: str, value: object) -> tuple[str, ...]:
             msg = f"{field}: must be lower case, single spaces between words, got {phrase!r}"
             raise ValueError(msg)
     return phrases
+
+
+_NEUTRAL: Final = Weights()
+_PART_OF: Final = {"vector": "vector", "lexical": "text"}
+
+
+@lru_cache(maxsize=512)
+def weighed(profile: Profile, weights: Weights, minimum: float | None = None) -> Profile:
+    """Return the profile with weights for one query. Equal arguments return the same object.
+
+    Args:
+        profile: the profile of the search.
+        weights: multipliers of the weights of the fusion, if it has one per channel, of the
+            factors "overlap" and "context", and of the expansion "graph".
+        minimum: the least cosine of a hit of the vector channel; None: the channel's.
+    """
+    changes: dict[str, Any] = {}
+    if weights != _NEUTRAL:
+        fusion: Any = profile.fusion
+        existing = getattr(fusion, "weights", ())
+        if existing != ():
+            by_channel = (1.0,) * len(profile.channels) if existing is None else existing
+            scaled = [
+                _scaled(weight, getattr(weights, _PART_OF.get(channel.name, ""), 1.0))
+                for weight, channel in zip(by_channel, profile.channels, strict=True)
+            ]
+            changes["fusion"] = replace(fusion, weights=tuple(scaled))
+        changes["factors"] = tuple(_reweighted(factor, weights) for factor in profile.factors)
+        if isinstance(profile.expansion, GraphExpansion):
+            weight = _scaled(profile.expansion.weight, weights.graph)
+            changes["expansion"] = replace(profile.expansion, weight=weight)
+    if minimum is not None:
+        changes["channels"] = tuple(channel.with_least(minimum) for channel in profile.channels)
+    return profile.replace(**changes) if changes else profile
+
+
+@lru_cache(maxsize=256)
+def fused_by_shares(profile: Profile) -> Profile:
+    """Return the profile with a fusion that adds the core's shares (docs/systems/omega.md O6)."""
+    channels, fusion = profile.channels, profile.fusion
+    assert isinstance(fusion, ReciprocalRankFusion)
+    weights = (1.0,) * len(channels) if fusion.weights is None else fusion.weights
+    normalise: tuple[ScoreNormalisation, ...] = tuple("none" for _ in channels)
+    return profile.replace(fusion=WeightedSum(weights=weights, importance=0.0, normalise=normalise))
+
+
+def _reweighted(factor: Factor, weights: Weights) -> Factor:
+    # The names first: searches whose profile has neither do not load the classes.
+    if factor.name == "overlap" and isinstance(factor, factors.Overlap):
+        return replace(factor, weight=_scaled(factor.weight, weights.word))
+    if factor.name == "context" and isinstance(factor, factors.ContextMatch):
+        return replace(factor, weight=_scaled(factor.weight, weights.context))
+    return factor
+
+
+def _scaled(weight: float, by: float) -> float:
+    return min(weight * by, LARGEST_WEIGHT)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from oneiros._lazy import door
 
 if TYPE_CHECKING:
+    from oneiros.search import near_duplicates as near_duplicates
     from oneiros.search import records as records
 else:
-    __getattr__ = door(__name__, ("records",))
+    __getattr__ = door(__name__, ("near_duplicates", "records"))

@@ -13,15 +13,15 @@ from oneiros.model.fields import FIELDS
 from oneiros.model.validation import count, require_text
 from oneiros.runtime.dataclasses import NamedTuple, dataclass, replace
 from oneiros.scoring.fusion import ReciprocalRankFusion
-from oneiros.scoring.reweighting import fused_by_shares
 from oneiros.scoring.stages import with_place
+from oneiros.scoring.understanding import fused_by_shares
 from oneiros.search.cache import SameObject
 from oneiros.search.plan import DeepRecall
-from oneiros.search.query.asked_time import asks_for_time
-from oneiros.search.query.dates import may_name_a_time, range_in
+from oneiros.search.query.dates import asks_for_time, may_name_a_time, range_in
 from oneiros.search.query.expansion import Expanded, Variant, expanded_by
 from oneiros.search.query.parsed import (
     PLAIN,
+    TextMatcher,
     Understood,
     asks_times,
     names_kinds,
@@ -29,8 +29,7 @@ from oneiros.search.query.parsed import (
     understand,
 )
 from oneiros.search.query.subqueries import merged_answer, parts_of
-from oneiros.search.text_match import TextMatcher
-from oneiros.search.window import WHOLE, Window
+from oneiros.search.trace import StageTrace
 from oneiros.write.reinforce import ReinforcementEvent
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
     from oneiros.engine.scope import Scope
     from oneiros.index import Visible
-    from oneiros.index.row_sets import BackAgain
+    from oneiros.index.row_sets import DeepRecallRows
     from oneiros.models.rerankers import Reranker
     from oneiros.scoring.factor import Factor
     from oneiros.scoring.factors.thompson import Verdicts
@@ -49,7 +48,36 @@ if TYPE_CHECKING:
     from oneiros.search.query.dates import TimeRange
     from oneiros.search.response import SearchResponse
 
-__all__ = ["SearchCall", "SearchRequest", "query_vector"]
+__all__ = ["WHOLE", "SearchCall", "SearchRequest", "Window", "query_vector"]
+
+
+class Window(NamedTuple):
+    """The part of a ranking that a search returns."""
+
+    offset: int = 0
+    """Number of the first results that are left out."""
+    min_score: float | None = None
+    """Least score of a result; None: any."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every result lies in it."""
+        return not self.offset and self.min_score is None
+
+    def places(self, scores: Sequence[float]) -> list[int]:
+        """Return the places of the scores that lie in the window, in order."""
+        places = range(self.offset, len(scores))
+        least = self.min_score
+        return list(places) if least is None else [n for n in places if scores[n] >= least]
+
+    def stage(self, entered: int, left: int) -> StageTrace:
+        """Return the trace of the window, given the numbers of results before and in it."""
+        parts = [f"offset {self.offset}"] if self.offset else []
+        parts += [] if self.min_score is None else [f"min_score {self.min_score:g}"]
+        return StageTrace("window", entered, left, 0.0, note=", ".join(parts))
+
+
+WHOLE: Final = Window()
 
 
 @dataclass(slots=True, eq=False)
@@ -77,7 +105,7 @@ class SearchRequest:
     is_explained: bool
     verdicts: Verdicts
     """Feedback on memories, by kind; empty if the profile does not read it."""
-    deep_recall_rows: BackAgain | None
+    deep_recall_rows: DeepRecallRows | None
     """Rows that only deep recall returns; None: the search is not deep."""
     text_matcher: TextMatcher | None
     """The query's words and the texts to match them with; None if no stage reads texts."""
@@ -201,7 +229,7 @@ class SearchCall:
     def visible(self) -> Visible:
         """Return the rows that the searches may return, and those that links may reach."""
         limits, services, bounds = self.limits, self.services, self.bounds
-        row_sets = services.projections.row_sets
+        row_sets = services.read_model.row_sets
         visible = row_sets.visible(limits, bounds)
         if bounds is not None:
             visible = visible._replace(scope=row_sets.in_bounds(bounds).bits, has_bounds=True)
@@ -298,7 +326,7 @@ class SearchCall:
             assert isinstance(ranked.fusion, ReciprocalRankFusion)
             variant_fusion, ranked = ranked.fusion, fused_by_shares(ranked)
         is_deep = self.limits.is_deep
-        row_sets = services.projections.row_sets
+        row_sets = services.read_model.row_sets
         return SearchRequest(
             query=query,
             plain_text=plain_text,
@@ -328,7 +356,7 @@ class SearchCall:
         given = self.options.statistics
         if isinstance(given, str):
             return None
-        made_with = self.services.projections.indexes.made_with
+        made_with = self.services.read_model.indexes.made_with
         return lexical.statistics.given_statistics(given, made_with)
 
     def _understood(self, plain_text: str) -> Understood:
@@ -360,7 +388,7 @@ class SearchCall:
         if reader is not None and context.situation is not None:
             situation = reader.situation_of(context.situation)
         reads_context = any(factor.name == "context" for factor in profile.factors)
-        row_sets = self.services.projections.row_sets
+        row_sets = self.services.read_model.row_sets
         surroundings = context.surroundings(row_sets) if reads_context else None
         return understood._replace(surroundings=surroundings, situation=situation)
 
@@ -454,7 +482,7 @@ class SearchCall:
             None if limits.status is None else frozenset(map(str, limits.status)),
             (limits.valid_at, limits.includes_expired, limits.is_deep, limits.includes_lapsed),
             limits.least_trust,
-            self.services.projections.row_sets.out_of_time_counts(limits),
+            self.services.read_model.row_sets.out_of_time_counts(limits),
         )
 
     def _statistics_key(self) -> Hashable:
@@ -483,7 +511,7 @@ class SearchCall:
                     query,
                     requests[parts],
                     responses[parts],
-                    self.services.projections,
+                    self.services.read_model,
                     self._scope.loader,
                     self.window,
                 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
+from oneiros import scoring
 from oneiros._lazy import np
 from oneiros.index.texts import normalised, stemmed, words_of
 from oneiros.models.rerankers import judge, order_by, shares_of
@@ -52,10 +53,8 @@ class Callbacks:
 
     def factor_values(self, rows: npt.NDArray[np.uint32]) -> dict[str, npt.NDArray[np.float64]]:
         """Return the values of the profile's callable factors, by signal, one per row."""
-        from oneiros.scoring.callable_factor import signals_of  # noqa: PLC0415 - few have one
-
         lifecycle = self._read_model.lifecycle
-        return signals_of(
+        return scoring.callable_factor.signals_of(
             self._plan.profile.factors,
             lambda name: lifecycle.column(name)[rows],
             self._plan.compiled.kinds,

@@ -222,7 +222,7 @@ def _finder(scope: Scope, where: Where | None, profile: Profile | str | None) ->
     rule = scope.profile(profile).duplicates or Duplicates()
     scope.follow_others()
     scope.services.sync.texts()
-    return DuplicateFinder(rule, scope.services.projections, scope.consulted(where))
+    return DuplicateFinder(rule, scope.services.read_model, scope.consulted(where))
 
 
 def _texts_of(scope: Scope, ids: Sequence[str]) -> Sequence[str]:
@@ -232,7 +232,7 @@ def _texts_of(scope: Scope, ids: Sequence[str]) -> Sequence[str]:
 
 
 def _vectors_of(scope: Scope, rows: Sequence[int]) -> Sequence[npt.NDArray[np.float32] | None]:
-    vectors = scope.services.projections.indexes.vectors
+    vectors = scope.services.read_model.indexes.vectors
     if not vectors:
         return [None] * len(rows)
     matrix = vectors.reconstruct(np.array(rows, np.uint32))

@@ -7,7 +7,7 @@ from time import monotonic
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypedDict, TypeVar
 
-from oneiros import _core
+from oneiros import _core, lexical
 from oneiros.filters import require_where
 from oneiros.index.row_sets import of_status
 from oneiros.model.calls import unexpected
@@ -278,9 +278,8 @@ def _statistics(value: object) -> object:
     if isinstance(value, str):
         require_choice("statistics", value, ("scope", "store"))
         return value
-    from oneiros.lexical.statistics import QueryStatistics  # noqa: PLC0415 - for sharding only
-
-    require_instance("statistics", value, (QueryStatistics,), "a str or oneiros.QueryStatistics")
+    kinds = (lexical.statistics.QueryStatistics,)
+    require_instance("statistics", value, kinds, "a str or oneiros.QueryStatistics")
     return value
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from oneiros import _core, explain
 from oneiros._lazy import np
 from oneiros.filters import allowed_bits
-from oneiros.graph.link import LinkEvidence
+from oneiros.graph.graph import LinkEvidence
 from oneiros.index.stored_rows import StoredIdsByRow
 from oneiros.runtime.dataclasses import NamedTuple, replace
 from oneiros.scoring import factors as published
@@ -36,7 +36,15 @@ if TYPE_CHECKING:
     from oneiros.search.call import SearchRequest
     from oneiros.search.response import LoadMemories
 
-__all__ = ["FoundRows", "Search", "abstention_of", "answer", "answer_many", "ids_of", "walk_graph"]
+__all__ = [
+    "FoundRows",
+    "SearchRun",
+    "abstention_of",
+    "answer",
+    "answer_many",
+    "ids_of",
+    "walk_graph",
+]
 
 Result = tuple[int, float, float, float]
 """A row, its relevance, retention and score."""
@@ -47,7 +55,7 @@ def answer(
 ) -> SearchResponse:
     """Run one search."""
     walk = walk_graph(request, read_model, visible)
-    search = Search(request, read_model, visible, load, walk)
+    search = SearchRun(request, read_model, visible, load, walk)
     return search.response(search.run.run())
 
 
@@ -61,14 +69,14 @@ def answer_many(
     """Run a batch of searches on several threads; the responses equal those of :func:`answer`."""
     walks = _walk_graph_many(requests, read_model, visible, threads)
     searches = [
-        Search(request, read_model, visible, load, walk)
+        SearchRun(request, read_model, visible, load, walk)
         for request, walk in zip(requests, walks, strict=True)
     ]
     outcomes = _core.run_searches(runs=[search.run for search in searches], threads=threads)
     return [search.response(outcome) for search, outcome in zip(searches, outcomes, strict=True)]
 
 
-class Search:
+class SearchRun:
     """One search, ready to run.
 
     Args:
@@ -146,10 +154,10 @@ class Search:
         if request.deep_recall_rows is not None:
             read["lapsed"] = request.deep_recall_rows.lapsed_rows
         if request.verdicts:
-            from oneiros.scoring.factors.thompson import verdict_tables  # noqa: PLC0415
-
             factors, kinds = request.profile.factors, self.read_model.lifecycle.kinds
-            read["by_kind"] = verdict_tables(factors, request.verdicts, kinds, request.now)
+            read["by_kind"] = published.verdict_tables(
+                factors, request.verdicts, kinds, request.now
+            )
         if request.variant_fusion is not None:
             read |= self._variants()
         return read
@@ -247,7 +255,7 @@ class FoundRows:
         "total_ms",
     )
 
-    def __init__(self, search: Search, outcome: _core.SearchOutcome) -> None:
+    def __init__(self, search: SearchRun, outcome: _core.SearchOutcome) -> None:
         self.outcome = outcome
         self._request = search.request
         self._plan = search.plan

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from oneiros import _core, conflicts
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring import factors
-from oneiros.scoring.candidate_filters import RelevanceGate
 from oneiros.scoring.channels import ChannelDeclaration
 from oneiros.scoring.confidence import confidence_model
 from oneiros.scoring.factor import is_function
 from oneiros.scoring.link_expansion import AssociativeExpansion
+from oneiros.scoring.selection import RelevanceGate
 from oneiros.scoring.stages import Surfacing, WeakBest, answered_at_once, decided_by_words, eased
 
 if TYPE_CHECKING:

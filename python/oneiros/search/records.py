@@ -6,6 +6,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros import display
+from oneiros._lazy import needed
 from oneiros.display.json_values import plain
 from oneiros.errors import UnknownMemory
 from oneiros.model.fields import FIELDS
@@ -14,24 +16,23 @@ from oneiros.runtime.dataclasses import asdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import pandas as pd
     import pyarrow as pa
 
     from oneiros.model.memory import Memory
     from oneiros.search.response import SearchResponse, SearchResult
 
-__all__ = ["arrow_table", "memory_record", "response_record"]
+__all__ = ["arrow_table", "data_frame", "memory_record", "response_record"]
 
 _LAST_MICROSECOND: Final = 2**63 - 1
 
 
 def response_record(response: SearchResponse) -> dict[str, Any]:
     """Return a response as values that JSON has; see :meth:`SearchResponse.to_dict`."""
-    from oneiros.display.tables import moment  # noqa: PLC0415 - on use only
-
     record = {
         "query": response.query,
         "now": response.now,
-        "searched_at": moment(response.now),
+        "searched_at": display.tables.moment(response.now),
         "profile": response.profile,
         "profile_hash": response.profile_hash,
         "reason": response.reason,
@@ -98,6 +99,26 @@ def arrow_table(response: SearchResponse) -> pa.Table:
     }
     rows = [_row(*ranked, types) for ranked in enumerate(response.results, start=1)]
     return pa.Table.from_pylist(rows, schema=pa.schema(list(types.items())))
+
+
+def data_frame(response: SearchResponse) -> pd.DataFrame:
+    """Return a response as a pandas data frame; see :meth:`SearchResponse.to_frame`."""
+    pandas = needed("pandas", "pandas")
+    frame = response.table().to_frame()
+    memories = [_memory_of(result) for result in response.results]
+    fields = {
+        "text": [None if memory is None else memory.text for memory in memories],
+        "kind": [None if memory is None else memory.kind for memory in memories],
+        "created_at": pandas.to_datetime(
+            [None if memory is None else memory.created_at for memory in memories],
+            unit="s",
+            utc=True,
+            errors="coerce",
+        ),
+    }
+    for place, (name, values) in enumerate(fields.items(), start=2):
+        frame.insert(place, name, values)
+    return frame
 
 
 def _arrow_type(pa: Any, kind: str) -> pa.DataType:

@@ -16,11 +16,12 @@ from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    import pandas as pd
     import pyarrow as pa
 
     from oneiros.display.tables import DisplayTable
     from oneiros.explain.explanation import Explanation
-    from oneiros.graph.link import LinkEvidence
+    from oneiros.graph.graph import LinkEvidence
     from oneiros.model.memory import Memory
     from oneiros.store.loading import OwnRow
 
@@ -585,6 +586,25 @@ class SearchResponse:
             ),
         )
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas data frame with one row per result, best first.
+
+        Columns: rank, id, text, kind, created_at, score; for an explained search also those of
+        :meth:`table`.
+
+        Raises:
+            ImportError: pandas is not installed.
+            StoreCorrupt: the row of a memory is damaged.
+
+        >>> import oneiros
+        >>> with oneiros.Engine(":memory:") as engine:
+        ...     id = engine.add("Ada likes coffee", id="coffee")
+        ...     frame = engine.search("coffee").to_frame()
+        >>> frame.text.tolist()
+        ['Ada likes coffee']
+        """
+        return search.records.data_frame(self)
+
     def _overview(self) -> DisplayTable:
         """Return a table of rank, text, kind, date, score and id."""
         rows = (
@@ -614,8 +634,7 @@ class SearchResponse:
         return f"<SearchResponse: {self._headline()}{best}>"
 
     def _repr_html_(self) -> str:
-        tables = "".join(table._repr_html_() for table in self._tables())
-        return f"<p>{display.tables.html_text(self._headline())}</p>{tables}"
+        return display.notebook.response_html(self)
 
 
 def _with_memories(

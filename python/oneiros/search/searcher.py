@@ -101,7 +101,7 @@ def _run(
     """
     requests, counts = call.requests([query], [embedding])
     visible, load = call.visible(), scope.loader
-    read_model = call.services.projections
+    read_model = call.services.read_model
     responses = [answer(request, read_model, visible, load) for request in requests]
     is_incomplete = any(map(_is_incomplete, requests, responses))
     return call.merge_parts([query], counts, requests, responses)[0], is_incomplete
@@ -144,7 +144,7 @@ def _search_many(
     if not requests:
         return []
     responses = answer_many(
-        requests, call.services.projections, call.visible(), scope.loader, threads
+        requests, call.services.read_model, call.visible(), scope.loader, threads
     )
     return call.reinforce(call.merge_parts(queries, counts, requests, responses))
 
@@ -156,7 +156,7 @@ def statistics(
     options = SearchOptions.checked({"syntax": syntax}, statistics)
     checked = queries if isinstance(queries, str) else texts("queries", queries)
     scope.follow_others()
-    read_model = scope.services.projections
+    read_model = scope.services.read_model
     indexes, bounds = read_model.indexes, scope.condition()
     rows = None if bounds is None else read_model.row_sets.in_bounds(bounds).bits
     return lexical.statistics.statistics_of(

@@ -13,6 +13,8 @@ from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring.stages import Surfacing
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from oneiros.display.tables import DisplayTable
     from oneiros.search.call import SearchRequest
 
@@ -108,6 +110,14 @@ class SearchTrace:
         names = shortened(", ".join(stage.name for stage in self.stages), _SHOWN)
         notes = f", {len(self.notes)} notes" if self.notes else ""
         return f"<SearchTrace: {self.total_ms:.3g} ms in {names}{notes}>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return :meth:`table` as a pandas data frame.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        return self.table().to_frame()
 
     def _repr_html_(self) -> str:
         below = "".join(f"<p>{display.tables.html_text(line)}</p>" for line in self._below())

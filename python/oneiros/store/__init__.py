@@ -8,6 +8,9 @@ from oneiros._lazy import door
 
 if TYPE_CHECKING:
     from oneiros.store import files as files
+    from oneiros.store import history as history
+    from oneiros.store import read_only as read_only
+    from oneiros.store import rewinding as rewinding
     from oneiros.store.database import Store as Store
     from oneiros.store.links import KINDS as KINDS
     from oneiros.store.links import StoredLink as StoredLink
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 else:
     __getattr__ = door(
         __name__,
-        ("files",),
+        ("files", "history", "read_only", "rewinding"),
         {
             "KINDS": "links",
             "Reading": "reading",

@@ -137,7 +137,9 @@ class StoreConnection(apsw.Connection):
 
     def insert_one(
         self,
+        insert: _core.MemoryInsert,
         cells: Cells,
+        rows: tuple[list[Any], list[Any]],
         last_revision: int,
         time: float | None,
         into: list[Cells],
@@ -146,22 +148,22 @@ class StoreConnection(apsw.Connection):
         """Store a memory by one call of the core.
 
         Args:
+            insert: the statements.
             cells: see :meth:`oneiros.store.Store.insert_one`.
+            rows: the cells of both tables.
             last_revision: see there.
             time: to record for the commit; None: none is recorded.
             into: the list to append the cells to at the commit.
             lock: the writer's lock; if it is not free, nothing is stored.
         """
-        from oneiros.store.single_insert import SINGLE_INSERT, rows_of  # noqa: PLC0415 - for writes
-
         writer = self._memory_writer
         if writer is None:
             try:
-                writer = _core.MemoryWriter(connection=self._address(), insert=SINGLE_INSERT)
+                writer = _core.MemoryWriter(connection=self._address(), insert=insert)
             except (apsw.ExtensionLoadingError, apsw.ConnectionClosedError):
                 return False
             self._memory_writer = writer
-        memory, lifecycle = rows_of(cells)
+        memory, lifecycle = rows
         return writer.insert(
             memory=memory,
             lifecycle=lifecycle,

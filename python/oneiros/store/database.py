@@ -135,15 +135,15 @@ class Store:
         _OPEN.add(self)
 
     def _read_only_readers(self, vfs: str | None, timeout_seconds: float) -> Readers:
-        from oneiros.store import read_only  # noqa: PLC0415 - few stores are read only
-
         if self._path == MEMORY:
             msg = "read_only: must be False for a store in memory, which begins empty"
             raise ValueError(msg)
-        readers = read_only.ReadOnlyReaders(self._path, vfs=vfs, timeout_seconds=timeout_seconds)
+        readers = store.read_only.ReadOnlyReaders(
+            self._path, vfs=vfs, timeout_seconds=timeout_seconds
+        )
         try:
             with self._translating(), readers.lend() as connection:
-                read_only.require_current(connection, self._path)
+                store.read_only.require_current(connection, self._path)
         except BaseException:
             readers.close()
             raise
@@ -329,14 +329,12 @@ class Store:
         Raises:
             HistoryUnavailable: the history does not reach back to it.
         """
-        from oneiros.store.rewinding import rewind  # noqa: PLC0415 - few searches look back
-
         past = Store(MEMORY, decode_embedding=self._decode)
         try:
             with self._unmoving() as connection:
                 store.files.copy_into(past._writer.connection, connection)
             with past.write() as transaction:
-                rewind(transaction, revision)
+                store.rewinding.rewind(transaction, revision)
         except BaseException:
             past.close()
             raise

@@ -1,4 +1,4 @@
-"""Compares the store's indexes with their tables, whose rows have checksums."""
+"""Compares the store's indexes with their tables, whose rows have checksums, and rebuilds them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from oneiros.errors import OneirosError
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.rows import Damaged
 
 if TYPE_CHECKING:
+    from oneiros.store.database import Store
     from oneiros.store.reading import Reading
 
-__all__ = ["IndexDamage", "index_damage", "is_rebuildable"]
+__all__ = ["IndexDamage", "index_damage", "mend_indexes"]
 
 _KEYS: Final = {
     "memory": ("sequence",),
@@ -74,7 +76,29 @@ def index_damage(reading: Reading) -> list[IndexDamage]:
     ]
 
 
-def is_rebuildable(reading: Reading, damage: IndexDamage) -> bool:
+def mend_indexes(store: Store) -> list[str]:
+    """Rebuild the indexes that differ from their tables; return the problems found.
+
+    REQUIRES: the writer thread, and a file whose pages are sound.
+    """
+    with store.read() as reading:
+        found = index_damage(reading)
+        is_possible = all(_is_rebuildable(reading, damage) for damage in found)
+    if not found:
+        return []
+    outcome = "not rebuilt, since rows of its table are damaged or lost; salvage the store"
+    if is_possible:
+        outcome = "rebuilt from its table"
+        try:
+            with store.write() as transaction:
+                for damage in found:
+                    transaction.rebuild_index(damage.name)
+        except OneirosError as error:
+            outcome = f"not rebuilt ({error})"
+    return [f"{damage.words}; {outcome}" for damage in found]
+
+
+def _is_rebuildable(reading: Reading, damage: IndexDamage) -> bool:
     """Return whether an index can be rebuilt from its table without losing anything.
 
     It cannot if a row missing in it is damaged, or if it has the id of a lost row: then the index may

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import apsw
 
+from oneiros import store
 from oneiros.errors import StoreCorrupt
 from oneiros.model.fields import ENUMS
 from oneiros.store.checksums import (
@@ -179,9 +180,7 @@ class Reading:
     @property
     def history(self) -> HistoryReading:
         """Reads what commits replaced."""
-        from oneiros.store.history import HistoryReading  # noqa: PLC0415 - few calls read it
-
-        return HistoryReading(self)
+        return store.history.HistoryReading(self)
 
     def last_revision(self) -> int:
         """Return the number of the last commit, 0 before the first."""
@@ -595,13 +594,6 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
     def link_count(self) -> int:
         """Return the number of links, those of soft-deleted memories too."""
         return int(self.rows("SELECT count(*) FROM link WHERE weight > 0")[0][0])
-
-    def feedback_events(self, after: int = 0) -> list[tuple[int, str, str, str, float]]:
-        """Return (number, id, kind, verdict, time) of the feedback events after a number."""
-        sql = """
-SELECT number, id, feedback_event.kind, verdict, time
-FROM feedback_event JOIN memory USING (sequence) WHERE number > ? ORDER BY number"""
-        return self.rows(sql, (after,))
 
     def verdict_state(self) -> tuple[int, int]:
         """Return a pair that changes whenever a verdict is given or forgotten."""

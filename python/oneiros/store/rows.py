@@ -1,4 +1,4 @@
-"""The stored form of a memory: enumerations as codes, lists and objects as JSON."""
+"""The stored form of a memory: enumerations as codes, lists and objects as JSON, vectors as bytes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from struct import unpack
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from oneiros import _core
+from oneiros._lazy import np
 from oneiros.errors import StoreCorrupt
 from oneiros.model.fields import ENUMS, FIELDS
 from oneiros.model.memory import Memory, Undecoded, hold_embedding
@@ -17,8 +18,9 @@ from oneiros.runtime.dataclasses import MISSING, NamedTuple, fields
 from oneiros.runtime.hashing import blake2b
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
+
+    Vector = npt.NDArray[np.float32]
 
 __all__ = [
     "DEFAULT_CELLS",
@@ -39,7 +41,10 @@ __all__ = [
     "cell",
     "cell_columns",
     "cells_of",
+    "decoded_embeddings",
+    "embedding_later",
     "encoded_cells",
+    "encoded_embedding",
     "ids_of",
     "index_damage",
     "joined_cells",
@@ -56,7 +61,6 @@ __all__ = [
     "undecoded",
     "without_supersession",
 ]
-
 
 Result = TypeVar("Result")
 
@@ -142,7 +146,7 @@ def index_damage(id: str) -> StoreCorrupt:
 
 
 class StoredMemory(_Row):  # type: ignore[misc]
-    """A memory's rows of both tables, as read into the projections.
+    """A memory's rows of both tables, as read for the read model.
 
     The fields are ``sequence`` (the order of insertion, never reused), ``revision`` (the commit that
     last changed one of the two rows), the columns of ``memory``, then those of ``lifecycle``, and
@@ -531,3 +535,38 @@ DEFAULT_CELLS: Final[Mapping[str, Any]] = {
 # If a memory names a successor, which the store may hold, all rows are read again.
 INSERTED_CELLS: Final = {**DEFAULT_CELLS, "state_revision": 0, "is_superseded": 0}
 """The cells of a new memory with default values."""
+
+
+def encoded_embedding(vector: Vector) -> bytes:
+    """Return a vector in its stored form: a header, float32 components, a checksum."""
+    return _core.encode_embeddings(matrix=vector[np.newaxis, :])[0]
+
+
+def embedding_later(blob: bytes) -> Undecoded:
+    """Return a stored vector that is decoded on first access; its bytes are checked here.
+
+    Raises:
+        StoreCorrupt: the bytes are damaged.
+    """
+    try:
+        _core.check_embedding(blob=blob)
+    except ValueError as error:
+        raise _damaged_embedding(error) from error
+    return Undecoded(lambda: _core.decode_embedding(blob=blob))
+
+
+def decoded_embeddings(blobs: Sequence[bytes]) -> npt.NDArray[np.float32]:
+    """Return stored vectors as an array of shape (n, dimension), n >= 1.
+
+    Raises:
+        StoreCorrupt: the bytes are damaged, or the vectors differ in width.
+    """
+    try:
+        dimension = _core.embedding_dimension(blob=blobs[0])
+        return _core.decode_embeddings(blobs=list(blobs), dimension=dimension)
+    except ValueError as error:
+        raise _damaged_embedding(error) from error
+
+
+def _damaged_embedding(error: ValueError) -> StoreCorrupt:
+    return StoreCorrupt(f"the store holds a damaged embedding ({error})")

@@ -1,4 +1,4 @@
-"""The one connection that writes: turns, commits, and stopping when the disk fails."""
+"""The one connection that writes: turns, commits, single inserts, and stopping when the disk fails."""
 
 from __future__ import annotations
 
@@ -6,23 +6,32 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import apsw
 
+from oneiros import _core, store
 from oneiros.clock import Clock, Deadline
 from oneiros.errors import EngineClosed, StoreBusy, StorePoisoned
 from oneiros.model.validation import moment
 from oneiros.store import connections
+from oneiros.store.checksums import check_of
 from oneiros.store.failures import is_failed_write, translated
 from oneiros.store.forking import GATE
-from oneiros.store.history import kept_by
-from oneiros.store.reading import DecodeEmbedding
+from oneiros.store.history import ADD_MOMENT, LAST_MOMENT, kept_by
+from oneiros.store.reading import LAST_REVISION, NEXT_SEQUENCE, DecodeEmbedding
+from oneiros.store.rows import (
+    INSERT,
+    INSERT_LIFECYCLE,
+    INSERTED,
+    INSERTED_CELLS,
+    INSERTED_LIFECYCLE,
+    Cells,
+)
 
 if TYPE_CHECKING:
     from oneiros.store.connections import StoreConnection
     from oneiros.store.history import Keeping
-    from oneiros.store.rows import Cells
     from oneiros.store.transaction import Transaction
 
 __all__ = ["Write", "Writer"]
@@ -137,7 +146,9 @@ class Writer:
         try:
             # The core takes the lock only if it is free, and releases it: a signal handler that
             # writes could not wait for a lock that this thread holds.
-            return self.connection.insert_one(cells, last_revision, time, into, self._lock)
+            return self.connection.insert_one(
+                _SINGLE_INSERT, cells, _rows_of(cells), last_revision, time, into, self._lock
+            )
         except apsw.Error:  # from a VFS in Python; the transaction that follows raises it again
             return False
         finally:
@@ -166,15 +177,13 @@ class Writer:
                 self._is_unwanted = _never
 
     def _begun(self) -> Transaction:
-        from oneiros.store.transaction import Transaction  # noqa: PLC0415 - many processes only read
-
         try:
             connections.run_when_free(self._start, Deadline(self._timeout), self._path)
             version = self.connection.commit_version()
             self._state = (version, self.connection.total_changes())
             known = self._known
             keeping = None if self._clock is None else self._kept(version)
-            transaction = Transaction(
+            transaction = store.Transaction(
                 self.connection,
                 self._path,
                 self._decode,
@@ -321,3 +330,35 @@ class Write:
         trace: TracebackType | None,
     ) -> None:
         self._writer.end(self._transaction, error)
+
+
+# One call of the core, which an interrupt cannot split.
+_SINGLE_INSERT: Final = _core.MemoryInsert(
+    memory=INSERT,
+    lifecycle=INSERT_LIFECYCLE,
+    memory_checksum=check_of("memory"),
+    lifecycle_checksum=check_of("lifecycle"),
+    last_revision=LAST_REVISION,
+    next_sequence=NEXT_SEQUENCE,
+    last_moment=LAST_MOMENT,
+    moment=ADD_MOMENT,
+    moment_checksum=check_of("moment"),
+    obstacles=[  # cases in which other rows change too
+        ("SELECT 1 FROM memory WHERE text_digest = ?1 LIMIT 1", INSERTED.index("text_digest")),
+        (
+            "SELECT 1 FROM memory INDEXED BY successor WHERE superseded_by = ?1 LIMIT 1",
+            INSERTED.index("id"),
+        ),
+    ],
+)
+_UNNUMBERED: Final = {**INSERTED_CELLS, "sequence": None, "revision": None}
+
+
+def _rows_of(cells: Cells) -> tuple[list[Any], list[Any]]:
+    """Return the rows of a memory in both tables, without numbers and checksums.
+
+    Args:
+        cells: see :func:`oneiros.store.rows.cells_of`; ``embedding`` is the encoded vector.
+    """
+    row = _UNNUMBERED | cells
+    return [row[name] for name in INSERTED], [row[name] for name in INSERTED_LIFECYCLE]

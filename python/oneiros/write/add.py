@@ -15,10 +15,9 @@ from oneiros.model.memory import validate_changes
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store import KINDS, StoredLink
 from oneiros.store.columns import INSERTED_AT_ONCE
-from oneiros.store.embedding_bytes import decoded, encoded
-from oneiros.store.rows import cells_of
+from oneiros.store.rows import cells_of, decoded_embeddings, encoded_embedding
 from oneiros.write.background import whole_write
-from oneiros.write.batch import Batch, columns_of
+from oneiros.write.batch import AddBatch, columns_of
 from oneiros.write.rules import (
     drops_own_vector,
     exists,
@@ -63,7 +62,7 @@ def _links_within(fresh: RecordColumns, rule: IngestAssociation, now: float) -> 
     for members in sessions.values():
         for start in range(0, len(members), rule.together):
             ids, blobs = zip(*members[start : start + rule.together], strict=True)
-            matrix = decoded(blobs).astype(np.float64)
+            matrix = decoded_embeddings(blobs).astype(np.float64)
             weights = np.triu(rule.weights(matrix @ matrix.T), 1)
             links += [
                 StoredLink(
@@ -84,7 +83,7 @@ def _consulted_vectors(fresh: RecordColumns) -> Sequence[bytes | None]:
 
 def _raise_alike(
     transaction: Transaction,
-    projections: ReadModel,
+    read_model: ReadModel,
     blobs: Sequence[bytes | None],
     rule: IngestAssociation,
     within: Mapping[str, str],
@@ -92,24 +91,24 @@ def _raise_alike(
     """Raise the stability of existing memories that are similar to new ones.
 
     Args:
-        transaction: not yet applied to the projections, which hold only the existing memories.
-        projections: the indexes to search.
+        transaction: not yet applied to the read model, which holds only the existing memories.
+        read_model: the indexes to search.
         blobs: the embeddings of the new memories, encoded.
         rule: decides which memories are similar, and by how much to raise them.
         within: the fields of the caller's scope; memories outside it are not changed.
     """
-    index = projections.indexes.vectors
+    index = read_model.indexes.vectors
     found = [blob for blob in blobs if blob is not None]
     if not index or not found or not rule.raised_by:
         return
     allowed = None
-    if within or projections.row_sets.has_quarantined:
-        rows = projections.row_sets.consulted(filters.where(**within))  # type: ignore[arg-type]
-        allowed = filters.allowed_bits(rows, len(projections.lifecycle.ids))
+    if within or read_model.row_sets.has_quarantined:
+        rows = read_model.row_sets.consulted(filters.where(**within))  # type: ignore[arg-type]
+        allowed = filters.allowed_bits(rows, len(read_model.lifecycle.ids))
     near: Counter[int] = Counter()
-    for hits in index.search_many(decoded(found), _MOST_RAISED, allowed, threads=1):
+    for hits in index.search_many(decoded_embeddings(found), _MOST_RAISED, allowed, threads=1):
         near.update(hits.rows[hits.scores > rule.above_cosine].tolist())
-    ids = projections.lifecycle.ids
+    ids = read_model.lifecycle.ids
     times = {id: count for row, count in near.items() if (id := ids[row])}
     # Raised from the stored values; reinforcement that waits to be written comes on top later.
     changes = []
@@ -180,7 +179,7 @@ class Adding:
         embedding = values.get("embedding")
         blob, width, maker = None, 0, None
         if embedding is not None:
-            blob, width = encoded(embedding), len(embedding)
+            blob, width = encoded_embedding(embedding), len(embedding)
         elif made is not None:
             text = titled(values.get("title", ""), values["text"])
             made.make([text])
@@ -203,7 +202,7 @@ class Adding:
             rules: of the call.
             made: vectors of some of the texts.
         """
-        batch = Batch(rules, self._sync.vectors)
+        batch = AddBatch(rules, self._sync.vectors)
         with Uncollected():
             batch.read(records)
         is_small = rules.ingest is not None and len(batch) <= rules.ingest.most_records
@@ -216,7 +215,7 @@ class Adding:
 
         return self._embedding.written(self._texts_of(batch, rules), write, made)
 
-    def _texts_of(self, batch: Batch, rules: AddRules) -> list[str]:
+    def _texts_of(self, batch: AddBatch, rules: AddRules) -> list[str]:
         """Return the texts to embed that are known before the transaction."""
         if not self._sync.vectors.is_present:
             return []
@@ -236,7 +235,7 @@ class Adding:
         return [text for text in texts if text is not None]
 
     @whole_write
-    def _add(self, batch: Batch, made: MadeVectors, rules: AddRules) -> AddReport:
+    def _add(self, batch: AddBatch, made: MadeVectors, rules: AddRules) -> AddReport:
         try:
             report = self._stored(batch, made, rules)
         except BaseException:
@@ -245,7 +244,7 @@ class Adding:
         self._end_analysis(is_stored=True)
         return report
 
-    def _stored(self, batch: Batch, made: MadeVectors, rules: AddRules) -> AddReport:
+    def _stored(self, batch: AddBatch, made: MadeVectors, rules: AddRules) -> AddReport:
         sync = self._sync
         updated: list[str] = []
         has_dropped = False
@@ -261,7 +260,7 @@ class Adding:
                 fresh, updated, has_dropped = self._settle(batch, transaction, made, rules)
             if fresh is not None:
                 if len(fresh) >= _FEWEST_AHEAD:
-                    indexes = sync.projections.indexes
+                    indexes = sync.read_model.indexes
                     indexes.analysis_ahead = AnalysisAhead(indexes.lexical, fresh, INSERTED_AT_ONCE)
                 sequences = transaction.insert_columns(fresh.varying, fresh.shared)
                 transaction.count_duplicates(sequences, within=rules.bounds.fields)
@@ -270,7 +269,7 @@ class Adding:
                         transaction.set_links(new_links)
                     _raise_alike(
                         transaction,
-                        sync.projections,
+                        sync.read_model,
                         _consulted_vectors(fresh),
                         rules.ingest,
                         rules.bounds.fields,
@@ -279,7 +278,7 @@ class Adding:
         return batch.report([] if fresh is None else fresh["id"], updated)
 
     def _end_analysis(self, *, is_stored: bool) -> None:
-        indexes = self._sync.projections.indexes
+        indexes = self._sync.read_model.indexes
         ahead, indexes.analysis_ahead = indexes.analysis_ahead, None
         if ahead is not None:
             ahead.end()
@@ -297,7 +296,7 @@ class Adding:
         )
 
     def _settle(
-        self, batch: Batch, transaction: Transaction, made: MadeVectors, rules: AddRules
+        self, batch: AddBatch, transaction: Transaction, made: MadeVectors, rules: AddRules
     ) -> tuple[RecordColumns | None, list[str], bool]:
         """Update the existing memories of a batch.
 

@@ -15,8 +15,14 @@ from oneiros.model.memory import checked_columns
 from oneiros.model.validation import unit_rows
 from oneiros.runtime.dataclasses import dataclass, field
 from oneiros.store.columns import StoredColumns
-from oneiros.store.embedding_bytes import encoded
-from oneiros.store.rows import DEFAULT_CELLS, cell_columns, cells_of, encoded_cells, joined_cells
+from oneiros.store.rows import (
+    DEFAULT_CELLS,
+    cell_columns,
+    cells_of,
+    encoded_cells,
+    encoded_embedding,
+    joined_cells,
+)
 
 if TYPE_CHECKING:
     from oneiros.model.memory import Memory
@@ -25,8 +31,8 @@ if TYPE_CHECKING:
     from oneiros.write.vectors import MadeVectors, TextVectors
 
 __all__ = [
+    "AddBatch",
     "AddReport",
-    "Batch",
     "Entry",
     "OnFirstLook",
     "RecordColumns",
@@ -265,7 +271,7 @@ class Entry:
     """Whether the engine's embedder made the embedding."""
 
 
-class Batch:
+class AddBatch:
     """The records of one ``add_many``.
 
     Args:
@@ -395,7 +401,7 @@ class Batch:
                 continue
             entry = Entry(place, values["id"], values, given)
             if embedding is not None:
-                entry.blob, entry.width = encoded(embedding), len(embedding)
+                entry.blob, entry.width = encoded_embedding(embedding), len(embedding)
             self.entries.append(entry)
 
     def _keep_one_of_each(self) -> None:

@@ -133,7 +133,7 @@ def changed_by(cycle: StoredCycle, reading: Reading, lifecycle: Lifecycle) -> Ow
     That is so if the log is damaged or no longer kept.
 
     Args:
-        cycle: the cycle of the next commit after the projections' state.
+        cycle: the cycle of the next commit after the read model's state.
         reading: of the store, at that commit or a later one.
         lifecycle: rows and columns.
     """

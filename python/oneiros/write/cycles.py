@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from oneiros.store.embedding_bytes import encoded
+from oneiros import dream
+from oneiros.store.rows import encoded_embedding
 from oneiros.write.background import whole_write
 from oneiros.write.vectors import MadeVectors
 
@@ -52,8 +53,6 @@ class CycleWriter:
         *,
         is_of_copy: bool,
     ) -> DreamReport:
-        from oneiros.dream.apply import Applying, PlannedRows  # noqa: PLC0415 - few dream
-
         associations = self._associations()
         owed = self._sync.reinforcing.owing()
         with self._sync.writing_columns() as (transaction, own):
@@ -62,10 +61,12 @@ class CycleWriter:
                 raise ValueError(msg)
             # After a rebuild of the read model, as in a copy, rows have other numbers.
             is_moved = is_of_copy or not plan.draft.source.is_of(self._sync.lifecycle)
-            rows = PlannedRows(plan, self._sync.lifecycle, is_of_copy=is_moved)
+            rows = dream.apply.PlannedRows(plan, self._sync.lifecycle, is_of_copy=is_moved)
             row_of = cast("Mapping[str, int]", self._sync.lifecycle.row_of)
             known = associations if associations.are_read else None
-            report = Applying(plan, transaction, known, rows, row_of, owed, blobs).run(own)
+            report = dream.apply.Applying(plan, transaction, known, rows, row_of, owed, blobs).run(
+                own
+            )
             if changed is not None:
                 changed += transaction.changed_ids()
             return report
@@ -73,7 +74,7 @@ class CycleWriter:
     def _associations(self) -> Associations:
         """Write what waits, and return the links, which are read unless they are damaged."""
         self._sync.write_events_now()
-        return self._sync.links_to_follow(is_bounded=False) or self._sync.projections.associations
+        return self._sync.links_to_follow(is_bounded=False) or self._sync.read_model.associations
 
     def _blobs_of(self, plan: DreamPlan) -> dict[int, bytes]:
         """Return the embeddings of memories that a plan adds, made before any lock is taken."""
@@ -86,7 +87,7 @@ class CycleWriter:
         for place, record in enumerate(records):
             vector: Any = record.get("embedding")
             if vector is not None:
-                blob, width = encoded(vector), len(vector)
+                blob, width = encoded_embedding(vector), len(vector)
             else:
                 blob, width = made.of(str(record["text"]))
             # After a reembed the sources count as changed, so the memory is not added.
@@ -96,10 +97,8 @@ class CycleWriter:
 
     def require_undoable(self, id: str) -> None:
         """Raise as :meth:`undo_cycle` does if a cycle cannot be undone."""
-        from oneiros.dream.undo import undoable  # noqa: PLC0415 - few processes dream
-
         with self._sync.store.read() as reading:
-            undoable(reading, id)
+            dream.undo.undoable(reading, id)
 
     @whole_write
     def undo_cycle(
@@ -115,13 +114,11 @@ class CycleWriter:
         Raises:
             ValueError: there is no such cycle, or it cannot be undone.
         """
-        from oneiros.dream.undo import Undoing, undoable  # noqa: PLC0415 - few processes dream
-
         associations = self._associations()
         with self._sync.writing_columns() as (transaction, own):
-            cycle = undoable(transaction, id)
+            cycle = dream.undo.undoable(transaction, id)
             known = associations if associations.are_read else None
-            undoing = Undoing(cycle, transaction, self._sync.lifecycle, known, report)
+            undoing = dream.undo.Undoing(cycle, transaction, self._sync.lifecycle, known, report)
             done = undoing.run(own)
             if changed is not None:
                 changed += transaction.changed_ids()

@@ -219,7 +219,7 @@ class Erasing:
         for batch in transaction.of_sequences(sequences, on_damage=self._sync.note_damage):
             for memory in batch:
                 deleted.add(lifecycle.row_of[memory.id], memory)
-        rows = self._sync.projections.row_sets.matching(where)
+        rows = self._sync.read_model.row_sets.matching(where)
         rows |= deleted.rows if where is None else deleted.compile(where, lifecycle.column)
         return [lifecycle.ids[row] for row in rows]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from oneiros import write
 from oneiros.errors import UnknownMemory
 from oneiros.model.fields import ENUMS
 from oneiros.model.memory import validate_changes
-from oneiros.store.embedding_bytes import encoded
+from oneiros.store.rows import encoded_embedding
 from oneiros.write.add import Adding
 from oneiros.write.background import whole_write
 from oneiros.write.cycles import CycleWriter
@@ -31,11 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from oneiros.filters import Where
-    from oneiros.index import ReadModel
     from oneiros.model.memory import Memory
-    from oneiros.models.embedders import Embedder
     from oneiros.scoring.selection import Selection
-    from oneiros.store import Store, StoredLink, StoredMemory, Transaction
+    from oneiros.store import StoredLink, StoredMemory, Transaction
     from oneiros.write.erase import Erasing
     from oneiros.write.vectors import MadeVectors
 
@@ -47,10 +46,10 @@ _ARCHIVED: Final = ENUMS["status"].index("archived")
 
 
 class Remember:
-    """Writes to the store and keeps the projections in sync, one writer at a time."""
+    """Writes to the store and keeps the read model in sync, one writer at a time."""
 
-    def __init__(self, store: Store, projections: ReadModel, embedder: Embedder | None) -> None:
-        self.sync = sync = Sync(store, projections, embedder)
+    def __init__(self, sync: Sync) -> None:
+        self.sync = sync
         self.writer = sync.writer
         self.embedding = Embedding(sync)
         self.adding = Adding(sync, self.embedding)
@@ -59,9 +58,7 @@ class Remember:
     @property
     def erasing(self) -> Erasing:
         """Erases memories for good."""
-        from oneiros.write.erase import Erasing  # noqa: PLC0415 - few processes forget
-
-        return Erasing(self.sync)
+        return write.erase.Erasing(self.sync)
 
     def update(
         self,
@@ -110,7 +107,7 @@ class Remember:
             memory = self._live(transaction, memory_id, seen)
             text = _text_to_embed(memory, changes)
             if vector is not None:
-                changes["embedding"] = encoded(vector)
+                changes["embedding"] = encoded_embedding(vector)
                 self.sync.vectors.record(transaction, len(vector), is_made_here=False)
             elif text is not None:
                 changes["embedding"] = None  # the old vector belongs to the old text
@@ -198,14 +195,14 @@ class Remember:
     def delete_matching(self, where: Where | None, *, now: float) -> list[str]:
         """Soft-delete all memories that match now; return their ids."""
         with self.sync.writing() as transaction:
-            rows = self.sync.projections.row_sets.matching(where)
+            rows = self.sync.read_model.row_sets.matching(where)
             return self._delete(transaction, rows, now)
 
     @whole_write
     def delete_expired(self, where: Where | None, selection: Selection, *, now: float) -> list[str]:
         """Soft-delete all memories that match and have expired; return their ids."""
         with self.sync.writing() as transaction:
-            row_sets = self.sync.projections.row_sets
+            row_sets = self.sync.read_model.row_sets
             rows = row_sets.matching(where) & row_sets.expired(now, selection)
             return self._delete(transaction, rows, now)
 

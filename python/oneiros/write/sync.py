@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from oneiros._lazy import np
+from oneiros import index, write
+from oneiros._lazy import logging, np
 from oneiros.errors import OneirosError, StoreCorrupt
 from oneiros.index.columns import ColumnWrite
 from oneiros.index.snapshot import SnapshotFile
 from oneiros.store.columns import StoredColumns
 from oneiros.store.connections import MEMORY
 from oneiros.store.history import KEEP_SETTING
-from oneiros.store.index_checking import index_damage, is_rebuildable
 from oneiros.store.rows import INSERTED_CELLS, Damaged, joined_cells
 from oneiros.write.background import WriterThread, do_nothing, note_outcome
 from oneiros.write.reinforce import OF_USE, Reinforcing
@@ -96,7 +96,7 @@ def _by_kind(counts: list[tuple[str, str, int]]) -> Verdicts:
 
 
 _APPLY_SECONDS: Final = 0.002
-"""The longest wait of a new memory, so that several enter the projections together."""
+"""The longest wait of a new memory, so that several enter the read model together."""
 _MOST_UNAPPLIED: Final = 1_000
 
 
@@ -105,31 +105,31 @@ class Sync:
 
     Args:
         store: the open store.
-        projections: the read model; only this object writes to it.
+        read_model: the read model; only this object writes to it.
         embedder: embeds texts that come without a vector; or None.
     """
 
-    def __init__(self, store: Store, projections: ReadModel, embedder: Embedder | None) -> None:
+    def __init__(self, store: Store, read_model: ReadModel, embedder: Embedder | None) -> None:
         self.store = store
         self._read_revision = None if store.path == MEMORY else store.watcher.revision
-        self.projections = projections
-        self.lifecycle = projections.lifecycle
+        self.read_model = read_model
+        self.lifecycle = read_model.lifecycle
         self.reinforcing = reinforcing = Reinforcing(
-            projections.lifecycle, projections.associations, self.write_events_now
+            read_model.lifecycle, read_model.associations, self.write_events_now
         )
         self.vectors: TextVectors = TextVectors(embedder, store.settings())
         """The engine's embedder; follows the embedder that the store's settings name."""
         self.successor: TextVectors | None = None
         """Replaces :attr:`vectors` once the store's vectors are those of its embedder."""
-        # All changes of the store and the projections run on this thread, one at a time.
+        # All changes of the store and the read model run on this thread, one at a time.
         self.writer: WriterThread = WriterThread(self._begin_job, reinforcing.end_job, self._idle)
-        # Memories that are stored but not in the projections yet, in commit order.
+        # Memories that are stored but not in the read model yet, in commit order.
         self._unapplied: list[Cells] = []
         self._apply_at: float | None = None
         self._revision = 0
         self._content_revision = 0
         self._damaged_links = -1  # the revision at which links could not be read
-        self._is_behind = True  # a commit of this engine may not be projected yet
+        self._is_behind = True  # a commit of this engine may not be in the read model yet
         self.snapshot = SnapshotFile(store.path)
         self.damaged: dict[int, Damaged] = {}
         """The memories found to be damaged, by sequence number."""
@@ -149,7 +149,7 @@ class Sync:
         self.open_in: int | None = self._process
         """Id of the process that opened it; None once it closes."""
         self.verdicts = VerdictCounts(store)
-        self._keeps_history = True  # at the revision of the projections
+        self._keeps_history = True  # at the revision of the read model
         self._read_all()
         _OPEN.add(self)
 
@@ -160,12 +160,12 @@ class Sync:
 
     @property
     def revision(self) -> int:
-        """The last commit that the projections hold."""
+        """The last commit that the read model holds."""
         return self._revision
 
     @property
     def content_revision(self) -> int:
-        """Goes up with every commit that the projections apply, except this engine's reinforcement."""
+        """Goes up with every commit that the read model applies, except this engine's reinforcement."""
         return self._content_revision
 
     def follow(self) -> None:
@@ -177,16 +177,16 @@ class Sync:
             self._follow(reading)
 
     def _read_all(self) -> None:
-        """Fill new projections from the store, using its snapshot where that is valid."""
+        """Fill a new read model from the store, using its snapshot where that is valid."""
         with Uncollected(), self.store.read() as reading:
             has_traces = bool(reading.traces())
             # The snapshot may be newer than the settings that were read before.
             self._follow_settings(reading.settings())
             self._revision = self.snapshot.load(
-                reading, self.store, self.projections, on_damage=self.note_damage
+                reading, self.store, self.read_model, on_damage=self.note_damage
             )
             # Loading the snapshot replaced the columns.
-            links = self.projections.associations
+            links = self.read_model.associations
             self.reinforcing.take_over(self.reinforcing.move_to(self.lifecycle, links))
             self._follow(reading)
         if has_traces and not self.store.is_read_only:
@@ -211,8 +211,6 @@ class Sync:
         if not damaged.sequence:
             return
         if damaged.sequence not in self.damaged:
-            import logging  # noqa: PLC0415 - damage is rare, and importing logging is slow
-
             logging.getLogger(__name__).warning(
                 "%s: %s; it is left out", self.store.path, damaged.error()
             )
@@ -234,7 +232,7 @@ class Sync:
             self.note_damage(Damaged(error.sequence, error.memory_id, error.reason))
 
     def _hide_damaged(self) -> None:
-        """Remove damaged memories from the projections; the store keeps them."""
+        """Remove damaged memories from the read model; the store keeps them."""
         while self._unhidden:
             sequence = self._unhidden[-1]
             (row,) = self.lifecycle.rows_of_sequences(np.array([sequence], np.int64)).tolist()
@@ -244,7 +242,7 @@ class Sync:
 
     def _drop(self, ids: Sequence[str]) -> None:
         self.reinforcing.forget(ids)
-        self.projections.erase(ids)
+        self.read_model.erase(ids)
 
     def _follow(self, reading: Reading) -> None:
         self._hide_damaged()
@@ -253,7 +251,7 @@ class Sync:
             self._is_behind = False
             return
         settings = reading.settings()
-        indexes = self.projections.indexes
+        indexes = self.read_model.indexes
         are_replaced = self.vectors.are_replaced(settings)
         if are_replaced:
             indexes.begin_replacement()
@@ -285,10 +283,10 @@ class Sync:
         try:
             for states in reading.changes_of_states(revision):
                 rows = self.reinforcing.apply_states(states)
-                self.projections.changed_count += len(rows)
+                self.read_model.changed_count += len(rows)
                 for name in ("status", "tier"):
                     column = self.lifecycle.column(name)
-                    self.projections.apply_states(ColumnWrite(name, rows, column[rows]))
+                    self.read_model.apply_states(ColumnWrite(name, rows, column[rows]))
         except StoreCorrupt:  # read whole rows, which separates damaged memories from sound ones
             for batch in reading.changes(revision, on_damage=self.note_damage):
                 self._apply(batch)
@@ -303,9 +301,7 @@ class Sync:
         if not revision:
             return 0  # all memories must be read
         while (cycle := reading.cycles.cycle_of_commit(revision + 1)) is not None:
-            from oneiros.write.cycle_columns import changed_by  # noqa: PLC0415 - few processes dream
-
-            own = changed_by(cycle, reading, self.lifecycle)
+            own = write.cycle_columns.changed_by(cycle, reading, self.lifecycle)
             if own is None:
                 break
             self._take_columns(own)
@@ -315,11 +311,11 @@ class Sync:
 
     def _take_columns(self, own: OwnWrites) -> None:
         """Apply the column writes of a cycle, deletions and states included."""
-        for write in own.columns:
-            self.reinforcing.apply_values(write)
-            self.projections.apply_states(write if write.field != "deleted_at" else _gone(write))
-        most = max((len(write.rows) for write in own.columns), default=0)
-        self.projections.changed_count += most
+        for column in own.columns:
+            self.reinforcing.apply_values(column)
+            self.read_model.apply_states(column if column.field != "deleted_at" else _gone(column))
+        most = max((len(column.rows) for column in own.columns), default=0)
+        self.read_model.changed_count += most
 
     def _take_memories(self, own: OwnWrites, reading: Reading) -> None:
         """Read and apply the memories that a write changed in more than its columns.
@@ -327,11 +323,11 @@ class Sync:
         Restored memories have their columns already and need only be indexed.
         """
         numbers = self.lifecycle.column("sequence")
-        for write in own.columns:
-            if write.field == "deleted_at":
-                back = numbers[write.rows[np.isnan(write.values)]].astype(np.int64)
+        for column in own.columns:
+            if column.field == "deleted_at":
+                back = numbers[column.rows[np.isnan(column.values)]].astype(np.int64)
                 for batch in reading.of_sequences(back.tolist(), on_damage=self.note_damage):
-                    self.projections.apply_indexes(batch)
+                    self.read_model.apply_indexes(batch)
         for batch in reading.of_sequences(own.sequences, on_damage=self.note_damage):
             self._apply(batch)
 
@@ -354,7 +350,7 @@ class Sync:
                     del self.damaged[sequence]
 
     def _follow_links(self, reading: Reading) -> None:
-        associations = self.projections.associations
+        associations = self.read_model.associations
         if not associations.are_read:
             return
         try:
@@ -369,7 +365,7 @@ class Sync:
         Raises:
             StoreCorrupt: links are damaged.
         """
-        associations = self.projections.associations
+        associations = self.read_model.associations
         if not associations.are_read:
 
             def read() -> None:
@@ -385,7 +381,7 @@ class Sync:
         Also None if the store has none and the search is not bounded: the trace of a scope must not
         tell whether memories outside have links.
         """
-        associations = self.projections.associations
+        associations = self.read_model.associations
         if associations.graph is None:
             if self._damaged_links == self._revision:
                 return None
@@ -403,7 +399,7 @@ class Sync:
 
     def _read_links(self, reading: Reading) -> None:
         """Read all links. Links of memories not known yet come again with those memories."""
-        if not self.projections.associations.are_read:
+        if not self.read_model.associations.are_read:
             self.reinforcing.read_links(reading.links(0))
 
     def texts(self) -> MemoryTexts:
@@ -411,13 +407,13 @@ class Sync:
 
         Texts of memories not known yet come again with those memories.
         """
-        texts = self.projections.texts
+        texts = self.read_model.texts
         if not texts.are_read:
             self.writer.run(self._read_texts)
         return texts
 
     def _read_texts(self) -> None:
-        texts = self.projections.texts
+        texts = self.read_model.texts
         with Uncollected(), self.store.read() as reading:
             if not texts.are_read:
                 texts.read(reading.texts(on_damage=self.note_damage))
@@ -425,7 +421,7 @@ class Sync:
     def _apply(self, batch: StoredBatch) -> None:
         memories = StoredColumns.of(batch)
         self.reinforcing.apply_columns(memories)
-        self.projections.apply_indexes(memories)
+        self.read_model.apply_indexes(memories)
 
     def reinforce(self, event: ReinforcementEvent) -> None:
         """Reinforce the memories that a search returned, before this engine's next read."""
@@ -461,7 +457,7 @@ class Sync:
     def insert_one(self, cells: Cells, last_revision: int) -> bool:
         """Store a new memory on the calling thread, if nothing else is to be written.
 
-        It enters the projections shortly after, before this engine's next read or write.
+        It enters the read model shortly after, before this engine's next read or write.
 
         Args:
             cells: see ``Store.insert_one``.
@@ -486,7 +482,7 @@ class Sync:
         return True
 
     def apply_own(self) -> None:
-        """Apply memories stored by :meth:`insert_one` to the projections."""
+        """Apply memories stored by :meth:`insert_one` to the read model."""
         if self._unapplied:
             self.writer.run(do_nothing)  # every job applies inserted memories first
 
@@ -575,9 +571,7 @@ class Sync:
         REQUIRES: the writer thread. Yields the transaction and an object to fill in: every column
         write, and the sequence numbers of all memories added or otherwise changed.
         """
-        from oneiros.write.cycle_columns import OwnWrites  # noqa: PLC0415 - few processes dream
-
-        own = OwnWrites()
+        own = write.cycle_columns.OwnWrites()
         with self._committing() as transaction:
             yield transaction, own
         self._take_up(own, transaction.revision)
@@ -594,11 +588,11 @@ class Sync:
         self._note_applied(revision)
 
     def rebuild(self) -> ReadModel:
-        """Rebuild the projections from the store alone, and return them.
+        """Rebuild the read model from the store alone, and return it.
 
-        REQUIRES: the writer thread. Running searches finish on the old projections.
+        REQUIRES: the writer thread. Running searches finish on the old read model.
         """
-        before, revision = self.projections, self._revision
+        before, revision = self.read_model, self._revision
         fresh = before.emptied()
         former = self.reinforcing.move_to(fresh.lifecycle, fresh.associations)
         self._use(fresh, 0)
@@ -613,47 +607,24 @@ class Sync:
         return fresh
 
     def differences(self) -> list[str]:
-        """Return how the projections differ from the store. REQUIRES: the writer thread.
+        """Return how the read model differs from the store. REQUIRES: the writer thread.
 
         Waiting reinforcement is written first. If that fails, the columns it changes are not
         compared.
         """
-        from oneiros.index.comparison import StoreComparison  # noqa: PLC0415 - rarely used
-
         with contextlib.suppress(OneirosError):
             self.write_events_now()
         with Uncollected(), self.store.read() as reading:
             self._follow(reading)
             without = OF_USE if self.reinforcing.is_owing() else ()
-            comparison = StoreComparison(self.projections, without=without)
+            comparison = index.comparison.StoreComparison(self.read_model, without=without)
             for batch in reading.changes(0, on_damage=self.note_damage):
                 comparison.add(batch)
             self._hide_damaged()
             return comparison.problems()
 
-    def mend_indexes(self) -> list[str]:
-        """Rebuild the store's indexes that differ from their tables; return the problems found.
-
-        REQUIRES: the writer thread, and a file whose pages are sound.
-        """
-        with self.store.read() as reading:
-            found = index_damage(reading)
-            is_possible = all(is_rebuildable(reading, damage) for damage in found)
-        if not found:
-            return []
-        outcome = "not rebuilt, since rows of its table are damaged or lost; salvage the store"
-        if is_possible:
-            outcome = "rebuilt from its table"
-            try:
-                with self.store.write() as transaction:
-                    for damage in found:
-                        transaction.rebuild_index(damage.name)
-            except OneirosError as error:
-                outcome = f"not rebuilt ({error})"
-        return [f"{damage.words}; {outcome}" for damage in found]
-
-    def _use(self, projections: ReadModel, revision: int) -> None:
-        self.projections, self.lifecycle = projections, projections.lifecycle
+    def _use(self, read_model: ReadModel, revision: int) -> None:
+        self.read_model, self.lifecycle = read_model, read_model.lifecycle
         self._revision = revision
         self._damaged_links = -1
 
@@ -703,7 +674,7 @@ class Sync:
         self.reinforcing.note_written(owed.event_count)
         if revision:
             self._revision = revision  # the columns hold these values already
-            self.projections.changed_count += owed.memory_count
+            self.read_model.changed_count += owed.memory_count
 
     # -- erasing -----------------------------------------------------------------------------------
 
@@ -746,11 +717,11 @@ class Sync:
             self.write_events_now()
             # A snapshot without the damaged memories would not record that they are damaged.
             if not (self._is_behind or self.damaged or self.reinforcing.is_owing()):
-                self.snapshot.save(self.store, self.projections, self._revision)
+                self.snapshot.save(self.store, self.read_model, self._revision)
         finally:
             self._is_closed = True
             _OPEN.discard(self)
-            self.projections.close()
+            self.read_model.close()
             self.store.close()
             self.reinforcing.release()
             self.writer.release()  # no reference cycle: the columns' address space is free at once

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from oneiros.errors import EmbedderMismatch, StoreCorrupt
 from oneiros.model.fields import FIELDS
 from oneiros.models.embedders import check, name_of
-from oneiros.store.embedding_bytes import encoded
 from oneiros.store.reading import REEMBEDDING_SETTING
+from oneiros.store.rows import encoded_embedding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -199,7 +199,7 @@ class MadeVectors:
         self._made.update((text, (None, 0)) for text in lacking)
         for text, vector in zip(wanted, self._vectors.of(wanted) if wanted else (), strict=True):
             if vector is not None:
-                self._made[text] = (encoded(vector), len(vector))
+                self._made[text] = (encoded_embedding(vector), len(vector))
 
     def of(self, text: str) -> tuple[bytes | None, int]:
         """Return the encoded vector of a text and its width; None and 0 if there is none."""

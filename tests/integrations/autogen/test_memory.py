@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
-import re
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -30,7 +28,6 @@ from autogen_core.models import (
 )
 
 import oneiros
-from oneiros.integrations import autogen as adapter
 from oneiros.integrations.autogen import OneirosMemory
 
 TEXT, JSON = MemoryMimeType.TEXT, MemoryMimeType.JSON
@@ -271,6 +268,15 @@ def test_contents_that_are_refused(bad: Any, error: type[Exception], message: st
     assert memory.memories.count() == 0
 
 
+def test_what_is_no_content_is_refused() -> None:
+    memory = OneirosMemory()
+    with pytest.raises(TypeError, match="content: expected AutoGen's MemoryContent, got str"):
+        asyncio.run(memory.add("tea"))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="query: expected a text or a MemoryContent, got int"):
+        asyncio.run(memory.query(3))  # type: ignore[arg-type]
+    assert memory.memories.count() == 0
+
+
 def test_what_else_is_refused() -> None:
     picture = Image.from_base64(
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -292,21 +298,3 @@ def test_what_else_is_refused() -> None:
             shared.dump_component()
         engine.add("tea at five", user="ada", metadata={"n": 1})
         assert found(shared, "tea") == ["tea at five"]
-
-
-def test_the_examples_of_docstrings_run() -> None:
-    outcome = doctest.testmod(adapter)
-    assert outcome.failed == 0
-    assert outcome.attempted > 0
-
-
-def test_the_page_runs(
-    capsys: pytest.CaptureFixture[str], monkeypatch: Any, tmp_path: Path
-) -> None:
-    page = Path(__file__).parents[3] / "docs" / "integrations" / "autogen.md"
-    text = page.read_text(encoding="utf-8")
-    code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
-    printed = "".join(re.findall(r"```text\n(.*?)```", text, re.DOTALL))
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code, str(page), "exec"), {})  # noqa: S102 - the page is ours
-    assert capsys.readouterr().out == printed

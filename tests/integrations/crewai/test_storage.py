@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,7 +24,6 @@ from crewai.memory.types import MemoryRecord
 from crewai.memory.unified_memory import Memory
 
 import oneiros
-from oneiros.integrations import crewai as adapter
 from oneiros.integrations.crewai import OneirosStorage
 
 JUNE = datetime(2025, 6, 1, 12, 30, 15, 123456)  # in UTC, as CrewAI has times
@@ -253,6 +250,14 @@ def test_what_is_refused() -> None:
     ):
         with pytest.raises(error, match=message):
             storage.save([records()[1], bad])
+    for call, message in (
+        (lambda: storage.save(records()[1]), "records: expected a list of records"),
+        (lambda: storage.save(["x"]), "record: expected CrewAI's MemoryRecord, got str"),
+        (lambda: storage.count(3), "scope: expected str, got int"),
+        (lambda: storage.delete(older_than="2024"), "older_than: expected a datetime, got str"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
     with pytest.raises(TypeError, match="metadata"):
         storage.search([1.0, 0.0, 0.0], metadata_filter={"deep": {"x": 1}})
     assert storage.count() == 1
@@ -291,24 +296,6 @@ def test_memory_of_crewai_remembers_across_processes(tmp_path: Path) -> None:
     assert [record.content for record in memory.list_records()] == ["The pool is dry"]
     memory.close()
     storage.close()
-
-
-def test_the_examples_of_docstrings_run() -> None:
-    outcome = doctest.testmod(adapter)
-    assert outcome.failed == 0
-    assert outcome.attempted > 0
-
-
-def test_the_page_runs(
-    capsys: pytest.CaptureFixture[str], monkeypatch: Any, tmp_path: Path
-) -> None:
-    page = Path(__file__).parents[3] / "docs" / "integrations" / "crewai.md"
-    text = page.read_text(encoding="utf-8")
-    code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
-    printed = "".join(re.findall(r"```text\n(.*?)```", text, re.DOTALL))
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code, str(page), "exec"), {})  # noqa: S102 - the page is ours
-    assert capsys.readouterr().out == printed
 
 
 def test_an_engine_can_be_shared() -> None:

@@ -1,12 +1,9 @@
-"""What Haystack's own suite needs: a runner of its coroutines, and no usage statistics."""
+"""What Haystack's own suite needs: a runner of its coroutines."""
 
 import asyncio
 import inspect
-import os
 
 import pytest
-
-os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"  # before Haystack is imported
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
-import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +18,6 @@ from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy, FilterPolicy
 
 import oneiros
-from oneiros.integrations import haystack as adapter
 from oneiros.integrations.haystack import (
     OneirosDocumentStore,
     OneirosEmbeddingRetriever,
@@ -139,6 +135,30 @@ def test_two_stores_share_a_file_and_scopes_keep_users_apart(tmp_path: Path) -> 
     assert ada.count_documents() == 1  # it opens again
 
 
+def test_an_index_that_is_recreated_keeps_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "documents.db"
+    ada, bob = (
+        OneirosDocumentStore(path, scope={"user": user}, soft_delete=True)
+        for user in ("ada", "bob")
+    )
+    for store, user in ((ada, "ada"), (bob, "bob")):
+        store.write_documents(
+            [Document(id=f"{user} {n}", content=f"tea {n} of {user}") for n in (1, 2)]
+        )
+    ada.delete_documents(["ada 1"])
+    bob.delete_all_documents()
+    ada.delete_all_documents(recreate_index=True)
+    assert ada.memories.get_deleted(["ada 1", "ada 2"]) == [None, None]
+    with oneiros.Engine(path) as engine:
+        assert engine.verify_erased("tea 1 of ada")
+        assert engine.verify_erased("tea 2 of ada")
+        assert not engine.verify_erased("tea 1 of bob")
+    bob.memories.restore("bob 1")
+    assert [document.id for document in bob.filter_documents()] == ["bob 1"]
+    ada.close()
+    bob.close()
+
+
 def test_skip_takes_the_first_of_an_id_and_overwrite_the_last() -> None:
     twice = [Document(id="1", content="first"), Document(id="1", content="last")]
     for policy, content, count in (
@@ -193,6 +213,10 @@ def test_other_bad_arguments(store: OneirosDocumentStore) -> None:
     for field in ({"blob": ByteStream(b"x")}, {"sparse_embedding": SparseEmbedding([1], [0.5])}):
         with pytest.raises(ValueError, match="cannot be stored, but document 'x' has one"):
             store.write_documents([Document(id="x", **field)])
+    with pytest.raises(TypeError, match="policy: expected a DuplicatePolicy, got str"):
+        store.write_documents([Document(content="x")], "skip")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="recreate_index: must be True or False"):
+        store.delete_all_documents("yes")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="document_store: expected a OneirosDocumentStore"):
         OneirosEmbeddingRetriever(store.memories)
     with pytest.raises(ValueError, match="top_k"):
@@ -201,21 +225,3 @@ def test_other_bad_arguments(store: OneirosDocumentStore) -> None:
         OneirosHybridRetriever(store, profile=oneiros.profiles.get("rrf")).to_dict()
     with pytest.raises(TypeError, match="memories: expected an Engine or a scope"):
         OneirosDocumentStore.over("agent.db")  # type: ignore[arg-type]
-
-
-def test_the_examples_of_docstrings_run() -> None:
-    outcome = doctest.testmod(adapter)
-    assert outcome.failed == 0
-    assert outcome.attempted > 0
-
-
-def test_the_page_runs(
-    capsys: pytest.CaptureFixture[str], monkeypatch: Any, tmp_path: Path
-) -> None:
-    page = Path(__file__).parents[3] / "docs" / "integrations" / "haystack.md"
-    text = page.read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    (printed,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code, str(page), "exec"), {})  # noqa: S102 - the page is ours
-    assert capsys.readouterr().out == printed

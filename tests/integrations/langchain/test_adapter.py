@@ -1,12 +1,7 @@
-"""What the adapter adds to LangChain's suite: filters, scores, use, errors, the page."""
+"""What the adapter adds to LangChain's suite: filters, scores, use, errors."""
 
 from __future__ import annotations
 
-import contextlib
-import doctest
-import io
-import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,8 +25,6 @@ from oneiros.integrations.langchain import (
     OneirosRetriever,
     OneirosVectorStore,
 )
-
-PAGE = Path(__file__).parents[3] / "docs" / "integrations" / "langchain.md"
 
 
 class Axes(Embeddings):
@@ -347,6 +340,9 @@ def test_wrong_arguments_are_named(engine: oneiros.Engine, store: OneirosVectorS
         (lambda: store.add_texts(["up"], ids=["1", "2"]), ValueError, "ids: must have one entry"),
         (lambda: store.add_texts(["up"], [{}, {}]), ValueError, "metadatas: must have one entry"),
         (lambda: store.add_texts(["up"], [{"a": {1}}]), TypeError, r"metadata\.a: must be JSON"),
+        (lambda: store.add_texts("up"), TypeError, "texts: expected a sequence of str"),
+        (lambda: store.delete("up"), TypeError, "ids: expected a sequence of str"),
+        (lambda: store.get_by_ids("up"), TypeError, "ids: expected a sequence of str"),
         (lambda: store.similarity_search("?up", filter=bool), TypeError, "filter: expected an"),
         (lambda: store.similarity_search("?up", where=1), TypeError, "unknown argument 'where'"),
         (lambda: store.similarity_search("?up", k=-1), ValueError, "k: "),
@@ -364,23 +360,16 @@ def test_wrong_arguments_are_named(engine: oneiros.Engine, store: OneirosVectorS
     assert len(engine) == len(VECTORS)
 
 
-def test_the_examples_of_the_docstrings() -> None:
-    tried = doctest.testmod(adapter)
-    assert tried.attempted >= 15
-    assert tried.failed == 0
-
-
-def test_the_page_does_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(
-        r"^```python\n(.*?)^```\n```text\n(.*?)^```$",
-        PAGE.read_text(encoding="utf-8"),
-        re.MULTILINE | re.DOTALL,
-    )
-    assert len(blocks) == 2
-    for code, shown in blocks:
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            exec(code, {})  # noqa: S102 - our own page
-        assert out.getvalue() == shown
-    assert os.listdir(tmp_path) == ["agent.db"]  # noqa: PTH208 - names alone
+def test_documents_are_listed_as_in_a_collection_of_chroma(
+    store: OneirosVectorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adapter, "_PAGE", 2)
+    listed = store._collection.get()
+    documents = store.get_by_ids(listed["ids"])
+    assert listed["ids"] == list(VECTORS)
+    assert listed["documents"] == [document.page_content for document in documents]
+    assert listed["metadatas"] == [document.metadata for document in documents]
+    for limit in (0, 1, 3, len(VECTORS), 100):
+        assert store._collection.get(limit=limit)["ids"] == list(VECTORS)[:limit]
+    with pytest.raises(ValueError, match="limit"):
+        store._collection.get(limit=-1)

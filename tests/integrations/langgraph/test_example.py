@@ -30,11 +30,10 @@ def test_the_chat_remembers_across_runs(tmp_path: Path) -> None:
     store = tmp_path / "agent.db"
     assert chat(store, "ada", "I take my coffee black.", "My dog is called Byte.") == [THANKS] * 2
     question = "How do I take my coffee?"
-    known = ['You said: "I take my coffee black."']
-    assert chat(store, "ada", question) == known
-    assert chat(store, "grace", question) == ["You have not said that yet."]
-    assert chat(store, "ada", "I take my coffee black.", "What is my dog called?") == [
-        THANKS,
-        'You said: "My dog is called Byte."',
-    ]
-    assert chat(store, "ada", "When is the next solar eclipse?") == ["You have not said that yet."]
+    known = 'You said: "I take my coffee black."'
+    unknown = "You have not said that yet."
+    assert chat(store, "grace", question) == [unknown]
+    assert chat(
+        *(store, "ada", question, "I take my coffee black."),
+        *("What is my dog called?", "When is the next solar eclipse?"),
+    ) == [known, THANKS, 'You said: "My dog is called Byte."', unknown]

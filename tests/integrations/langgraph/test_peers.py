@@ -85,7 +85,7 @@ def found(archives: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     """What each case does over our store and over the one that stores nothing."""
     folder = tmp_path_factory.mktemp("peers")
     peers.write_tests(folder, archives)
-    return {store: peers.outcomes(folder, store=store) for store in ("oneiros", "null")}
+    return peers.outcomes(folder)
 
 
 def test_every_case_that_is_not_left_out_passes(found: dict[str, dict[str, str]]) -> None:

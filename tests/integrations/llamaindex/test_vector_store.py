@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,7 +33,6 @@ from llama_index.core.vector_stores import (
 from llama_index.core.vector_stores.types import VectorStoreQueryMode
 
 import oneiros
-from oneiros.integrations import llamaindex as adapter
 from oneiros.integrations.llamaindex import OneirosVectorStore
 
 SUPPORTED = {"default", "sparse", "text_search", "hybrid"}
@@ -293,28 +290,18 @@ def test_what_is_refused() -> None:
     store.add([TextNode(id_="a", text="a", embedding=[1.0, 0.0])])
     with pytest.raises(ValueError, match="embedding"):
         store.add([TextNode(id_="b", text="b"), TextNode(id_="c", text="c", embedding=[1.0])])
+    with pytest.raises(TypeError, match="nodes: expected a list of nodes, got TextNode"):
+        store.add(TextNode(text="b"))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="node: expected LlamaIndex's BaseNode, got str"):
+        store.add(["b"])  # type: ignore[list-item]
     assert ids(store.get_nodes()) == ["a"]
+    with pytest.raises(TypeError, match="query: expected a VectorStoreQuery, got str"):
+        store.query("a")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="query_str: the mode hybrid needs it"):
+        store.query(VectorStoreQuery(query_embedding=[1.0, 0.0], mode="hybrid"))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="rrff"):
         OneirosVectorStore(profile="rrff")
     with pytest.raises(TypeError, match="memories: expected an Engine or a scope"):
         OneirosVectorStore.over("agent.db")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="soft_delete"):
         OneirosVectorStore(soft_delete=1)  # type: ignore[arg-type]
-
-
-def test_the_examples_of_docstrings_run() -> None:
-    outcome = doctest.testmod(adapter)
-    assert outcome.failed == 0
-    assert outcome.attempted > 0
-
-
-def test_the_page_runs(
-    capsys: pytest.CaptureFixture[str], monkeypatch: Any, tmp_path: Path
-) -> None:
-    page = Path(__file__).parents[3] / "docs" / "integrations" / "llamaindex.md"
-    text = page.read_text(encoding="utf-8")
-    code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
-    printed = "".join(re.findall(r"```text\n(.*?)```", text, re.DOTALL))
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code, str(page), "exec"), {})  # noqa: S102 - the page is ours
-    assert capsys.readouterr().out == printed

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +81,9 @@ class Serving:
             yield client
 
 
-@pytest.fixture
-def http() -> Iterator[Callable[..., Serving]]:
-    """Start servers over HTTP, and end them."""
+@contextmanager
+def servers() -> Iterator[Callable[..., Serving]]:
+    """Yield a function that starts a server over HTTP, and end all of them."""
     started: list[Serving] = []
 
     def serve(store: Path, *options: str, token: str | None = TOKEN) -> Serving:
@@ -110,3 +110,10 @@ def http() -> Iterator[Callable[..., Serving]]:
                 serving.process.wait()
         assert serving.process.stderr is not None
         serving.process.stderr.close()
+
+
+@pytest.fixture
+def http() -> Iterator[Callable[..., Serving]]:
+    """Start servers over HTTP, and end them."""
+    with servers() as serve:
+        yield serve

@@ -6,7 +6,7 @@ import asyncio
 import json
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import httpx2
 
 from oneiros.integrations.mcp import make_server, serve_http
 from oneiros.integrations.mcp_tools import MemoryTools
-from tests.integrations.mcp.conftest import COMMAND, TOKEN, Serving, environment
+from tests.integrations.mcp.conftest import COMMAND, TOKEN, Serving, environment, servers
 
 Http = Callable[..., Serving]
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -38,6 +38,13 @@ def post(serving: Serving, content: str | None = None, **headers: str | None) ->
     body = json.dumps(PING) if content is None else content
     with httpx2.Client() as client:
         return client.post(serving.url, content=body, headers=sent)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """A server of its own store for tests of single requests."""
+    with servers() as serve:
+        yield serve(tmp_path_factory.mktemp("running") / "agent.db")
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -84,18 +91,17 @@ def test_clients_share_a_server(http: Http, store: Path, mode: str) -> None:
         "Bearer \u00e4".encode("latin-1").decode("latin-1"),
     ],
 )
-def test_a_wrong_token_is_refused(http: Http, store: Path, authorization: str | None) -> None:
-    serving = http(store)
+def test_a_wrong_token_is_refused(running: Serving, authorization: str | None) -> None:
     for content in (None, "not json"):
         value = authorization if authorization is None else authorization.encode("latin-1")
-        refused = post(serving, content, authorization=value)  # type: ignore[arg-type]
+        refused = post(running, content, authorization=value)  # type: ignore[arg-type]
         assert (refused.status_code, refused.text) == (401, "")
         assert refused.headers["www-authenticate"] == "Bearer"
     with httpx2.Client() as client:
-        assert client.get(serving.url.replace("/mcp", "/")).status_code == 401
-    good = post(serving).status_code
+        assert client.get(running.url.replace("/mcp", "/")).status_code == 401
+    good = post(running).status_code
     assert good != 401
-    assert post(serving, authorization=f"bearer {TOKEN}").status_code == good
+    assert post(running, authorization=f"bearer {TOKEN}").status_code == good
 
 
 def test_a_client_without_the_token_gets_nothing(http: Http, store: Path) -> None:
@@ -124,24 +130,22 @@ def test_a_token_is_made_and_printed_once(http: Http, store: Path) -> None:
     assert other.next_line().split()[1] != token
 
 
-def test_pages_of_other_machines_are_refused(http: Http, store: Path) -> None:
-    serving = http(store)
-    port = serving.url.split(":")[2].split("/")[0]
-    good = post(serving).status_code
+def test_pages_of_other_machines_are_refused(running: Serving) -> None:
+    port = running.url.split(":")[2].split("/")[0]
+    good = post(running).status_code
     assert good not in (401, 403, 421)
-    assert post(serving, host="evil.example").status_code == 421
-    assert post(serving, host=f"evil.example:{port}").status_code == 421
-    assert post(serving, host=f"127.0.0.1.evil.example:{port}").status_code == 421
-    assert post(serving, origin="https://evil.example").status_code == 403
-    assert post(serving, origin="null").status_code == 403
-    assert post(serving, origin=f"http://localhost:{port}").status_code == good
-    assert post(serving, host=f"localhost:{port}").status_code == good
+    assert post(running, host="evil.example").status_code == 421
+    assert post(running, host=f"evil.example:{port}").status_code == 421
+    assert post(running, host=f"127.0.0.1.evil.example:{port}").status_code == 421
+    assert post(running, origin="https://evil.example").status_code == 403
+    assert post(running, origin="null").status_code == 403
+    assert post(running, origin=f"http://localhost:{port}").status_code == good
+    assert post(running, host=f"localhost:{port}").status_code == good
 
 
-def test_a_large_body_is_refused(http: Http, store: Path) -> None:
-    serving = http(store)
-    assert post(serving, "x" * (1 << 20) + "x").status_code == 413
-    assert post(serving, "x").status_code == 400
+def test_a_large_body_is_refused(running: Serving) -> None:
+    assert post(running, "x" * (1 << 20) + "x").status_code == 413
+    assert post(running, "x").status_code == 400
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -167,9 +171,8 @@ def test_a_signal_ends_it_cleanly_with_a_client_connected(
         assert engine.count() == 1
 
 
-def test_an_address_in_use_is_named(http: Http, store: Path) -> None:
-    serving = http(store)
-    port = serving.url.split(":")[2].split("/")[0]
+def test_an_address_in_use_is_named(running: Serving, store: Path) -> None:
+    port = running.url.split(":")[2].split("/")[0]
     done = subprocess.run(
         [*COMMAND, "--store", str(store), "--http", "--port", port],
         env=environment(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
@@ -22,8 +23,6 @@ if find_spec("mem0") is None:  # imported by a fixture, once its folder is set
 from langchain_core.embeddings import Embeddings
 
 from oneiros.integrations.langchain import OneirosVectorStore
-
-PAGE = Path(__file__).parents[3] / "docs" / "integrations" / "mem0.md"
 
 WORDS = ("ada", "grace", "tea", "coffee", "green", "zurich", "lives", "likes")
 
@@ -75,25 +74,25 @@ def script() -> Script:
 
 @pytest.fixture
 def mem0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv("MEM0_TELEMETRY", "False")
     monkeypatch.setenv("MEM0_DIR", str(tmp_path / "mem0"))
     return import_module("mem0")
 
 
 @pytest.fixture
-def memory(mem0: Any, engine: oneiros.Engine, script: Script, tmp_path: Path) -> Iterator[Any]:
+def config(engine: oneiros.Engine, tmp_path: Path) -> dict[str, Any]:
     unused = {"provider": "openai", "config": {"api_key": "unused"}}
-    made = mem0.Memory.from_config(
-        {
-            "vector_store": {
-                "provider": "langchain",
-                "config": {"client": OneirosVectorStore(engine, Counts())},
-            },
-            "llm": unused,
-            "embedder": unused,
-            "history_db_path": str(tmp_path / "history.db"),
-        }
-    )
+    client = OneirosVectorStore(engine, Counts())
+    return {
+        "vector_store": {"provider": "langchain", "config": {"client": client}},
+        "llm": unused,
+        "embedder": unused,
+        "history_db_path": str(tmp_path / "history.db"),
+    }
+
+
+@pytest.fixture
+def memory(mem0: Any, config: dict[str, Any], script: Script) -> Iterator[Any]:
+    made = mem0.Memory.from_config(config)
     made.embedding_model, made.llm = Mem0Embedder(), script
     yield made
     made.close()
@@ -177,43 +176,50 @@ def test_reset_erases_all(memory: Any, engine: oneiros.Engine) -> None:
     assert engine.verify_erased("Ada likes tea")
 
 
-def test_what_mem0_cannot_list(memory: Any, engine: oneiros.Engine) -> None:
-    """Should mem0 list every store one day, the page's section "Not supported" is wrong."""
-    memory.add(said("FACT: Ada likes tea."), user_id="ada")
-    with pytest.raises(TypeError, match="NoneType"):
-        memory.get_all(filters={"user_id": "ada"})
-    with pytest.raises(TypeError, match="NoneType"):
-        memory.delete_all(user_id="ada")
-    # What the page says to use instead:
-    mine = oneiros.meta("user_id") == "ada"
-    assert [one.text for one in engine.list(mine)] == ["Ada likes tea"]
-    assert len(engine.forget(where=mine)) == 1
-    assert found(memory, "tea", user_id="ada") == []
+def test_get_all_lists_the_memories_of_a_user(memory: Any) -> None:
+    for user in ("ada", "grace"):
+        memory.add(said(f"tea of {user}"), user_id=user, infer=False, metadata={"year": 2025})
+        memory.add(said(f"rum of {user}"), user_id=user, agent_id="bar", infer=False)
+
+    def listed(**filters: Any) -> list[str]:
+        results = memory.get_all(filters=filters, top_k=10)["results"]
+        return [result["memory"] for result in results]
+
+    assert listed(user_id="ada") == ["tea of ada", "rum of ada"]
+    assert listed(agent_id="bar") == ["rum of ada", "rum of grace"]
+    assert listed(user_id="grace", agent_id="bar") == ["rum of grace"]
+    assert listed(user_id="ada", year=2025) == ["tea of ada"]
+    assert listed(user_id="nobody") == []
+    (first,) = memory.get_all(filters={"user_id": "ada"}, top_k=1)["results"]
+    known = memory.get(first["id"])
+    assert {key: known[key] for key in first} == first
 
 
-def test_the_page_does_what_it_shows(
-    mem0: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_delete_all_erases_the_memories_of_a_user(
+    memory: Any, engine: oneiros.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"^```py\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    made: list[Any] = []
+    monkeypatch.setattr(import_module("mem0.memory.main"), "DELETE_ALL_BATCH_SIZE", 3)
+    vector = Counts().embed_query("tea")
+    metadata = {"user_id": "ada", "data": "tea"}
+    engine.add_many(
+        {"text": f"tea {number}", "embedding": vector, "metadata": metadata} for number in range(7)
+    )
+    memory.add(said("rum"), user_id="grace", infer=False)
+    memory.delete_all(user_id="ada")
+    assert [one.text for one in engine.list()] == ["rum"]
+    assert memory.get_all(filters={"user_id": "ada"})["results"] == []
+    assert engine.verify_erased("tea 0")
+    memory.delete_all(user_id="ada")  # nothing is left
 
-    def from_config(config: dict[str, Any]) -> Any:
-        unused = {"provider": "openai", "config": {"api_key": "unused"}}
-        local = {"embedder": unused, "llm": unused, "history_db_path": ":memory:"}
-        memory = original({**config, **local})
+
+def test_async_memories_are_listed_and_deleted_too(mem0: Any, config: dict[str, Any]) -> None:
+    async def run() -> None:
+        memory = mem0.AsyncMemory.from_config(config)
         memory.embedding_model = Mem0Embedder()
-        memory.llm = Script()
-        memory.llm.generate_response = lambda *_, **__: json.dumps(
-            {"memory": [{"text": "Ada likes her coffee black"}]}
-        )
-        made.append(memory)
-        return memory
+        await memory.add(said("tea"), user_id="ada", infer=False)
+        listed = await memory.get_all(filters={"user_id": "ada"})
+        assert [one["memory"] for one in listed["results"]] == ["tea"]
+        await memory.delete_all(user_id="ada")
+        assert (await memory.get_all(filters={"user_id": "ada"}))["results"] == []
 
-    original = mem0.Memory.from_config
-    monkeypatch.setattr(mem0.Memory, "from_config", from_config)
-    scope: dict[str, Any] = {"embeddings": Counts()}
-    exec(code, scope)  # noqa: S102 - our own page
-    assert capsys.readouterr().out == "Ada likes her coffee black\n"
-    made[0].close()
-    scope["engine"].close()
+    asyncio.run(run())

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -251,21 +249,3 @@ def test_what_is_refused() -> None:
         with pytest.raises(error):
             asyncio.run(session.add_items(items))  # type: ignore[arg-type]
     assert asyncio.run(session.get_items()) == []
-
-
-def test_the_examples_of_docstrings_run() -> None:
-    outcome = doctest.testmod(adapter)
-    assert outcome.failed == 0
-    assert outcome.attempted > 0
-
-
-def test_the_page_runs(
-    capsys: pytest.CaptureFixture[str], monkeypatch: Any, tmp_path: Path
-) -> None:
-    page = Path(__file__).parents[3] / "docs" / "integrations" / "openai_agents.md"
-    text = page.read_text(encoding="utf-8")
-    code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
-    printed = "".join(re.findall(r"```text\n(.*?)```", text, re.DOTALL))
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code, str(page), "exec"), {})  # noqa: S102 - the page is ours
-    assert capsys.readouterr().out == printed

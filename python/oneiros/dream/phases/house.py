@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
-from oneiros.conflicts.candidates import DISTINCT_WEIGHT
+from oneiros.conflicts.finding import DISTINCT_WEIGHT
 from oneiros.dream.changes import ARCHIVED, rows_of
 from oneiros.dream.phases.cognitive import comparable, new_rows, retire, verdict_of
 from oneiros.dream.phases.row_values import by_kind

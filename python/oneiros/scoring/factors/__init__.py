@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     )
     from oneiros.scoring.factors.reverie import Depth, Spread, Stability, Strength, TimeDecay
     from oneiros.scoring.factors.thompson import Thompson
+    from oneiros.scoring.factors.thompson import verdict_tables as verdict_tables
 
     FACTORS: tuple[type[Factor], ...]
     """Factors that TOML identifies by name, and by system if several share a name."""
@@ -103,7 +104,12 @@ _FACTORS: Final = {
     **dict.fromkeys(("HalfLifeRecency", "Trust"), "factors.house"),
 }
 _USER_FACTORS: Final = {"Expression": "expression", "CallableFactor": "callable_factor"}
-_HOME: Final = {"Factor": "factor", **_FACTORS, **_USER_FACTORS}
+_HOME: Final = {
+    "Factor": "factor",
+    "verdict_tables": "factors.thompson",
+    **_FACTORS,
+    **_USER_FACTORS,
+}
 
 
 def __getattr__(name: str) -> object:

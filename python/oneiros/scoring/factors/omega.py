@@ -185,7 +185,7 @@ class Feedback(KernelFactor):
     ``1 + gain * min(feedback, most)`` above 0, ``max(floor, 1 + loss * feedback)`` below, 1 at 0.
 
     Source: docs/systems/omega.md O12, section 8 of the source's inventory. The removal of memories
-    with a feedback of -3 is :class:`oneiros.scoring.candidate_filters.FeedbackAbove`.
+    with a feedback of -3 is :class:`oneiros.scoring.selection.FeedbackAbove`.
     """
 
     name: ClassVar[str] = "feedback"

@@ -30,20 +30,18 @@ from oneiros.scoring.kernels.cognitive import (
 from oneiros.scoring.kernels.house import blend, damp, spread_neighbours
 from oneiros.scoring.kernels.mnemosyne import recency_blend, weibull_retention, weighted_sum
 from oneiros.scoring.kernels.omega import (
+    cluster_boost,
     consolidation_boost,
+    context_boost,
     decision_rate,
     feedback_factor,
     floored_decay,
     kind_weight,
-    priority_factor,
-    thompson_boost,
-)
-from oneiros.scoring.kernels.omega_query import (
-    cluster_boost,
-    context_boost,
     minmax_floor,
     overlap_boost,
+    priority_factor,
     temporal_proximity,
+    thompson_boost,
 )
 from oneiros.scoring.kernels.reverie import (
     depth_weight,

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from oneiros.model.validation import as_float, require_flag, require_threads
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.scoring.array_arguments import (
+from oneiros.scoring.factors import CiarDecay, CiarReinforcement
+from oneiros.scoring.kernels.arguments import (
     FloatArray,
     Result,
     as_array,
@@ -19,7 +20,6 @@ from oneiros.scoring.array_arguments import (
     judged,
     run,
 )
-from oneiros.scoring.factors import CiarDecay, CiarReinforcement
 from oneiros.scoring.promotion import Promotion, promoted
 
 __all__ = ["CIARComponents", "ciar", "explain_ciar", "should_promote"]

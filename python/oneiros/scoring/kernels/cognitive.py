@@ -8,9 +8,9 @@ from typing import Final
 import numpy.typing as npt
 
 from oneiros.model.fields import CATEGORIES
-from oneiros.scoring.array_arguments import FloatArray, Result, coded, judged, run
 from oneiros.scoring.factors import Retention
 from oneiros.scoring.factors.cognitive import MODELS, Model
+from oneiros.scoring.kernels.arguments import FloatArray, Result, coded, judged, run
 from oneiros.scoring.link_expansion import AssociationDecay
 from oneiros.scoring.reinforcement import SpacedReinforcement
 

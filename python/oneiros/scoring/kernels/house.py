@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy.typing as npt
 
 from oneiros.model.validation import require_number
-from oneiros.scoring.array_arguments import FloatArray, Result, has_nan, judged, run
 from oneiros.scoring.factors import HalfLifeRecency
 from oneiros.scoring.fusion import Blend
+from oneiros.scoring.kernels.arguments import FloatArray, Result, has_nan, judged, run
 from oneiros.scoring.program import Parameter
 from oneiros.scoring.relevance_adjustments import Neighbours
 

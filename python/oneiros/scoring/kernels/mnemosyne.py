@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros.model.validation import LARGEST_WEIGHT, is_scalar_array, require_numbers
-from oneiros.scoring.array_arguments import FloatArray, Result, has_nan, judged, run
 from oneiros.scoring.factors import RecencyBlend
+from oneiros.scoring.kernels.arguments import FloatArray, Result, has_nan, judged, run
 from oneiros.scoring.program import Parameter
 
 __all__ = ["recency_blend", "weibull_retention", "weighted_sum"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy.typing as npt
 
-from oneiros.scoring.array_arguments import FloatArray, Result, judged, run
 from oneiros.scoring.factors import Depth, Spread, Stability, TimeDecay
+from oneiros.scoring.kernels.arguments import FloatArray, Result, judged, run
 from oneiros.scoring.phases.reverie import Consolidate, Downscale, Promote, Scan
 
 __all__ = [

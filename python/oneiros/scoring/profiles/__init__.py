@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 
+from oneiros import scoring
 from oneiros.errors import UnknownProfile
 from oneiros.model.validation import require_flag, require_instance
 from oneiros.scoring.profile import Profile
@@ -182,9 +183,7 @@ def presets_from(path: str | os.PathLike[str]) -> dict[str, Profile]:
 
     Source: docs/systems/ciar.md A6, A9.
     """
-    from oneiros.scoring.profile_settings import read_presets  # noqa: PLC0415 - loads pathlib
-
-    return read_presets(path, get("ciar"))
+    return scoring.profile_settings.read_presets(path, get("ciar"))
 
 
 def from_environment(
@@ -211,9 +210,8 @@ def from_environment(
 
     Source: docs/systems/omega.md O5, O26, O28.
     """
-    from oneiros.scoring.profile_settings import with_environment  # noqa: PLC0415 - loads pathlib
-
-    return with_environment(get(name), os.environ if environment is None else environment)
+    variables = os.environ if environment is None else environment
+    return scoring.profile_settings.with_environment(get(name), variables)
 
 
 def _preset_of(name: str, preset: object) -> Profile:

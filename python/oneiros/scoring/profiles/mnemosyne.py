@@ -5,12 +5,12 @@ Source: docs/systems/mnemosyne.md; ``mnemosyne``: M1 to M7, M9; ``mnemosyne-3``:
 
 from __future__ import annotations
 
-from oneiros.scoring.candidate_filters import RelevanceGate
 from oneiros.scoring.channels import LexicalChannel, VectorChannel
 from oneiros.scoring.factors import RecencyBlend, Tier, Veracity, WeibullRecency
 from oneiros.scoring.fusion import WeightedSum
 from oneiros.scoring.profile import Profile
 from oneiros.scoring.reinforcement import CountsOnly
+from oneiros.scoring.selection import RelevanceGate
 from oneiros.scoring.understanding import QueryWords
 
 __all__ = ["PROFILES"]

@@ -6,7 +6,6 @@ Source: docs/systems/omega.md O1 to O3, O5 to O22, O24 to O31, O33; ``omega-boun
 from __future__ import annotations
 
 from oneiros.runtime.dataclasses import replace
-from oneiros.scoring.candidate_filters import FeedbackAbove
 from oneiros.scoring.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.scoring.factors import (
     Cluster,
@@ -30,8 +29,7 @@ from oneiros.scoring.phases.omega import Forgetting
 from oneiros.scoring.profile import Profile
 from oneiros.scoring.reinforcement import CountsOnly
 from oneiros.scoring.relevance_adjustments import HotSet
-from oneiros.scoring.reweighting import weighed
-from oneiros.scoring.selection import Selection
+from oneiros.scoring.selection import FeedbackAbove, Selection
 from oneiros.scoring.stages import (
     AdaptiveRetry,
     ByBest,
@@ -43,7 +41,7 @@ from oneiros.scoring.stages import (
     Surfacing,
 )
 from oneiros.scoring.tables import Rows
-from oneiros.scoring.understanding import DEFAULT_HINT, QueryWords, Understanding, Weights
+from oneiros.scoring.understanding import DEFAULT_HINT, QueryWords, Understanding, Weights, weighed
 
 __all__ = ["PRESETS", "PROFILES"]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 
-from oneiros.scoring.candidate_filters import FeedbackAbove
 from oneiros.scoring.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.scoring.factors import Feedback, HalfLifeRecency, Priority, Strength, Trust
 from oneiros.scoring.fusion import Blend
@@ -26,6 +25,7 @@ from oneiros.scoring.profile import Profile
 from oneiros.scoring.reinforcement import SpacedReinforcement
 from oneiros.scoring.relevance_adjustments import AskedTime, NamedTime, Neighbours, Statements
 from oneiros.scoring.safety_limits import SafetyRails
+from oneiros.scoring.selection import FeedbackAbove
 from oneiros.scoring.stages import NewerFirst, WeakBest
 from oneiros.scoring.tables import Table
 

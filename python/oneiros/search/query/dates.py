@@ -1,6 +1,6 @@
-"""Time ranges: named by a query or given by the caller, with their certainty.
+"""Times in queries and texts: ranges with their certainty, and queries that ask for a time.
 
-Source: docs/systems/omega.md O4, O22; docs/systems/house.md H1, H10.
+Source: docs/systems/omega.md O4, O22; docs/systems/house.md H1, H10, H13.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ __all__ = [
     "WEEKDAYS",
     "Certainty",
     "TimeRange",
+    "asks_for_time",
     "compiled",
     "given_range",
     "may_name_a_time",
+    "names_time",
     "range_in",
 ]
 
@@ -175,3 +177,63 @@ def given_range(value: object, is_soft: bool) -> TimeRange | None:
         msg = f"date_range: must not end before it starts, got {value!r}"
         raise ValueError(msg)
     return TimeRange(start, end, "soft" if is_soft else "explicit")
+
+
+_ROOTS_OF_QUERIES: Final = ("when", "what", "which", "how")
+_VERBS: Final = (
+    "am|are|is|was|were|do|does|did|has|have|had|will|would|shall|should|can|could|may|might|must"
+)
+_QUESTION: Final = (
+    r"(?:^|[.!?…]\s+|\n)\s*(?:(?:and|but|so|then|also),?\s+)*"
+    r"(?:(?:(?:at|by|in|on|since|until)\s+)?"
+    rf"(?:when(?:['’]s|\s+(?:{_VERBS}))\b|when\b[^.!?\n]*\?"  # noqa: RUF001
+    r"|(?:what|which)\s+(?:date|day|month|year|time)\b)"
+    r"|how\s+long\s+ago\b)"
+)
+_ALWAYS: Final = frozenset(
+    (
+        *(set(MONTHS) - {"may", "march", "mar"}),
+        *WEEKDAYS,
+        *("yesterday", "today", "tonight", "tomorrow", "ago", "since", "recently"),
+        *("week", "weeks", "weekend", "weekends", "month", "months", "year", "years"),
+    )
+)
+_WITH_A_CAPITAL: Final = r"\b(?:May|March)\b"
+_WORDS: Final = r"[a-z]+"
+_FULL_YEAR: Final = r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])"
+_ROOTS_OF_TEXTS: Final = (
+    *("day", "week", "month", "year", "tonight", "morrow", "ago", "since", "recent"),
+    *("jan", "feb", "apr", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
+)
+"""Every word of ``_ALWAYS`` has one of them, so that most texts need no words."""
+
+
+def asks_for_time(query: str) -> bool:
+    """Return whether an English query asks for a time: "when did we move", "what year was it".
+
+    A sentence of it must begin so: with "when" before a verb ("when did", "when's") or before a
+    question mark, with "what" or "which" and date, day, month, year or time, or with "how long
+    ago". "In which year" and "and when" ask, too. Takes time linear in the length of the query.
+    """
+    lower = query.lower()
+    if not any(root in lower for root in _ROOTS_OF_QUERIES):
+        return False
+    return compiled(_QUESTION).search(lower) is not None
+
+
+def names_time(text: str) -> bool:
+    """Return whether an English text names a time, absolute ("in May 2024") or not ("last week").
+
+    It does so with one of the words yesterday, today, tonight, tomorrow, ago, since, recently,
+    week, weekend, month, year (also in the plural), a weekday, a month (``May`` and ``March`` with
+    a capital; Jan, Feb, Apr ... too), or a year from 1900 to 2099. Takes time linear in the length
+    of the text.
+    """
+    lower = text.lower()
+    if any(root in lower for root in _ROOTS_OF_TEXTS) and not _ALWAYS.isdisjoint(
+        compiled(_WORDS).findall(lower)
+    ):
+        return True
+    if ("19" in text or "20" in text) and compiled(_FULL_YEAR).search(text) is not None:
+        return True
+    return ("May" in text or "March" in text) and compiled(_WITH_A_CAPITAL).search(text) is not None

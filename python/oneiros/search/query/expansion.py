@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.scoring.understanding import Understanding
-    from oneiros.search.text_match import TextMatcher
+    from oneiros.search.query.parsed import TextMatcher
 
 __all__ = ["Expanded", "Rephrased", "Variant", "expanded_by"]
 

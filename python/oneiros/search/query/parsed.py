@@ -1,30 +1,36 @@
-"""Query understanding by a profile: intent, hint, weights, time and context.
+"""Query understanding by a profile: intent, hint, weights, time, context and words to match.
 
-Source: docs/systems/omega.md O9, O23.
+Source: docs/systems/omega.md O3, O9, O18, O23; docs/systems/mnemosyne.md M8.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import filters
+from oneiros.index.texts import canonical, normalised, stem_of, words_of
 from oneiros.runtime.dataclasses import NamedTuple
-from oneiros.scoring.reweighting import weighed
-from oneiros.scoring.understanding import Weights
+from oneiros.scoring import factors as published
+from oneiros.scoring.understanding import Weights, weighed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from oneiros.filters import Where
+    from oneiros.index.texts import MemoryTexts
+    from oneiros.scoring.factor import Factor
     from oneiros.scoring.profile import Profile
-    from oneiros.scoring.understanding import Situation, Understanding
+    from oneiros.scoring.understanding import QueryWords, Situation, Understanding
     from oneiros.search.query.context import Surroundings
     from oneiros.search.query.dates import TimeRange
 
 __all__ = [
     "PLAIN",
+    "TextMatcher",
     "Understood",
     "asks_times",
     "holds_any",
@@ -300,3 +306,36 @@ def intent_of(query: str, understanding: Understanding, words: str | None = None
     if holds_any(words, understanding.factual):
         return "factual"
     return "conceptual" if holds_any(words, understanding.conceptual) else None
+
+
+class TextMatcher:
+    """The words of one query, and the texts to match them with. REQUIRES: the texts were read."""
+
+    def __init__(self, texts: MemoryTexts, query: str, rule: QueryWords | None = None) -> None:
+        self.texts = texts
+        self.column = texts.column
+        self._query = query
+        self._counts_each = rule is not None and rule.counts_each
+        self._words = words_of(query, rule)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words that count, normalised."""
+        return list(map(normalised, self._words))
+
+    def overlap_words(self, factors: Sequence[Factor]) -> tuple[list[str], list[str], int]:
+        """Return the words in canonical form, their stems ("" if equal) and their count.
+
+        Unless the profile counts repetitions, each word counts once and empty ones do not. The
+        endings are those of the factor "overlap". Source: docs/systems/omega.md O18.
+        """
+        forms = map(canonical, self._words)
+        words = list(forms if self._counts_each else dict.fromkeys(filter(None, forms)))
+        overlaps = (factor for factor in factors if isinstance(factor, published.Overlap))
+        suffixes = next(overlaps, published.Overlap()).suffixes
+        stems = ["" if (stem := stem_of(word, suffixes)) == word else stem for word in words]
+        return words, stems, len(words)
+
+    def start(self, characters: int) -> str:
+        """Return the canonical form of the query's first characters. O1."""
+        return canonical(self._query[:characters])

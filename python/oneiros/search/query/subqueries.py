@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from oneiros.explain.explanation import Explanation
     from oneiros.index import ReadModel
     from oneiros.scoring.understanding import Understanding
-    from oneiros.search.call import SearchRequest
+    from oneiros.search.call import SearchRequest, Window
     from oneiros.search.response import LoadMemories
-    from oneiros.search.window import Window
 
 __all__ = ["merged_answer", "parts_of"]
 

@@ -1,0 +1,41 @@
+"""Vector search by cosine: exact for few vectors, by an HNSW graph for many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from oneiros._lazy import door, np
+from oneiros.runtime.dataclasses import NamedTuple
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from oneiros.vector_index import hnsw as hnsw
+    from oneiros.vector_index import index as index
+else:  # the first loads FAISS's module, both load NumPy
+    __getattr__ = door(__name__, ("hnsw", "index"))
+
+__all__ = ["Bits", "Kind", "RankedList", "Rows", "Scores"]
+
+Kind: TypeAlias = Literal["auto", "flat", "hnsw"]
+"""Kind of vector search: exact, by an HNSW graph, or chosen by the number of vectors."""
+
+Rows: TypeAlias = "npt.NDArray[np.uint32]"
+Scores: TypeAlias = "npt.NDArray[np.float64]"
+
+Bits: TypeAlias = "npt.NDArray[np.uint8]"
+"""Rows that may be returned as packed bits, little-endian: bit r % 8 of byte r // 8 is row r."""
+
+
+class RankedList(NamedTuple):
+    """Rows and scores from a channel: best score first, equal scores by the smaller row."""
+
+    rows: Rows
+    """Shape (n,), each row once."""
+    scores: Scores
+    """Shape (n,), never NaN, never rising."""
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return len(self.rows)

@@ -1,0 +1,61 @@
+"""The file behind an adapter: what is refused when it is named, and what when it is opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import oneiros
+from oneiros.integrations.opening import Opening
+
+
+@pytest.mark.parametrize(
+    ("path", "error", "message"),
+    [
+        (None, TypeError, "path: expected a str or a path of str, got NoneType"),
+        (b"agent.db", TypeError, "path: expected a str or a path of str, got bytes"),
+        ("", ValueError, "path: must be a file's name, got ''"),
+        ("a\0b", ValueError, "path: must be a file's name"),
+    ],
+)
+def test_a_path_is_checked_at_once(path: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        Opening(path)
+
+
+@pytest.mark.parametrize(
+    ("scope", "error", "message"),
+    [
+        ("ada", TypeError, r"scope: expected a dict of fields, such as \{'user': 'ada'\}, got str"),
+        ({"usr": "ada"}, ValueError, "scope: 'usr' cannot bound a scope; can: project, "),
+        ({"user": 3}, TypeError, "user: "),
+        ({"user": ""}, ValueError, "user: "),
+        ({"namespace": "a//b"}, ValueError, "namespace: "),
+    ],
+)
+def test_a_scope_is_checked_at_once(scope: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        Opening(":memory:", scope)
+
+
+def test_an_engine_is_no_path() -> None:
+    with oneiros.Engine(":memory:") as engine:
+        for memories in (engine, engine.scope(user="ada")):
+            with pytest.raises(TypeError, match=r"an open engine is shared with over\(\)"):
+                Opening(memories)  # type: ignore[arg-type]
+            assert Opening.over(memories).memories is memories
+
+
+def test_a_file_is_opened_by_its_first_use_and_again_after_closing(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    opening = Opening(path, {"user": "ada"})
+    assert not path.exists()
+    opening.memories.add("tea")
+    assert opening.memories is opening.memories
+    opening.close()
+    assert opening.memories.count() == 1
+    opening.close()
+    with oneiros.Engine(path) as engine:
+        assert [memory.user for memory in engine.list()] == ["ada"]
