@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["setup"]
 
 _ELSEWHERE = re.compile(
-    r"(numpy|np|npt|collections|typing|os|datetime|pathlib|pyarrow|pa|pandas|polars|networkx|rustworkx)\."
+    r"(numpy|np|npt|collections|typing|os|datetime|pathlib|pyarrow|pa|pandas|pd|polars|networkx|rustworkx)\."
     r"|(timedelta|datetime|date|tzinfo|Path|PathLike|Self|Any|ndarray|ArrayLike|DTypeLike)$"
 )
 _DEFINED = re.compile(r"^ *(?:(?:class|def) (\w+)|(\w+)(?:: [^=\n]+)? = )", re.MULTILINE)

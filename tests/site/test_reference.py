@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from types import ModuleType
 
@@ -31,3 +32,13 @@ def test_every_public_name_has_a_place(name: str) -> None:
 
 def test_no_name_has_two_places() -> None:
     assert len(set(DIRECTIVES)) == len(DIRECTIVES)
+
+
+@pytest.mark.parametrize(("kind", "place"), DIRECTIVES, ids=[place for _, place in DIRECTIVES])
+def test_what_the_pages_name_exists(kind: str, place: str) -> None:
+    if kind == "module":
+        assert importlib.import_module(place).__all__
+        return
+    module, _, name = place.rpartition(".")
+    value = getattr(importlib.import_module(module), name)
+    assert isinstance(value, type) is (kind == "class")

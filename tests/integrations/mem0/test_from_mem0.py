@@ -1,4 +1,4 @@
-"""``examples/from_mem0.py`` copies the memories of a real ``Memory`` over a local Qdrant folder."""
+"""``examples/from_mem0.py`` copies the memories of a real ``Memory`` over local folders of Qdrant and Chroma."""
 
 from __future__ import annotations
 
@@ -55,11 +55,22 @@ def script(mem0: Any) -> ModuleType:
     return module
 
 
-@pytest.fixture
-def config(tmp_path: Path) -> dict[str, Any]:
-    place = {"path": str(tmp_path / "qdrant"), "embedding_model_dims": 4, "on_disk": True}
+def close_store(memory: Any) -> None:
+    """Close a local folder of vectors: Qdrant's has one user at a time."""
+    close = getattr(memory.vector_store.client, "close", None)
+    if close is not None:
+        close()
+
+
+@pytest.fixture(params=["qdrant", "chroma"])
+def config(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
+    if request.param == "chroma":
+        pytest.importorskip("chromadb", reason=WHY)
+    place: dict[str, Any] = {"path": str(tmp_path / "vectors"), "collection_name": "mem0"}
+    if request.param == "qdrant":
+        place |= {"embedding_model_dims": 4, "on_disk": True}
     return {
-        "vector_store": {"provider": "qdrant", "config": place},
+        "vector_store": {"provider": request.param, "config": place},
         "llm": UNUSED,
         "embedder": UNUSED,
         "history_db_path": str(tmp_path / "history.db"),
@@ -78,7 +89,7 @@ def memory(mem0: Any, config: dict[str, Any]) -> Iterator[Any]:
         made.add([{"role": "user", "content": text}], infer=False, **owner)
     yield made
     made.close()
-    made.vector_store.client.close()
+    close_store(made)
 
 
 def test_memories_come_with_owner_times_and_metadata(script: ModuleType, memory: Any) -> None:
@@ -110,7 +121,7 @@ def test_an_expiration_date_ends_the_validity(script: ModuleType, memory: Any) -
 def test_the_command_copies_users_and_updates_on_a_second_run(
     memory: Any, config: dict[str, Any], tmp_path: Path
 ) -> None:
-    memory.vector_store.client.close()  # a local Qdrant folder has one user at a time
+    close_store(memory)
     written, store = tmp_path / "mem0.json", tmp_path / "agent.db"
     written.write_text(json.dumps(config))
     command = [sys.executable, str(SCRIPT), str(written), str(store), "--user", "ada"]

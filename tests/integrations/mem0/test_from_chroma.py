@@ -12,7 +12,7 @@ import pytest
 
 import oneiros
 
-WHY = "needs Chroma: pip install -r tests/integrations/chroma/requirements.txt"
+WHY = "needs Chroma: pip install -r tests/integrations/mem0/requirements.txt"
 chromadb = pytest.importorskip("chromadb", reason=WHY)
 
 SCRIPT = Path(__file__).parents[3] / "examples" / "from_chroma.py"
