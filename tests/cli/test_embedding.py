@@ -72,8 +72,8 @@ def test_a_module_of_the_working_directory_serves(store: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("letters", "--embedder: must be kind:model or module:attribute, got 'letters'"),
-        (":x", "--embedder: must be kind:model or module:attribute, got ':x'"),
+        ("letters", "--embedder: must be hashing, "),
+        (":x", "or module:attribute, got ':x'"),
         ("no_such_module:x", "--embedder: No module named 'no_such_module'"),
         (f"{__name__}:missing", "has no attribute 'missing'"),
         (f"{__name__}:number", "--embedder: embedder: expected a callable"),

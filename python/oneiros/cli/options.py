@@ -14,6 +14,7 @@ import typer
 from oneiros.cli.failures import CommandError, blamed_on
 from oneiros.engine import QuietEngine
 from oneiros.lexical import analyzers
+from oneiros.models import named
 from oneiros.models.embedders import name_of
 from oneiros.scoring import profiles
 from oneiros.scoring.profile import Profile
@@ -76,8 +77,8 @@ EmbedderOption = Annotated[
     typer.Option(
         "--embedder",
         envvar="ONEIROS_EMBEDDER",
-        help="onnx:FOLDER, model2vec:MODEL, sentence-transformers:MODEL, or module:attribute for "
-        "one of your own.",
+        help="hashing (in the box), static:MODEL, onnx:FOLDER, model2vec:MODEL, "
+        "sentence-transformers:MODEL, or module:attribute for one of your own.",
         show_default=False,
     ),
 ]
@@ -108,34 +109,31 @@ def embedder_of(given: str) -> Embedder:
     """Return the embedder that an option names.
 
     Args:
-        given: a packaged adapter and its model, such as ``onnx:FOLDER``, or ``module:attribute``:
-            an embedder, or a class of embedders that are made without arguments. Modules are found
+        given: a name of :func:`oneiros.models.named.make`, such as ``hashing``, or
+            ``module:attribute``: an embedder, or a class of embedders that are made without arguments. Modules are found
             in the working directory too.
 
     Raises:
         CommandError: there is none of this name, it cannot be loaded, or is no embedder.
     """
     kind, _, name = given.partition(":")
-    if not kind or not name:
-        msg = f"--embedder: must be kind:model or module:attribute, got {given!r}"
-        raise CommandError(msg)
     with blamed_on("--embedder", _UNUSABLE):
-        made = _adapted(*_ADAPTERS[kind], name) if kind in _ADAPTERS else _of_module(kind, name)
+        if kind in _KINDS:
+            try:
+                return named.make(given)
+            except ValueError as error:
+                msg = str(error).removeprefix("embedder: ")
+                raise ValueError(msg) from error
+        if not kind or not name:
+            msg = f"must be {', '.join(named.FORMS)} or module:attribute, got {given!r}"
+            raise ValueError(msg)
+        made = _of_module(kind, name)
         name_of(made)
     return made
 
 
 _UNUSABLE: Final = (ImportError, AttributeError, TypeError, ValueError, OSError)
-_ADAPTERS: Final = {  # kind -> module of oneiros.models, class
-    "onnx": ("onnx", "OnnxEmbedder"),
-    "model2vec": ("model2vec", "Model2VecEmbedder"),
-    "sentence-transformers": ("sentence_transformers", "SentenceTransformerEmbedder"),
-}
-
-
-def _adapted(module: str, name: str, model: str) -> Embedder:
-    made: Embedder = getattr(import_module(f"oneiros.models.{module}"), name)(model)
-    return made
+_KINDS: Final = frozenset(form.partition(":")[0] for form in named.FORMS)
 
 
 def _of_module(module: str, attribute: str) -> Embedder:
