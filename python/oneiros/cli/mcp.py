@@ -11,8 +11,8 @@ import typer
 from oneiros.cli.failures import CommandError
 from oneiros.cli.options import (
     DEFAULT_STORE,
-    PROFILE_HELP,
     EmbedderOption,
+    ProfileOption,
     StoreOption,
     embedder_of,
     existing,
@@ -46,9 +46,7 @@ def mcp(
         ),
     ] = None,
     budget: Annotated[int, typer.Option(min=4_000, help="Most characters of one result.")] = BUDGET,
-    profile: Annotated[
-        str | None, typer.Option(help=f"Rank by this. {PROFILE_HELP}", show_default=False)
-    ] = None,
+    profile: ProfileOption = None,
     embedder: EmbedderOption = None,
     http: Annotated[
         bool, typer.Option("--http", help="Streamable HTTP in place of stdin and stdout.")

@@ -1,4 +1,4 @@
-"""``oneiros stats``, ``doctor``, ``embed``, ``restore`` and ``purge``."""
+"""``oneiros stats``, ``doctor``, ``backup``, ``profiles``, ``embed``, ``restore`` and ``purge``."""
 
 from __future__ import annotations
 
@@ -21,23 +21,35 @@ from oneiros.cli.options import (
     EmbedderOption,
     JsonOption,
     NowOption,
+    PlainOption,
     StoreOption,
     embedder_of,
     existing,
     opened,
     without_vector,
 )
-from oneiros.cli.terminal import confirm, grid, moment, output, seconds_of, show_table, table, text
+from oneiros.cli.terminal import (
+    confirm,
+    grid,
+    moment,
+    output,
+    seconds_of,
+    show_rows,
+    show_table,
+    table,
+    text,
+)
 from oneiros.clock import system_clock
 from oneiros.display.escaping import one_line, snippet
 from oneiros.model.validation import require_number
+from oneiros.scoring import profiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oneiros.model.memory import Memory
 
-__all__ = ["doctor", "embed", "purge", "restore", "stats"]
+__all__ = ["backup", "doctor", "embed", "profiles_known", "purge", "restore", "stats"]
 
 
 _OF_VECTORS = ("embedder", "without_vector", "reembedding")
@@ -282,3 +294,51 @@ def embed(
         terminal.write({**outcome, "without_vector": figures["without_vector"]})
     else:
         sys.stdout.write(f"{count} embedded: {one_line(str(store))}\n")
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File of the copy.")],
+    store: StoreOption = DEFAULT_STORE,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace the file if there is one.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Copy the store while it is in use. The copy appears whole or not at all."""
+    with opened(existing(store)) as engine:
+        engine.backup(file, replace=replace)
+    size = file.stat().st_size
+    if json:
+        terminal.write({"store": str(store), "command": "backup", "file": str(file), "bytes": size})
+    else:
+        sys.stdout.write(f"{one_line(str(file))}: {size:,} bytes\n")
+
+
+def profiles_known(plain: PlainOption = False, json: JsonOption = False) -> None:
+    """List the profiles, the default first, and what each is made of."""
+    known = [profiles.get(name) for name in profiles.names()]
+    known.sort(key=lambda one: one.name != "oneiros")
+    if json:
+        terminal.write(
+            {
+                "profiles": [
+                    {
+                        "name": one.name,
+                        "channels": [channel.name for channel in one.channels],
+                        "factors": [factor.name for factor in one.factors],
+                    }
+                    for one in known
+                ],
+                "count": len(known),
+            }
+        )
+        return
+    rows = [
+        (
+            one.name,
+            ", ".join(channel.name for channel in one.channels),
+            ", ".join(factor.name for factor in one.factors) or "-",
+        )
+        for one in known
+    ]
+    show_rows(("profile", "channels", "factors"), rows, plain=plain, folds=("channels", "factors"))
