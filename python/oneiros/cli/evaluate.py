@@ -370,7 +370,7 @@ def _show(
         _write_csv(rows)
     else:
         for table in tables:
-            output().print(table)
+            terminal.show_table(table)
 
 
 def _require_distinct(names: list[str]) -> None:

@@ -17,8 +17,8 @@ from oneiros.cli.options import (
     embedder_of,
     existing,
     named_profile,
+    quiet_engine,
 )
-from oneiros.engine import QuietEngine
 from oneiros.integrations.mcp_tools import BUDGET, MemoryTools
 from oneiros.model.fields import FIELDS
 
@@ -88,7 +88,7 @@ def mcp(
     ranking = "oneiros" if profile is None else named_profile("--profile", profile)
     model = None if embedder is None else embedder_of(embedder)
     path = existing(store) if read_only else _writable(store)
-    with QuietEngine(path, profile=ranking, embedder=model, read_only=read_only) as engine:
+    with quiet_engine(path, model, profile=ranking, read_only=read_only) as engine:
         memories = engine.scope(**bounds) if bounds else engine
         offers_dreams = not bounds if dream is None else dream
         tools = MemoryTools(

@@ -45,6 +45,7 @@ __all__ = [
     "named_profile",
     "opened",
     "opened_scope",
+    "quiet_engine",
     "without_vector",
 ]
 
@@ -220,14 +221,26 @@ def opened(
     if analyzer is not None:
         with blamed_on("--analyzer", (ValueError, ImportError)):
             analyzers.make(analyzer)
-    engine = QuietEngine(path, analyzer=analyzer, embedder=embedder)
-    if embedder is None:
-        of_the_box = named.is_of_the_box(engine._parts.sync.vectors.recorded_name)
-        if of_the_box is not None:
-            engine.close()
-            engine = QuietEngine(path, analyzer=analyzer, embedder=of_the_box)
-    with engine:
+    with quiet_engine(path, embedder, analyzer=analyzer) as engine:
         yield engine
+
+
+def quiet_engine(path: Path, embedder: Embedder | None, **options: Any) -> QuietEngine:
+    """Return an open engine; without an embedder, with the store's own if that needs no model.
+
+    Args:
+        path: the store's file.
+        embedder: for texts without a vector; None: the store's own if that needs no model, else
+            none, without a warning.
+        **options: further arguments of the engine.
+    """
+    engine = QuietEngine(path, embedder=embedder, **options)
+    # Not of stats(), which counts the memories.
+    of_the_box = named.is_of_the_box(engine._parts.sync.vectors.recorded_name)
+    if embedder is not None or of_the_box is None:
+        return engine
+    engine.close()
+    return QuietEngine(path, embedder=of_the_box, **options)
 
 
 @contextmanager

@@ -275,7 +275,7 @@ def embed(
     rest. With --replace searches use the old vectors until the new ones are complete.
     """
     if embedder is None:
-        msg = "--embedder: needed, such as onnx:FOLDER or module:attribute"
+        msg = "--embedder: needed, such as hashing, onnx:FOLDER or module:attribute"
         raise CommandError(msg)
     if restart and not replace:
         msg = "--restart: only together with --replace"

@@ -147,7 +147,7 @@ def moment(seconds: float) -> str:
 Advance = Callable[[int], None]
 
 TABLE_WIDTH = 80  # columns that a table of memories or settings takes at most
-PLAIN_WIDTH = 120  # columns where there is no terminal to ask
+PLAIN_WIDTH = 80  # columns where there is neither a terminal nor the variable COLUMNS
 _UNBOUNDED = 10_000
 
 
@@ -238,7 +238,7 @@ def show_table(table: Table, least: int | None = None) -> None:
         return
     if table.title:
         console.print(table.title)
-    heads = [str(column.header) for column in table.columns[1:]]
+    heads = [" ".join(str(column.header).split("\n")) for column in table.columns[1:]]
     name = ""
     for first, *others in zip(*(column.cells for column in table.columns), strict=True):
         name = str(first) or name
@@ -303,8 +303,14 @@ def _nothing(_steps: int) -> None:
     """Advance no bar."""
 
 
+def _width_of_pipes() -> int:
+    """Return the columns of output that goes to a pipe or a file."""
+    given = os.environ.get("COLUMNS", "")
+    return int(given) if given.isascii() and given.isdigit() and int(given) else PLAIN_WIDTH
+
+
 def _console(stream: TextIO) -> Console:
     from rich.console import Console  # noqa: PLC0415 - --json needs no rich
 
-    width = None if stream.isatty() else PLAIN_WIDTH
+    width = None if stream.isatty() else _width_of_pipes()
     return Console(file=stream, highlight=False, markup=False, emoji=False, width=width)
