@@ -113,7 +113,7 @@ def test_output_without_a_terminal_has_80_columns_or_those_of_the_variable(
 def test_a_table_that_is_too_wide_names_its_cells_line_by_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "25")
+    monkeypatch.setenv("COLUMNS", "24")
     made = table("profile", ">trips\nnDCG@10", ">all", rows=[("oneiros", "0.123", "0.456")])
     show_table(made)
     shown = capsys.readouterr().out
