@@ -73,6 +73,14 @@ def test_commands_use_the_file(run: Run, here: Path) -> None:
     assert run("search", "tea", "--profile", "rrf", "--json").document["profile"] == "rrf"
     assert run("list", "--plain").stdout.split("\t")[0] == "tea"
     assert run("delete", "other").exit_code == 1
+    assert run("delete", "tea").exit_code == 0
+    assert run("restore", "tea").stdout == "tea: restored\n"
+    with Engine(here / "agent.db", embedder="hashing") as engine:
+        engine.delete("other", now=0.0)
+    assert run("restore", "other").exit_code == 1
+    assert run("purge", "--yes", "--json").document["erased"] == 0
+    with Engine(here / "agent.db", embedder="hashing") as engine:
+        assert engine.purgeable(30.0) == ["other"]
     assert run("dream", "--dry-run").exit_code == 0
 
 

@@ -35,6 +35,8 @@ _VARIABLES: Final = {name: f"ONEIROS_{name.upper()}" for name in _SETTINGS}
 _SCOPED_BY_OPTIONS: Final = ("user", "agent", "project", "namespace")  # of ``oneiros mcp``
 _SEARCHES: Final = frozenset({"search", "why-not", "mcp", "config"})
 """Commands whose ``--profile`` is the ranking of searches."""
+_MEASURES: Final = frozenset({"evaluate", "eval"})
+"""Commands whose ``--embedder`` is not that of a store."""
 _LINE: Final = re.compile(r"\(at line (\d+), column (\d+)\)$")
 
 
@@ -63,6 +65,8 @@ def default_map(commands: Mapping[str, object]) -> dict[str, dict[str, Any]]:
         settings = {name: value for name, value in shared.items() if value is not None}
         if command not in _SEARCHES:
             settings.pop("profile", None)
+        if command in _MEASURES:
+            settings.pop("embedder", None)
         found[command] = settings | (for_mcp if command == "mcp" else {})
     return found
 

@@ -22,10 +22,12 @@ from oneiros.cli.options import (
     JsonOption,
     NowOption,
     PlainOption,
+    ScopeOption,
     StoreOption,
     embedder_of,
     existing,
     opened,
+    opened_scope,
     without_vector,
 )
 from oneiros.cli.terminal import (
@@ -179,6 +181,7 @@ def _flat(figures: Mapping[str, object], group: str = "") -> Iterator[tuple[str,
 def restore(
     id: Annotated[str, typer.Argument(help="Id of the memory.")],
     store: StoreOption = DEFAULT_STORE,
+    scope: ScopeOption = None,
     now: NowOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -187,8 +190,8 @@ def restore(
     That counts as a use of it, so that the next cycle does not find it stale again.
     """
     clock = seconds_of("--now", now)
-    with opened(existing(store)) as engine:
-        was_away = engine.restore(id, now=clock)
+    with opened_scope(existing(store), scope) as memories:
+        was_away = memories.restore(id, now=clock)
     if json:
         terminal.write({"id": id, "restored": was_away})
     else:
@@ -205,6 +208,7 @@ def purge(
     older_than: Annotated[
         float, typer.Option("--older-than", help="Days since the deletion, at least 0.")
     ] = 30.0,
+    scope: ScopeOption = None,
     now: NowOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be erased.")
@@ -220,14 +224,14 @@ def purge(
     given = seconds_of("--now", now)
     # One moment for what is shown and what is done.
     clock = system_clock() if given is None else given
-    with opened(existing(store)) as engine:
-        ids = engine.purgeable(older_than, now=clock)
+    with opened_scope(existing(store), scope) as memories:
+        ids = memories.purgeable(older_than, now=clock)
         if not json:
-            _show_purged(engine.get_deleted(ids[:_MOST_SHOWN]), len(ids), older_than)
+            _show_purged(memories.get_deleted(ids[:_MOST_SHOWN]), len(ids), older_than)
         if ids and not (dry_run or yes):
             confirm(f"erase {_memories(len(ids))} for good?", "nothing was erased")
         with interrupt_held():  # what was done must be reported
-            erased = engine.purge(older_than, now=clock) if ids and not dry_run else 0
+            erased = memories.purge(older_than, now=clock) if ids and not dry_run else 0
             if json:
                 query = {"now": clock, "older_than_days": older_than, "is_dry_run": dry_run}
                 terminal.write({**query, "erased": erased, "memories": ids})
