@@ -9,22 +9,21 @@ anything. ``bash`` blocks are set-up commands, which ``.ci/run`` runs. ``py`` bl
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
 import io
-import itertools
 import os
 import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import oneiros
-from oneiros import profiles
-from oneiros.evaluation.collection import read
-from oneiros.evaluation.tasks import BASELINES, measure, task_of
+from bench import gain
 
 DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[2] / "shared" / "data")
 ROOT = Path(__file__).parent.parent
@@ -162,55 +161,120 @@ def test_ci_finds_its_commands() -> None:
     assert [name for name, _ in marked] == ["demo", "tests"]
 
 
-def figures_of(text: str, column: str) -> dict[str, list[str]]:
-    """Return the figures of a table's column by what its rows name in backticks."""
-    lines = text.splitlines()
-    start = next(place for place, line in enumerate(lines) if line.startswith(f"| {column}"))
-    table = itertools.takewhile(lambda line: line.startswith("|"), lines[start + 2 :])
-    found = {}
-    for line in table:
-        name = re.search(r"`([\w.-]+)`", line)
-        if name is not None:
-            found[name[1]] = re.findall(r"(?<!\d)\.\d{3}", line)
-    return found
+PICTURE = ROOT / "docs" / "images" / "locomo_recall.svg"
 
 
 @pytest.fixture
-def gains() -> dict[str, list[str]]:
-    """Return nDCG@10 and recall@5 on LoCoMo by profile, as the README's first table has them."""
-    return figures_of(README.read_text(encoding="utf-8"), "| nDCG@10")
+def drawn() -> dict[str, str]:
+    """Return recall@10 on LoCoMo by profile, as the README's picture has it."""
+    return dict(re.findall(r'<text id="(\w+)"[^>]*>(\.\d{3})</text>', PICTURE.read_text("utf-8")))
 
 
-def test_the_first_figures_are_those_of_the_page_on_quality(gains: dict[str, list[str]]) -> None:
-    assert list(gains) == ["bm25", "dense", "rrf", "oneiros"]
-    page = (README.parent / "docs" / "retrieval_quality.md").read_text(encoding="utf-8")
-    for name, figures in gains.items():
-        whole = re.search(rf"^\| `{name}` \| all \| 1018 \| (\S+) \| (\S+) ", page, re.MULTILINE)
-        assert whole is not None
-        assert figures == list(whole.groups())
+def test_the_picture_has_the_figures_of_the_page_on_quality(drawn: dict[str, str]) -> None:
+    page = (ROOT / "docs" / "retrieval_quality.md").read_text(encoding="utf-8")
+    for name in ("oneiros", "bm25", "dense", "rrf", "mnemosyne", "reverie", "ciar"):
+        row = re.search(rf"^\| `{name}` \| all \| 1018 \| \S+ \| \S+ \| (\S+) ", page, re.MULTILINE)
+        assert row is not None
+        assert drawn[name] == row[1]
 
 
-def test_the_first_figures_are_what_evaluate_prints(gains: dict[str, list[str]]) -> None:
+def test_the_readme_names_the_figures_of_the_picture(drawn: dict[str, str]) -> None:
+    text = README.read_text(encoding="utf-8")
+    others = sorted(set(drawn.values()) - {drawn["oneiros"], drawn["hashing"]})
+    named = f"Oneiros {drawn['oneiros']}, without a model {drawn['hashing']}, "
+    assert named in text
+    assert f"{others[0]} to {others[-1]}](docs/images/{PICTURE.name})" in text
+    assert len(text.encode()) <= 10_000
+
+
+def test_the_picture_is_what_its_command_draws() -> None:
     if not (DATA / "locomo-dev").is_dir():
         pytest.skip(f"NO DATA: locomo-dev is not under ONEIROS_DATA ({DATA})")
-    task = task_of(read(DATA / "locomo-dev"))
-    chosen = {**BASELINES, "oneiros": profiles.get("oneiros")}
-    for name, figures in gains.items():
-        scores = measure(task, chosen[name]).overall
-        assert [f"{value:.3f}".lstrip("0") for value in (scores.ndcg, scores.recall)] == figures
+    assert gain.picture(gain.bars(DATA / "locomo-dev"), 1018) == PICTURE.read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    ("printed", "shown", "same"),
-    [
-        ("a\nb\n", "a\nb", True),
-        ("a  \nb", "a\nb", True),
-        ("took 3.2 s", "took ... s", True),
-        ("a\nb\nc", "a\n...\nc", True),
-        ("a\nb", "a", False),
-        ("a", "", False),
-        ("a.b", "a.c", False),
-    ],
-)
-def test_what_agrees(printed: str, shown: str, same: bool) -> None:
-    assert agrees(printed, shown) is same
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour, by WCAG 2."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("page", ["#ffffff", "#0d1117"], ids=["light", "dark"])
+def test_the_picture_is_readable_on_every_page(page: str) -> None:
+    svg = PICTURE.read_text("utf-8")
+    colours = dict(re.findall(r"^\.?(text|ours|other) .*fill: (#\w{6})", svg, re.MULTILINE))
+    text = re.search(r"text \{[^}]*fill: (#\w{6})", svg)
+    assert text is not None
+    for colour, least in ((text[1], 4.0), (colours["ours"], 2.5), (colours["other"], 2.5)):
+        dark, light = sorted((luminance(colour), luminance(page)))
+        assert (light + 0.05) / (dark + 0.05) >= least
+
+
+def modules_of_extras() -> set[str]:
+    """Return the modules that an installation without extras does not have."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = {re.split(r"[<>=\[;]", one)[0].lower() for one in project["dependencies"]}
+    extras = (one for extra in project["optional-dependencies"].values() for one in extra)
+    optional = {re.split(r"[<>=\[;]", one)[0].lower() for one in extras} - needed
+    installed = importlib.metadata.packages_distributions()
+    held = {
+        module
+        for module, distributions in installed.items()
+        if {one.lower() for one in distributions} & optional
+    }
+    return {one.replace("-", "_") for one in optional} | held
+
+
+BLOCKER = """
+import sys
+
+class Blocker:
+    @staticmethod
+    def find_spec(name, *_):
+        if name.partition(".")[0] in {modules!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Blocker)
+"""
+
+
+def test_the_readme_needs_no_extra(tmp_path: Path) -> None:
+    modules = modules_of_extras() - {"oneiros"}
+    assert {"pyarrow", "model2vec", "polars"} <= modules
+    folder = tmp_path / "without"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(BLOCKER.format(modules=modules))
+    paths = (str(folder), str(Path(oneiros.__file__).parent.parent))
+    environment = os.environ | {
+        "PATH": f"{command_folder(tmp_path)}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join(paths),
+        "COLUMNS": "80",
+    }
+    for name in ("CONFIG", "STORE", "PROFILE", "EMBEDDER", "SCOPE"):
+        environment.pop(f"ONEIROS_{name}", None)
+
+    def run(code: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+            cwd=tmp_path,
+        )
+
+    assert "No module named 'pyarrow'" in run("import pyarrow").stderr
+    ran = set()
+    for block in blocks_of(README.read_text(encoding="utf-8")):
+        if block.kind == "python":
+            done = run(block.body)
+            assert (done.returncode, done.stderr) == (0, "")
+            assert agrees(done.stdout, block.shown or "")
+        elif block.kind == "console":
+            with contextlib.chdir(tmp_path):
+                run_console(block, environment)
+        ran.add(block.kind)
+    assert ran == {"bash", "console", "python"}

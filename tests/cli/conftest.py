@@ -53,6 +53,12 @@ def run() -> Run:
     return runner
 
 
+@pytest.fixture(autouse=True)
+def _wide_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give tables the room to be tables; tests of narrow output set COLUMNS themselves."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     """Return the path of a store that holds RECORDS, made in January 2025, a day apart."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +15,10 @@ from oneiros.cli import main
 from oneiros.cli.application import application
 
 COMMANDS = (
-    *("demo", "import", "search", "get"),
-    *("dream", "drift", "restore", "purge", "stats", "doctor"),
+    *("add", "import", "search", "why-not", "get", "list", "last", "history", "update"),
+    *("feedback", "pin", "link", "supersede", "conflicts", "delete", "restore", "forget", "purge"),
+    *("promote", "dream", "drift", "stats", "doctor", "embed", "backup", "config"),
+    *("profiles", "rescore", "demo", "evaluate", "tune", "simulate"),
 )
 
 
@@ -32,6 +35,14 @@ def test_every_command_has_help_and_json(command: str) -> None:
     result = CliRunner().invoke(application, [command, "--help"])
     assert result.exit_code == 0
     assert "--json" in result.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_says_in_words_what_goes_where(command: str) -> None:
+    text = CliRunner().invoke(application, [command, "--help"]).stdout
+    # An option's value has a word, and not the name of a type in Python.
+    assert not re.search(r"--\S+ (<(list|str|int|float|path|Path)|INTEGER|FLOAT)\b", text)
+    assert max(map(len, text.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("module", ["oneiros", "oneiros.cli"])
@@ -68,6 +79,18 @@ def test_help_needs_no_engine() -> None:
     [
         ["search", "tea"],
         ["get", "m1"],
+        ["list"],
+        ["last"],
+        ["history", "m1"],
+        ["update", "m1", "--text", "x"],
+        ["feedback", "m1", "helpful"],
+        ["pin", "m1"],
+        ["link", "m1", "m2"],
+        ["supersede", "m1", "m2"],
+        ["conflicts"],
+        ["delete", "m1"],
+        ["forget", "m1", "--yes"],
+        ["backup", "copy.db"],
         ["dream"],
         ["dream", "--watch"],
         ["drift"],

@@ -123,11 +123,12 @@ def access_count(store: Path, id: str) -> int:
         return engine.get(id).access_count
 
 
-def test_a_search_reinforces_unless_told_not_to(run: Run, store: Path) -> None:
+def test_a_search_reinforces_only_with_the_option(run: Run, store: Path) -> None:
+    run("search", "ERR_CONN-42", "-s", store)
     run("search", "ERR_CONN-42", "-s", store, "--no-reinforce")
     run("search", "ERR_CONN-42", "-s", store, "--explain")
     assert access_count(store, "m3") == 0
-    run("search", "ERR_CONN-42", "-s", store)
+    run("search", "ERR_CONN-42", "-s", store, "--reinforce")
     assert access_count(store, "m3") == 1
 
 

@@ -30,3 +30,15 @@ def test_plain_turns_what_json_lacks_into_what_it_has() -> None:
 def test_plain_refuses_what_has_no_json_form() -> None:
     with pytest.raises(TypeError, match="no JSON form of bytes"):
         plain({"a": b"x"})
+
+
+def test_times_are_in_iso_8601(capsys: pytest.CaptureFixture[str]) -> None:
+    times = {"now": 0, "created_at": 1.5, "undone_at": None, "seconds": 2.0}
+    write({**times, "parts": [{"erased_at": 1, "counts": {"last_accessed_at": 3}}]})
+    assert json.loads(capsys.readouterr().out) == {
+        "now": "1970-01-01T00:00:00+00:00",
+        "created_at": "1970-01-01T00:00:01.500000+00:00",
+        "undone_at": None,
+        "seconds": 2.0,
+        "parts": [{"erased_at": "1970-01-01T00:00:01+00:00", "counts": {"last_accessed_at": 3}}],
+    }

@@ -59,7 +59,7 @@ def test_a_store_of_which_an_undoing_is_the_last_has_dreamt(run: Run, tmp_path: 
 def test_a_narrow_terminal_hides_nothing(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oneiros.cli.terminal.PLAIN_WIDTH", 40)
+    monkeypatch.setenv("COLUMNS", "40")
     path = tmp_path / "dreamt.db"
     ids = dreamt(path)
     for command in (("drift",), ("dream", "--list")):

@@ -72,8 +72,8 @@ def test_a_module_of_the_working_directory_serves(store: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("letters", "--embedder: must be kind:model or module:attribute, got 'letters'"),
-        (":x", "--embedder: must be kind:model or module:attribute, got ':x'"),
+        ("letters", "--embedder: must be hashing, "),
+        (":x", "or module:attribute, got ':x'"),
         ("no_such_module:x", "--embedder: No module named 'no_such_module'"),
         (f"{__name__}:missing", "has no attribute 'missing'"),
         (f"{__name__}:number", "--embedder: embedder: expected a callable"),
@@ -176,3 +176,20 @@ def test_doctor_reports_that_vectors_are_being_replaced(run: Run, store: Path) -
     )
     document = run("doctor", "-s", store, "--json").document
     assert document["reembedding"] == {"embedder": "new", "done": 0}
+
+
+def test_the_embedder_in_the_box_fills_a_store_from_a_file(run: Run, tmp_path: Path) -> None:
+    rows, path = tmp_path / "rows.jsonl", tmp_path / "a.db"
+    rows.write_text(
+        '{"id": "a", "text": "The restaurant opens"}\n{"id": "b", "text": "Bicycles"}\n'
+    )
+    document = run("import", rows, "-s", path, "--embedder", "hashing", "--json").document
+    assert (document["stored"], document["without_vector"]) == (2, 0)
+    more = tmp_path / "more.jsonl"
+    more.write_text('{"id": "c", "text": "A harbour"}\n')
+    assert run("import", more, "-s", path, "--json").document["without_vector"] == 0
+    found = run("search", "harbor", "-s", path, "-k", "1", "--json").document
+    assert [one["id"] for one in found["results"]] == ["c"]
+    replaced = run("embed", "-s", path, "--embedder", "hashing:64", "--replace", "--json").document
+    assert (replaced["embedded"], replaced["embedder"]) == (3, "oneiros/hashing-1-64")
+    assert run("search", "harbor", "-s", path, "-k", "1", "--plain").stdout.startswith("c\t")

@@ -56,6 +56,21 @@ def test_a_collection_follows_the_demo(run: Run, tmp_path: Path) -> None:
     assert document["measured"]["reverie"]["kettles"]["overall"]["recall"] == 1.0
 
 
+def test_vectors_may_come_from_an_embedder(run: Run) -> None:
+    def measured(*more: str) -> dict[str, float]:
+        outcome = run("evaluate", "--json", "--profile", "dense", "--profile", "bm25", *more)
+        found = outcome.document["measured"]
+        return {name: found[name]["demo"]["overall"]["ndcg"] for name in found}
+
+    own, hashed = measured(), measured("--embedder", "hashing")
+    assert hashed["bm25"] == own["bm25"]
+    assert 0.2 < hashed["dense"] < own["dense"]
+    wrong = run("evaluate", "--embedder", "hashing:x")
+    assert (wrong.exit_code, wrong.stdout) == (2, "")
+    both = run("evaluate", "--embedder", "hashing", "--with-use")
+    assert "--embedder, --with-use: only one of them" in both.stderr
+
+
 def test_a_question_sees_its_own_group_alone(run: Run, tmp_path: Path) -> None:
     figures = {}
     for is_grouped in (False, True):

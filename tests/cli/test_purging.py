@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from oneiros.cli.terminal import moment
 from oneiros.engine import Engine
 from tests.cli.conftest import HOSTILE, Run
 
@@ -51,7 +52,7 @@ def test_a_dry_run_tells_what_would_go_and_erases_nothing(run: Run, store: Path)
 def test_machines_get_the_ids_and_what_was_erased(run: Run, store: Path) -> None:
     asked = ("purge", "-s", store, "--now", NOW, "--json", "--older-than", 60)
     told = {
-        "now": NOW,
+        "now": moment(NOW),
         "older_than_days": 60.0,
         "is_dry_run": True,
         "erased": 0,

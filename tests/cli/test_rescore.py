@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,9 @@ def test_the_document_tells_what_was_done(run: Run, source: Path, target: Path) 
     assert found["rows_before"] == 0
     assert found["parts"] == found["parts_total"] == 1
     assert found["missing"] == ["impact"]
-    future = sum(when > found["now"] for when in table["created_at"].to_pylist())
+    assert found["now"] == "2025-06-01T00:00:00+00:00"
+    now = datetime.fromisoformat(found["now"]).timestamp()
+    future = sum(when > now for when in table["created_at"].to_pylist())
     assert found["future_counts"] == {"ciar-shipped": future} != {"ciar-shipped": 0}
     assert found["unscored"] == {"ciar-shipped": 0}
     options = ("--profile", "ciar-shipped", "--now", "2025-06-01T00:00:00Z", "--missing", "default")

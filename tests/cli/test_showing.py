@@ -50,6 +50,9 @@ def test_the_demo_runs_to_its_end_in_a_process_of_its_own(tmp_path: Path) -> Non
     assert "nothing is returned:\n  the best cosine is" in done.stdout
     abstained = done.stdout.partition("nothing is returned:\n")[2].partition("\n\n")[0]
     assert all(re.match(r"  \S", line) for line in abstained.splitlines())  # wrapped lines, too
+    why = done.stdout.partition("Why is the first one first? It has the score ")[2]
+    assert re.match(r"0\.57908\n├── relevance 0\.\d+\n│   ├── lexical: rank 1, ", why)
+    assert "0.0000" not in why.partition("\n\n")[0]
     assert rows(done.stdout) == ["oneiros", "bm25", "dense", "rrf"]
     assert "oneiros demo --keep demo.db" in done.stdout.partition("What to type next")[2]
     assert list(tmp_path.iterdir()) == []  # nothing is left behind
@@ -142,3 +145,38 @@ def test_a_kept_store_never_overwrites(run: Run, tmp_path: Path) -> None:
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert outcome.stderr.startswith(f"error: --keep: {path} exists")
     assert path.read_text(encoding="utf-8") == "mine"
+
+
+def test_what_to_type_next_works_as_printed(tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    command = folder / "oneiros"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m oneiros "$@"\n')
+    command.chmod(0o755)
+    home = tmp_path / "home"
+    home.mkdir()
+    environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+    def typed(line: str) -> str:
+        done = subprocess.run(
+            ["bash", "-c", line],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=home,
+            env=environment,
+        )
+        assert (done.returncode, done.stderr) == (0, ""), line
+        return done.stdout
+
+    shown = typed("oneiros demo").partition("What to type next")[2]
+    commands = re.findall(r"^  (oneiros .+)$", shown, re.MULTILINE)
+    assert len(commands) == 3
+    *_, searched, added = [typed(line) for line in commands]
+    assert "ferry" in searched.lower()
+    assert "relevance" in searched
+    assert len(added.splitlines()) == 1
+    then = re.search(r"then: (oneiros .+)$", shown, re.MULTILINE)
+    assert then is not None
+    assert "Ada takes her coffee black" in typed(then[1])
+    assert {one.name for one in home.glob("*.db")} == {"demo.db", "oneiros.db"}

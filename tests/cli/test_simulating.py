@@ -28,7 +28,7 @@ def test_a_row_with_dreams_and_one_without(run: Run) -> None:
 
 
 def test_a_narrow_terminal_cuts_no_figure(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oneiros.cli.terminal.PLAIN_WIDTH", 60)
+    monkeypatch.setenv("COLUMNS", "60")
     outcome = run(*SMALL, "--profile", "ciar")
     assert "…" not in outcome.stdout
     assert "ciar: dreams -; recalled 60; archived 0;" in outcome.stdout

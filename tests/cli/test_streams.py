@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from oneiros.engine import Engine
 from tests.cli.conftest import HOSTILE
 
 ONEIROS = (sys.executable, "-m", "oneiros.cli")
@@ -33,6 +35,61 @@ def test_a_reader_that_leaves_early_causes_no_complaint(store: Path, extra: list
     assert err == ""
 
 
+def test_a_pipe_into_head_shows_a_line_and_no_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    with Engine(path) as engine:  # more than a pipe holds
+        engine.add_many([{"id": f"m{n}", "text": "word " * 60} for n in range(2000)])
+    for extra in ("--plain", "--json", ""):
+        command = f'"{sys.executable}" -m oneiros list -n 2000 -s "{path}" {extra} | head -1'
+        done = subprocess.run(
+            ["bash", "-c", f'{command}; echo "${{PIPESTATUS[0]}}"'],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        line, code = done.stdout.splitlines()
+        assert line.startswith({"--plain": "m0\t", "--json": "{", "": "memory"}[extra])
+        assert (code, done.stderr) == ("1", "")
+
+
+def test_ctrl_c_ends_a_question_with_nothing_done(store: Path) -> None:
+    process = subprocess.Popen(
+        [*ONEIROS, "forget", "m1", "-s", str(store)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    question = "erase 1 memory, with what was derived from them, for good? [y/N] "
+    assert process.stderr.read(len(question)) == question
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err.strip() == "error: interrupted"
+    with Engine(store) as engine:
+        assert engine.get("m1").id == "m1"
+
+
+def test_completion_names_commands_and_options() -> None:
+    code = "import sys; sys.argv[0] = 'oneiros'; import oneiros.cli; oneiros.cli.main()"
+
+    def completed(words: str, at: int) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ
+            | {"_ONEIROS_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(at)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stderr == ""
+        return done.stdout.split()
+
+    assert completed("oneiros su", 1) == ["supersede"]
+    assert {"--store", "--scope"} <= set(completed("oneiros list --s", 2))
+
+
 def test_progress_is_shown_on_a_terminal_only_and_never_on_stdout(tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
     path.write_text("".join('{"text": "x"}\n' for _ in range(3000)), encoding="utf-8")
@@ -48,6 +105,7 @@ def test_progress_is_shown_on_a_terminal_only_and_never_on_stdout(tmp_path: Path
     os.close(ours)
     assert document["stored"] == 3000
     assert b"importing" in shown
+    assert b"/3000" in shown  # the total of a file whose rows are quickly counted
 
 
 def read(terminal: int) -> bytes:

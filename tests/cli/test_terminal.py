@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.table import Table
 
-from oneiros.cli.terminal import show_table, text
+from oneiros.cli.terminal import output, show_table, table, text
 from oneiros.display.escaping import OBEYED, one_line, snippet, visible
 
 HOSTILE = [
@@ -76,7 +76,7 @@ def test_markup_in_stored_text_is_printed_as_it_is(stored: str) -> None:
 def test_a_table_that_has_room_is_a_table(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int, least: int
 ) -> None:
-    monkeypatch.setattr("oneiros.cli.terminal.PLAIN_WIDTH", width)
+    monkeypatch.setenv("COLUMNS", str(width))
     show_table(numbers(), least)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["name", "count", "share"]
@@ -87,7 +87,7 @@ def test_a_table_that_has_room_is_a_table(
 def test_where_it_has_none_a_row_is_a_line_that_names_its_cells(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int, least: int
 ) -> None:
-    monkeypatch.setattr("oneiros.cli.terminal.PLAIN_WIDTH", width)
+    monkeypatch.setenv("COLUMNS", str(width))
     show_table(numbers(), least)
     told = " ".join(capsys.readouterr().out.split())
     assert told == "ant ␛[2J: count 1; share 14.0% ant ␛[2J: share 86.0%"
@@ -98,3 +98,23 @@ def numbers() -> Table:
     table.add_row(text("ant \x1b[2J"), "1", "14.0%")
     table.add_row("", "", text("86.0%"))
     return table
+
+
+def test_output_without_a_terminal_has_80_columns_or_those_of_the_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for columns, width in (("", 80), ("0", 80), ("many", 80), ("132", 132)):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert output().width == width
+    monkeypatch.delenv("COLUMNS")
+    assert output().width == 80
+
+
+def test_a_table_that_is_too_wide_names_its_cells_line_by_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "24")
+    made = table("profile", ">trips\nnDCG@10", ">all", rows=[("oneiros", "0.123", "0.456")])
+    show_table(made)
+    shown = capsys.readouterr().out
+    assert " ".join(shown.split()) == "oneiros: trips nDCG@10 0.123; all 0.456"

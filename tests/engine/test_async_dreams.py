@@ -53,6 +53,7 @@ def test_it_tells_and_does_what_the_plan_does(path: Path, tmp_path: Path) -> Non
         async with oneiros.AsyncEngine(copy, profile="reverie") as mind:
             plan = await mind.dream(LATER, dry_run=True)
             assert (plan.id, str(plan)) == (plan.report.id, str(plan.report))
+            assert plan.to_frame().equals(plan.report.to_frame())
             own = (len(plan), plan.named(9), list(plan.changes()), plan.now, plan.revision)
             assert own == told
             assert plan.draft.now == LATER

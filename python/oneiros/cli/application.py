@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from enum import EnumType
 from functools import cache
 from importlib import import_module
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -13,32 +16,59 @@ from oneiros.cli.failures import CommandGroup
 
 __all__ = ["application"]
 
-_COMMANDS = {  # name -> module of this folder, function, summary; in the order of the help
-    "demo": ("demo", "demo", "Fill a store, run searches, measure them."),
-    "import": ("importing", "import_memories", "Store memories of a file or a repository."),
-    "embed": ("store", "embed", "Make the vectors that memories lack."),
-    "search": ("search", "search", "Find memories, best first."),
-    "why-not": ("search", "why_not", "Say why a search does not return a memory."),
-    "get": ("search", "get", "Show one memory with all its fields."),
-    "rescore": ("rescore", "rescore", "Score a file of memories, or compare two scores of it."),
-    "promote": ("rescore", "promote", "Consolidate staged memories that score high enough."),
-    "dream": ("dream", "dream", "Run one dream cycle in one transaction."),
-    "drift": ("dream_tables", "drift", "Show how the store drifts from cycle to cycle."),
-    "restore": ("store", "restore", "Bring back a memory that was deleted or archived."),
-    "purge": ("store", "purge", "Erase for good what was deleted long enough ago."),
-    "inspect": ("inspect", "inspect", "Look into a store with a browser on this machine."),
-    "mcp": ("mcp", "mcp", "Offer the memories to agents as a server of the MCP."),
-    "stats": ("store", "stats", "Count what the store holds."),
-    "doctor": ("store", "doctor", "Check the store, show versions."),
-    "evaluate": ("evaluate", "evaluate", "Measure profiles on judged questions."),
-    "eval": ("evaluate", "evaluate", ""),  # the short name, not listed
-    "tune": ("evaluate", "tune", "Find better numbers for a profile on judged questions."),
-    "simulate": ("simulate", "simulate", "Simulate a year of a memory, with dreams and without."),
+_GROUPS = {  # heading -> name -> module of this folder, function, summary; in the order of the help
+    "Memories": {
+        "add": ("memories", "add", "Remember a text."),
+        "import": ("importing", "import_memories", "Store memories of a file or a repository."),
+        "search": ("search", "search", "Find memories, best first."),
+        "why-not": ("search", "why_not", "Say why a search does not return a memory."),
+        "get": ("search", "get", "Show one memory with all its fields."),
+        "list": ("memories", "list_memories", "List memories, a page at a time."),
+        "last": ("memories", "last", "Show the newest memories, as a chat."),
+        "history": ("memories", "history", "Show what a memory was, revision by revision."),
+        "update": ("memories", "update", "Change fields of a memory."),
+    },
+    "Their lives": {
+        "feedback": ("marking", "feedback", "Say whether a memory helped."),
+        "pin": ("marking", "pin", "Pin a memory, so that it does not age."),
+        "link": ("marking", "link", "Link two memories, or show the links of one."),
+        "supersede": ("marking", "supersede", "Replace a memory by another."),
+        "conflicts": ("marking", "conflicts", "Find memories that contradict each other."),
+        "delete": ("removing", "delete", "Delete memories; restore brings them back."),
+        "restore": ("store", "restore", "Bring back a memory that was deleted or archived."),
+        "forget": ("removing", "forget", "Erase memories for good."),
+        "purge": ("store", "purge", "Erase for good what was deleted long enough ago."),
+        "promote": ("rescore", "promote", "Consolidate staged memories that score high enough."),
+        "dream": ("dream", "dream", "Run one dream cycle in one transaction."),
+        "drift": ("dream_tables", "drift", "Show how the store drifts from cycle to cycle."),
+    },
+    "The store": {
+        "stats": ("store", "stats", "Count what the store holds."),
+        "doctor": ("store", "doctor", "Check the store, show versions."),
+        "embed": ("store", "embed", "Make the vectors that memories lack."),
+        "backup": ("store", "backup", "Copy the store while it is in use."),
+        "config": ("configuration", "config", "Show the settings, and where each comes from."),
+        "inspect": ("inspect", "inspect", "Look into a store with a browser on this machine."),
+        "mcp": ("mcp", "mcp", "Offer the memories to agents as a server of the MCP."),
+    },
+    "Scores": {
+        "profiles": ("store", "profiles_known", "List the profiles."),
+        "rescore": ("rescore", "rescore", "Score a file of memories, or compare two scores of it."),
+        "demo": ("demo", "demo", "Fill a store, run searches, measure them."),
+        "evaluate": ("evaluate", "evaluate", "Measure profiles on judged questions."),
+        "eval": ("evaluate", "evaluate", ""),  # the short name, not listed
+        "tune": ("evaluate", "tune", "Find better numbers for a profile on judged questions."),
+        "simulate": (
+            "simulate",
+            "simulate",
+            "Simulate a year of a memory, with dreams and without.",
+        ),
+    },
 }
+_COMMANDS = {name: entry for group in _GROUPS.values() for name, entry in group.items()}
 _PLAIN: Any = {
     "rich_markup_mode": None,  # help is plain text; nothing on the command line is markup
     "pretty_exceptions_enable": False,
-    "add_completion": False,
 }
 
 
@@ -55,19 +85,53 @@ class _Commands(CommandGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - click's signature
         """Write the summaries, without importing the commands."""
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, summary) for name, (_, _, summary) in _COMMANDS.items() if summary]
-            )
+        for heading, commands in _GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [(name, summary) for name, (_, _, summary) in commands.items() if summary]
+                )
 
 
 @cache
 def _command(name: str) -> Any:
     module, function, _ = _COMMANDS[name]
-    alone = typer.Typer(**_PLAIN)
+    alone = typer.Typer(**_PLAIN, add_completion=False)
     found = getattr(import_module(f"oneiros.cli.{module}"), function)
+    _name_values(found)
     alone.command(name)(found)
     return typer.main.get_command(alone)
+
+
+_WORDS = {  # parameter -> the word that stands for its value in the help
+    "collections": "FOLDER",
+    "columns": "COLUMNS",
+    "file": "FILE",
+    "git": "FOLDER",
+    "id": "ID",
+    "older_than": "DAYS",
+    "now": "TIME",
+    "profile": "PROFILE",
+    "seed": "NUMBER",
+}
+
+
+def _name_values(command: Callable[..., Any]) -> None:
+    """Give each value of a command a word in its help where the command names none."""
+    hints = get_type_hints(command, include_extras=True)
+    for name, hint in hints.items():
+        for info in getattr(hint, "__metadata__", ()):
+            kinds = (hint.__origin__, *get_args(hint.__origin__))
+            kinds = (*kinds, *(one for kind in kinds for one in get_args(kind)))
+            is_named = info.metavar is not None or bool in kinds
+            if not is_named and not any(isinstance(kind, EnumType) for kind in kinds):
+                info.metavar = _WORDS.get(name) or _kind(kinds)
+    command.__annotations__ = hints  # typer reads these in place of the source's text
+
+
+def _kind(kinds: tuple[Any, ...]) -> str:
+    if Path in kinds:
+        return "FILE"
+    return "NUMBER" if int in kinds or float in kinds else "TEXT"
 
 
 application = typer.Typer(
@@ -91,5 +155,8 @@ def _common(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show it.")
     ] = False,
 ) -> None:
+    if context.invoked_subcommand in _COMMANDS:
+        configuration = import_module("oneiros.cli.configuration")
+        context.default_map = configuration.default_map(_COMMANDS)
     if context.invoked_subcommand is None and not version:
         typer.echo(context.get_help())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -15,11 +16,11 @@ import typer
 from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError
 from oneiros.cli.options import PROFILE_HELP, JsonOption, named_profile, opened
-from oneiros.cli.search import response_document
+from oneiros.cli.search import response_document, rich_tree
 from oneiros.cli.terminal import grid, output, progress_bar, seconds_of, text
 from oneiros.demo import ASKED_IN, load
 from oneiros.display.escaping import snippet
-from oneiros.display.tables import day
+from oneiros.display.tables import Branch, day
 from oneiros.evaluation.tasks import BASELINES, demo_task, measure, system_names
 from oneiros.filters import Where
 from oneiros.scoring import profiles
@@ -43,9 +44,12 @@ BATCH = 50  # memories a transaction; small, so that the bar moves
 SHOWN = 3  # results of each question
 WIDTH = 80  # columns of everything that is shown
 ALL = "all"
+ALL_SYSTEMS = f"oneiros demo --profile {ALL}"
 DEFAULT = "oneiros"
 EXAMPLES = ("m0006", "m0008", "m0012")
 """Memories shown as what was stored."""
+WHY = "q005"
+"""The question whose first result is explained."""
 COMMON = 3  # kinds that are named
 HEADS = {  # of the types of questions, one line a part
     "exact_term": "exact\nterm",
@@ -74,9 +78,9 @@ def demo(
 ) -> None:
     """Fill a store, ask questions, measure.
 
-    A year of a software team's memories. Shows what was stored, what some questions find, and
-    nDCG and recall of the default profile over 143 judged questions, next to words alone, vectors
-    alone and both by their ranks. Needs no model and leaves nothing behind.
+    A year of a software team's memories. Shows what was stored, what some questions find, how one
+    score came about, and nDCG and recall of the default profile over 143 judged questions, next to
+    words alone, vectors alone and both by their ranks. Needs no model and leaves nothing behind.
     """
     measured = _measured_profiles(profile or [])
     started = time.perf_counter()
@@ -133,6 +137,7 @@ def _found(memories: Memories, data: DemoData, question: Question) -> SearchResp
         now=seconds_of("now", question.now),
         embedding=data.vector_of(question),
         reinforce=False,
+        explain=question.id == WHY,
     )
 
 
@@ -200,12 +205,18 @@ def _show(
     for question, response in answers:
         console.print()
         _show_answer(console, question, response)
+        if question.id == WHY:
+            _show_why(console, response)
     console.print(text("\n✓: judged an answer", style="dim"))
     console.print()
     console.print(_measured(reports))
     console.print(text(LEGEND, style="dim"))
     silent, unanswerable = abstained
-    note = f"{unanswerable} more questions have no answer; over all memories {DEFAULT} abstains on {silent}."
+    note = (
+        f"{unanswerable} more questions have no answer: over all projects, "
+        f"{DEFAULT} abstains on {silent}.\n"
+        f"{ALL_SYSTEMS} also measures the published systems."
+    )
     console.print(text(note, style="dim"))
     times = ", ".join(f"{name} {spent:.1f} s" for name, spent in seconds.items())
     console.print(text(f"times: {times}", style="dim"))
@@ -249,6 +260,27 @@ def _show_answer(console: Console, question: Question, response: SearchResponse)
         console.print(grid([("  ", text(note, style="dim"))], padding=0))
 
 
+def _show_why(console: Console, response: SearchResponse) -> None:
+    """Print how the first score came about, without the parts that did not change it."""
+    explanation = response.results[0].explanation
+    assert explanation is not None
+    root = _changing(explanation.tree())
+    console.print(rich_tree(root, text(f"Why is the first one first? It has the {root.label}")))
+
+
+def _changing(branch: Branch) -> Branch:
+    """Return a tree of a score without branches that add nothing, and factors of one."""
+    kept = [
+        _changing(one)
+        for one in branch.branches
+        if not (
+            one.label.endswith((" gives 0.0000", ": not found"))
+            or one.label.startswith("× 1.0000 ")
+        )
+    ]
+    return Branch(branch.label, kept)
+
+
 def _memory_lines() -> Table:
     """Return a table of one line a memory: a mark, its day, a word or a figure, its text cut."""
     table = grid(padding=(0, 1, 0, 0), expand=True)
@@ -272,15 +304,14 @@ def _measured(reports: dict[str, Report]) -> Table:
 
 
 def _next(keep: Path | None) -> list[tuple[str, str]]:
-    """Return commands and what each does."""
-    store = "demo.db" if keep is None else str(keep)
+    """Return commands, to be typed one after the other, and what each does."""
+    store = "demo.db" if keep is None else shlex.quote(str(keep))
     kept = [] if keep else [("oneiros demo --keep demo.db", "the same, and the store stays")]
     return [
         *kept,
-        (f'oneiros search "ferry" --store {store} --explain', "how a score came about"),
-        ("oneiros demo --profile all", "the published systems, measured beside it"),
+        (f"oneiros search ferry --store {store} --explain", "how each score came about"),
         (
-            "oneiros import notes.jsonl --store agent.db",
-            "memories of your own: JSON lines with a text",
+            'oneiros add "Ada takes her coffee black" --embedder hashing',
+            "a store of your own, oneiros.db; then: oneiros search cofee",
         ),
     ]

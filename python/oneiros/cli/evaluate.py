@@ -15,7 +15,14 @@ import typer
 
 from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError, blamed_on, require_each_once, require_only_one
-from oneiros.cli.options import PROFILE_HELP, JsonOption, existing, named_profile, opened
+from oneiros.cli.options import (
+    PROFILE_HELP,
+    JsonOption,
+    embedder_of,
+    existing,
+    named_profile,
+    opened,
+)
 from oneiros.cli.terminal import output, progress_bar, text
 from oneiros.display.escaping import one_line
 from oneiros.dream.schedule import duration_seconds
@@ -27,8 +34,11 @@ from oneiros.evaluation.tuning import Parameter, value_at
 from oneiros.evaluation.use import MODES, QUESTION_KINDS, Search, lives_of, measure_use
 from oneiros.evaluation.worth import FITTED, fit_worth
 from oneiros.model.validation import require_number
+from oneiros.models.embedders import check
+from oneiros.runtime.dataclasses import replace
 from oneiros.runtime.files import new_file
 from oneiros.scoring.phases.house import Budget
+from oneiros.write.vectors import titled
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -40,6 +50,7 @@ if TYPE_CHECKING:
     from oneiros.evaluation.tasks import Task
     from oneiros.evaluation.tuning import Tuning
     from oneiros.evaluation.use import Life, QuestionKind, UseFigures
+    from oneiros.models.embedders import Embedder
     from oneiros.scoring.profile import Profile
 
 __all__ = [
@@ -299,6 +310,14 @@ def evaluate(
             min=0, help="Of moments and bounds of --with-use and --with-forgetting; default 0."
         ),
     ] = None,
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EMBEDDER",
+            help="Vectors by this, as hashing or static:MODEL, in place of those of the files.",
+            show_default=False,
+        ),
+    ] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Rows of figures on stdout, as CSV.")] = False,
     json: JsonOption = False,
 ) -> None:
@@ -328,6 +347,9 @@ def evaluate(
         if given is not None and not with_forgetting:
             msg = f"{name}: only with --with-forgetting, got {given}"
             raise CommandError(msg)
+    for name, is_given in {"--with-use": with_use, "--with-forgetting": with_forgetting}.items():
+        require_only_one({"--embedder": embedder, name: is_given})
+    model = None if embedder is None else embedder_of(embedder)
     chosen = _chosen(profile, without or with_forgetting)
     document: dict[str, object]
     if with_forgetting:
@@ -345,6 +367,8 @@ def evaluate(
         return
     tasks = [demo_task(), *(task_of(collection.read(folder)) for folder in collections or ())]
     _require_distinct([task.name for task in tasks])
+    if model is not None:
+        tasks = [_embedded(task, model) for task in tasks]
     if without:
         ablations = _ablated(tasks, chosen)
         rows, tables = _ablation_rows(ablations), _ablation_tables(ablations)
@@ -370,7 +394,22 @@ def _show(
         _write_csv(rows)
     else:
         for table in tables:
-            output().print(table)
+            terminal.show_table(table)
+
+
+def _embedded(task: Task, embedder: Embedder) -> Task:
+    """Return a task with an embedder's vectors in place of its own."""
+    texts = [titled(record.get("title") or "", record["text"]) for record in task.records]
+    asked = [question.text for question in task.questions]
+    with blamed_on("--embedder"):
+        vectors = check(embedder([*texts, *asked]), len(texts) + len(asked))
+    pairs = zip(task.records, vectors, strict=False)
+    questions = zip(task.questions, vectors[len(texts) :], strict=True)
+    return replace(
+        task,
+        records=[{**record, "embedding": vector} for record, vector in pairs],
+        questions=[replace(question, embedding=vector) for question, vector in questions],
+    )
 
 
 def _require_distinct(names: list[str]) -> None:

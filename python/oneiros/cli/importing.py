@@ -19,7 +19,10 @@ from oneiros.cli.options import (
     DEFAULT_STORE,
     EmbedderOption,
     JsonOption,
+    ScopeOption,
     StoreOption,
+    bounded,
+    bounds_of,
     embedder_of,
     opened,
     without_vector,
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.cli.sources import Row
-    from oneiros.engine import Engine
+    from oneiros.engine.memories import Memories
     from oneiros.models.embedders import Embedder
     from oneiros.write import AddReport
 
@@ -118,6 +121,7 @@ def import_memories(
             show_default=False,
         ),
     ] = None,
+    scope: ScopeOption = None,
     embedder: EmbedderOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -126,6 +130,7 @@ def import_memories(
     1,000 a transaction: a Ctrl-C leaves whole ones behind and says how many. A git history may be
     imported again: only new commits are added.
     """
+    bounds = bounds_of(scope)
     rows = _begun(_rows(file, git, extra_to_metadata=extra_to_metadata))
     vectors = None if embedder is None else _FirstBatchOnce(embedder_of(embedder))
     rules = Rules(
@@ -139,14 +144,15 @@ def import_memories(
     try:
         batches = _batches(rows)
         if not store.exists():
-            batches = _rehearsed(batches, analyzer, vectors, rules)
+            batches = _rehearsed(batches, analyzer, vectors, rules, bounds)
         with (
             opened(store, analyzer, vectors) as engine,
-            progress_bar("importing", None) as advance,
+            progress_bar("importing", _total(file)) as advance,
         ):
+            memories = bounded(engine, bounds)
             try:
                 for batch in batches:
-                    _store(engine, batch, rules, tally)
+                    _store(memories, batch, rules, tally)
                     advance(len(batch))
             except KeyboardInterrupt:
                 tally.is_interrupted = True
@@ -171,6 +177,11 @@ def _rows(file: Path | None, git: Path | None, *, extra_to_metadata: bool) -> It
     return sources.open_file(file, extra_to_metadata=extra_to_metadata)
 
 
+def _total(file: Path | None) -> int | None:
+    """Return how many rows a file has, if a terminal shows it and it is quickly known."""
+    return sources.row_count(file) if file is not None and sys.stderr.isatty() else None
+
+
 def _begun(rows: Iterator[Row]) -> Iterator[Row]:
     """Read the first row now: a source that cannot be read must not leave an empty store."""
     first = list(islice(rows, 1))
@@ -178,13 +189,18 @@ def _begun(rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def _rehearsed(
-    batches: Iterator[list[Row]], analyzer: str | None, vectors: Embedder | None, rules: Rules
+    batches: Iterator[list[Row]],
+    analyzer: str | None,
+    vectors: Embedder | None,
+    rules: Rules,
+    bounds: dict[str, str],
 ) -> Iterator[list[Row]]:
     """Store the first batch in memory: an import that fails at once must not leave an empty store."""
     first = list(islice(batches, 1))
     with opened(Path(":memory:"), analyzer, vectors) as engine:
+        memories = bounded(engine, bounds)
         for batch in first:
-            _store(engine, batch, rules, Tally())
+            _store(memories, batch, rules, Tally())
     return chain(first, batches)
 
 
@@ -211,29 +227,29 @@ def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
         yield batch
 
 
-def _store(engine: Engine, batch: list[Row], rules: Rules, tally: Tally) -> None:
+def _store(memories: Memories, batch: list[Row], rules: Rules, tally: Tally) -> None:
     """Store what is good of a batch, in one transaction, and count it; a Ctrl-C waits for that."""
     rows = _readable(batch, rules, tally)
     if rules.keeps_existing:
-        known = engine.get_many([record["id"] for _, record in rows])
+        known = memories.get_many([record["id"] for _, record in rows])
         tally.unchanged += sum(memory is not None for memory in known)
         rows = [row for row, memory in zip(rows, known, strict=True) if memory is None]
     with interrupt_held():
         try:
-            report = _add(engine, rows, rules)
+            report = _add(memories, rows, rules)
         except DuplicateId:
             if rules.on_error is OnError.RAISE:
                 raise
-            rows = _fresh(engine, rows, rules, tally)
-            report = _add(engine, rows, rules)
+            rows = _fresh(memories, rows, rules, tally)
+            report = _add(memories, rows, rules)
         tally.stored += len(report.ids)
     for position, broken in report.failures:
         _refuse(rows[position][0], str(broken), rules, tally)
 
 
-def _add(engine: Engine, rows: list[Placed], rules: Rules) -> AddReport:
+def _add(memories: Memories, rows: list[Placed], rules: Rules) -> AddReport:
     try:
-        return engine.add_many(
+        return memories.add_many(
             [record for _, record in rows],
             on_conflict=rules.on_conflict.value,
             on_error="raise" if rules.on_error is OnError.RAISE else "collect",
@@ -246,10 +262,10 @@ def _add(engine: Engine, rows: list[Placed], rules: Rules) -> AddReport:
         raise CommandError(_placed(rows, error)) from error
 
 
-def _fresh(engine: Engine, rows: list[Placed], rules: Rules, tally: Tally) -> list[Placed]:
+def _fresh(memories: Memories, rows: list[Placed], rules: Rules, tally: Tally) -> list[Placed]:
     """Return the rows whose ids are neither in the store nor on an earlier row; refuse the rest."""
     given = [record["id"] for _, record in rows if isinstance(record.get("id"), str)]
-    seen = {memory.id for memory in engine.get_many(given) if memory is not None}
+    seen = {memory.id for memory in memories.get_many(given) if memory is not None}
     fresh = []
     for place, record in rows:
         id = record.get("id")

@@ -8,14 +8,14 @@ import typer
 
 from oneiros.cli.options import (
     DEFAULT_STORE,
-    PROFILE_HELP,
     EmbedderOption,
+    ProfileOption,
     StoreOption,
     embedder_of,
     existing,
     named_profile,
+    quiet_engine,
 )
-from oneiros.engine import QuietEngine
 from oneiros.inspection.server import serve
 
 __all__ = ["inspect"]
@@ -31,10 +31,7 @@ def inspect(
             help="Allow the page to pin, delete, restore and judge memories, and to undo cycles.",
         ),
     ] = False,
-    profile: Annotated[
-        str | None,
-        typer.Option(help=f"Rank and dream by this. {PROFILE_HELP}", show_default=False),
-    ] = None,
+    profile: ProfileOption = None,
     embedder: EmbedderOption = None,
 ) -> None:
     """Look into a store with a browser on this machine.
@@ -46,5 +43,5 @@ def inspect(
     ranking = "oneiros" if profile is None else named_profile("--profile", profile)
     model = None if embedder is None else embedder_of(embedder)
     path = existing(store)
-    with QuietEngine(path, profile=ranking, embedder=model, read_only=not write) as engine:
+    with quiet_engine(path, model, profile=ranking, read_only=not write) as engine:
         serve(engine, port=port, writes=write)

@@ -11,14 +11,14 @@ import typer
 from oneiros.cli.failures import CommandError
 from oneiros.cli.options import (
     DEFAULT_STORE,
-    PROFILE_HELP,
     EmbedderOption,
+    ProfileOption,
     StoreOption,
     embedder_of,
     existing,
     named_profile,
+    quiet_engine,
 )
-from oneiros.engine import QuietEngine
 from oneiros.integrations.mcp_tools import BUDGET, MemoryTools
 from oneiros.model.fields import FIELDS
 
@@ -46,9 +46,7 @@ def mcp(
         ),
     ] = None,
     budget: Annotated[int, typer.Option(min=4_000, help="Most characters of one result.")] = BUDGET,
-    profile: Annotated[
-        str | None, typer.Option(help=f"Rank by this. {PROFILE_HELP}", show_default=False)
-    ] = None,
+    profile: ProfileOption = None,
     embedder: EmbedderOption = None,
     http: Annotated[
         bool, typer.Option("--http", help="Streamable HTTP in place of stdin and stdout.")
@@ -90,7 +88,7 @@ def mcp(
     ranking = "oneiros" if profile is None else named_profile("--profile", profile)
     model = None if embedder is None else embedder_of(embedder)
     path = existing(store) if read_only else _writable(store)
-    with QuietEngine(path, profile=ranking, embedder=model, read_only=read_only) as engine:
+    with quiet_engine(path, model, profile=ranking, read_only=read_only) as engine:
         memories = engine.scope(**bounds) if bounds else engine
         offers_dreams = not bounds if dream is None else dream
         tools = MemoryTools(

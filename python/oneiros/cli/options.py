@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from oneiros import filters
 from oneiros.cli.failures import CommandError, blamed_on
 from oneiros.engine import QuietEngine
 from oneiros.lexical import analyzers
+from oneiros.models import named
 from oneiros.models.embedders import name_of
 from oneiros.scoring import profiles
 from oneiros.scoring.profile import Profile
 
 if TYPE_CHECKING:
     from oneiros.engine import Engine
+    from oneiros.engine.memories import Memories
+    from oneiros.filters import Where
     from oneiros.models.embedders import Embedder
 
 __all__ = [
@@ -28,11 +32,20 @@ __all__ = [
     "EmbedderOption",
     "JsonOption",
     "NowOption",
+    "PlainOption",
+    "ProfileOption",
+    "ScopeOption",
     "StoreOption",
+    "YesOption",
+    "bounded",
+    "bounds_of",
+    "condition_of",
     "embedder_of",
     "existing",
     "named_profile",
     "opened",
+    "opened_scope",
+    "quiet_engine",
     "without_vector",
 ]
 
@@ -69,20 +82,50 @@ def _from_file(path: Path, preset: str) -> Profile:
 DEFAULT_STORE = Path("oneiros.db")
 
 StoreOption = Annotated[
-    Path, typer.Option("--store", "-s", envvar="ONEIROS_STORE", help="File of the store.")
+    Path,
+    typer.Option(
+        "--store", "-s", envvar="ONEIROS_STORE", metavar="FILE", help="File of the store."
+    ),
 ]
+ProfileOption = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        envvar="ONEIROS_PROFILE",
+        metavar="PROFILE",
+        help=f"Rank by this. {PROFILE_HELP}",
+        show_default=False,
+    ),
+]
+ScopeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scope",
+        envvar="ONEIROS_SCOPE",
+        metavar="FIELD=VALUE",
+        help="Only memories with this user, agent, namespace, project, session or topic; new ones "
+        "get it. May be given again.",
+        show_default=False,
+    ),
+]
+PlainOption = Annotated[
+    bool, typer.Option("--plain", help="Lines of cells between tabs, uncut, without a head.")
+]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
 EmbedderOption = Annotated[
     str | None,
     typer.Option(
         "--embedder",
         envvar="ONEIROS_EMBEDDER",
-        help="onnx:FOLDER, model2vec:MODEL, sentence-transformers:MODEL, or module:attribute for "
-        "one of your own.",
+        metavar="EMBEDDER",
+        help="hashing (in the box), static:MODEL, onnx:FOLDER, model2vec:MODEL, "
+        "sentence-transformers:MODEL, or module:attribute for one of your own.",
         show_default=False,
     ),
 ]
 NowOption = Annotated[
-    str | None, typer.Option("--now", help="The clock: ISO 8601 with an offset, or seconds.")
+    str | None,
+    typer.Option("--now", metavar="TIME", help="The clock: ISO 8601 with an offset, or seconds."),
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="One JSON document on stdout instead of text.")
@@ -104,38 +147,49 @@ def existing(path: Path) -> Path:
     return path
 
 
+def condition_of(where: str | None, **named: list[str] | None) -> Where | None:
+    """Return the filter of the options, all of which must hold; None without any.
+
+    Raises:
+        CommandError: what the filter's own rules refuse, in their words.
+    """
+    given = {name: values for name, values in named.items() if values}
+    if where is None and not given:
+        return None
+    with blamed_on("--where"):
+        condition = filters.where(**given)  # type: ignore[arg-type]
+        return condition if where is None else condition & filters.Where.from_json(where)
+
+
 def embedder_of(given: str) -> Embedder:
     """Return the embedder that an option names.
 
     Args:
-        given: a packaged adapter and its model, such as ``onnx:FOLDER``, or ``module:attribute``:
-            an embedder, or a class of embedders that are made without arguments. Modules are found
+        given: a name of :func:`oneiros.models.named.make`, such as ``hashing``, or
+            ``module:attribute``: an embedder, or a class of embedders that are made without arguments. Modules are found
             in the working directory too.
 
     Raises:
         CommandError: there is none of this name, it cannot be loaded, or is no embedder.
     """
     kind, _, name = given.partition(":")
-    if not kind or not name:
-        msg = f"--embedder: must be kind:model or module:attribute, got {given!r}"
-        raise CommandError(msg)
     with blamed_on("--embedder", _UNUSABLE):
-        made = _adapted(*_ADAPTERS[kind], name) if kind in _ADAPTERS else _of_module(kind, name)
+        if kind in _KINDS:
+            try:
+                return named.make(given)
+            except ValueError as error:
+                msg = str(error).removeprefix("embedder: ")
+                raise ValueError(msg) from error
+        if not kind or not name:
+            msg = f"must be {', '.join(named.FORMS)} or module:attribute, got {given!r}"
+            raise ValueError(msg)
+        made = _of_module(kind, name)
         name_of(made)
     return made
 
 
 _UNUSABLE: Final = (ImportError, AttributeError, TypeError, ValueError, OSError)
-_ADAPTERS: Final = {  # kind -> module of oneiros.models, class
-    "onnx": ("onnx", "OnnxEmbedder"),
-    "model2vec": ("model2vec", "Model2VecEmbedder"),
-    "sentence-transformers": ("sentence_transformers", "SentenceTransformerEmbedder"),
-}
-
-
-def _adapted(module: str, name: str, model: str) -> Embedder:
-    made: Embedder = getattr(import_module(f"oneiros.models.{module}"), name)(model)
-    return made
+_KINDS: Final = frozenset(form.partition(":")[0] for form in named.FORMS)
 
 
 def _of_module(module: str, attribute: str) -> Embedder:
@@ -158,7 +212,8 @@ def opened(
     Args:
         path: the store's file.
         analyzer: for its words from now on; None: as before.
-        embedder: for texts without a vector; None: none, without a warning.
+        embedder: for texts without a vector; None: the store's own if that needs no model, else
+            none, without a warning.
 
     Raises:
         CommandError: no such analyzer, or its package is not installed.
@@ -166,8 +221,72 @@ def opened(
     if analyzer is not None:
         with blamed_on("--analyzer", (ValueError, ImportError)):
             analyzers.make(analyzer)
-    with QuietEngine(path, analyzer=analyzer, embedder=embedder) as engine:
+    with quiet_engine(path, embedder, analyzer=analyzer) as engine:
         yield engine
+
+
+def quiet_engine(path: Path, embedder: Embedder | None, **options: Any) -> QuietEngine:
+    """Return an open engine; without an embedder, with the store's own if that needs no model.
+
+    Args:
+        path: the store's file.
+        embedder: for texts without a vector; None: the store's own if that needs no model, else
+            none, without a warning.
+        **options: further arguments of the engine.
+    """
+    engine = QuietEngine(path, embedder=embedder, **options)
+    # Not of stats(), which counts the memories.
+    of_the_box = named.is_of_the_box(engine._parts.sync.vectors.recorded_name)
+    if embedder is not None or of_the_box is None:
+        return engine
+    engine.close()
+    return QuietEngine(path, embedder=of_the_box, **options)
+
+
+@contextmanager
+def opened_scope(
+    path: Path, scope: list[str] | None, embedder: str | None = None
+) -> Iterator[Memories]:
+    """Open the memories of a store that ``--scope`` leaves; all of them without it.
+
+    Args:
+        path: the store's file.
+        scope: the values of the option.
+        embedder: the value of ``--embedder``; None: as for :func:`opened`.
+
+    Raises:
+        CommandError: what the engine says of the scope or the embedder.
+    """
+    bounds = bounds_of(scope)
+    model = None if embedder is None else embedder_of(embedder)
+    with opened(path, embedder=model) as engine:
+        yield bounded(engine, bounds)
+
+
+def bounds_of(scope: list[str] | None) -> dict[str, str]:
+    """Return the fields and values of ``--scope FIELD=VALUE``.
+
+    Raises:
+        CommandError: no "=", a field twice, one that bounds no scope, or a value it refuses.
+    """
+    bounds: dict[str, str] = {}
+    for written in scope or ():
+        name, sign, value = written.partition("=")
+        if not sign or name in bounds:
+            msg = f"--scope: expected FIELD=VALUE, each field once, got {written!r}"
+            raise CommandError(msg)
+        bounds[name] = value
+    return bounds
+
+
+def bounded(engine: Engine, bounds: dict[str, str]) -> Memories:
+    """Return the engine's memories within bounds.
+
+    Raises:
+        CommandError: what the engine says of the bounds.
+    """
+    with blamed_on("--scope"):
+        return engine.scope(**bounds) if bounds else engine
 
 
 def without_vector(count: int) -> str:

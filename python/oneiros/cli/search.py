@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from oneiros import filters
 from oneiros.cli import terminal
-from oneiros.cli.failures import CommandError, blamed_on
+from oneiros.cli.failures import CommandError
 from oneiros.cli.options import (
     DEFAULT_STORE,
-    PROFILE_HELP,
+    EmbedderOption,
     JsonOption,
+    PlainOption,
+    ProfileOption,
+    ScopeOption,
     StoreOption,
+    condition_of,
     existing,
     named_profile,
-    opened,
+    opened_scope,
 )
-from oneiros.cli.terminal import grid, output, range_of, seconds_of, table, text
+from oneiros.cli.terminal import grid, output, range_of, seconds_of, show_rows, table, text
 from oneiros.display.escaping import snippet
 from oneiros.display.tables import columns_of, day
 from oneiros.search.records import memory_record, response_record
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
 
     from oneiros.display.tables import Branch, DisplayTable
     from oneiros.explain.why_not import WhyNot
-    from oneiros.filters import Where
     from oneiros.model.memory import Memory
     from oneiros.search.response import SearchResponse, SearchResult
 
@@ -87,6 +89,15 @@ def results_table(
         score, others = f"{result.score:.5f}", figures if is_wide else ()
         shown_table.add_row(f"{rank}{mark}", shown, score, *others)
     return shown_table
+
+
+def _plain_rows(response: SearchResponse) -> Iterator[tuple[str, ...]]:
+    """Yield id, score, kind, day and text of each result. Reads the memories."""
+    for result in response.results:
+        memory = result.memory
+        occurred = memory.created_at if memory.event_at is None else memory.event_at
+        whole = f"{memory.title}: {memory.text}" if memory.title else memory.text
+        yield result.id, f"{result.score:.5f}", memory.kind, day(occurred), whole
 
 
 def _described(result: SearchResult) -> Text:
@@ -232,7 +243,9 @@ def _fitting(widths: Sequence[int], width: int) -> Iterator[list[int]]:
     yield group
 
 
-NamesOption = Annotated[list[str] | None, typer.Option(help="Only this; may be given again.")]
+NamesOption = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="Only this; may be given again.")
+]
 
 
 class _SearchCommand(NamedTuple):
@@ -240,33 +253,44 @@ class _SearchCommand(NamedTuple):
 
     query: str
     store: Path
+    scope: list[str] | None
+    embedder: str | None
     options: dict[str, Any]
     """The keywords of ``Engine.search`` and ``Engine.why_not``."""
 
 
 def _asked(
-    query: Annotated[str, typer.Argument(help="What to look for; any text.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for; any text.")],
     store: StoreOption = DEFAULT_STORE,
-    k: Annotated[int, typer.Option("-k", min=0, max=10_000, help="How many results.")] = 10,
+    k: Annotated[
+        int, typer.Option("-k", metavar="COUNT", min=0, max=10_000, help="How many results.")
+    ] = 10,
     where: Annotated[
         str | None,
-        typer.Option(help='Filter as JSON: {"kind": "fact", "created_at": [START, END]}.'),
+        typer.Option(
+            metavar="JSON", help='Filter as JSON: {"kind": "fact", "created_at": [START, END]}.'
+        ),
     ] = None,
     kind: NamesOption = None,
     project: NamesOption = None,
     session: NamesOption = None,
     tag: NamesOption = None,
     now: Annotated[
-        str | None, typer.Option(help="The search's clock: ISO 8601 with an offset, or seconds.")
+        str | None,
+        typer.Option(
+            metavar="TIME", help="The search's clock: ISO 8601 with an offset, or seconds."
+        ),
     ] = None,
     valid_at: Annotated[
-        str | None, typer.Option(help="Only what was valid then; a time as for --now.")
+        str | None,
+        typer.Option(metavar="TIME", help="Only what was valid then; a time as for --now."),
     ] = None,
     date_range: Annotated[
         str | None,
         typer.Option(
+            metavar="START/END",
             help="When it was, in place of the time that the query names: START/END, "
-            "times as for --now. Either may be left out. A profile that does not read it refuses it."
+            "times as for --now. Either may be left out. A profile that does not read it refuses it.",
         ),
     ] = None,
     soft_range: Annotated[
@@ -279,18 +303,23 @@ def _asked(
     include_expired: Annotated[
         bool, typer.Option("--include-expired", help="Also what is past its validity.")
     ] = False,
-    profile: Annotated[str | None, typer.Option(help=f"Rank by this. {PROFILE_HELP}")] = None,
+    profile: ProfileOption = None,
     syntax: Annotated[
         str,
-        typer.Option(help='plain: taken literally. query: +must -not "a phrase" pre* title:word.'),
+        typer.Option(
+            metavar="SYNTAX",
+            help='plain: taken literally. query: +must -not "a phrase" pre* title:word.',
+        ),
     ] = "plain",
+    scope: ScopeOption = None,
+    embedder: EmbedderOption = None,
 ) -> _SearchCommand:
     if soft_range and date_range is None:
         msg = "--soft-range: needs --date-range"
         raise CommandError(msg)
     options = {
         "k": k,
-        "where": _condition(where, kind=kind, project=project, session=session, tags=tag),
+        "where": condition_of(where, kind=kind, project=project, session=session, tags=tag),
         "now": seconds_of("--now", now),
         "valid_at": seconds_of("--valid-at", valid_at),
         "date_range": range_of("--date-range", date_range),
@@ -300,7 +329,7 @@ def _asked(
         "profile": None if profile is None else named_profile("--profile", profile),
         "syntax": syntax,
     }
-    return _SearchCommand(query, store, options)
+    return _SearchCommand(query, store, scope, embedder, options)
 
 
 def _asks(command: Callable[..., None]) -> Callable[..., None]:
@@ -323,37 +352,27 @@ def _asks(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _condition(where: str | None, **named: list[str] | None) -> Where | None:
-    """Return the filter of the options, all of which must hold; None without any.
-
-    Raises:
-        CommandError: what the filter's own rules refuse, in their words.
-    """
-    given = {name: values for name, values in named.items() if values}
-    if where is None and not given:
-        return None
-    with blamed_on("--where"):
-        condition = filters.where(**given)  # type: ignore[arg-type]
-        return condition if where is None else condition & filters.Where.from_json(where)
-
-
 @_asks
 def search(
     asked: _SearchCommand,
     explain: Annotated[bool, typer.Option("--explain", help="Show how scores came about.")] = False,
     json: JsonOption = False,
-    no_reinforce: Annotated[
-        bool, typer.Option("--no-reinforce", help="Leave the found memories as they are.")
+    plain: PlainOption = False,
+    reinforce: Annotated[
+        bool, typer.Option("--reinforce/--no-reinforce", help="Count the found memories as used.")
     ] = False,
 ) -> None:
-    """Find memories, best first."""
-    with opened(existing(asked.store)) as engine:
-        response = engine.search(
-            asked.query, **asked.options, explain=explain, reinforce=False if no_reinforce else None
+    """Find memories, best first. Only with --reinforce does that count as a use of them."""
+    with opened_scope(existing(asked.store), asked.scope, asked.embedder) as memories:
+        response = memories.search(
+            asked.query, **asked.options, explain=explain, reinforce=None if reinforce else False
         )
         # Inside the block: the memories of results are read from the store when first touched.
         if json:
             terminal.write(response_document(response))
+            return
+        if plain:
+            show_rows((), _plain_rows(response), plain=True)
             return
         console = output()
         if explain:
@@ -372,8 +391,8 @@ def why_not(
     json: JsonOption = False,
 ) -> None:
     """Tell why a search does not return a memory; the memory is left as it is."""
-    with opened(existing(asked.store)) as engine:
-        reasons = engine.why_not(asked.query, id, **asked.options)
+    with opened_scope(existing(asked.store), asked.scope, asked.embedder) as memories:
+        reasons = memories.why_not(asked.query, id, **asked.options)
     if json:
         terminal.write(why_not_document(reasons))
         return
@@ -383,13 +402,18 @@ def why_not(
 
 
 def get(
-    id: Annotated[str, typer.Argument(help="Id of the memory.")],
+    id: Annotated[str, typer.Argument(metavar="ID", help="Id of the memory.")],
     store: StoreOption = DEFAULT_STORE,
+    as_of: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="As the store knew it then; a time as for --now."),
+    ] = None,
+    scope: ScopeOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show one memory with all its fields."""
-    with opened(existing(store)) as engine:
-        memory = engine.get(id)
+    with opened_scope(existing(store), scope) as memories:
+        memory = memories.get(id, as_of=seconds_of("--as-of", as_of))
     document = memory_document(memory)
     if json:
         terminal.write(document)

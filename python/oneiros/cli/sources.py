@@ -20,7 +20,7 @@ from oneiros.cli.failures import FAILED, CommandError
 from oneiros.model.fields import FIELDS
 from oneiros.runtime.dataclasses import dataclass
 
-__all__ = ["Row", "json_lines", "open_file"]
+__all__ = ["Row", "json_lines", "open_file", "read_cell", "row_count"]
 
 LINE_LIMIT = 64 * 2**20  # bytes: a text of 16 MiB escaped at its worst, and a vector
 CELL_LIMIT = 16 * 2**20  # characters: the longest text a memory may have
@@ -160,10 +160,10 @@ def _cells(header: list[str], cells: list[str]) -> dict[str, Any]:
         msg = f"{len(cells)} cells under {len(header)} columns"
         raise ValueError(msg)
     named = zip(header, cells, strict=False)  # absent at the end: absent fields
-    return {name: _cell(name, cell) for name, cell in named if cell != "" or name == "text"}
+    return {name: read_cell(name, cell) for name, cell in named if cell != "" or name == "text"}
 
 
-def _cell(column: str, cell: str) -> Any:
+def read_cell(column: str, cell: str) -> Any:
     """Return what a cell says.
 
     Numbers and booleans as such; a time as a number (seconds) or else as its ISO 8601 text, which
@@ -243,8 +243,26 @@ def _value(name: str, value: Any) -> Any:
     if name not in FIELDS and isinstance(value, dt.datetime | dt.date):
         return value.isoformat()  # metadata is JSON, which has no dates
     if isinstance(value, str) and name in FIELDS and FIELDS[name].kind in (*_LISTS, *_NESTED):
-        return _cell(name, value)
+        return read_cell(name, value)
     return value
+
+
+def row_count(path: Path) -> int | None:
+    """Return the number of rows of a file where that is quickly known, for a progress bar.
+
+    Lines of a ``.jsonl`` file, blank ones too, and the rows that a ``.parquet`` file names; None of
+    another file, or of one that cannot be read.
+    """
+    if path.suffix.lower() == ".jsonl":
+        with path.open("rb") as file:
+            return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+    if path.suffix.lower() == ".parquet":
+        try:
+            metadata = needed("pyarrow.parquet", "arrow").read_metadata(path)
+        except Exception:  # noqa: BLE001 - the reader says what is wrong
+            return None
+        return int(metadata.num_rows)
+    return None
 
 
 _READERS: Final = {".jsonl": json_lines, ".csv": _csv, ".parquet": _parquet}

@@ -1,4 +1,4 @@
-"""``oneiros stats``, ``doctor``, ``embed``, ``restore`` and ``purge``."""
+"""``oneiros stats``, ``doctor``, ``backup``, ``profiles``, ``embed``, ``restore`` and ``purge``."""
 
 from __future__ import annotations
 
@@ -21,23 +21,37 @@ from oneiros.cli.options import (
     EmbedderOption,
     JsonOption,
     NowOption,
+    PlainOption,
+    ScopeOption,
     StoreOption,
     embedder_of,
     existing,
     opened,
+    opened_scope,
     without_vector,
 )
-from oneiros.cli.terminal import confirm, grid, moment, output, seconds_of, show_table, table, text
+from oneiros.cli.terminal import (
+    confirm,
+    grid,
+    moment,
+    output,
+    seconds_of,
+    show_rows,
+    show_table,
+    table,
+    text,
+)
 from oneiros.clock import system_clock
 from oneiros.display.escaping import one_line, snippet
 from oneiros.model.validation import require_number
+from oneiros.scoring import profiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oneiros.model.memory import Memory
 
-__all__ = ["doctor", "embed", "purge", "restore", "stats"]
+__all__ = ["backup", "doctor", "embed", "profiles_known", "purge", "restore", "stats"]
 
 
 _OF_VECTORS = ("embedder", "without_vector", "reembedding")
@@ -167,6 +181,7 @@ def _flat(figures: Mapping[str, object], group: str = "") -> Iterator[tuple[str,
 def restore(
     id: Annotated[str, typer.Argument(help="Id of the memory.")],
     store: StoreOption = DEFAULT_STORE,
+    scope: ScopeOption = None,
     now: NowOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -175,8 +190,8 @@ def restore(
     That counts as a use of it, so that the next cycle does not find it stale again.
     """
     clock = seconds_of("--now", now)
-    with opened(existing(store)) as engine:
-        was_away = engine.restore(id, now=clock)
+    with opened_scope(existing(store), scope) as memories:
+        was_away = memories.restore(id, now=clock)
     if json:
         terminal.write({"id": id, "restored": was_away})
     else:
@@ -193,6 +208,7 @@ def purge(
     older_than: Annotated[
         float, typer.Option("--older-than", help="Days since the deletion, at least 0.")
     ] = 30.0,
+    scope: ScopeOption = None,
     now: NowOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be erased.")
@@ -208,14 +224,14 @@ def purge(
     given = seconds_of("--now", now)
     # One moment for what is shown and what is done.
     clock = system_clock() if given is None else given
-    with opened(existing(store)) as engine:
-        ids = engine.purgeable(older_than, now=clock)
+    with opened_scope(existing(store), scope) as memories:
+        ids = memories.purgeable(older_than, now=clock)
         if not json:
-            _show_purged(engine.get_deleted(ids[:_MOST_SHOWN]), len(ids), older_than)
+            _show_purged(memories.get_deleted(ids[:_MOST_SHOWN]), len(ids), older_than)
         if ids and not (dry_run or yes):
             confirm(f"erase {_memories(len(ids))} for good?", "nothing was erased")
         with interrupt_held():  # what was done must be reported
-            erased = engine.purge(older_than, now=clock) if ids and not dry_run else 0
+            erased = memories.purge(older_than, now=clock) if ids and not dry_run else 0
             if json:
                 query = {"now": clock, "older_than_days": older_than, "is_dry_run": dry_run}
                 terminal.write({**query, "erased": erased, "memories": ids})
@@ -263,7 +279,7 @@ def embed(
     rest. With --replace searches use the old vectors until the new ones are complete.
     """
     if embedder is None:
-        msg = "--embedder: needed, such as onnx:FOLDER or module:attribute"
+        msg = "--embedder: needed, such as hashing, onnx:FOLDER or module:attribute"
         raise CommandError(msg)
     if restart and not replace:
         msg = "--restart: only together with --replace"
@@ -282,3 +298,51 @@ def embed(
         terminal.write({**outcome, "without_vector": figures["without_vector"]})
     else:
         sys.stdout.write(f"{count} embedded: {one_line(str(store))}\n")
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File of the copy.")],
+    store: StoreOption = DEFAULT_STORE,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace the file if there is one.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Copy the store while it is in use. The copy appears whole or not at all."""
+    with opened(existing(store)) as engine:
+        engine.backup(file, replace=replace)
+    size = file.stat().st_size
+    if json:
+        terminal.write({"store": str(store), "command": "backup", "file": str(file), "bytes": size})
+    else:
+        sys.stdout.write(f"{one_line(str(file))}: {size:,} bytes\n")
+
+
+def profiles_known(plain: PlainOption = False, json: JsonOption = False) -> None:
+    """List the profiles, the default first, and what each is made of."""
+    known = [profiles.get(name) for name in profiles.names()]
+    known.sort(key=lambda one: one.name != "oneiros")
+    if json:
+        terminal.write(
+            {
+                "profiles": [
+                    {
+                        "name": one.name,
+                        "channels": [channel.name for channel in one.channels],
+                        "factors": [factor.name for factor in one.factors],
+                    }
+                    for one in known
+                ],
+                "count": len(known),
+            }
+        )
+        return
+    rows = [
+        (
+            one.name,
+            ", ".join(channel.name for channel in one.channels),
+            ", ".join(factor.name for factor in one.factors) or "-",
+        )
+        for one in known
+    ]
+    show_rows(("profile", "channels", "factors"), rows, plain=plain, folds=("channels", "factors"))

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from oneiros.cli.failures import FAILED, CommandError
-from oneiros.display.escaping import visible
+from oneiros.display.escaping import one_line, visible
 from oneiros.display.json_values import plain
 from oneiros.model.validation import moment as check
 from oneiros.runtime.files import require_replaceable
@@ -34,6 +34,7 @@ __all__ = [
     "range_of",
     "require_writable",
     "seconds_of",
+    "show_rows",
     "show_table",
     "table",
     "text",
@@ -72,13 +73,35 @@ def require_writable(option: str, path: Path, others: Mapping[str, Path | None])
 
 
 def write(document: Mapping[str, object]) -> None:
-    """Write one document and a newline to stdout.
+    """Write one document and a newline to stdout, its times in ISO 8601.
 
-    ASCII only: control characters and bidirectional marks in stored text stay escaped, so that even
+    A time is a number under ``now`` or a name that ends in ``_at``. ASCII only: control characters and bidirectional marks in stored text stay escaped, so that even
     a document shown on a terminal is harmless.
     """
-    json.dump(plain(document), sys.stdout, ensure_ascii=True, allow_nan=False, indent=2)
+    json.dump(_dated(plain(document)), sys.stdout, ensure_ascii=True, allow_nan=False, indent=2)
     sys.stdout.write("\n")
+
+
+def _dated(document: Any) -> dict[str, Any]:
+    """Return a document with times in ISO 8601, its own and those of objects that it lists.
+
+    What lies deeper is left alone: there, names of fields may stand for counts.
+    """
+    return {
+        name: [_with_times(one) if isinstance(one, dict) else one for one in value]
+        if isinstance(value, list)
+        else value
+        for name, value in _with_times(document).items()
+    }
+
+
+def _with_times(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: moment(value)
+        if (name == "now" or name.endswith("_at")) and isinstance(value, int | float)
+        else value
+        for name, value in values.items()
+    }
 
 
 def seconds_of(name: str, written: str | None) -> float | None:
@@ -123,7 +146,8 @@ def moment(seconds: float) -> str:
 
 Advance = Callable[[int], None]
 
-PLAIN_WIDTH = 120  # columns where there is no terminal to ask
+TABLE_WIDTH = 80  # columns that a table of memories or settings takes at most
+PLAIN_WIDTH = 80  # columns where there is neither a terminal nor the variable COLUMNS
 _UNBOUNDED = 10_000
 
 
@@ -214,12 +238,37 @@ def show_table(table: Table, least: int | None = None) -> None:
         return
     if table.title:
         console.print(table.title)
-    heads = [str(column.header) for column in table.columns[1:]]
+    heads = [" ".join(str(column.header).split("\n")) for column in table.columns[1:]]
     name = ""
     for first, *others in zip(*(column.cells for column in table.columns), strict=True):
         name = str(first) or name
         cells = (f"{head} {cell}" for head, cell in zip(heads, others, strict=True) if str(cell))
         console.print(text(f"{name}: {'; '.join(cells)}"))
+
+
+def show_rows(
+    heads: tuple[str, ...],
+    rows: Iterable[tuple[str | Text, ...]],
+    *,
+    plain: bool,
+    folds: Container[str] = (),
+) -> None:
+    """Write rows on stdout: a table of at most 80 columns, or plain lines for other programs.
+
+    Args:
+        heads: of the columns, as for :func:`table`.
+        rows: their cells; stored text in them is shown literally.
+        plain: whether to write one line a row, its cells uncut between tabs, without the heads.
+        folds: heads of the columns whose cells are folded where they have no room; the others'
+            cells are cut.
+    """
+    if plain:
+        for row in rows:
+            sys.stdout.write("\t".join(one_line(str(cell)) for cell in row) + "\n")
+        return
+    console = output()
+    console.width = min(console.width, TABLE_WIDTH)
+    console.print(table(*heads, rows=rows, folds=folds))
 
 
 @contextmanager
@@ -254,8 +303,14 @@ def _nothing(_steps: int) -> None:
     """Advance no bar."""
 
 
+def _width_of_pipes() -> int:
+    """Return the columns of output that goes to a pipe or a file."""
+    given = os.environ.get("COLUMNS", "")
+    return int(given) if given.isascii() and given.isdigit() and int(given) else PLAIN_WIDTH
+
+
 def _console(stream: TextIO) -> Console:
     from rich.console import Console  # noqa: PLC0415 - --json needs no rich
 
-    width = None if stream.isatty() else PLAIN_WIDTH
+    width = None if stream.isatty() else _width_of_pipes()
     return Console(file=stream, highlight=False, markup=False, emoji=False, width=width)

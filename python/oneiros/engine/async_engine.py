@@ -35,6 +35,8 @@ from oneiros.search.response import SearchResponse
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    import pandas as pd
+
     from oneiros.clock import Time
     from oneiros.dream.cycles import Judge, Summarise
     from oneiros.dream.draft import Draft
@@ -147,8 +149,8 @@ def _outcome(future: Future[Any]) -> str:
 class AsyncDreamPlan:
     """A planned dream cycle: :class:`oneiros.dream.plan.DreamPlan` for ``asyncio``.
 
-    ``AsyncEngine.dream(dry_run=True)`` returns it. Attributes and ``changes`` need no await;
-    ``apply``, ``impact`` and ``html`` run on a thread of the engine. An await cancelled before its
+    ``AsyncEngine.dream(dry_run=True)`` returns it. Attributes, ``changes`` and ``to_frame`` need no
+    await; ``apply``, ``impact`` and ``html`` run on a thread of the engine. An await cancelled before its
     call began has no effect; a running call is completed.
     """
 
@@ -227,6 +229,10 @@ class AsyncDreamPlan:
             TypeError, ValueError: the id is not a text.
         """
         return self._plan.protections(id)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the named changes of the report; see :meth:`DreamReport.to_frame`."""
+        return self._plan.to_frame()
 
     async def apply(self) -> DreamReport:
         """Apply the plan; see :meth:`oneiros.dream.plan.DreamPlan.apply`, also for the errors."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, get_args, overload
 
-from oneiros import dream, engine
+from oneiros import dream, engine, models
 from oneiros.clock import Clock, system_clock
 from oneiros.engine.memories import Memories
 from oneiros.engine.scope import EngineServices, Scope, Watch, checked_watch, watched
@@ -69,10 +69,12 @@ class Engine(Memories):
     Args:
         path: the store's file, created if it does not exist; ":memory:" keeps the store in memory.
         profile: the ranking, by name or as a ``Profile``. Default: "oneiros".
-        embedder: a callable ``list[str] -> array (n, dim)``, an object with a ``name`` or a plain
-            function, whose name is its module and qualified name. The store records the name, so
-            that vectors of two models are never compared. Default: none, and only memories and
-            searches with ``embedding=`` use vectors.
+        embedder: "hashing" for the one in the box, which finds misspellings and other forms of
+            words, another name of :func:`oneiros.models.named.make`, or a callable
+            ``list[str] -> array (n, dim)``: an object with a ``name`` or a plain function, whose
+            name is its module and qualified name. The store records the name, so that vectors of
+            two models are never compared. Default: none, and only memories and searches with
+            ``embedding=`` use vectors.
         reranker: scores the first results of a search again: a callable (query, texts) -> scores or
             an object with ``predict(pairs)``. Default: none. See :mod:`oneiros.models.rerankers`.
         query_expander: a callable query -> texts, or ->
@@ -131,6 +133,7 @@ class Engine(Memories):
         StoreVersionError: a newer version wrote the file; with ``read_only``, also an older one.
         StoreIOError: with ``read_only``, the file is missing or cannot be read without writing.
         EmbedderMismatch: another embedder made the store's vectors.
+        ImportError: a named embedder's library is not installed.
         ValueError, TypeError: an argument breaks its rule.
 
     Examples:
@@ -148,7 +151,7 @@ class Engine(Memories):
         path: str | os.PathLike[str],
         *,
         profile: Profile | str = "oneiros",
-        embedder: Embedder | None = None,
+        embedder: Embedder | str | None = None,
         reranker: Reranker | None = None,
         query_expander: Expander | None = None,
         analyzer: str | None = None,
@@ -188,6 +191,8 @@ class Engine(Memories):
         watching = checked_watch("watch", watch)
         callbacks = () if observers is None else engine.observers.checked_observers(observers)
         zone = checked_zone(timezone)
+        if isinstance(embedder, str):
+            embedder = models.named.make(embedder)
         if embedder is not None:
             name_of(embedder)
         if reranker is not None:
@@ -455,7 +460,9 @@ class Engine(Memories):
         return engine.maintenance.embed_missing(self._scope, progress=progress)
 
     @watched
-    def reembed(self, embedder: Embedder, *, resume: bool = True, progress: bool = False) -> int:
+    def reembed(
+        self, embedder: Embedder | str, *, resume: bool = True, progress: bool = False
+    ) -> int:
         """Replace all vectors with those of another embedder, which searches then use.
 
         New vectors are stored separately, 256 per commit, and replace the old ones in one
@@ -465,7 +472,7 @@ class Engine(Memories):
         loses its vector and gets none; :meth:`stats` counts those.
 
         Args:
-            embedder: as in the constructor.
+            embedder: as in the constructor, by name too.
             resume: keep the vectors that an unfinished call made for an embedder of this name.
                 False makes all of them again.
             progress: show a progress bar on stderr.

@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oneiros import models
 from oneiros.display.tables import progress_bar
 from oneiros.dream.history import problems_of_cycles
 from oneiros.engine.scope import checked_ids
@@ -278,8 +279,10 @@ def embed_missing(scope: Scope, *, progress: bool) -> int:
         return scope.services.remember.embedding.embed_missing(advance)
 
 
-def reembed(scope: Scope, embedder: Embedder, *, resume: bool, progress: bool) -> int:
+def reembed(scope: Scope, embedder: Embedder | str, *, resume: bool, progress: bool) -> int:
     """Replace all vectors; see :meth:`oneiros.Engine.reembed`."""
+    if isinstance(embedder, str):
+        embedder = models.named.make(embedder)
     name_of(embedder)
     require_flag("resume", resume)
     require_flag("progress", progress)

@@ -1,3 +1,18 @@
-"""Embedders and rerankers, with adapters for the libraries that run models."""
+"""Embedders and rerankers, with adapters for the libraries that run models.
+
+:class:`HashingEmbedder` needs no library and no model.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneiros._lazy import door
+
+if TYPE_CHECKING:
+    from oneiros.models import named as named
+    from oneiros.models.hashing import HashingEmbedder as HashingEmbedder
+
+__all__ = ["HashingEmbedder", "named"]
+
+__getattr__ = door(__name__, ("named",), {"HashingEmbedder": "hashing"})

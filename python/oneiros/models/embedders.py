@@ -1,6 +1,6 @@
 """Embedders: callables from texts to vectors.
 
-Oneiros ships and downloads no model.
+Oneiros ships and downloads no model. :class:`oneiros.models.HashingEmbedder` needs none.
 """
 
 from __future__ import annotations

@@ -1,0 +1,279 @@
+"""``oneiros add``, ``list``, ``last``, ``update`` and ``history``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from oneiros.cli import terminal
+from oneiros.cli.failures import CommandError, blamed_on
+from oneiros.cli.options import (
+    DEFAULT_STORE,
+    EmbedderOption,
+    JsonOption,
+    NowOption,
+    PlainOption,
+    ScopeOption,
+    StoreOption,
+    condition_of,
+    existing,
+    opened_scope,
+)
+from oneiros.cli.sources import read_cell
+from oneiros.cli.terminal import moment, seconds_of, show_rows
+from oneiros.display.escaping import one_line, snippet
+from oneiros.display.tables import day
+from oneiros.display.tables import moment as second
+from oneiros.model.fields import FIELDS
+from oneiros.search.records import memory_record
+
+if TYPE_CHECKING:
+    from oneiros.model.memory import Memory
+
+__all__ = ["add", "history", "last", "list_memories", "show_memories", "update"]
+
+SNIPPET = 160  # characters of a text in a table
+
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the memory.")]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="FIELD=VALUE",
+        help="Any field of a memory, as importance=0.9, tags='a; b', metadata='{\"a\": 1}'. "
+        "May be given again.",
+        show_default=False,
+    ),
+]
+KindOption = Annotated[
+    str | None, typer.Option(metavar="KIND", help="Kind of memory, such as fact.")
+]
+TagOption = Annotated[
+    list[str] | None, typer.Option(metavar="TAG", help="A tag; may be given again.")
+]
+WhereOption = Annotated[
+    str | None,
+    typer.Option(metavar="JSON", help='Filter: {"kind": "fact", "created_at": [START, END]}.'),
+]
+
+
+def add(
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help="What to remember; - reads it from stdin.")
+    ],
+    store: StoreOption = DEFAULT_STORE,
+    id: Annotated[
+        str | None, typer.Option(metavar="ID", help="Its id. Default: a new one.")
+    ] = None,
+    kind: KindOption = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Its title.")] = None,
+    tag: TagOption = None,
+    fields: SetOption = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace the memory that has the id.")
+    ] = False,
+    scope: ScopeOption = None,
+    embedder: EmbedderOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Remember a text. A store that is missing is created.
+
+    Prints the id. --embedder makes a vector of the text; a store whose vectors are those of
+    "hashing" gets one without it.
+    """
+    given = _fields(fields)
+    named = {"id": id, "kind": kind, "title": title, "tags": tag}
+    given |= {name: value for name, value in named.items() if value is not None}
+    with opened_scope(store, scope, embedder) as memories:
+        new = memories.add(
+            _text(text),
+            on_conflict="replace" if replace else "raise",
+            now=seconds_of("--now", now),
+            **given,
+        )
+    if json:
+        terminal.write({"store": str(store), "command": "add", "ids": [new]})
+    else:
+        sys.stdout.write(f"{one_line(new)}\n")
+
+
+def update(
+    id: IdArgument,
+    store: StoreOption = DEFAULT_STORE,
+    text: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Its new text; - reads it from stdin.")
+    ] = None,
+    fields: SetOption = None,
+    merge_metadata: Annotated[
+        bool,
+        typer.Option("--merge-metadata", help="Keep keys of metadata that --set does not name."),
+    ] = False,
+    scope: ScopeOption = None,
+    embedder: EmbedderOption = None,
+    now: NowOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Change fields of a memory; "--set FIELD=" empties one. The former state stays in its history."""
+    changes = _fields(fields, clears=True)
+    if text is not None:
+        changes["text"] = _text(text)
+    if not changes:
+        msg = "update: give --text or --set FIELD=VALUE"
+        raise CommandError(msg)
+    clock = seconds_of("--now", now)
+    with opened_scope(existing(store), scope, embedder) as memories:
+        memories.update(id, merge_metadata=merge_metadata, now=clock, **changes)
+    if json:
+        terminal.write({"store": str(store), "command": "update", "ids": [id]})
+    else:
+        sys.stdout.write(f"{one_line(id)}: updated ({', '.join(changes)})\n")
+
+
+def list_memories(
+    store: StoreOption = DEFAULT_STORE,
+    where: WhereOption = None,
+    kind: KindOption = None,
+    tag: TagOption = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ORDER", help="oldest, newest, a field, or -field. Default: as they were added."
+        ),
+    ] = None,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=0, metavar="COUNT")] = 20,
+    after: Annotated[
+        str | None, typer.Option(metavar="ID", help="Begin after this memory.")
+    ] = None,
+    scope: ScopeOption = None,
+    plain: PlainOption = False,
+    json: JsonOption = False,
+) -> None:
+    """List memories, a page at a time. Does not count as use."""
+    condition = condition_of(where, kind=None if kind is None else [kind], tags=tag)
+    with opened_scope(existing(store), scope) as memories:
+        page = memories.list(condition, order=order, limit=limit, after=after, with_total=True)
+        show_memories(page, page.total, plain=plain, json=json)
+
+
+def last(
+    count: Annotated[int, typer.Argument(min=0, metavar="COUNT", help="How many.")] = 10,
+    store: StoreOption = DEFAULT_STORE,
+    session: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only of this session.")
+    ] = None,
+    scope: ScopeOption = None,
+    plain: PlainOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Show the newest memories in the order of time, as a chat. Does not count as use."""
+    with opened_scope(existing(store), scope) as memories:
+        show_memories(memories.last(count, session=session), None, plain=plain, json=json)
+
+
+def history(
+    id: IdArgument,
+    store: StoreOption = DEFAULT_STORE,
+    scope: ScopeOption = None,
+    plain: PlainOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Show what a memory was, revision by revision, the present one last."""
+    with opened_scope(existing(store), scope) as memories:
+        revisions = memories.history(id)
+        if json:
+            document = [
+                {
+                    "revision": one.revision,
+                    "recorded_at": _moment(one.recorded_at),
+                    "until": _moment(one.until),
+                    "changed": list(one.changed),
+                    "memory": memory_record(one.memory),
+                }
+                for one in revisions
+            ]
+            terminal.write({"id": id, "revisions": document})
+            return
+        rows = [
+            (
+                "-" if one.revision is None else str(one.revision),
+                "before" if one.recorded_at is None else second(one.recorded_at),
+                ", ".join(one.changed) or "-",
+                _cut(one.memory, plain=plain),
+            )
+            for one in revisions
+        ]
+    heads = (">revision", "recorded", "changed", "text")
+    show_rows(heads, rows, plain=plain, folds=("recorded", "changed", "text"))
+
+
+def show_memories(found: Sequence[Memory], total: int | None, *, plain: bool, json: bool) -> None:
+    """Write memories on stdout: one JSON document, plain lines, or a table with a line below.
+
+    Args:
+        found: the memories.
+        total: number of all that match, of which these are the first; None: these are all.
+        plain: for :func:`oneiros.cli.terminal.show_rows`.
+        json: one document in place of both.
+    """
+    count = len(found) if total is None else total
+    if json:
+        records = [memory_record(memory) for memory in found]
+        terminal.write({"memories": records, "count": count})
+        return
+    rows = [
+        (memory.id, memory.kind, _occurred(memory), _cut(memory, plain=plain)) for memory in found
+    ]
+    if rows or not plain:
+        show_rows(("memory", "kind", "day", "text"), rows, plain=plain, folds=("memory", "text"))
+    if not plain:
+        more = f" of {count}" if count > len(found) else ""
+        noun = "memory" if count == 1 else "memories"
+        sys.stdout.write(f"{len(found)}{more} {noun}\n")
+
+
+def _occurred(memory: Memory) -> str:
+    return day(memory.created_at if memory.event_at is None else memory.event_at)
+
+
+def _cut(memory: Memory, *, plain: bool) -> str:
+    """Return title and text: whole where plain, else their beginning."""
+    whole = f"{memory.title}: {memory.text}" if memory.title else memory.text
+    return whole if plain else snippet(whole, SNIPPET)
+
+
+def _moment(seconds: float | None) -> str | None:
+    return None if seconds is None else moment(seconds)
+
+
+def _text(given: str) -> str:
+    """Return a text, or what stdin holds for "-", without the line's end."""
+    if given != "-":
+        return given
+    with blamed_on("stdin", (UnicodeDecodeError,)):
+        return sys.stdin.read().removesuffix("\n")
+
+
+def _fields(given: list[str] | None, *, clears: bool = False) -> dict[str, Any]:
+    """Return fields and values of ``--set FIELD=VALUE``, each read as a cell of CSV is.
+
+    Args:
+        given: the values of the option.
+        clears: whether a value of no characters stands for None in fields that may be None.
+    """
+    fields: dict[str, Any] = {}
+    for written in given or ():
+        name, sign, value = written.partition("=")
+        if not sign or name in fields:
+            msg = f"--set: expected FIELD=VALUE, each field once, got {written!r}"
+            raise CommandError(msg)
+        if name not in FIELDS:
+            msg = f"--set: {name!r} is no field of a memory"
+            raise CommandError(msg)
+        with blamed_on("--set"):
+            is_cleared = clears and not value and FIELDS[name].nullable
+            fields[name] = None if is_cleared else read_cell(name, value)
+    return fields
