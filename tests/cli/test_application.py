@@ -17,7 +17,7 @@ from oneiros.cli.application import application
 COMMANDS = (
     *("add", "import", "search", "why-not", "get", "list", "last", "history", "update"),
     *("feedback", "pin", "link", "supersede", "conflicts", "delete", "restore", "forget", "purge"),
-    *("promote", "dream", "drift", "stats", "doctor", "embed", "backup", "config"),
+    *("promote", "dream", "drift", "stats", "doctor", "embed", "export", "backup", "config"),
     *("profiles", "rescore", "demo", "evaluate", "tune", "simulate"),
 )
 
@@ -91,6 +91,7 @@ def test_help_needs_no_engine() -> None:
         ["delete", "m1"],
         ["forget", "m1", "--yes"],
         ["backup", "copy.db"],
+        ["export", "copy.jsonl"],
         ["dream"],
         ["dream", "--watch"],
         ["drift"],

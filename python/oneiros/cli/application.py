@@ -46,6 +46,7 @@ _GROUPS = {  # heading -> name -> module of this folder, function, summary; in t
         "stats": ("store", "stats", "Count what the store holds."),
         "doctor": ("store", "doctor", "Check the store, show versions."),
         "embed": ("store", "embed", "Make the vectors that memories lack."),
+        "export": ("store", "export", "Write memories as JSON lines."),
         "backup": ("store", "backup", "Copy the store while it is in use."),
         "config": ("configuration", "config", "Show the settings, and where each comes from."),
         "inspect": ("inspect", "inspect", "Look into a store with a browser on this machine."),

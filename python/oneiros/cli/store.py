@@ -1,4 +1,4 @@
-"""``oneiros stats``, ``doctor``, ``backup``, ``profiles``, ``embed``, ``restore`` and ``purge``."""
+"""``oneiros stats``, ``doctor``, ``backup``, ``export``, ``profiles``, ``embed``, ``restore`` and ``purge``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from oneiros.model.memory import Memory
 
-__all__ = ["backup", "doctor", "embed", "profiles_known", "purge", "restore", "stats"]
+__all__ = ["backup", "doctor", "embed", "export", "profiles_known", "purge", "restore", "stats"]
 
 
 _OF_VECTORS = ("embedder", "without_vector", "reembedding")
@@ -316,6 +316,26 @@ def backup(
         terminal.write({"store": str(store), "command": "backup", "file": str(file), "bytes": size})
     else:
         sys.stdout.write(f"{one_line(str(file))}: {size:,} bytes\n")
+
+
+def export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .jsonl file; replaced.")],
+    store: StoreOption = DEFAULT_STORE,
+    scope: ScopeOption = None,
+    embeddings: Annotated[
+        bool, typer.Option("--embeddings/--no-embeddings", help="Write the vectors, too.")
+    ] = True,
+    json: JsonOption = False,
+) -> None:
+    """Write memories as JSON lines, which import reads. The file appears whole or not at all."""
+    with opened_scope(existing(store), scope) as memories:
+        count = memories.export(file, embeddings=embeddings)
+    if json:
+        terminal.write(
+            {"store": str(store), "command": "export", "file": str(file), "count": count}
+        )
+    else:
+        sys.stdout.write(f"{one_line(str(file))}: {count:,} memories\n")
 
 
 def profiles_known(plain: PlainOption = False, json: JsonOption = False) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -104,8 +105,14 @@ def page(
         drift_plots=_drift_plots(drift) if has_drift else {},
         half_lives=_half_lives,
         value=_value,
+        restoring=_restoring,
         **_SHOWN,
     )
+
+
+def _restoring(id: str) -> str:
+    """Return the command that restores a memory."""
+    return f"oneiros restore {shlex.quote(id)}"
 
 
 def _require_arguments(texts: object, impact: object, earlier: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -75,8 +76,11 @@ def test_it_tells_the_report(reports: list[DreamReport], html: str) -> None:
             assert max(fields.values()) <= phase.memories[rule] <= sum(fields.values())
     gone = {change.id: change for change in report.named if change.field == "deleted_at"}
     assert gone
-    rows = {row[0]: row[1:] for row in page.cells if row[0] in gone and len(row) == 3}
-    assert rows == {id: ["deleted", one.because] for id, one in gone.items()}
+    rows = {row[0]: row[1:] for row in page.cells if row[0] in gone and row[1:2] == ["deleted"]}
+    assert rows == {
+        id: ["deleted", one.because, f"oneiros restore {shlex.quote(id)}"]
+        for id, one in gone.items()
+    }
     assert all((one.because or "").startswith("not used for ") for one in gone.values())
     assert f"removed{len(gone)} deleted" in page.texts[""]
     assert "pinned, core, or tagged" in page.texts["kept"]
@@ -184,7 +188,10 @@ def test_a_page_of_hostile_texts_is_a_page_all_the_same(hostile_html: str) -> No
 def test_what_the_store_holds_is_shown_as_it_is(hostile_html: str, text: str) -> None:
     page = read(hostile_html)
     because = "not used for 400 days (limit 180)"
-    assert [shown(text), shown(text), "deleted", because] in page.cells
+    (row,) = (
+        row for row in page.cells if row[:4] == [shown(text), shown(text), "deleted", because]
+    )
+    assert row[4] == shown(f"oneiros restore {shlex.quote(text)}")
     assert shown(text) in page.texts["impact"]
     assert page.texts["distributions"].count(shown(text)[:20]) >= 2  # in the plot, in its numbers
     if text in list(HOSTILE.values())[:MOST_KINDS]:
@@ -241,7 +248,7 @@ def test_old_and_odd_reports_have_pages() -> None:
         changed_since=("<i>",),
     )
     page = read(odd.html())
-    assert ["m", "deleted", "?"] in page.cells
+    assert ["m", "deleted", "?", "oneiros restore m"] in page.cells
     assert ["m", "link", "-", "{'to': '<b>'}", "p"] in page.cells
     assert "2 changes, and 1497 more that are not listed" in page.texts["changes"]
     assert "<i>" in page.texts["kept"]
