@@ -156,6 +156,8 @@ def test_a_column_that_is_missing_stops_it_unless_its_default_is_asked_for(
         (["out.parquet", "--threshold", "0.5"], "--threshold: needs --compare"),
         (["out.parquet", "--top", "5"], "--top: needs --compare"),
         (["--compare", "ciar", "ciar", "--profile", "ciar"], "--profile: needs OUT"),
+        (["--compare", "ciar", "ciar", "--keep-columns", "old"], "--keep-columns: needs OUT"),
+        (["out.parquet", "--keep-columns", "new"], "keep: in.parquet has no column 'new', only "),
         (["out.parquet", "--profile", "reverie"], "in.parquet: now: must be"),
     ][:-1],
 )

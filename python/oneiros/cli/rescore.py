@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -150,7 +150,8 @@ class _Rules(TypedDict):
 
 def rescore(
     source: Annotated[
-        Path, typer.Argument(metavar="IN", help="A .parquet, .arrow, .feather or .csv file.")
+        Path,
+        typer.Argument(metavar="IN", help="A .parquet, .arrow, .feather, .csv or .jsonl file."),
     ],
     target: Annotated[
         Path | None,
@@ -169,6 +170,10 @@ def rescore(
         Missing,
         typer.Option(help="A column that a profile multiplies by and IN lacks stops, or defaults."),
     ] = Missing.RAISE,
+    keep_columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Write this column of IN, too. May be given again."),
+    ] = None,
     compare: Annotated[
         tuple[str, str] | None,
         typer.Option(
@@ -192,9 +197,10 @@ def rescore(
     if target is None and compare is None:
         msg = "rescore: give OUT, --compare A B, or both"
         raise CommandError(msg)
-    if profile and target is None:
-        msg = "--profile: needs OUT"
-        raise CommandError(msg)
+    for option, is_given in (("--profile", bool(profile)), ("--keep-columns", bool(keep_columns))):
+        if is_given and target is None:
+            msg = f"{option}: needs OUT"
+            raise CommandError(msg)
     for option, is_given in (("--threshold", threshold is not None), ("--top", bool(top))):
         if is_given and compare is None:
             msg = f"{option}: needs --compare"
@@ -211,7 +217,14 @@ def rescore(
             named = [named_profile("--profile", one) for one in profile or ["ciar"]]
             chosen = chosen_profiles(named)
             document |= _write(
-                source, target, chosen, clock, thread_count, rules, is_shown=not json
+                source,
+                target,
+                chosen,
+                clock,
+                thread_count,
+                rules,
+                keep=keep_columns or (),
+                is_shown=not json,
             )
             clock = clock if compare is None else float(str(document["now"]))
         if compare is not None:
@@ -232,6 +245,7 @@ def _write(
     threads: int,
     rules: _Rules,
     *,
+    keep: Sequence[str],
     is_shown: bool,
 ) -> dict[str, object]:
     report = FileReport()
@@ -247,6 +261,7 @@ def _write(
                 now=now,
                 threads=threads,
                 **rules,
+                keep=keep,
                 report=report,
                 advance=advance,
             )

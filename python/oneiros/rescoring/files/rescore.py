@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -41,6 +43,7 @@ _CHANGES = {  # key of a task -> reason reported for a restart
     "now": "another --now",
     "invalid": "another --invalid",
     "dtype": "another precision",
+    "keep": "other --keep-columns",
     "version": "another version of Oneiros",
 }
 
@@ -76,22 +79,24 @@ def rescore_file(
     threads: int,
     invalid: str,
     missing: str = "raise",
+    keep: Sequence[str] = (),
     report: FileReport,
     advance: Advance,
 ) -> None:
-    """Score a file part by part, and write ``id`` and the scores.
+    """Score a file part by part, and write ``id``, the columns to keep and the scores.
 
     The output gets its name when it is complete. If the run is interrupted, finished parts are kept
     next to the output, and a run over the same input, profiles and clock resumes from there.
 
     Args:
-        source_path: .parquet, .arrow, .feather or .csv.
+        source_path: .parquet, .arrow, .feather, .csv or .jsonl.
         target_path: of the same formats; replaced.
         profiles: at least one, with different names.
         now: seconds; None: that of an earlier run that can be resumed, else the system's.
         threads: number of threads in the core.
         invalid: "raise", "nan" or "clamp".
         missing: "raise" or "default", as :func:`oneiros.rescore` takes it.
+        keep: further columns of the input to write.
         report: updated as the run proceeds.
         advance: called with the number of rows done.
 
@@ -105,7 +110,7 @@ def rescore_file(
         msg = f"{target_path.name}: input and output are the same file"
         raise ValueError(msg)
     with open_source(source_path) as source, hold_folder(target_path) as folder:
-        run = _Run(source, target_path, profiles, threads=threads, invalid=invalid)
+        run = _Run(source, target_path, profiles, threads=threads, invalid=invalid, keep=keep)
         run.begin(folder, now, missing, report)
         is_kept = False
         try:
@@ -134,8 +139,10 @@ class _Run:
         *,
         threads: int,
         invalid: str,
+        keep: Sequence[str],
     ) -> None:
         self._source = source
+        self._keep = tuple(dict.fromkeys(keep))
         self._target = target
         self._profiles = profiles
         self._names = [profile.name for profile in profiles]
@@ -149,6 +156,7 @@ class _Run:
         scorer = self._scorer_at(0.0)
         empty = ArrowTable(self._source.schema.empty_table())
         self._id = empty.column_type("id")
+        self._require_kept()
         scorer.require_columns(empty, missing)
         self._dtype = scorer.dtype_of(empty)
         report.missing = scorer.missing(empty)
@@ -185,9 +193,9 @@ class _Run:
         draft = self.checkpoint.draft
         with open_target(target, schema, draft=draft, check=self._require_unchanged) as write:
             for number in range(self._source.part_count):
-                ids = self._ids(number)
+                carried = self._carried(number)
                 for scores in self.checkpoint.pieces(number):
-                    columns = [] if ids is None else [ids.take(len(scores[0]))]
+                    columns = [] if carried is None else carried.take(len(scores[0]))
                     columns += [require_pyarrow().array(column) for column in scores]
                     write(require_pyarrow().Table.from_arrays(columns, schema=schema))
 
@@ -214,10 +222,31 @@ class _Run:
         names = self._source.schema.names
         return [name for name in self._scorer.fields if name in names] or names[:1]
 
-    def _ids(self, number: int) -> _IdReader | None:
-        if self._id is None:
+    def _carried_fields(self) -> list[pa.Field]:
+        """Return the columns that are copied: the ids if there are some, and those to keep."""
+        ids = [] if self._id is None else [require_pyarrow().field("id", self._id)]
+        return [*ids, *(self._source.schema.field(name) for name in self._keep)]
+
+    def _carried(self, number: int) -> _ColumnReader | None:
+        fields = self._carried_fields()
+        if not fields:
             return None
-        return _IdReader(self._source.batches(number, ["id"]), self._id)
+        names = [field.name for field in fields]
+        return _ColumnReader(self._source.batches(number, names), [field.type for field in fields])
+
+    def _require_kept(self) -> None:
+        """Refuse columns to keep that the input lacks or the output has for something else."""
+        for name in self._keep:
+            if name not in self._source.schema.names:
+                known = ", ".join(self._source.schema.names)
+                msg = f"keep: {self._source.path.name} has no column {name!r}, only {known}"
+                raise ValueError(msg)
+            if name in ("id", *self._score_names()):
+                msg = f"keep: {name!r} is a column of the output already"
+                raise ValueError(msg)
+
+    def _score_names(self) -> list[str]:
+        return ["score"] if len(self._names) == 1 else self._names
 
     def _count(self, part: FinishedPart, report: FileReport) -> None:
         report.rows += sum(part.sizes)
@@ -240,15 +269,14 @@ class _Run:
             "now": now,
             "invalid": self._invalid,
             "dtype": self._dtype.name,
+            "keep": list(self._keep),
         }
 
     def _schema(self, report: FileReport) -> pa.Schema:
         pa = require_pyarrow()
         real = pa.from_numpy_dtype(self._dtype)
-        names = ["score"] if len(self._names) == 1 else self._names
-        fields = [pa.field(name, real, nullable=False) for name in names]
-        if self._id is not None:
-            fields.insert(0, pa.field("id", self._id))
+        scores = [pa.field(name, real, nullable=False) for name in self._score_names()]
+        fields = [*self._carried_fields(), *scores]
         hashes = {f"oneiros.profile.{profile.name}": profile.hash for profile in self._profiles}
         return pa.schema(fields, {**hashes, "oneiros.now": repr(report.now)})
 
@@ -258,26 +286,60 @@ class _Run:
             raise ValueError(msg)
 
 
-class _IdReader:
-    """Reads the ids of a part in pieces of given sizes.
+class _ColumnReader:
+    """Reads columns of a part in pieces of given sizes.
 
     Args:
-        batches: batches of one column, the ids.
-        kind: type of the ids.
+        batches: batches of the columns.
+        kinds: their types.
     """
 
-    def __init__(self, batches: Iterator[pa.RecordBatch], kind: pa.DataType) -> None:
+    def __init__(self, batches: Iterator[pa.RecordBatch], kinds: Sequence[pa.DataType]) -> None:
         self._batches = batches
-        self._kind = kind
-        self._buffer = require_pyarrow().chunked_array([], kind)
+        self._kinds = kinds
+        self._buffers = [require_pyarrow().chunked_array([], kind) for kind in kinds]
 
-    def take(self, size: int) -> pa.ChunkedArray:
-        """Return the next ``size`` ids."""
-        while len(self._buffer) < size:
-            column = next(self._batches).column(0).cast(self._kind)
-            self._buffer = require_pyarrow().chunked_array([*self._buffer.chunks, column])
-        ids, self._buffer = self._buffer.slice(0, size), self._buffer.slice(size)
-        return ids
+    def take(self, size: int) -> list[pa.ChunkedArray]:
+        """Return the next ``size`` rows of each column."""
+        while len(self._buffers[0]) < size:
+            batch = next(self._batches)
+            self._buffers = [
+                require_pyarrow().chunked_array([*buffer.chunks, batch.column(at).cast(kind)])
+                for at, (buffer, kind) in enumerate(zip(self._buffers, self._kinds, strict=True))
+            ]
+        taken = [buffer.slice(0, size) for buffer in self._buffers]
+        self._buffers = [buffer.slice(size) for buffer in self._buffers]
+        return taken
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with None for numbers that JSON does not have."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in row.items()
+    }
+
+
+class _JsonLinesWriter:
+    """Writes tables as JSON lines; NaN is null."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing: the file is its owner's to close."""
+
+    def write_table(self, table: pa.Table) -> None:
+        """Append the rows of a table."""
+        for batch in table.to_batches(max_chunksize=2**16):
+            lines = (
+                json.dumps(_row(row), ensure_ascii=False, allow_nan=False, default=str)
+                for row in batch.to_pylist()
+            )
+            self._file.write("".join(f"{line}\n" for line in lines).encode())
 
 
 def require_target(path: Path) -> None:
@@ -323,4 +385,6 @@ def _writer(path: Path, schema: pa.Schema, file: Any) -> Any:
         return needed("pyarrow.parquet", "arrow").ParquetWriter(file, schema)
     if path.suffix == ".csv":
         return needed("pyarrow.csv", "arrow").CSVWriter(file, schema)
+    if path.suffix == ".jsonl":
+        return _JsonLinesWriter(file)
     return require_pyarrow().ipc.new_file(file, schema)

@@ -1,8 +1,9 @@
-"""Files read in parts: Parquet by row groups, Arrow files by record batches, CSV by blocks."""
+"""Files read in parts: Parquet by row groups, Arrow files by record batches, CSV and JSON lines whole."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from oneiros._lazy import needed
 from oneiros.model.fields import FIELDS
+from oneiros.model.validation import moment
 from oneiros.rescoring.tables.arrow import require_pyarrow
 from oneiros.scoring.row_scores import BLOCK
 
@@ -40,16 +42,7 @@ class CsvSource:
 
     def identity(self) -> dict[str, object]:
         """Return size, modification time, and checksums of the schema and the file's beginning."""
-        state = self.path.stat()
-        with self.path.open("rb") as file:
-            head = hashlib.sha256(file.read(_HEAD_BYTES)).hexdigest()
-        schema = hashlib.sha256(self.schema.to_string().encode()).hexdigest()
-        return {
-            "size": state.st_size,
-            "mtime_ns": state.st_mtime_ns,
-            "schema": schema,
-            "head": head,
-        }
+        return _identity_of_text(self.path, self.schema)
 
     def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield all rows."""
@@ -96,7 +89,112 @@ def _settled_type(name: str, first: pa.DataType) -> pa.DataType:
     return pa.float64() if is_number else first
 
 
-SUFFIXES: Final = (".parquet", ".arrow", ".feather", ".csv")
+class JsonLinesSource:
+    """JSON lines as ``export`` writes them, as a single part: an interrupted run starts over.
+
+    The file is read twice, first for the names and types of its columns. Numbers are float64, times
+    seconds; lists, vectors and metadata of memories are left out; other values that are neither
+    numbers, texts nor booleans throughout are their JSON.
+    """
+
+    def __init__(self, path: Path) -> None:
+        pa = require_pyarrow()
+        self.path = path
+        kinds: dict[str, set[type]] = {}
+        self.row_count: int | None = 0
+        for _, record in self._records():
+            self.row_count += 1
+            for name, value in record.items():
+                if value is not None:
+                    kinds.setdefault(name, set()).add(float if type(value) is int else type(value))
+        types: dict[type, Any] = {float: pa.float64(), bool: pa.bool_()}
+        fields = []
+        for name, found in kinds.items():
+            known = FIELDS.get(name)
+            if known is not None and known.kind in _NOT_IN_LINES:
+                continue
+            is_time = known is not None and known.kind == "time"
+            only = float if is_time else found.pop() if len(found) == 1 else str
+            fields.append(pa.field(name, types.get(only, pa.string())))
+        self.schema = pa.schema(fields)
+        self.part_count = 1
+
+    def identity(self) -> dict[str, object]:
+        """Return size, modification time, and checksums of the schema and the file's beginning."""
+        return _identity_of_text(self.path, self.schema)
+
+    def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield all rows."""
+        del part
+        schema = require_pyarrow().schema([self.schema.field(name) for name in columns])
+        rows: list[dict[str, object]] = []
+        for number, record in self._records():
+            rows.append({name: self._cell(number, name, record.get(name)) for name in columns})
+            if len(rows) == _LINES_AT_ONCE:
+                yield self._batch(rows, schema)
+                rows = []
+        if rows:
+            yield self._batch(rows, schema)
+
+    def close(self) -> None:
+        """Do nothing: no file stays open between reads."""
+
+    def _batch(self, rows: list[dict[str, object]], schema: pa.Schema) -> pa.RecordBatch:
+        pa = require_pyarrow()
+        try:
+            return pa.RecordBatch.from_pylist(rows, schema=schema)
+        except (pa.ArrowException, TypeError) as error:  # the file was changed since
+            msg = f"{self.path.name}: {error}"
+            raise ValueError(msg) from error
+
+    def _cell(self, number: int, name: str, value: object) -> object:
+        known = FIELDS.get(name)
+        if value is None:
+            return None
+        if known is not None and known.kind == "time":
+            try:
+                return moment(name)(value)
+            except (TypeError, ValueError) as error:
+                msg = f"{self.path.name}, line {number}: {error}"
+                raise ValueError(msg) from error
+        is_text = self.schema.field(name).type == require_pyarrow().string()
+        return value if not is_text or isinstance(value, str) else json.dumps(value)
+
+    def _records(self) -> Iterator[tuple[int, dict[str, object]]]:
+        """Yield the number of each line and its object; empty lines are skipped."""
+        with self.path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if not line.strip():
+                    continue
+                try:
+                    record = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    msg = f"{self.path.name}, line {number}: not JSON: {error}"
+                    raise ValueError(msg) from error
+                if not isinstance(record, dict):
+                    msg = f"{self.path.name}, line {number}: expected an object"
+                    raise ValueError(msg)  # noqa: TRY004 - the file is wrong, no argument
+                yield number, record
+
+
+_NOT_IN_LINES: Final = ("embedding", "metadata", "words", "word_set", "ids")
+_LINES_AT_ONCE: Final = 2**16
+
+
+def _identity_of_text(path: Path, schema: pa.Schema) -> dict[str, object]:
+    """Return size, modification time, and checksums of the schema and the file's beginning."""
+    state = path.stat()
+    with path.open("rb") as file:
+        head = hashlib.sha256(file.read(_HEAD_BYTES)).hexdigest()
+    return {
+        "size": state.st_size,
+        "mtime_ns": state.st_mtime_ns,
+        "schema": hashlib.sha256(schema.to_string().encode()).hexdigest(),
+        "head": head,
+    }
+
+
+SUFFIXES: Final = (".parquet", ".arrow", ".feather", ".csv", ".jsonl")
 _READ_BYTES: Final = 2**20  # read per column at once, so that a row group may exceed memory
 _MOST_FOOTER: Final = 2**30
 
@@ -224,6 +322,7 @@ class ArrowSource:
 _FORMS: Final[dict[str, Callable[[Path], RowSource]]] = {
     ".parquet": ParquetSource,
     ".csv": CsvSource,
+    ".jsonl": JsonLinesSource,
 }
 
 
