@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
+from collections.abc import Callable
 
 import pytest
 
@@ -168,3 +171,44 @@ def test_an_id_that_exists_is_refused_or_updated(mind: oneiros.Engine) -> None:
     assert (len(mind), mind.get("a").text) == (1, "ant")
     mind.add_many([{"text": "bee", "id": "a"}], on_conflict="update")
     assert (mind.get("a").text, mind.get("a").revision_count) == ("bee", 1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda engine, long: engine.get(long),
+        lambda engine, long: engine.search("tea", profile=long),
+        lambda engine, long: engine.list(order=long),
+        lambda engine, long: engine.add("tea", **{long: 1}),
+        lambda engine, long: engine.count(oneiros.where(**{long: 1})),
+        lambda engine, long: engine.values(long),
+    ],
+)
+def test_a_message_repeats_no_long_name(call: Callable[..., object]) -> None:
+    with oneiros.Engine(":memory:") as engine, pytest.raises(Exception) as caught:  # noqa: PT011
+        call(engine, "x" * 1_000_000)
+    assert isinstance(caught.value, oneiros.OneirosError | ValueError)
+    assert "xxx" in str(caught.value)
+    assert len(str(caught.value)) < 1_500
+
+
+def test_a_time_after_year_9999_in_utc_is_refused() -> None:
+    with oneiros.Engine(":memory:") as engine:
+        engine.add("tea", id="last", created_at="9999-12-31T23:59:59+00:00")
+        with pytest.raises(ValueError, match=r"created_at: must be in year 9999 or earlier"):
+            engine.add("tea", created_at="9999-12-31T23:59:59-14:00")
+        record = engine.get("last").to_record()
+        assert (
+            oneiros.Memory.from_record(record, now=NOW).created_at == engine.get("last").created_at
+        )
+
+
+def test_thousands_of_filters_joined_one_by_one_are_those_joined_at_once() -> None:
+    parts = [oneiros.where(project=f"p{n % 3_000}") for n in range(6_000)]
+    one_by_one = functools.reduce(operator.or_, parts)
+    assert one_by_one.parts == tuple(dict.fromkeys(parts))  # type: ignore[attr-defined]
+    assert one_by_one.size == 1 + sum(part.size for part in parts[:3_000])
+    both = functools.reduce(operator.and_, [*parts[:5], one_by_one, parts[0]])
+    assert both == functools.reduce(operator.and_, [*parts[:5], one_by_one])
+    assert hash(both) == hash(functools.reduce(operator.and_, [*parts[:5], one_by_one]))
+    assert type(both).from_json(both.to_json()) == both

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["OBEYED", "one_line", "shortened", "snippet", "visible"]
+__all__ = ["LONGEST_NAMED", "OBEYED", "one_line", "shortened", "snippet", "visible"]
+
+LONGEST_NAMED = 200
+"""The most characters of a wrong name or id in a message."""
 
 # C0 except \n and \t, DEL, C1, line and paragraph separators, bidirectional overrides and isolates,
 # lone surrogates (which no stream can encode)

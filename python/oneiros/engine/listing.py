@@ -9,6 +9,7 @@ from pyroaring import BitMap
 
 from oneiros import display, filters
 from oneiros._lazy import needed, np
+from oneiros.display.escaping import LONGEST_NAMED, shortened
 from oneiros.errors import UnknownMemory
 from oneiros.filters import set_of
 from oneiros.filters.fields import NAMED, WORDS
@@ -270,4 +271,6 @@ def _require_countable(field: object) -> None:
 def _unknown_name(argument: str, rule: str, name: str, known: Sequence[str]) -> ValueError:
     near = nearest(name, known)
     hint = f"did you mean {near!r}?" if near else f"known: {', '.join(known)}"
-    return ValueError(f"{argument}: must be {rule}, got {name!r}; {hint}")
+    return ValueError(
+        f"{argument}: must be {rule}, got {shortened(repr(name), LONGEST_NAMED)}; {hint}"
+    )

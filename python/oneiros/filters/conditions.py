@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Unpack
 
 from oneiros import filters
+from oneiros.display.escaping import LONGEST_NAMED, shortened
 from oneiros.errors import QueryTooLarge
 from oneiros.filters.fields import (
     MEASURES,
@@ -257,6 +258,8 @@ class And(Where):
     """All parts hold."""
 
     parts: tuple[Where, ...]
+    known: frozenset[Where] | None = field(init=False, compare=False, repr=False, default=None)
+    """The parts, once another one was added by ``&``."""
 
     def __post_init__(self) -> None:
         _measure_parts(self, self.parts)
@@ -267,6 +270,8 @@ class Or(Where):
     """At least one part holds."""
 
     parts: tuple[Where, ...]
+    known: frozenset[Where] | None = field(init=False, compare=False, repr=False, default=None)
+    """The parts, once another one was added by ``|``."""
 
     def __post_init__(self) -> None:
         _measure_parts(self, self.parts)
@@ -287,11 +292,33 @@ def _measure_parts(node: Where, parts: tuple[Where, ...]) -> None:
     _measure(node, depth, 1 + sum(part.size for part in parts))
 
 
+def _extended(combined: And | Or, part: Where) -> Where:
+    """Return a combination with one more part.
+
+    Thousands are added one by one, so that none of the others may be compared again.
+    """
+    known = combined.known
+    if known is None:
+        known = frozenset(combined.parts)
+    if part in known:
+        return combined
+    made = object.__new__(type(combined))
+    object.__setattr__(made, "parts", (*combined.parts, part))
+    object.__setattr__(made, "known", known | {part})
+    _measure(made, max(combined.depth, part.depth + 1), combined.size + part.size)
+    return made
+
+
 def joined(join: type[And | Or], sides: Iterable[Where]) -> Where:
     """Return the sides combined: nested combinations flattened, redundant parts left out.
 
     Without sides, as in logic, everything for :class:`And` and nothing for :class:`Or`.
     """
+    sides = tuple(sides)
+    if len(sides) == 2:
+        left, right = sides
+        if isinstance(left, join) and not isinstance(right, And | Or | Everything):
+            return _extended(left, right)
     parts: list[Where] = []
     for side in sides:
         parts.extend(side.parts if isinstance(side, join) else (side,))
@@ -372,7 +399,7 @@ def _conditions(name: str, value: object) -> Iterable[Where]:
         return filters.metadata.read_conditions(value)
     near = None if name in FIELDS else nearest(name, _KNOWN)
     hint = f"; did you mean {near!r}?" if near else ""
-    msg = f"where: unknown field {name!r}; known: {', '.join(sorted(_KNOWN))}{hint}"
+    msg = f"where: unknown field {shortened(repr(name), LONGEST_NAMED)}; known: {', '.join(sorted(_KNOWN))}{hint}"
     raise ValueError(msg)
 
 

@@ -8,7 +8,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from oneiros import display
-from oneiros.display.escaping import shortened
+from oneiros.display.escaping import LONGEST_NAMED, shortened
 from oneiros.model.calls import nearest
 from oneiros.model.fields import ENUMS, FIELDS, LAYER_BY_DEPTH, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
 from oneiros.model.ids import new_ulid
@@ -438,7 +438,7 @@ def _given(memory: Memory) -> dict[str, object]:
 def _unknown(name: object) -> str:
     near = nearest(str(name), FIELDS)
     hint = f" (did you mean {near!r}?)" if near else "; free values go into metadata"
-    return f"{name}: no field of a memory has this name{hint}"
+    return f"{shortened(str(name), LONGEST_NAMED)}: no field of a memory has this name{hint}"
 
 
 def iso_time(seconds: float) -> str | float:

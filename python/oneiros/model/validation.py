@@ -225,7 +225,10 @@ def _time_of(name: str, value: object) -> float:
     if isinstance(value, datetime):
         if value.utcoffset() is None:
             raise ValueError(wrong(name, "aware (it has no time zone)", given))
-        return value.timestamp()
+        seconds = value.timestamp()
+        if seconds > LAST_MOMENT:
+            raise ValueError(wrong(name, "in year 9999 or earlier (UTC)", given))
+        return seconds
     seconds = _exact_float(name, value)
     if not math.isfinite(seconds):
         raise ValueError(wrong(name, "finite", value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.display.escaping import LONGEST_NAMED, shortened
 from oneiros.errors import UnknownMemory
 from oneiros.model.fields import COLUMN_DEFAULTS, ENUMS, FIELDS
 from oneiros.model.memory import Memory, checked_values
@@ -116,7 +117,7 @@ def held_in(transaction: Transaction, id: str) -> StoredMemory:
 
 def unknown(memory_id: str) -> str:
     """Return the message of UnknownMemory, equal for absent, deleted and out-of-scope memories."""
-    return f"id: no memory {memory_id!r}"
+    return f"id: no memory {shortened(repr(memory_id), LONGEST_NAMED)}"
 
 
 def exists(memory: StoredMemory, *, is_seen: bool) -> str:

@@ -13,6 +13,7 @@ from functools import cache
 from importlib import import_module
 
 from oneiros import scoring
+from oneiros.display.escaping import LONGEST_NAMED, shortened
 from oneiros.errors import UnknownProfile
 from oneiros.model.validation import require_flag, require_instance
 from oneiros.scoring.profile import Profile
@@ -114,7 +115,7 @@ def get(name: str, *, preset: str | None = None, **switches: bool) -> Profile:
     key: object = name  # may be of any type at run time
     profile = _profiles.get(key) if isinstance(key, str) else None
     if profile is None:
-        msg = f"name: no profile is called {name!r}; known: {', '.join(names())}"
+        msg = f"name: no profile is called {shortened(repr(name), LONGEST_NAMED)}; known: {', '.join(names())}"
         raise UnknownProfile(msg)
     if preset is not None:
         profile = _preset_of(name, preset)
