@@ -20,6 +20,7 @@ import pytest
 
 import oneiros
 from docs.site.outside_pages import DOCS
+from oneiros.scoring import profiles
 from tests.test_readme import Block, blocks_of, command_folder, run_console, run_python
 
 PAGES = (DOCS / "index.md", DOCS / "tutorial.md", *sorted((DOCS / "howto").glob("*.md")))
@@ -41,6 +42,13 @@ def require_sound(page: Path, block: Block) -> None:
             module = importlib.import_module(node.module)
             for alias in node.names:
                 assert hasattr(module, alias.name), f"{page.name}:{block.line}: {alias.name}"
+
+
+@pytest.fixture(autouse=True)
+def _known_profiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the profiles that a page registers."""
+    assert profiles.names()  # all are loaded
+    monkeypatch.setattr(profiles, "_profiles", profiles._profiles.copy())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

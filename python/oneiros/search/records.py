@@ -6,11 +6,11 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiros import display
 from oneiros._lazy import needed
 from oneiros.display.json_values import plain
 from oneiros.errors import UnknownMemory
 from oneiros.model.fields import FIELDS
+from oneiros.model.memory import iso_time
 from oneiros.runtime.dataclasses import asdict
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ def response_record(response: SearchResponse) -> dict[str, Any]:
     """Return a response as values that JSON has; see :meth:`SearchResponse.to_dict`."""
     record = {
         "query": response.query,
-        "now": response.now,
-        "searched_at": display.tables.moment(response.now),
+        "now": iso_time(response.now),
         "profile": response.profile,
         "profile_hash": response.profile_hash,
         "reason": response.reason,

@@ -529,7 +529,7 @@ class SearchResponse:
 
         Reads the memories. Their times are ISO 8601, and in place of the vector stands its
         ``embedding_dimension``. The memory of a result that was forgotten since is None. ``now`` is
-        the time of the search in seconds, ``searched_at`` the same in ISO 8601.
+        the time of the search.
 
         Raises:
             StoreCorrupt: the row of a memory is damaged.
