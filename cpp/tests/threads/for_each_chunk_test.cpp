@@ -174,7 +174,7 @@ TEST_CASE("for_each_chunk: the calling thread pauses while it waits for the othe
   ChunkedLoop loop(2, 1, chunk, nullptr);
   pool.run(loop, 1, pause);
   CHECK_THROWS_WITH(loop.finish(), "pause");
-  CHECK(own_pauses == 3);
+  CHECK(own_pauses >= 3);  // more, where the other thread is late to notice
 }
 
 TEST_CASE("for_each_chunk: a cancelled loop begins no further chunk and says so") {
