@@ -255,3 +255,12 @@ def test_a_file_that_is_no_store_fails_and_is_left_alone(
     assert outcome.exit_code == 1
     assert outcome.stderr.startswith("error: ")
     assert path.read_text(encoding="utf-8") == "dear diary"
+
+
+def test_that_a_query_names_no_time_is_not_noted(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with Engine(path) as mind:
+        mind.add("Ada likes tea")
+    said = run("search", "tea", "--store", path).stdout
+    assert "1 result in" in said
+    assert "temporal" not in said

@@ -28,6 +28,7 @@ from oneiros.cli.terminal import grid, output, range_of, seconds_of, show_rows, 
 from oneiros.display.escaping import snippet
 from oneiros.display.tables import columns_of, day
 from oneiros.search.records import memory_record, response_record
+from oneiros.search.trace import NO_TIME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,7 +116,8 @@ def summary(response: SearchResponse) -> str:
     """Return one line: how many, how long, by which profile, and what was left out or odd."""
     trace = response.trace
     empty = (stage for stage in trace.stages if stage.note and not stage.survivor_count)
-    notes = [f"{stage.name}: {stage.note}" for stage in empty]
+    # Most queries name no time, which is nothing to note.
+    notes = [f"{stage.name}: {stage.note}" for stage in empty if stage.note != NO_TIME]
     count = len(response.results)
     head = f"{count} result{'' if count == 1 else 's'} in {trace.total_ms:.1f} ms"
     noted = "; ".join((*notes, *trace.notes))
