@@ -55,7 +55,13 @@ def test_a_plan_is_written_with_texts_and_impact(run: Run, store: Path, page: Pa
     told = dream(run, store, page, "--dry-run", "--impact", questions)
     assert "would change" in told
     found = written(page)
-    assert ["old", SHOWN, "deleted", "not used for 800 days (limit 180)"] in found.cells
+    assert [
+        SHOWN,
+        "old",
+        "deleted",
+        "not used for 800 days (limit 180)",
+        "oneiros restore old",
+    ] in found.cells
     assert ["talk", "a long session", "archived", "not used for 300 days (limit 30)"] in found.cells
     assert "1 question: of the best 10 answers, 0.0% stay" in found.texts["impact"]
     assert "Lost answers: pruning 1" in found.texts["impact"]
@@ -67,7 +73,13 @@ def test_what_was_done_is_written_with_texts_and_drift(run: Run, store: Path, pa
     pytest.importorskip("matplotlib", reason="pages have plots: pip install 'oneiros[plots]'")
     assert dream(run, store, page, "--json").startswith("{")
     found = written(page)
-    assert ["old", SHOWN, "deleted", "not used for 800 days (limit 180)"] in found.cells
+    assert [
+        SHOWN,
+        "old",
+        "deleted",
+        "not used for 800 days (limit 180)",
+        "oneiros restore old",
+    ] in found.cells
     assert ["talk", "a long session", "archived", "not used for 300 days (limit 30)"] in found.cells
     assert "drift" not in found.texts
     dream(run, store, page)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from oneiros.cli.search import memory_document, response_document, results_table, summary
-from oneiros.cli.terminal import plain
+from oneiros.cli.terminal import moment, plain
 from oneiros.explain.explanation import ChannelScore, Explanation, FactorValue
 from oneiros.model.memory import Memory
 from oneiros.search.response import SearchResponse, SearchTrace, StageTrace
@@ -114,7 +114,7 @@ def test_the_document_holds_the_whole_answer() -> None:
     assert (document["profile"], document["profile_hash"], document["now"]) == (
         "reverie",
         "abc",
-        NOW,
+        moment(NOW),
     )
 
 
