@@ -62,7 +62,13 @@ def test_a_plan_is_written_with_texts_and_impact(run: Run, store: Path, page: Pa
         "not used for 800 days (limit 180)",
         "oneiros restore old",
     ] in found.cells
-    assert ["talk", "a long session", "archived", "not used for 300 days (limit 30)"] in found.cells
+    assert [
+        "a long session",
+        "talk",
+        "archived",
+        "not used for 300 days (limit 30)",
+        "oneiros restore talk",
+    ] in found.cells
     assert "1 question: of the best 10 answers, 0.0% stay" in found.texts["impact"]
     assert "Lost answers: pruning 1" in found.texts["impact"]
     with Engine(store) as mind:
@@ -80,7 +86,13 @@ def test_what_was_done_is_written_with_texts_and_drift(run: Run, store: Path, pa
         "not used for 800 days (limit 180)",
         "oneiros restore old",
     ] in found.cells
-    assert ["talk", "a long session", "archived", "not used for 300 days (limit 30)"] in found.cells
+    assert [
+        "a long session",
+        "talk",
+        "archived",
+        "not used for 300 days (limit 30)",
+        "oneiros restore talk",
+    ] in found.cells
     assert "drift" not in found.texts
     dream(run, store, page)
     assert "drift" in written(page).texts
