@@ -100,7 +100,7 @@ class Run(_Computed):
 
 
 class Plot(_Computed):
-    """What Python draws."""
+    """Plots that Python draws."""
 
     optional_arguments = 1
     final_argument_whitespace = True

@@ -2,7 +2,7 @@
 What age does to a score
 ========================
 
-Six profiles, side by side: the share of its score that a memory keeps when nobody uses it. ``oneiros.factors``
+Six profiles, side by side: the share of its score that a memory keeps without any use. ``oneiros.factors``
 returns each factor of a profile for a table of memories.
 """
 

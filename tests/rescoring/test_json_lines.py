@@ -86,6 +86,13 @@ def test_times_are_seconds_or_iso_and_a_late_column_is_there(tmp_path: Path) -> 
     assert (first["impact"], second["impact"]) == (None, 0.25)
 
 
+def test_ids_that_are_numbers_keep_their_digits(tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"id": 9007199254740993, "impact": 0.5}\n{"id": "x", "impact": 1}\n')
+    scored(source, tmp_path / "out.jsonl")
+    assert [row["id"] for row in lines(tmp_path / "out.jsonl")] == ["9007199254740993", "x"]
+
+
 def test_a_score_that_is_nan_is_null(tmp_path: Path) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text('{"id": "a", "impact": 7}\n{"id": "b", "impact": 0.5}\n')

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["SUFFIXES", "CsvSource", "RowSource", "open_source"]
 
 
+_NUMERIC: Final = ("time", "float32", "seconds", "int", "bool")  # kinds of fields
 _BLOCK_BYTES: Final = 2**22
 _HEAD_BYTES: Final = 2**20
 
@@ -83,7 +84,7 @@ def _settled(schema: pa.Schema) -> pa.Schema:
 
 def _settled_type(name: str, first: pa.DataType) -> pa.DataType:
     pa, known = require_pyarrow(), FIELDS.get(name)
-    if known is not None and known.kind not in ("time", "float32", "seconds", "int", "bool"):
+    if known is not None and known.kind not in _NUMERIC:
         return pa.string()
     is_number = pa.types.is_integer(first) or pa.types.is_null(first)
     return pa.float64() if is_number else first
@@ -92,8 +93,8 @@ def _settled_type(name: str, first: pa.DataType) -> pa.DataType:
 class JsonLinesSource:
     """JSON lines as ``export`` writes them, as a single part: an interrupted run starts over.
 
-    The file is read twice, first for the names and types of its columns. Numbers are float64, times
-    seconds; lists, vectors and metadata of memories are left out; other values that are neither
+    The file is read twice, first for the names and types of its columns. The id and other texts of a
+    memory are text, also where they are numbers; other numbers are float64, times seconds; lists, vectors and metadata of memories are left out; other values that are neither
     numbers, texts nor booleans throughout are their JSON.
     """
 
@@ -113,8 +114,12 @@ class JsonLinesSource:
             known = FIELDS.get(name)
             if known is not None and known.kind in _NOT_IN_LINES:
                 continue
-            is_time = known is not None and known.kind == "time"
-            only = float if is_time else found.pop() if len(found) == 1 else str
+            if known is not None and known.kind not in _NUMERIC:
+                only: type = str  # ids may be numbers, which float64 would round
+            elif known is not None and known.kind == "time":
+                only = float
+            else:
+                only = found.pop() if len(found) == 1 else str
             fields.append(pa.field(name, types.get(only, pa.string())))
         self.schema = pa.schema(fields)
         self.part_count = 1
