@@ -293,7 +293,7 @@ def test_ctrl_c_in_a_real_process_leaves_what_it_says(tmp_path: Path, target: Pa
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     log = target.with_name(target.name + "-wal")
-    waited_until = time.monotonic() + 30
+    waited_until = time.monotonic() + 60
     while not (log.exists() and log.stat().st_size > 500_000) and time.monotonic() < waited_until:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)

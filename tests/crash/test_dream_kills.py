@@ -29,7 +29,7 @@ def test_kill_9_leaves_no_half_of_a_cycle(
     with capsys.disabled():
         print(f"\n{profile}: {report}")  # noqa: T201 - the figures are part of the result
     assert report.problems == []
-    assert report.done + report.told > 0  # in so few kills there may be no time for both
+    assert report.done + report.told + report.kept > 0  # few kills may not show all three
     assert report.cut_off > 0
 
 

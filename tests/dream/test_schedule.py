@@ -31,7 +31,7 @@ def mind(clock: VirtualClock) -> Iterator[Engine]:
 
 
 def comes_true(condition: Callable[[], bool]) -> bool:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not condition() and time.monotonic() < end:
         time.sleep(0.002)
     return condition()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-import time
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -155,18 +155,23 @@ def test_a_call_cancelled_while_the_engine_opens_never_began(tmp_path: Path) -> 
     assert asyncio.run(asked()) == []
 
 
-def waited() -> None:
-    time.sleep(0.5)
+def test_a_call_cancelled_after_its_end_says_how_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = ThreadPoolExecutor.submit
+    calls: list[Future[Any]] = []
 
+    def submitted(*arguments: Any) -> Future[Any]:
+        calls.append(submit(*arguments))
+        return calls[-1]
 
-def test_a_call_cancelled_after_its_end_says_how_it_ended() -> None:
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submitted)
+
     async def asked(given: dict[str, str]) -> str:
         async with opened() as mind:
             await mind.add("one", id="one")
             task = asyncio.create_task(mind.add("two", **given))
             await asyncio.sleep(0)
             await asyncio.sleep(0)
-            waited()  # the loop does not hear of the end, the thread comes to it
+            assert not wait(calls, timeout=60).not_done  # the loop has not heard of it
             task.cancel()
             with pytest.raises(asyncio.CancelledError) as caught:
                 await task

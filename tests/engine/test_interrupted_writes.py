@@ -95,7 +95,7 @@ def test_an_interrupt_reaches_a_caller_who_waits_for_another_process(path: Path)
             started = time.monotonic()
             with pytest.raises(KeyboardInterrupt) as caught:
                 engine.add("bee", id="b")
-            assert time.monotonic() - started < 2.0
+            assert time.monotonic() - started < 20.0  # of the 30 that the other process holds it
             assert caught.value.__notes__ == [
                 "oneiros: the write was rolled back, nothing of it is stored"
             ]

@@ -45,7 +45,7 @@ def test_reinforcement_reaches_the_store_without_being_asked(tmp_path: Path) -> 
     with oneiros.Engine(path) as mind, oneiros.Engine(path) as watcher:
         id = mind.add("ant")
         mind.search("ant")
-        for _ in range(100):  # half a second is what the queue waits
+        for _ in range(400):  # half a second is what the queue waits
             if watcher.get(id).access_count:
                 break
             time.sleep(0.05)
@@ -81,7 +81,7 @@ def test_what_is_used_after_a_memory_was_forgotten_reaches_the_store(tmp_path: P
         mind.search("ant")
         mind.forget(gone)  # of the use that waits, nothing is left
         mind.search("bee")
-        for _ in range(100):
+        for _ in range(400):
             if watcher.get(id).access_count:
                 break
             time.sleep(0.05)

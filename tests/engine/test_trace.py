@@ -68,4 +68,4 @@ def test_the_walk_of_a_graph_is_time_of_the_vector_stage(monkeypatch: pytest.Mon
         trace = engine.search("t1", embedding=vectors[1]).trace
         times = {stage.name: stage.duration_ms for stage in trace.stages}
         assert 50 <= times["vector_search"] <= trace.total_ms
-        assert times["bm25_search"] < 50
+        assert times["bm25_search"] < times["vector_search"]

@@ -34,7 +34,7 @@ for act in (write, read, read):
 for _ in range(20):
     child = os.fork()
     if child == 0:
-        signal.alarm(10)
+        signal.alarm(60)
         graph.strengthen(a=[0], b=[1], gain=0.1, rest_days=0.0, **rule)
         assert graph.links()[0].tolist()[0] == 0 and found()[0][0] in (1, 24, 26)
         graph.remove_rows(rows=list(range(50)))

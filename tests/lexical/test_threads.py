@@ -65,7 +65,7 @@ def test_long_calls_leave_other_threads_their_turn() -> None:
     heart.join()
     gaps = sorted(late - early for early, late in pairwise(beats))
     assert len(gaps) > 20
-    assert gaps[len(gaps) // 2] < 0.02  # the typical gap: one long one may be the machine's
+    assert gaps[len(gaps) // 2] < 0.1  # the typical gap: one long one may be the machine's
 
 
 @pytest.mark.parametrize("writes", [True, False], ids=["add_many", "search_many"])
@@ -127,7 +127,7 @@ def test_a_child_forked_after_threaded_searches_answers() -> None:
     want = [hits.ids.tolist() for hits in index.search_many(WORDS[:20], threads=4)]
     child = os.fork()
     if child == 0:
-        signal.alarm(10)
+        signal.alarm(60)
         got = [hits.ids.tolist() for hits in index.search_many(WORDS[:20], threads=4)]
         index.add(1000, "afterwards")
         os._exit(0 if got == want and index.search("afterwards").ids.tolist() == [1000] else 1)
@@ -168,10 +168,10 @@ def test_a_child_forked_amid_writes_and_merges_goes_on_writing() -> None:
 
 
 def forked(index: LexicalIndex) -> int:
-    """Fork; the child ends with 0 if it searches, adds, deletes and seals within 2 s."""
+    """Fork; the child ends with 0 if it searches, adds, deletes and seals within a minute."""
     child = os.fork()
     if child == 0:
-        signal.alarm(2)
+        signal.alarm(60)
         is_right = len(index.search("word7")) == 10
         index.add("child", "afterwards")
         is_right &= list(index.search("afterwards").ids) == ["child"]
@@ -204,7 +204,7 @@ def test_searches_go_on_while_another_thread_writes_seals_and_merges() -> None:
     writer.join()
     seconds.sort()
     assert len(seconds) > 20
-    assert seconds[len(seconds) // 2] < 0.02  # the typical one: a long one may be the machine's
+    assert seconds[len(seconds) // 2] < 0.1  # the typical one: a long one may be the machine's
 
 
 ENDLESS = """
