@@ -3,6 +3,9 @@
 
 // Declared safe without the GIL: every bound class guards its own state.
 PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
+  // Docstrings without signatures, which _core.pyi has: building them is a tenth of the import.
+  pybind11::options options;
+  options.disable_function_signatures();
   module.doc() = "The C++ core of Oneiros.";
   oneiros::register_analysis(module);
   oneiros::register_encoding(module);

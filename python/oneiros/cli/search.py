@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Container, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,6 +27,7 @@ from oneiros.cli.options import (
 from oneiros.cli.terminal import grid, output, range_of, seconds_of, show_rows, table, text
 from oneiros.display.escaping import snippet
 from oneiros.display.tables import columns_of, day
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.search.records import memory_record, response_record
 from oneiros.search.trace import NO_TIME
 

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from oneiros._lazy import needed
 from oneiros.display.escaping import one_line, shortened
-from oneiros.runtime.dataclasses import dataclass
+from oneiros.runtime.dataclasses import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
 from oneiros.dream import undo_log
@@ -13,7 +13,7 @@ from oneiros.dream.report import LeftAlone
 from oneiros.graph.graph import strengthened
 from oneiros.index.columns import ColumnWrite
 from oneiros.model.memory import Memory
-from oneiros.runtime.dataclasses import replace
+from oneiros.runtime.dataclasses import NamedTuple, replace
 from oneiros.store import KINDS, StoredLink
 from oneiros.store.cycles import StoredContent, StoredCycle
 from oneiros.store.rows import json_text

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
 from oneiros.dream.report import REMOVALS
 from oneiros.model.fields import ENUMS
+from oneiros.runtime.dataclasses import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

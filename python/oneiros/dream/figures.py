@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
 from oneiros.dream.phases.row_values import compiled_factors, row_values, staleness
 from oneiros.dream.report import DecayCurve, Distribution, KindAgeGroup
 from oneiros.model.fields import COLUMN_DEFAULTS, ENUMS
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.scoring.factor import is_function
 from oneiros.scoring.phases.reverie import Prune
 from oneiros.scoring.row_scores import score_rows

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from oneiros._lazy import np
 from oneiros.conflicts.finding import conflicting
 from oneiros.dream.changes import rows_of
 from oneiros.filters import allowed_bits, set_of
 from oneiros.index.texts import word_overlaps
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.cycles import APART
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import json
 import math
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core
 from oneiros._lazy import np
@@ -18,6 +18,7 @@ from oneiros.errors import StoreCorrupt
 from oneiros.index.columns import LongNumbers
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import LAST_MOMENT
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.links import stored_link
 from oneiros.store.rows import decoded_embeddings, metadata_of
 

@@ -23,7 +23,6 @@ from oneiros.model.validation import (
 )
 from oneiros.model.zones import checked_zone
 from oneiros.models.embedders import name_of
-from oneiros.models.rerankers import require_reranker
 from oneiros.runtime.warnings import warn
 from oneiros.scoring.profiles import resolved
 from oneiros.store import Store
@@ -196,7 +195,7 @@ class Engine(Memories):
         if embedder is not None:
             name_of(embedder)
         if reranker is not None:
-            require_reranker("reranker", reranker)
+            models.rerankers.require_reranker("reranker", reranker)
         if query_expander is not None:
             require_callable("query_expander", query_expander, "a callable query -> texts")
         keeping = checked_keeping(history, history_limit, history_age)

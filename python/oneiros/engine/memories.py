@@ -55,10 +55,10 @@ if TYPE_CHECKING:
     Responses = list[SearchResponse]
     Similars = list[Similar]
 
+    Options = TypeVar("Options", bound=SharedKeywords)
+
 
 __all__ = ["Memories"]
-
-Options = TypeVar("Options", bound="SharedKeywords")
 
 ON_CONFLICT = ("raise", "update", "replace")
 _BOUND = 60  # most characters of a bound in a repr

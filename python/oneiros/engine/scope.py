@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from oneiros.write import Remember
     from oneiros.write.sync import Sync
 
+    Read = TypeVar("Read", Memory, OwnRow)
+
 __all__ = [
     "EngineServices",
     "Scope",
@@ -140,9 +142,6 @@ def checked_ids(ids: Sequence[str]) -> Sequence[str]:
     for place, id in enumerate(checked):
         require_utf8(f"ids[{place}]", id)
     return checked
-
-
-Read = TypeVar("Read", "Memory", "OwnRow")
 
 
 _check_now = moment_check("now")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 from itertools import takewhile
-from typing import Final, NamedTuple
+from typing import Final
+
+from oneiros.runtime.dataclasses import NamedTuple
 
 __all__ = ["MOST_WORDS", "TextPiece", "differences"]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.display.escaping import shortened
 from oneiros.inspection.inspector import Inspector
 from oneiros.model.fields import VERDICTS
+from oneiros.runtime.dataclasses import NamedTuple
 
 if TYPE_CHECKING:
     Call = Callable[..., dict[str, Any]]

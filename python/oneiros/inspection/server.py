@@ -18,7 +18,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socketserver import TCPServer
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import parse_qs, urlsplit
 
 from oneiros._lazy import logging
@@ -36,6 +36,7 @@ from oneiros.errors import (
 from oneiros.inspection.inspector import Inspector, StoreMoved
 from oneiros.inspection.routes import READING, WRITING, Route
 from oneiros.model.validation import require_int
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.runtime.loopback import checked_token, is_token, local_names
 
 if TYPE_CHECKING:

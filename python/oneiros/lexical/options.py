@@ -6,7 +6,7 @@ import json
 import operator
 from collections.abc import Collection, Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from oneiros import _core
 from oneiros._lazy import np
@@ -21,7 +21,7 @@ from oneiros.model.validation import (
     require_text,
     require_utf8,
 )
-from oneiros.runtime.dataclasses import dataclass, fields
+from oneiros.runtime.dataclasses import TypedDict, dataclass, fields
 
 if TYPE_CHECKING:
     import numpy.typing as npt

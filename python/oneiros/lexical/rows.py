@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import sys
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from oneiros.errors import SnapshotDamaged
+from oneiros.runtime.dataclasses import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

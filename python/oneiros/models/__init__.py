@@ -11,8 +11,9 @@ from oneiros._lazy import door
 
 if TYPE_CHECKING:
     from oneiros.models import named as named
+    from oneiros.models import rerankers as rerankers
     from oneiros.models.hashing import HashingEmbedder as HashingEmbedder
 
-__all__ = ["HashingEmbedder", "named"]
+__all__ = ["HashingEmbedder", "named", "rerankers"]
 
-__getattr__ = door(__name__, ("named",), {"HashingEmbedder": "hashing"})
+__getattr__ = door(__name__, ("named", "rerankers"), {"HashingEmbedder": "hashing"})

@@ -6,7 +6,7 @@ import os
 import string
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from oneiros.model.validation import require_flag, require_int, require_threads
 from oneiros.models.embedders import check
 from oneiros.models.late_interaction import TokenCache, TokenVectors, max_sim
 from oneiros.models.rerankers import one_a_pair
+from oneiros.runtime.dataclasses import NamedTuple
 
 __all__ = ["Batch", "OnnxEmbedder", "OnnxLateInteraction", "OnnxModel", "OnnxReranker"]
 

@@ -1,4 +1,4 @@
-"""Dataclasses and named tuples of :mod:`oneiros.runtime.declaring`.
+"""Dataclasses, named tuples and typed dicts of :mod:`oneiros.runtime.declaring`.
 
 Type checkers see the standard ones.
 """
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dataclasses import MISSING, asdict, dataclass, field, fields, replace
-    from typing import NamedTuple
+    from typing import NamedTuple, TypedDict
 else:
     from oneiros.runtime.declaring import (
         MISSING,
         NamedTuple,
+        TypedDict,
         asdict,
         dataclass,
         field,
@@ -21,4 +22,13 @@ else:
         replace,
     )
 
-__all__ = ["MISSING", "NamedTuple", "asdict", "dataclass", "field", "fields", "replace"]
+__all__ = [
+    "MISSING",
+    "NamedTuple",
+    "TypedDict",
+    "asdict",
+    "dataclass",
+    "field",
+    "fields",
+    "replace",
+]

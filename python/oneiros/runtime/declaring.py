@@ -1,30 +1,43 @@
-"""Dataclasses whose ``__init__`` is compiled on demand.
+"""Dataclasses, named tuples and typed dicts that compile nothing when they are declared.
 
 The standard library writes the methods of each dataclass as source and compiles them at once, which
 took a third of the time to the first search of a process. Here the methods are shared closures and
-``__init__`` loops over the fields. It is compiled like the standard one on its second call, on a
+``__init__`` loops over the fields. It is compiled like the standard one after a few calls, on a
 wrong call and when its signature is read. Behaviour, messages, ``repr()`` and hashes are those of
 the standard library, whose ``fields()``, ``replace()`` and ``asdict()`` work too.
 
-Import these names from :mod:`oneiros.runtime.dataclasses`, where type checkers see dataclasses.
+A class is made once, with all its methods: a method that is set later costs Python a walk over all
+slots of the type.
+
+Import these names from :mod:`oneiros.runtime.dataclasses`, where type checkers see those of the
+standard library.
 """
 
 from __future__ import annotations
 
-from collections import namedtuple
-from collections.abc import Callable, Iterator
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from operator import attrgetter, itemgetter
 from reprlib import recursive_repr
-from types import MemberDescriptorType
-from typing import Any, Final, NoReturn, TypeVar, cast
+from types import FunctionType, MemberDescriptorType
+from typing import Any, Final, NoReturn, TypeVar
 
-__all__ = ["MISSING", "NamedTuple", "asdict", "dataclass", "field", "fields", "replace"]
+__all__ = [
+    "MISSING",
+    "NamedTuple",
+    "TypedDict",
+    "asdict",
+    "dataclass",
+    "field",
+    "fields",
+    "replace",
+]
 
-Kind = TypeVar("Kind", bound="type[Any]")
+Kind = TypeVar("Kind", bound=type)
 Part = TypeVar("Part")
 
-# Compiling costs as much as ten calls. A class that is made twice is mostly made by every search.
-CALLS_UNTIL_COMPILED: Final = 1
+CALLS_UNTIL_COMPILED: Final = 10
+"""Compiling ``__init__`` costs as much as so many calls of the loop."""
 
 
 class _NamedTupleMaker(type):
@@ -33,22 +46,105 @@ class _NamedTupleMaker(type):
     def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
         if not bases:
             return super().__new__(cls, name, bases, body)
-        annotations = body["__annotations__"]
-        defaults = [body[field] for field in annotations if field in body]
-        make: Any = namedtuple  # type checkers require literal fields
-        made: Any = make(name, annotations, defaults=defaults, module=body["__module__"])
-        made.__annotations__ = annotations
-        for attribute, value in body.items():
-            if attribute not in annotations and attribute not in _SET_BY_NAMEDTUPLE:
-                setattr(made, attribute, value)
-        return made
-
-
-_SET_BY_NAMEDTUPLE: Final = frozenset(("__annotations__", "__module__", "__qualname__"))
+        names = tuple(body["__annotations__"])
+        defaults = {field: body[field] for field in names if field in body}
+        made = {
+            **_TUPLE_METHODS,
+            **body,
+            **{field: _attribute(place) for place, field in enumerate(names)},
+            "__slots__": (),
+            "__new__": _tuple_maker(name, names, tuple(defaults.values())),
+            "_fields": names,
+            "_field_defaults": defaults,
+            "__match_args__": names,
+        }
+        made.setdefault("__doc__", f"{name}({', '.join(names)})")
+        return type(name, (tuple,), made)
 
 
 class NamedTuple(metaclass=_NamedTupleMaker):
     """``typing.NamedTuple`` without compiling the annotation of each field."""
+
+
+@lru_cache(maxsize=64)
+def _attribute(place: int) -> Any:
+    """Return a descriptor of a field; CPython has a faster one than a property."""
+    try:
+        # As the standard library does.
+        from _collections import _tuplegetter  # type: ignore[import-not-found]  # noqa: PLC0415
+    except ImportError:
+        return property(itemgetter(place))
+    return _tuplegetter(place, "")
+
+
+def _tuple_maker(
+    name: str, names: tuple[str, ...], defaults: tuple[object, ...]
+) -> Callable[..., Any]:
+    """Return ``__new__`` of a named tuple: that of all with as many fields, with other names."""
+    code = _code_of_size(len(names)).replace(co_varnames=("_cls", *names))
+    maker = FunctionType(code, {"_new": tuple.__new__}, "__new__", defaults or None)
+    maker.__qualname__ = f"{name}.__new__"
+    return maker
+
+
+@lru_cache(maxsize=64)
+def _code_of_size(count: int) -> Any:
+    names = "".join(f"_{place}, " for place in range(count))
+    made: dict[str, Any] = {}
+    exec(f"def __new__(_cls, {names}): return _new(_cls, ({names}))", made)  # noqa: S102 - numbers
+    return made["__new__"].__code__
+
+
+def _make(cls: Any, values: Iterable[object]) -> Any:
+    """Return a new instance of the values."""
+    made = tuple.__new__(cls, values)
+    if len(made) != len(cls._fields):
+        msg = f"Expected {len(cls._fields)} arguments, got {len(made)}"
+        raise TypeError(msg)
+    return made
+
+
+def _changed(self: Any, /, **changes: object) -> Any:
+    """Return a copy with other values of some fields."""
+    made = self._make(map(changes.pop, self._fields, self))
+    if changes:
+        msg = f"Got unexpected field names: {list(changes)!r}"
+        raise ValueError(msg)
+    return made
+
+
+def _shown(self: Any) -> str:
+    shown = ", ".join([f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)])
+    return f"{type(self).__name__}({shown})"
+
+
+_TUPLE_METHODS: Final[Mapping[str, object]] = {
+    "_make": classmethod(_make),
+    "_replace": _changed,
+    "__replace__": _changed,
+    "_asdict": lambda self: dict(zip(self._fields, self, strict=True)),
+    "__repr__": _shown,
+    "__getnewargs__": lambda self: (*self,),
+}
+
+
+class TypedDict:
+    """``typing.TypedDict`` without compiling the annotation of each key; a call makes a dict."""
+
+    __slots__ = ()
+
+    def __new__(cls, /, **items: Any) -> Any:
+        """Return the items."""
+        return items
+
+    def __init_subclass__(cls, *, total: bool = True) -> None:
+        del total
+        bases = cls.__mro__[-3::-1]  # without object and this class
+        cls.__annotations__ = {
+            name: annotation
+            for base in bases
+            for name, annotation in vars(base).get("__annotations__", {}).items()
+        }
 
 
 class _Missing:
@@ -178,44 +274,58 @@ def _fields_of(cls: type[Any]) -> dict[str, FieldSpec] | None:
     return None
 
 
+class _Owner:
+    """The class that methods belong to; they are made before it is."""
+
+    __slots__ = ("cls",)
+
+    cls: type[Any]
+
+
 def _declared(cls: Kind, *, slots: bool, frozen: bool, kw_only: bool, eq: bool, repr: bool) -> Kind:
     own_fields = _own_fields(cls, kw_only=kw_only)
     found: dict[str, FieldSpec] = {}
     for base in reversed(cls.__mro__[1:]):
         found |= base.__dict__.get(_FIELDS, {})
     found |= own_fields
-    body, made = dict(cls.__dict__), cast("Any", cls)
-    if slots:
-        body = _slotted(cls, own_fields)
-        made = type(cls)(cls.__name__, cls.__bases__, body)  # type: ignore[misc]
-        made.__qualname__ = cls.__qualname__
-    else:
-        _put_defaults(cls, own_fields)
     specs = [spec for spec in found.values() if spec.is_field]
+    owner = _Owner()
+    init = _Init(owner, specs, frozen=frozen)
+    compared = _values_of([spec.name for spec in specs if spec.compare])
     methods: dict[str, Any] = {
-        "__init__": _Init(made, specs, frozen=frozen).first(),
+        "__init__": init.first(cls),
         "__match_args__": tuple(spec.name for spec in specs if spec.init and not spec.kw_only),
         "__replace__": replace,
     }
-    compared = _values_of([spec.name for spec in specs if spec.compare])
     if repr:
         methods["__repr__"] = _repr_of([spec.name for spec in specs if spec.repr])
     if eq:
         methods["__eq__"] = _eq_of(compared)
     if frozen:
-        methods |= _frozen(made, frozenset(spec.name for spec in specs))
+        methods |= _frozen(owner, frozenset(spec.name for spec in specs))
         methods |= _state(tuple(spec.name for spec in specs)) if slots else {}
-    for name, method in methods.items():
-        if name not in body:
-            setattr(made, name, method)
+    body = _slotted(cls, own_fields) if slots else dict(cls.__dict__)
+    methods = {name: method for name, method in methods.items() if name not in body}
     if eq and ("__hash__" not in body or (body["__hash__"] is None and "__eq__" in body)):
-        made.__hash__ = _hash_of(compared) if frozen else None
-    setattr(made, _FIELDS, found)
-    made.__dataclass_fields__ = _StandardFields(made)
-    made.__dataclass_params__ = _StandardParams(
-        made, slots=slots, frozen=frozen, kw_only=kw_only, eq=eq, repr=repr
-    )
-    return made  # type: ignore[no-any-return]
+        methods["__hash__"] = _hash_of(compared) if frozen else None
+    methods |= {
+        "__signature__": _Signature(init),
+        _FIELDS: found,
+        "__dataclass_fields__": _StandardFields(owner),
+        "__dataclass_params__": _StandardParams(
+            owner, slots=slots, frozen=frozen, kw_only=kw_only, eq=eq, repr=repr
+        ),
+    }
+    if slots:
+        body |= {**methods, "__qualname__": cls.__qualname__}
+        metaclass: Any = type(cls)
+        owner.cls = metaclass(cls.__name__, cls.__bases__, body)
+    else:
+        owner.cls = cls
+        _put_defaults(cls, own_fields)
+        for name, method in methods.items():
+            setattr(cls, name, method)
+    return owner.cls  # type: ignore[return-value]
 
 
 def _own_fields(cls: type[Any], *, kw_only: bool) -> dict[str, FieldSpec]:
@@ -268,18 +378,17 @@ def _names(slots: Any) -> Iterator[str]:
 class _Init:
     """The maker of a class's ``__init__``: first as a loop over the fields, later compiled."""
 
-    __slots__ = ("_cls", "_fields", "_is_frozen", "_left")
+    __slots__ = ("_fields", "_is_frozen", "_left", "_owner")
 
-    def __init__(self, cls: type[Any], specs: list[FieldSpec], *, frozen: bool) -> None:
-        self._cls, self._fields, self._is_frozen = cls, specs, frozen
+    def __init__(self, owner: _Owner, specs: list[FieldSpec], *, frozen: bool) -> None:
+        self._owner, self._fields, self._is_frozen = owner, specs, frozen
         self._left = CALLS_UNTIL_COMPILED
-        cls.__signature__ = _Signature(self)
 
-    def first(self) -> Callable[..., None]:
-        """Return the ``__init__`` that loops over the fields."""
+    def first(self, cls: type[Any]) -> Callable[..., None]:
+        """Return the ``__init__`` that loops over the fields, for a class like ``cls``."""
         plan = [(spec.name, spec.default, spec.default_factory, spec.init) for spec in self._fields]
         positional = [spec.name for spec in self._fields if spec.init and not spec.kw_only]
-        put, has_post_init = object.__setattr__, hasattr(self._cls, "__post_init__")
+        put, has_post_init = object.__setattr__, hasattr(cls, "__post_init__")
 
         def __init__(self_: Any, /, *args: Any, **kwargs: Any) -> None:
             self._left -= 1
@@ -305,12 +414,13 @@ class _Init:
                 self_.__post_init__()
             return None
 
-        __init__.__qualname__ = f"{self._cls.__qualname__}.__init__"
-        __init__.__module__ = self._cls.__module__
+        __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+        __init__.__module__ = cls.__module__
         return __init__
 
     def compiled(self) -> Callable[..., None]:
         """Compile ``__init__``, set it on the class and return it."""
+        cls = self._owner.cls
         known: dict[str, Any] = {"_put": object.__setattr__, "_factory": _FACTORY}
         plain: list[str] = []
         keyword: list[str] = []
@@ -331,19 +441,19 @@ class _Init:
                 value = f"_default_{spec.name}"
             put = f"_put(self, {spec.name!r}, {value})" if self._is_frozen else ""
             lines.append(put or f"self.{spec.name} = {value}")
-        if hasattr(self._cls, "__post_init__"):
+        if hasattr(cls, "__post_init__"):
             lines.append("self.__post_init__()")
         parameters = ", ".join(["self", *plain, *(["*"] if keyword else []), *keyword])
         body = "\n ".join(lines or ["pass"])
         exec(f"def __init__({parameters}):\n {body}", known)  # noqa: S102 - only field names
         made: Any = known["__init__"]
-        made.__qualname__ = f"{self._cls.__qualname__}.__init__"
-        made.__module__ = self._cls.__module__
+        made.__qualname__ = f"{cls.__qualname__}.__init__"
+        made.__module__ = cls.__module__
         made.__annotations__ = {spec.name: spec.type for spec in self._fields if spec.init}
         made.__annotations__["return"] = None
-        self._cls.__init__ = made
-        if "__signature__" in vars(self._cls):
-            del self._cls.__signature__
+        cls.__init__ = made
+        if "__signature__" in vars(cls):
+            del cls.__signature__
         return made  # type: ignore[no-any-return]
 
 
@@ -399,18 +509,18 @@ def _hash_of(values: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any], int]:
     return __hash__
 
 
-def _frozen(cls: type[Any], names: frozenset[str]) -> dict[str, Any]:
+def _frozen(owner: _Owner, names: frozenset[str]) -> dict[str, Any]:
     """Return the methods that forbid assignment and deletion."""
 
     def __setattr__(self: Any, name: str, value: Any) -> None:
-        if type(self) is cls or name in names:
+        if type(self) is owner.cls or name in names:
             _refuse("assign to", name)
-        super(cls, self).__setattr__(name, value)
+        super(owner.cls, self).__setattr__(name, value)
 
     def __delattr__(self: Any, name: str) -> None:
-        if type(self) is cls or name in names:
+        if type(self) is owner.cls or name in names:
             _refuse("delete", name)
-        super(cls, self).__delattr__(name)
+        super(owner.cls, self).__delattr__(name)
 
     return {"__setattr__": __setattr__, "__delattr__": __delattr__}
 
@@ -436,15 +546,15 @@ def _state(names: tuple[str, ...]) -> dict[str, Any]:
 class _StandardFields:
     """A ``__dataclass_fields__`` that is made when it is read."""
 
-    __slots__ = ("_cls",)
+    __slots__ = ("_owner",)
 
-    def __init__(self, cls: type[Any]) -> None:
-        self._cls = cls
+    def __init__(self, owner: _Owner) -> None:
+        self._owner = owner
 
     def __get__(self, instance: object, cls: type[Any]) -> dict[str, Any]:
         standard = _standard()
         found = {}
-        for name, spec in getattr(self._cls, _FIELDS).items():
+        for name, spec in getattr(self._owner.cls, _FIELDS).items():
             values = (spec.default, spec.default_factory, spec.kw_only)
             default, factory, kw_only = [
                 standard.MISSING if value is MISSING else value for value in values
@@ -460,19 +570,19 @@ class _StandardFields:
             made.name, made.type = name, spec.type
             made._field_type = standard._FIELD if spec.is_field else standard._FIELD_CLASSVAR
             found[name] = made
-        self._cls.__dataclass_fields__ = found
+        self._owner.cls.__dataclass_fields__ = found
         return found
 
 
 class _StandardParams:
     """A ``__dataclass_params__`` that is made when it is read."""
 
-    __slots__ = ("_cls", "_params")
+    __slots__ = ("_owner", "_params")
 
-    def __init__(self, cls: type[Any], **params: Any) -> None:
-        self._cls, self._params = cls, params
+    def __init__(self, owner: _Owner, **params: Any) -> None:
+        self._owner, self._params = owner, params
 
     def __get__(self, instance: object, cls: type[Any]) -> Any:
         made = _standard().make_dataclass("Like", [], **self._params)
-        self._cls.__dataclass_params__ = made.__dataclass_params__
-        return self._cls.__dataclass_params__
+        self._owner.cls.__dataclass_params__ = made.__dataclass_params__
+        return self._owner.cls.__dataclass_params__

@@ -6,7 +6,7 @@ to the memory's set of sessions. ``oneiros._core.Columns.reinforce`` carries it 
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeAlias, TypedDict
+from typing import ClassVar, TypeAlias
 
 from oneiros.model.fields import U32_MAX
 from oneiros.model.validation import (
@@ -15,7 +15,7 @@ from oneiros.model.validation import (
     settle_flags,
     settle_numbers,
 )
-from oneiros.runtime.dataclasses import dataclass, fields
+from oneiros.runtime.dataclasses import TypedDict, dataclass, fields
 from oneiros.scoring.tables import NOT_NEGATIVE, POSITIVE, POSITIVE_SHARE, WEIGHT
 
 __all__ = [

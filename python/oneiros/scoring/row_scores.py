@@ -6,10 +6,11 @@ Source: docs/systems/README.md, "Scoring without a query".
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
 from oneiros.model.fields import COLUMN_DEFAULTS
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.scoring.callable_factor import fields_of, signals_of
 from oneiros.scoring.expression_steps import WORD_FIELDS
 

@@ -15,10 +15,10 @@ from oneiros.runtime.dataclasses import NamedTuple, dataclass, replace
 from oneiros.scoring.fusion import ReciprocalRankFusion
 from oneiros.scoring.stages import with_place
 from oneiros.scoring.understanding import fused_by_shares
+from oneiros.search import query as reading
 from oneiros.search.cache import SameObject
 from oneiros.search.plan import DeepRecall
 from oneiros.search.query.dates import asks_for_time, may_name_a_time, range_in
-from oneiros.search.query.expansion import Expanded, Variant, expanded_by
 from oneiros.search.query.parsed import (
     PLAIN,
     TextMatcher,
@@ -28,7 +28,6 @@ from oneiros.search.query.parsed import (
     ranked_by,
     understand,
 )
-from oneiros.search.query.subqueries import merged_answer, parts_of
 from oneiros.search.trace import StageTrace
 from oneiros.write.reinforce import ReinforcementEvent
 
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from oneiros.scoring.selection import Selection
     from oneiros.search.options import SearchOptions
     from oneiros.search.query.dates import TimeRange
+    from oneiros.search.query.expansion import Expanded
     from oneiros.search.response import SearchResponse
 
 __all__ = ["WHOLE", "SearchCall", "SearchRequest", "Window", "query_vector"]
@@ -299,7 +299,7 @@ class SearchCall:
         if reader is None or self.options.syntax != "plain":
             return [query]
         require_text("query", query)
-        return parts_of(query, reader)
+        return reading.subqueries.parts_of(query, reader)
 
     def request(self, query: str, embedding: npt.ArrayLike | None) -> SearchRequest:
         """Return the request of one query. Without an embedding, the embedder makes its vector."""
@@ -407,13 +407,14 @@ class SearchCall:
         assert expander is not None
         if reader is None or not self.traits.takes_variants:
             reason = "not asked: the profile reads no questions or fuses no ranks"
-            return Expanded(reason=reason), embedding
+            return reading.expansion.Expanded(reason=reason), embedding
         if understood.intent != "conceptual":
-            return Expanded(reason="not asked: the question is not conceptual"), embedding
+            reason = "not asked: the question is not conceptual"
+            return reading.expansion.Expanded(reason=reason), embedding
         seconds = reader.expander_seconds
         if self.options.until is not None:
             seconds = min(seconds, self.options.until - monotonic())
-        expanded = expanded_by(expander, plain_text, reader, seconds)
+        expanded = reading.expansion.expanded_by(expander, plain_text, reader, seconds)
         if not expanded.texts:
             return expanded, embedding
         texts = [plain_text, *expanded.texts]
@@ -421,7 +422,7 @@ class SearchCall:
         vectors = self._embedded(texts, given, [False] * len(texts))
         accept = self.services.sync.vectors.accept
         variants = tuple(
-            Variant(
+            reading.expansion.Variant(
                 text,
                 None if vector is None else accept(FIELDS["embedding"].check(vector)),
                 self._text_matcher(text) if self.traits.reads_texts else None,
@@ -507,7 +508,7 @@ class SearchCall:
             merged.append(
                 responses[parts][0]
                 if part_count == 1
-                else merged_answer(
+                else reading.subqueries.merged_answer(
                     query,
                     requests[parts],
                     responses[parts],

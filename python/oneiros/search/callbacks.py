@@ -5,10 +5,9 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
-from oneiros import scoring
+from oneiros import models, scoring
 from oneiros._lazy import np
 from oneiros.index.texts import normalised, stemmed, words_of
-from oneiros.models.rerankers import judge, order_by, shares_of
 from oneiros.scoring import factors
 from oneiros.scoring.stages import WeakBest
 from oneiros.search.response import readable
@@ -78,7 +77,7 @@ class Callbacks:
         ]
         if not texts:
             return "", [], [], 0, 0
-        judgement = judge(
+        judgement = models.rerankers.judge(
             request.reranker,
             request.plain_text,
             [text for _, text in texts],
@@ -91,7 +90,7 @@ class Callbacks:
         scores[[place for place, _ in texts]] = judgement.scores
         values = self._factor_of(scores)
         if values is None:
-            return judgement.reason, [], order_by(scores), *tokens
+            return judgement.reason, [], models.rerankers.order_by(scores), *tokens
         return judgement.reason, np.where(np.isfinite(scores), values, np.nan).tolist(), [], *tokens
 
     def stems(self) -> list[str]:
@@ -141,7 +140,7 @@ class Callbacks:
         compiled = self._plan.compiled
         (values,), _ = compiled.program.run(
             operands={
-                "rerank_score": np.nan_to_num(shares_of(scores)),
+                "rerank_score": np.nan_to_num(models.rerankers.shares_of(scores)),
                 "rerank_place": np.arange(1.0, len(scores) + 1.0),
             },
             now_seconds=self._request.now,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import monotonic
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
-from oneiros import _core, lexical
+from oneiros import _core, lexical, models
 from oneiros.filters import require_where
 from oneiros.index.row_sets import of_status
 from oneiros.model.calls import unexpected
@@ -26,8 +26,7 @@ from oneiros.model.validation import (
     texts,
 )
 from oneiros.model.validation import text as text_check
-from oneiros.models.rerankers import require_reranker
-from oneiros.runtime.dataclasses import dataclass, fields
+from oneiros.runtime.dataclasses import TypedDict, dataclass, fields
 from oneiros.scoring.profile import Profile
 from oneiros.scoring.profiles import get, names, resolved
 from oneiros.search.query.context import Context
@@ -247,7 +246,7 @@ def _context(value: Context) -> Context:
 
 
 def _reranker(value: Reranker) -> Reranker:
-    require_reranker("reranker", value)
+    models.rerankers.require_reranker("reranker", value)
     return value
 
 
@@ -394,10 +393,7 @@ def _documented(
     documented.__kwdefaults__ = {name: defaults[name] for name in keywords.__annotations__}
     documented.__annotations__ = {
         **method.__annotations__,
-        **{
-            name: annotation if isinstance(annotation, str) else annotation.__forward_arg__
-            for name, annotation in keywords.__annotations__.items()
-        },
+        **keywords.__annotations__,
     }
     documented.__doc__, documented.__qualname__ = method.__doc__, method.__qualname__
     return documented

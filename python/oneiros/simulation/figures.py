@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from oneiros.evaluation.metrics import mean
 from oneiros.filters import where
 from oneiros.model.memory import Memory
-from oneiros.runtime.dataclasses import asdict, dataclass
+from oneiros.runtime.dataclasses import NamedTuple, asdict, dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import heapq
 from itertools import product
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from oneiros.runtime.dataclasses import dataclass, field
+from oneiros.runtime.dataclasses import NamedTuple, dataclass, field
 from oneiros.simulation.script import NEVER_TRUE, Fact, Line, Phrase, Script
 
 if TYPE_CHECKING:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import needed
 from oneiros.display.pages import markup, rendered
+from oneiros.runtime.dataclasses import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

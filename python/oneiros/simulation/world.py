@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from oneiros.runtime.dataclasses import dataclass, field
+from oneiros.runtime.dataclasses import NamedTuple, dataclass, field
 from oneiros.simulation.script import NEVER_TRUE
 
 if TYPE_CHECKING:

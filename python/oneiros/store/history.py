@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from base64 import b64decode, b64encode
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
@@ -172,11 +172,13 @@ class _Change(NamedTuple):
 
 
 def _packed(value: Any) -> Any:
-    return {_BYTES: b64encode(value).decode()} if isinstance(value, bytes) else value
+    return (
+        {_BYTES: b2a_base64(value, newline=False).decode()} if isinstance(value, bytes) else value
+    )
 
 
 def _unpacked(value: Any) -> Any:
-    return b64decode(value[_BYTES]) if isinstance(value, dict) else value
+    return a2b_base64(value[_BYTES]) if isinstance(value, dict) else value
 
 
 def _text_of(cells: Mapping[str, Any]) -> str:

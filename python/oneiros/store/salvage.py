@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import apsw
 
 from oneiros.errors import DuplicateId, StoreCorrupt, StoreIOError
 from oneiros.model.memory import Memory
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store import schema
 from oneiros.store.checksums import parted
 from oneiros.store.connections import Readers, StoreConnection

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from oneiros.display.escaping import shortened
 from oneiros.model.validation import require_int, require_utf8
 from oneiros.models.deadlines import answer_within
-from oneiros.runtime.dataclasses import dataclass
+from oneiros.runtime.dataclasses import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     import numpy as np

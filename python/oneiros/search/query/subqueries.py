@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from oneiros import _core, explain
-from oneiros.runtime.dataclasses import replace
+from oneiros.runtime.dataclasses import NamedTuple, replace
 from oneiros.search.response import BuiltParts, ResultMemories, SearchResponse, SearchResult
 from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
 
