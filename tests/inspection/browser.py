@@ -147,10 +147,11 @@ class Page:
             time.sleep(0.03)
 
     def settle(self) -> None:
-        """Wait until the view is complete."""
+        """Wait until the view of the present address is complete."""
         self.wait(
             "document.readyState === 'complete' && "
-            "document.getElementById('main')?.getAttribute('aria-busy') === 'false'"
+            "document.getElementById('main')?.dataset.place === location.hash && "
+            "document.getElementById('main').getAttribute('aria-busy') === 'false'"
         )
 
     def text(self) -> str:

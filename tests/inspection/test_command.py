@@ -122,9 +122,12 @@ def test_a_signal_under_load_ends_it_cleanly(store: Path, started: list[Serving]
     idle = socket.create_connection(("127.0.0.1", int(serving.url.split(":")[2].split("/")[0])))
     with ThreadPoolExecutor(4) as pool:
         asking = [pool.submit(ask, number) for number in range(4)]
-        for _ in range(12):
-            assert answered.acquire(timeout=60)
-        code, out, err = serving.end()
+        try:
+            for _ in range(12):
+                assert answered.acquire(timeout=60)
+            code, out, err = serving.end()
+        finally:
+            serving.process.kill()  # or the threads would ask for ever
         kept = sum(each.result() for each in asking)
     idle.close()
     assert (code, out, err) == (0, "", "")

@@ -54,7 +54,6 @@ def opened(browser: Browser) -> Open:
 def go(page: Page, view: str) -> None:
     """Follow an address within the page."""
     page.run(f"location.hash = {json.dumps(view)}; 0")
-    page.run("new Promise((done) => setTimeout(done))")
     page.settle()
 
 
@@ -198,6 +197,7 @@ def test_everything_is_reached_by_keys(opened: Open, client: Client) -> None:
     page.settle()
     page.key("Escape")
     page.wait("location.hash.startsWith('#/search?q=deploys')")
+    page.settle()
     page.wait(f"document.activeElement.getAttribute('href') === {json.dumps(first)}")
     page.key("n")
     page.type("pool")

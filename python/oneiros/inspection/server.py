@@ -52,6 +52,7 @@ _MOST_PARAMETERS: Final = 50
 _MOST_MESSAGE: Final = 600
 _IDLE_SECONDS: Final = 30.0
 _GRACE_SECONDS: Final = 1.0
+_POLL_SECONDS: Final = 0.25
 _TRIES: Final = 3  # of a read that another process's commit disturbed
 _JSON: Final = "application/json"
 _POLICY: Final = "; ".join(
@@ -215,7 +216,9 @@ def serve(engine: Engine, *, port: int = 0, token: str | None = None, writes: bo
         how = "changes allowed" if writes else "read only"
         sys.stderr.write(f"serving {page.url} ({how}; Ctrl-C ends it)\n")
         sys.stderr.flush()
-        ended.wait()
+        # A signal that the kernel gives to another thread does not wake this one.
+        while not ended.wait(_POLL_SECONDS):
+            pass
         page._stop_listening()
         if not page._server.running.wait_for_none(_GRACE_SECONDS):
             sys.stderr.write("a request is running; Ctrl-C again ends it at once\n")

@@ -826,6 +826,7 @@ async function show() {
     }
   });
   if (mine.signal.aborted) return;
+  main.dataset.place = shownPlace; // a change of the address is shown a moment later
   main.setAttribute("aria-busy", "false");
   if (!isNew) return;
   const left = [...main.querySelectorAll("a.open")].find((each) => former && each.getAttribute("href") === former);
