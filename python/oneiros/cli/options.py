@@ -235,8 +235,7 @@ def quiet_engine(path: Path, embedder: Embedder | None, **options: Any) -> Quiet
         **options: further arguments of the engine.
     """
     engine = QuietEngine(path, embedder=embedder, **options)
-    # Not of stats(), which counts the memories.
-    of_the_box = named.is_of_the_box(engine._parts.sync.vectors.recorded_name)
+    of_the_box = named.is_of_the_box(engine.embedder_name)
     if embedder is not None or of_the_box is None:
         return engine
     engine.close()
