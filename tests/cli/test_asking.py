@@ -222,7 +222,7 @@ def test_a_hostile_query_or_id_comes_back_harmless(run: Run, store: Path) -> Non
 
 
 def test_get_shows_every_field_that_says_something(run: Run, store: Path) -> None:
-    document = run("get", "m1", "-s", store, "--json").document
+    document = run("get", "m1", "-s", store, "--json").document["memory"]
     assert document["text"] == RECORDS[0]["text"]
     assert document["created_at"] == "2025-01-01T00:00:00+00:00"
     assert document["kind"] == "user_preference"

@@ -93,7 +93,8 @@ def config(
         for name, value in (*values.items(), ("scope", bounds_of(scope)))
     }
     if json:
-        terminal.write({"file": None if path is None else str(path), "settings": settings})
+        found = {"file": None if path is None else str(path), "settings": settings}
+        terminal.write("config", store, found)
         return
     rows = [(name, _shown(one["value"]), str(one["from"])) for name, one in settings.items()]
     terminal.show_rows(("setting", "value", "from"), rows, plain=plain, folds=("value", "from"))

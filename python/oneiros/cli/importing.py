@@ -316,7 +316,7 @@ def _refuse(place: str, problem: str, rules: Rules, tally: Tally) -> None:
 
 def _report(tally: Tally, store: Path, seconds: float, *, json: bool) -> None:
     if json:
-        terminal.write(asdict(tally) | {"store": str(store), "seconds": seconds})
+        terminal.write("import", store, asdict(tally) | {"seconds": seconds})
     else:
         for error in tally.errors:
             sys.stderr.write(f"{error['place']}: {one_line(error['problem'])}\n")

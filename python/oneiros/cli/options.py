@@ -108,8 +108,23 @@ ScopeOption = Annotated[
         show_default=False,
     ),
 ]
+
+
+def _require_one_form(context: typer.Context, is_given: bool) -> bool:
+    """Refuse --json together with --plain, whichever is read last."""
+    if is_given and (context.params.get("plain") or context.params.get("json")):
+        msg = "--plain, --json: only one of them"
+        raise CommandError(msg)
+    return is_given
+
+
 PlainOption = Annotated[
-    bool, typer.Option("--plain", help="Lines of cells between tabs, uncut, without a head.")
+    bool,
+    typer.Option(
+        "--plain",
+        callback=_require_one_form,
+        help="Lines of cells between tabs, uncut; the first has names.",
+    ),
 ]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
 EmbedderOption = Annotated[
@@ -128,7 +143,12 @@ NowOption = Annotated[
     typer.Option("--now", metavar="TIME", help="The clock: ISO 8601 with an offset, or seconds."),
 ]
 JsonOption = Annotated[
-    bool, typer.Option("--json", help="One JSON document on stdout instead of text.")
+    bool,
+    typer.Option(
+        "--json",
+        callback=_require_one_form,
+        help="One JSON document on stdout instead of text.",
+    ),
 ]
 
 

@@ -24,7 +24,7 @@ from oneiros.cli.options import (
     named_profile,
     opened_scope,
 )
-from oneiros.cli.terminal import grid, output, range_of, seconds_of, show_rows, table, text
+from oneiros.cli.terminal import grid, output, range_of, seconds_of, show_plain, table, text
 from oneiros.display.escaping import snippet
 from oneiros.display.tables import columns_of, day
 from oneiros.search.records import memory_record, response_record
@@ -371,10 +371,11 @@ def search(
         )
         # Inside the block: the memories of results are read from the store when first touched.
         if json:
-            terminal.write(response_document(response))
+            found = response_document(response)
+            terminal.write("search", asked.store, found | {"count": len(response.results)})
             return
         if plain:
-            show_rows((), _plain_rows(response), plain=True)
+            show_plain(("memory", "score", "kind", "day", "text"), _plain_rows(response))
             return
         console = output()
         if explain:
@@ -391,16 +392,29 @@ def why_not(
     asked: _SearchCommand,
     id: Annotated[str, typer.Argument(help="Id of the memory that is missed.")],
     json: JsonOption = False,
+    plain: PlainOption = False,
 ) -> None:
-    """Tell why a search does not return a memory; the memory is left as it is."""
+    """Say why a search does not return a memory. The memory is left as it is."""
     with opened_scope(existing(asked.store), asked.scope, asked.embedder) as memories:
         reasons = memories.why_not(asked.query, id, **asked.options)
     if json:
-        terminal.write(why_not_document(reasons))
+        terminal.write("why-not", asked.store, why_not_document(reasons))
+        return
+    if plain:
+        _show_plain_reasons(reasons)
         return
     console = output()
     for part in why_not_parts(reasons):
         console.print(part)
+
+
+def _show_plain_reasons(reasons: WhyNot) -> None:
+    """Write the verdict, then the figures of the memory, next to those of the last result."""
+    rows = [(*row, None)[:3] for row in reasons.table().rows]
+    heads = ("part", "this memory", "last result")
+    show_plain(
+        heads, [("verdict", reasons.verdict, None), ("id", reasons.id, reasons.kth_id), *rows]
+    )
 
 
 def get(
@@ -411,6 +425,7 @@ def get(
         typer.Option(metavar="TIME", help="As the store knew it then; a time as for --now."),
     ] = None,
     scope: ScopeOption = None,
+    plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
     """Show one memory with all its fields."""
@@ -418,7 +433,9 @@ def get(
         memory = memories.get(id, as_of=seconds_of("--as-of", as_of))
     document = memory_document(memory)
     if json:
-        terminal.write(document)
+        terminal.write("get", store, {"memory": document})
+    elif plain:
+        terminal.show_plain_figures(document, "field")
     else:
         _show(memory, document)
 
