@@ -400,17 +400,18 @@ def _require_sense(modes: list[str], options: Collection[str]) -> None:
 
 def _questions(path: Path) -> list[str]:
     if not path.is_file():
-        msg = f"{path}: no such file"
+        msg = f"--impact: {path}: no such file"
         raise CommandError(msg)
     questions = []
     for row in sources.json_lines(path, extra_to_metadata=True):
         text = None if row.record is None else row.record.get("text")
         if not isinstance(text, str):
-            msg = f"{path}, {row.place}: {row.problem or 'a question needs a text'}"
+            words = f"{row.place}: {row.problem or 'a question needs a text'}"
+            msg = f"--impact: {sources.located(path, words)}"
             raise CommandError(msg)
         questions.append(text)
     if not questions:
-        msg = f"{path}: no question in it"
+        msg = f"--impact: {path}: no question in it"
         raise CommandError(msg)
     return questions
 

@@ -33,6 +33,8 @@ FAILED = 1
 WRONG_INPUT = 2
 INTERRUPTED = 130
 _SIMD = "SIMD path: "
+_WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
+"""Errors of a path that was given, not of the work."""
 
 
 class CommandError(Exception):
@@ -157,6 +159,8 @@ def _exit_code(error: Exception) -> int | None:
     if isinstance(error, ValueError):  # a rule of the engine that names field, value and rule
         return WRONG_INPUT
     if _is_of_simd(error):
+        return WRONG_INPUT
+    if isinstance(error, _WRONG_PATHS):
         return WRONG_INPUT
     return FAILED if isinstance(error, OneirosError | OSError) else None
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -46,6 +48,7 @@ __all__ = [
     "opened",
     "opened_scope",
     "quiet_engine",
+    "read_toml",
     "without_vector",
 ]
 
@@ -61,7 +64,10 @@ def named_profile(option: str, written: str) -> Profile:
         CommandError: there is none; what the profile's own rules refuse, in their words.
     """
     name, _, preset = written.rpartition(":") if ":" in written else (written, "", "")
-    with blamed_on(option):
+    if name.endswith(_FILES) and not Path(name).is_file():
+        msg = f"{option}: {name}: no such file"
+        raise CommandError(msg)
+    with blamed_on(option, (CommandError, TypeError, ValueError)):
         if name.endswith(_FILES):
             return _from_file(Path(name), preset)
         if preset:
@@ -70,15 +76,41 @@ def named_profile(option: str, written: str) -> Profile:
 
 
 def _from_file(path: Path, preset: str) -> Profile:
-    if not preset:
-        return Profile.from_toml(path.read_text(encoding="utf-8"))
-    presets = profiles.presets_from(path)
+    text, _ = read_toml(path) if path.suffix == ".toml" else ("", {})
+    try:
+        if not preset:
+            return Profile.from_toml(text or path.read_text(encoding="utf-8"))
+        presets = profiles.presets_from(path)
+    except (TypeError, ValueError) as error:
+        msg = f"{path}: {error}"
+        raise ValueError(msg) from error
     if preset not in presets:
-        msg = f"{path.name}: no preset {preset!r}; known: {', '.join(presets)}"
+        msg = f"{path}: no preset {preset!r}; known: {', '.join(presets)}"
         raise ValueError(msg)
     return presets[preset].replace(name=f"ciar-{preset}")
 
 
+def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the text of a TOML file, and what it holds.
+
+    Raises:
+        CommandError: it is no UTF-8 or no TOML; the message names file and line.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        return text, tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        at = _LINE.search(str(error))
+        line = int(at[1]) if at else text.count("\n") + 1
+        msg = f"{path}:{line}: not TOML: {_LINE.sub('', str(error)).strip()}"
+        raise CommandError(msg) from error
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        msg = f"{path}:{line}: not UTF-8"
+        raise CommandError(msg) from error
+
+
+_LINE: Final = re.compile(r"\(at line (\d+), column (\d+)\)$")
 DEFAULT_STORE = Path("oneiros.db")
 
 StoreOption = Annotated[

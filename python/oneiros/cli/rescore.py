@@ -367,7 +367,8 @@ def _told(source: Path) -> Iterator[None]:
         raise
     except (TypeError, ValueError) as error:
         words = str(error)
-        named = words if words.startswith(f"{source.name}:") else f"{source.name}: {words}"
+        is_named = words.startswith((f"{source}:", f"{source.name}:"))
+        named = words if is_named else f"{source}: {words}"
         raise CommandError(named) from error
     except ImportError as error:
         msg = "reading tables needs pyarrow: pip install 'oneiros[arrow]'"

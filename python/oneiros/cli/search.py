@@ -371,8 +371,8 @@ def search(
         )
         # Inside the block: the memories of results are read from the store when first touched.
         if json:
-            found = response_document(response)
-            terminal.write("search", asked.store, found | {"count": len(response.results)})
+            found = {"count": len(response.results)} | response_document(response)
+            terminal.write("search", asked.store, found)
             return
         if plain:
             show_plain(("memory", "score", "kind", "day", "text"), _plain_rows(response))

@@ -10,6 +10,7 @@ import typer
 from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError, blamed_on, require_each_once, require_only_one
 from oneiros.cli.options import PROFILE_HELP, JsonOption, PlainOption, named_profile
+from oneiros.cli.sources import located
 from oneiros.cli.terminal import (
     output,
     progress_bar,
@@ -143,8 +144,11 @@ def _check_pictures(plot: Path | None, html: Path | None, data: Path | None) -> 
 def _script(data: Path) -> Script:
     if str(data) == _DEMO:
         return script.demo_script()
-    with blamed_on("--data"):
+    try:
         return script.read_script(data)
+    except (TypeError, ValueError) as error:
+        msg = f"--data: {located(data, str(error))}"
+        raise CommandError(msg) from error
 
 
 def _worlds(
