@@ -136,8 +136,8 @@ def test_a_missing_store_is_an_error_and_is_not_created(
         ),
         (["search", "tea", "--soft-range"], "--soft-range: needs --date-range"),
         (["why-not", "tea", "m1", "--soft-range"], "--soft-range: needs --date-range"),
-        (["search", "tea", "--where", "{"], "--where: where: not JSON"),
-        (["search", "tea", "--where", "[]"], "--where: where: expected a JSON object"),
+        (["search", "tea", "--where", "{"], "--where: not JSON: Expecting"),
+        (["search", "tea", "--where", "[]"], "--where: expected a JSON object"),
         (["search", "tea", "--where", '{"colour": 1}'], "colour"),
     ],
 )

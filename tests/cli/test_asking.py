@@ -72,7 +72,7 @@ def test_search_takes_a_range_of_time_in_place_of_the_querys(run: Run, store: Pa
     assert found(run, store, "coffee last year", *options)[0] == "then"
     refused = run("search", "coffee", "-s", store, "--date-range", "5/1")
     assert refused.exit_code != 0
-    assert "date_range: must not end before it starts" in refused.stderr
+    assert "--date-range: must not end before it starts" in refused.stderr
 
 
 @pytest.mark.parametrize(

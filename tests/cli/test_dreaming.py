@@ -373,9 +373,9 @@ def test_an_impact_tells_which_answers_a_cycle_would_lose(run: Run, store: Path)
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        ("{}", "line 1"),
-        ('{"text": "a"}\nnot', "line 2"),
-        ('{"text": 3}', "line 1"),
+        ("{}", ".jsonl:1: "),
+        ('{"text": "a"}\nnot', ".jsonl:2: "),
+        ('{"text": 3}', ".jsonl:1: "),
         ("\n", "no question in it"),
     ],
 )

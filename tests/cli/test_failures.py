@@ -44,7 +44,8 @@ def _interrupted(_given: bool) -> NoReturn:
         (UnknownProfile("no profile 'x'"), 2, "error: no profile 'x'\n"),
         (UnknownMemory("no memory 'x'"), 1, "error: no memory 'x'\n"),
         (StoreBusy("locked for 5 s"), 1, "error: locked for 5 s\n"),
-        (FileNotFoundError(2, "No such file", "x.db"), 1, "error: x.db: No such file\n"),
+        (FileNotFoundError(2, "No such file", "x.db"), 2, "error: x.db: No such file\n"),
+        (PermissionError(13, "Permission denied", "x.db"), 1, "error: x.db: Permission denied\n"),
         (
             ImportError('SIMD path: this machine runs avx2, got "x"'),
             2,

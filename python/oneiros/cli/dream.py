@@ -220,8 +220,9 @@ def dream(
     keep: Annotated[
         str | None,
         typer.Option(
+            metavar="AMOUNT",
             help="Archive what is worth least beyond this: a share as 0.5, a number as 10000, or a"
-            " size of texts and vectors as 200MB."
+            " size of texts and vectors as 200MB.",
         ),
     ] = None,
     dry_run: Annotated[

@@ -305,7 +305,9 @@ def evaluate(
     ] = False,
     keep: Annotated[
         float | None,
-        typer.Option(help="Share of the memories kept by --with-forgetting; default 0.5."),
+        typer.Option(
+            metavar="SHARE", help="Share of the memories kept by --with-forgetting; default 0.5."
+        ),
     ] = None,
     every: Annotated[
         str | None,

@@ -107,11 +107,30 @@ class CommandGroup(TyperGroup):
         sys.exit(outcome if isinstance(outcome, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; an interrupt goes on as itself, before typer makes its own of it."""
+        """Run the command; an interrupt goes on as itself, before typer makes its own of it.
+
+        Raises:
+            CommandError: the engine refused the value of an option, which is then named as such.
+        """
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise typer.Abort from None
+        except ValueError as error:
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            option = _option_of(command, str(error).partition(":")[0])
+            if option is None:
+                raise
+            msg = f"{option}:{str(error).partition(':')[2]}"
+            raise CommandError(msg) from error
+
+
+def _option_of(command: Any, name: str) -> str | None:
+    """Return the long form of the option that sets a parameter; None: no option does."""
+    for parameter in () if command is None else command.params:
+        if parameter.name == name and parameter.param_type_name == "option":
+            return next((form for form in parameter.opts if form.startswith("--")), None)
+    return None
 
 
 def say(message: str) -> None:

@@ -151,7 +151,7 @@ def import_memories(
             batches = _rehearsed(batches, analyzer, vectors, rules, bounds)
         with (
             opened(store, analyzer, vectors) as engine,
-            progress_bar("importing", _total(file)) as advance,
+            progress_bar("importing", _total(file, git)) as advance,
         ):
             memories = bounded(engine, bounds)
             try:
@@ -183,9 +183,13 @@ def _source(
     return file, sources.open_file(file, extra_to_metadata=extra_to_metadata)
 
 
-def _total(file: Path | None) -> int | None:
-    """Return how many rows a file has, if a terminal shows it and it is quickly known."""
-    return sources.row_count(file) if file is not None and sys.stderr.isatty() else None
+def _total(file: Path | None, git: Path | None) -> int | None:
+    """Return how many rows a source has, if a terminal shows it and it is quickly known."""
+    if not sys.stderr.isatty():
+        return None
+    if git is not None:
+        return git_history.commit_count(git)
+    return None if file is None else sources.row_count(file)
 
 
 def _begun(rows: Iterator[Row]) -> Iterator[Row]:

@@ -123,7 +123,7 @@ def supersede(
     old: Annotated[str, typer.Argument(metavar="OLD", help="Id of what no longer holds.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="Id of what holds instead.")],
     store: StoreOption = DEFAULT_STORE,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why, for people.")] = "",
+    reason: Annotated[str, typer.Option(metavar="REASON", help="Why, for people.")] = "",
     scope: ScopeOption = None,
     now: NowOption = None,
     json: JsonOption = False,

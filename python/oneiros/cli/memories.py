@@ -71,7 +71,7 @@ def add(
         str | None, typer.Option(metavar="ID", help="Its id. Default: a new one.")
     ] = None,
     kind: KindOption = None,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Its title.")] = None,
+    title: Annotated[str | None, typer.Option(metavar="TITLE", help="Its title.")] = None,
     tag: TagOption = None,
     fields: SetOption = None,
     replace: Annotated[

@@ -210,7 +210,14 @@ def condition_of(where: str | None, **named: list[str] | None) -> Where | None:
         return None
     with blamed_on("--where"):
         condition = filters.where(**given)  # type: ignore[arg-type]
-        return condition if where is None else condition & filters.Where.from_json(where)
+        return condition if where is None else condition & _from_json(where)
+
+
+def _from_json(where: str) -> Where:
+    try:
+        return filters.Where.from_json(where)
+    except (TypeError, ValueError) as error:
+        raise ValueError(str(error).removeprefix("where: ")) from error
 
 
 def embedder_of(given: str) -> Embedder:

@@ -144,6 +144,9 @@ def _check_pictures(plot: Path | None, html: Path | None, data: Path | None) -> 
 def _script(data: Path) -> Script:
     if str(data) == _DEMO:
         return script.demo_script()
+    if not data.is_file():
+        msg = f"--data: {data}: no such file"
+        raise CommandError(msg)
     try:
         return script.read_script(data)
     except (TypeError, ValueError) as error:

@@ -264,9 +264,15 @@ def _value(name: str, value: Any) -> Any:
 def row_count(path: Path) -> int | None:
     """Return the number of rows of a file where that is quickly known, for a progress bar.
 
-    Lines of a ``.jsonl`` file, blank ones too, and the rows that a ``.parquet`` file names; None of
-    another file, or of one that cannot be read.
+    Lines of a ``.jsonl`` file, blank ones too, the rows of a ``.csv`` file below the header, and
+    those that a ``.parquet`` file names; None of another file, or of one that cannot be read.
     """
+    if path.suffix.lower() == ".csv":
+        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
+            try:
+                return max(0, sum(bool(cells) for cells in csv.reader(lines, strict=True)) - 1)
+            except csv.Error:
+                return None
     if path.suffix.lower() == ".jsonl":
         with path.open("rb") as file:
             return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))

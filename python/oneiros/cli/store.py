@@ -36,6 +36,7 @@ from oneiros.cli.terminal import (
     grid,
     moment,
     output,
+    require_writable,
     seconds_of,
     show_plain,
     show_plain_figures,
@@ -317,6 +318,10 @@ def backup(
     json: JsonOption = False,
 ) -> None:
     """Copy the store while it is in use. The copy appears whole or not at all."""
+    require_writable("FILE", file, {})
+    if file.exists() and not replace:
+        msg = f"FILE: {file} exists; --replace replaces it"
+        raise CommandError(msg)
     with opened(existing(store)) as engine:
         engine.backup(file, replace=replace)
     size = file.stat().st_size
@@ -336,6 +341,7 @@ def export(
     json: JsonOption = False,
 ) -> None:
     """Write memories as JSON lines, which import reads. The file appears whole or not at all."""
+    require_writable("FILE", file, {"--store": store})
     with opened_scope(existing(store), scope) as memories:
         count = memories.export(file, embeddings=embeddings)
     if json:
