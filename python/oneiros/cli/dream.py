@@ -292,7 +292,7 @@ def dream(
         elif dry_run:
             plan = _planned(engine, clock, chosen, budget)
             found = None if questions is None else plan.impact(questions)
-            _show(engine, plan.report, found, plain=plain, json=json)
+            _show(store, engine, plan.report, found, plain=plain, json=json)
             if page is not None:
                 _write_page(page, engine, plan, found)
         else:
@@ -305,7 +305,7 @@ def dream(
                 run = _confirmed(engine, clock, chosen, budget, is_shown=not (plain or json)).apply
             with interrupt_held():  # what was done must be reported
                 report = run()
-                _show(engine, report, None, plain=plain, json=json, is_confirmed=not yes)
+                _show(store, engine, report, None, plain=plain, json=json, is_confirmed=not yes)
                 if page is not None:
                     _write_page(page, engine, report, None)
 
@@ -418,6 +418,7 @@ def _questions(path: Path) -> list[str]:
 
 
 def _show(
+    store: Path,
     engine: Engine,
     report: DreamReport,
     impact: Impact | None,
@@ -429,7 +430,7 @@ def _show(
     """Write a report; ``is_confirmed``: what it removes was shown before."""
     if json:
         more = {} if impact is None else {"impact": impact.record()}
-        terminal.write("dream", engine.path, report_document(report) | more)
+        terminal.write("dream", store, report_document(report) | more)
         return
     if plain:
         show_plain(*change_lines(report))

@@ -137,7 +137,9 @@ def supersede(
 
 def conflicts(
     store: StoreOption = DEFAULT_STORE,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=0, metavar="COUNT")] = 20,
+    limit: Annotated[
+        int, typer.Option("-n", "--limit", min=0, metavar="COUNT", help="Most of them.")
+    ] = 20,
     confidence: Annotated[
         float, typer.Option(metavar="NUMBER", min=0.0, max=1.0, help="Least confidence of a pair.")
     ] = 0.7,

@@ -146,7 +146,9 @@ def list_memories(
             metavar="ORDER", help="oldest, newest, a field, or -field. Default: as they were added."
         ),
     ] = None,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=0, metavar="COUNT")] = 20,
+    limit: Annotated[
+        int, typer.Option("-n", "--limit", min=0, metavar="COUNT", help="Most of them.")
+    ] = 20,
     after: Annotated[
         str | None, typer.Option(metavar="ID", help="Begin after this memory.")
     ] = None,
