@@ -256,7 +256,7 @@ def test_the_others_say_what_was_done_in_a_line_or_two(run: Run, call: tuple[str
     assert not FORBIDDEN.search(outcome.stdout.replace("\n", ""))
 
 
-@pytest.mark.parametrize("columns", [40, 80])
+@pytest.mark.parametrize("columns", [20, 40, 80])
 @pytest.mark.parametrize("call", WITH_TABLES, ids=" ".join)
 @pytest.mark.usefixtures("here")
 def test_what_is_shown_fits(

@@ -95,6 +95,20 @@ def test_an_import_that_fails_for_another_reason_is_a_fault_of_ours() -> None:
     assert isinstance(result.exception, ImportError)
 
 
+def test_an_import_that_ctrl_c_broke_off_is_an_interrupt() -> None:
+    def failing_import() -> NoReturn:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as interrupt:
+            msg = "initialization failed"  # as a module of C reports it
+            raise ImportError(msg) from interrupt
+
+    app = failing(ValueError("never run"))
+    app.command("other")(failing_import)
+    result = CliRunner().invoke(app, ["other"])
+    assert (result.exit_code, result.stderr) == (130, "error: interrupted\n")
+
+
 def test_a_fault_of_ours_is_not_dressed_up_as_an_input_error() -> None:
     result = CliRunner().invoke(failing(ZeroDivisionError()), ["fail"])
     assert isinstance(result.exception, ZeroDivisionError)

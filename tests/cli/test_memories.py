@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -165,3 +168,27 @@ def test_an_empty_list_is_said_and_plainly_has_heads_alone(run: Run, store: Path
     assert run(*nothing, "--plain") == (0, "memory\tkind\tday\ttext\n", "")
     document = run(*nothing, "--json").document
     assert (document["memories"], document["count"]) == ([], 0)
+
+
+def test_stdin_that_is_not_utf_8_is_refused(store: Path) -> None:
+    for encoding in ({}, {"PYTHONIOENCODING": "utf-8:strict"}, {"PYTHONUTF8": "1"}):
+        done = subprocess.run(
+            [sys.executable, "-m", "oneiros", "add", "-", "-s", str(store)],
+            input=b"caf\xe9",
+            capture_output=True,
+            env=os.environ | encoding,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr == b"error: stdin: not UTF-8\n"
+
+
+def test_a_terminal_without_room_for_a_table_gets_lines(
+    run: Run, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    shown = run("list", "-s", store).stdout
+    assert "m1: kind" in shown
+    assert " ".join(shown.split()).startswith(
+        "m1: kind user_preference; day 2025-01-01; text Ada takes her coffee black"
+    )

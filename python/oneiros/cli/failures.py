@@ -99,6 +99,9 @@ class CommandGroup(TyperGroup):
             say("interrupted")
             sys.exit(INTERRUPTED)
         except Exception as error:
+            if _is_interrupt(error):
+                say("interrupted")
+                sys.exit(INTERRUPTED)
             code = _exit_code(error)
             if code is None:
                 raise
@@ -182,6 +185,14 @@ def _exit_code(error: Exception) -> int | None:
     if isinstance(error, _WRONG_PATHS):
         return WRONG_INPUT
     return FAILED if isinstance(error, OneirosError | OSError) else None
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether a Ctrl-C is behind an import that failed: a module of C may report it so."""
+    if not isinstance(error, ImportError):
+        return False
+    cause = error.__cause__ or error.__context__
+    return isinstance(cause, KeyboardInterrupt) or _is_interrupt(cause)
 
 
 def _is_of_simd(error: Exception) -> bool:

@@ -264,8 +264,13 @@ def _text(given: str) -> str:
     """Return a text, or what stdin holds for "-", without the line's end."""
     if given != "-":
         return given
-    with blamed_on("stdin", (UnicodeDecodeError,)):
-        return sys.stdin.read().removesuffix("\n")
+    try:
+        given = sys.stdin.read()
+        given.encode()  # a lone surrogate stands for a byte where Python does not refuse it itself
+    except UnicodeError as error:
+        msg = "stdin: not UTF-8"
+        raise CommandError(msg) from error
+    return given.removesuffix("\n")
 
 
 def _fields(given: list[str] | None, *, clears: bool = False) -> dict[str, Any]:

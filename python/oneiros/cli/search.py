@@ -157,6 +157,7 @@ def _values(result: SearchResult, factors: list[str]) -> list[str]:
     return [f"{values[name]:.3f}" if name in values else "-" for name in factors]
 
 
+LEAST_WIDTH = 30  # columns of a terminal for the table of results
 _GAP = 3  # columns between the columns of a table
 _KEYS = 2  # columns that every table begins with: rank and id
 
@@ -383,7 +384,7 @@ def search(
                 console.print(part)
                 console.print()
         elif response.results:
-            console.print(results_table(response, console.width))
+            terminal.show_table(results_table(response, console.width), LEAST_WIDTH)
         console.print(text(summary(response), style="dim"))
 
 

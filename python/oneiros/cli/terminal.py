@@ -165,6 +165,7 @@ def moment(seconds: float) -> str:
 
 Advance = Callable[[int], None]
 
+LEAST_COLUMN = 10  # columns of the terminal that a table of memories needs for each of its own
 TABLE_WIDTH = 80  # columns that a table of memories or settings takes at most
 PLAIN_WIDTH = 80  # columns where there is neither a terminal nor the variable COLUMNS
 _UNBOUNDED = 10_000
@@ -312,6 +313,8 @@ def show_rows(
 ) -> None:
     """Write rows on stdout: a table of at most 80 columns, or plain lines for other programs.
 
+    Where a terminal has fewer than 10 columns for each of the table, each row becomes a line.
+
     Args:
         heads: of the columns, as for :func:`table`.
         rows: their cells; stored text in them is shown literally.
@@ -322,9 +325,13 @@ def show_rows(
     if plain:
         show_plain((head.removeprefix(">") for head in heads), rows)
         return
+    made = table(*heads, rows=rows, folds=folds)
     console = output()
+    if console.width < LEAST_COLUMN * len(heads):
+        show_table(made, LEAST_COLUMN * len(heads))
+        return
     console.width = min(console.width, TABLE_WIDTH)
-    console.print(table(*heads, rows=rows, folds=folds))
+    console.print(made)
 
 
 @contextmanager
