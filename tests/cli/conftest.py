@@ -36,6 +36,13 @@ class Outcome(NamedTuple):
         assert isinstance(document, dict)
         return document
 
+    @property
+    def rows(self) -> list[list[str]]:
+        """The cells of the lines of ``--plain`` below the heads."""
+        heads, *rows = (line.split("\t") for line in self.stdout.splitlines())
+        assert all(len(row) == len(heads) for row in rows)
+        return rows
+
 
 Run = Callable[..., Outcome]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,14 +34,6 @@ def test_every_command_has_help_and_json(command: str) -> None:
     result = CliRunner().invoke(application, [command, "--help"])
     assert result.exit_code == 0
     assert "--json" in result.stdout
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_says_in_words_what_goes_where(command: str) -> None:
-    text = CliRunner().invoke(application, [command, "--help"]).stdout
-    # An option's value has a word, and not the name of a type in Python.
-    assert not re.search(r"--\S+ (<(list|str|int|float|path|Path)|INTEGER|FLOAT)\b", text)
-    assert max(map(len, text.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("module", ["oneiros", "oneiros.cli"])
@@ -136,8 +127,8 @@ def test_a_missing_store_is_an_error_and_is_not_created(
         ),
         (["search", "tea", "--soft-range"], "--soft-range: needs --date-range"),
         (["why-not", "tea", "m1", "--soft-range"], "--soft-range: needs --date-range"),
-        (["search", "tea", "--where", "{"], "--where: where: not JSON"),
-        (["search", "tea", "--where", "[]"], "--where: where: expected a JSON object"),
+        (["search", "tea", "--where", "{"], "--where: not JSON: Expecting"),
+        (["search", "tea", "--where", "[]"], "--where: expected a JSON object"),
         (["search", "tea", "--where", '{"colour": 1}'], "colour"),
     ],
 )

@@ -72,7 +72,7 @@ def test_search_takes_a_range_of_time_in_place_of_the_querys(run: Run, store: Pa
     assert found(run, store, "coffee last year", *options)[0] == "then"
     refused = run("search", "coffee", "-s", store, "--date-range", "5/1")
     assert refused.exit_code != 0
-    assert "date_range: must not end before it starts" in refused.stderr
+    assert "--date-range: must not end before it starts" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_hostile_query_or_id_comes_back_harmless(run: Run, store: Path) -> Non
 
 
 def test_get_shows_every_field_that_says_something(run: Run, store: Path) -> None:
-    document = run("get", "m1", "-s", store, "--json").document
+    document = run("get", "m1", "-s", store, "--json").document["memory"]
     assert document["text"] == RECORDS[0]["text"]
     assert document["created_at"] == "2025-01-01T00:00:00+00:00"
     assert document["kind"] == "user_preference"

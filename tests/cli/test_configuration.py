@@ -71,7 +71,7 @@ def test_commands_use_the_file(run: Run, here: Path) -> None:
     found = run("search", "tea", "--json").document
     assert (found["profile"], [one["id"] for one in found["results"]]) == ("bm25", ["tea"])
     assert run("search", "tea", "--profile", "rrf", "--json").document["profile"] == "rrf"
-    assert run("list", "--plain").stdout.split("\t")[0] == "tea"
+    assert run("list", "--plain").rows[0][0] == "tea"
     assert run("delete", "other").exit_code == 1
     assert run("delete", "tea").exit_code == 0
     assert run("restore", "tea").stdout == "tea: restored\n"

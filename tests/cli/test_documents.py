@@ -11,11 +11,17 @@ from oneiros.cli.terminal import plain, write
 
 
 def test_a_document_is_one_json_value_in_ascii(capsys: pytest.CaptureFixture[str]) -> None:
-    write({"text": "\x1b[2J\u202e\x9b naïve", "score": np.float64(0.5), "missing": float("nan")})
+    write(
+        "get",
+        None,
+        {"text": "\x1b[2J\u202e\x9b naïve", "score": np.float64(0.5), "missing": float("nan")},
+    )
     out = capsys.readouterr().out
     assert out.isascii()
     assert "\x1b" not in out
     assert json.loads(out) == {
+        "command": "get",
+        "store": None,
         "text": "\x1b[2J\u202e\x9b naïve",
         "score": 0.5,
         "missing": None,
@@ -34,8 +40,12 @@ def test_plain_refuses_what_has_no_json_form() -> None:
 
 def test_times_are_in_iso_8601(capsys: pytest.CaptureFixture[str]) -> None:
     times = {"now": 0, "created_at": 1.5, "undone_at": None, "seconds": 2.0}
-    write({**times, "parts": [{"erased_at": 1, "counts": {"last_accessed_at": 3}}]})
+    write(
+        "stats", "a.db", {**times, "parts": [{"erased_at": 1, "counts": {"last_accessed_at": 3}}]}
+    )
     assert json.loads(capsys.readouterr().out) == {
+        "command": "stats",
+        "store": "a.db",
         "now": "1970-01-01T00:00:00+00:00",
         "created_at": "1970-01-01T00:00:01.500000+00:00",
         "undone_at": None,

@@ -54,7 +54,12 @@ def test_a_cycle_is_run_and_told_as_a_document(run: Run, store: Path) -> None:
     assert told["live_after"] == len(live(store)) < 4
     assert "kept" in live(store) < before
     with Engine(store) as mind:
-        assert json.loads(json.dumps(mind.dreams(1)[0].record())) == {**told, "now": NOW}
+        record = json.loads(json.dumps(mind.dreams(1)[0].record()))
+    named = {"command": "dream", "store": str(store), "now": moment(NOW)}
+    for change in record["named"]:
+        if change["field"] == "deleted_at":
+            change["after"] = moment(change["after"])
+    assert told == record | named
 
 
 def test_a_dry_run_changes_nothing_and_tells_the_same(run: Run, store: Path) -> None:
@@ -238,7 +243,10 @@ def test_a_cycle_is_taken_back(run: Run, store: Path) -> None:
     assert live(store) == before
     again = run("dream", "-s", store, "--undo", told["id"])
     assert again.exit_code == 2
-    assert again.stderr.startswith("error: ")
+    assert again.stderr == (
+        f"error: --undo: must be of a cycle that stands, {told['id']!r} was undone "
+        "(oneiros dream --list shows which can be undone)\n"
+    )
 
 
 def test_the_cycles_are_listed_the_newest_first(run: Run, store: Path) -> None:
@@ -250,6 +258,28 @@ def test_the_cycles_are_listed_the_newest_first(run: Run, store: Path) -> None:
     lines = run("dream", "-s", store, "--list").stdout.splitlines()
     assert f"undoes {told['id']}" in lines[-2]
     assert lines[-1].startswith(str(told["id"]))
+    assert [row[-1] for row in run("dream", "-s", store, "--list", "--plain").rows] == ["", "done"]
+
+
+def test_a_cycle_that_can_be_undone_says_how(run: Run, store: Path) -> None:
+    planned = run("dream", "-s", store, *REVERIE, "--dry-run").stdout
+    shown = run("dream", "-s", store, *REVERIE, "--yes").stdout
+    (row,) = run("dream", "-s", store, "--list", "--plain").rows
+    assert row[-1] == "yes"
+    assert f"oneiros dream --undo {row[0]} takes it back" in shown
+    assert "takes it back" not in planned
+    assert "takes it back" not in run("dream", "-s", store, "--undo", row[0]).stdout
+
+
+def test_plain_lines_name_the_changes_of_a_cycle(run: Run, store: Path) -> None:
+    planned = run("dream", "-s", store, *REVERIE, "--dry-run", "--plain")
+    deleted = [row for row in planned.rows if row[1] == "deleted_at"]
+    assert [row[:5] for row in deleted] == [
+        [row[0], "deleted_at", "", moment(NOW), "deleted"] for row in deleted
+    ]
+    assert len(deleted) == 2
+    done = run("dream", "-s", store, *REVERIE, "--yes", "--plain")
+    assert done.rows == planned.rows
 
 
 @pytest.mark.parametrize(
@@ -343,9 +373,9 @@ def test_an_impact_tells_which_answers_a_cycle_would_lose(run: Run, store: Path)
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        ("{}", "line 1"),
-        ('{"text": "a"}\nnot', "line 2"),
-        ('{"text": 3}', "line 1"),
+        ("{}", ".jsonl:1: "),
+        ('{"text": "a"}\nnot', ".jsonl:2: "),
+        ('{"text": 3}', ".jsonl:1: "),
         ("\n", "no question in it"),
     ],
 )

@@ -50,8 +50,8 @@ def test_a_scope_and_no_vectors(run: Run, store: Path, tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_is_an_error(run: Run, store: Path, tmp_path: Path) -> None:
     outcome = run("export", tmp_path / "absent" / "out.jsonl", "-s", store)
-    assert outcome.exit_code == 1
-    assert "out.jsonl" in outcome.stderr
+    assert outcome.exit_code == 2
+    assert outcome.stderr == f"error: FILE: {tmp_path}/absent: no such folder\n"
     assert run("export", store, "-s", store).exit_code == 2  # the store itself
     with Engine(store) as mind:
         assert len(mind) == 2

@@ -44,7 +44,8 @@ def _interrupted(_given: bool) -> NoReturn:
         (UnknownProfile("no profile 'x'"), 2, "error: no profile 'x'\n"),
         (UnknownMemory("no memory 'x'"), 1, "error: no memory 'x'\n"),
         (StoreBusy("locked for 5 s"), 1, "error: locked for 5 s\n"),
-        (FileNotFoundError(2, "No such file", "x.db"), 1, "error: x.db: No such file\n"),
+        (FileNotFoundError(2, "No such file", "x.db"), 2, "error: x.db: No such file\n"),
+        (PermissionError(13, "Permission denied", "x.db"), 1, "error: x.db: Permission denied\n"),
         (
             ImportError('SIMD path: this machine runs avx2, got "x"'),
             2,
@@ -92,6 +93,20 @@ def test_a_simd_path_that_no_machine_has_is_told_by_its_variable() -> None:
 def test_an_import_that_fails_for_another_reason_is_a_fault_of_ours() -> None:
     result = CliRunner().invoke(failing(ImportError("no module x")), ["fail"])
     assert isinstance(result.exception, ImportError)
+
+
+def test_an_import_that_ctrl_c_broke_off_is_an_interrupt() -> None:
+    def failing_import() -> NoReturn:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as interrupt:
+            msg = "initialization failed"  # as a module of C reports it
+            raise ImportError(msg) from interrupt
+
+    app = failing(ValueError("never run"))
+    app.command("other")(failing_import)
+    result = CliRunner().invoke(app, ["other"])
+    assert (result.exit_code, result.stderr) == (130, "error: interrupted\n")
 
 
 def test_a_fault_of_ours_is_not_dressed_up_as_an_input_error() -> None:

@@ -79,7 +79,7 @@ BAD: list[Any] = [*GOOD[:3], {"id": "bad", "text": "x", "importance": 7}, GOOD[4
 def test_a_bad_row_stops_and_takes_its_batch_along(run: Run, tmp_path: Path, target: Path) -> None:
     outcome = run("import", lines(tmp_path / "m.jsonl", BAD), "-s", target)
     assert (outcome.exit_code, outcome.stdout) == (2, "")
-    assert outcome.stderr.startswith("error: line 4: importance: must be")
+    assert outcome.stderr.startswith(f"error: {tmp_path}/m.jsonl:4: importance: must be")
     assert outcome.stderr.endswith("(2 memories of earlier batches are stored)\n")
     assert ids_in(target) == ["m0", "m1"]
 
@@ -111,7 +111,7 @@ def test_vectors_of_another_width_are_told_apart(run: Run, tmp_path: Path, targe
     path = lines(tmp_path / "m.jsonl", records)
     refused = run("import", path, "-s", target)
     assert refused.exit_code == 2
-    assert refused.stderr.startswith("error: line 1 to line 2: embedding: ")
+    assert refused.stderr.startswith(f"error: {path}, line 1 to line 2: embedding: ")
     outcome = run("import", path, "-s", target, "--on-error", "collect", "--json")
     assert outcome.document["stored"] == 1
     assert [error["place"] for error in outcome.document["errors"]] == ["line 2"]
@@ -120,7 +120,7 @@ def test_vectors_of_another_width_are_told_apart(run: Run, tmp_path: Path, targe
 def test_people_are_told_the_collected_errors(run: Run, tmp_path: Path, target: Path) -> None:
     bad = [{"text": "x", "\x1b[2J": 1}]
     outcome = run("import", lines(tmp_path / "m.jsonl", bad), "-s", target, "--on-error", "collect")
-    assert outcome.stderr.startswith("line 1: column ")
+    assert outcome.stderr.startswith(f"{tmp_path}/m.jsonl:1: column ")
     assert "\x1b" not in outcome.stderr
     assert "0 stored, 1 skipped" in outcome.stdout
 
@@ -129,7 +129,7 @@ def test_an_extra_column_is_refused_or_kept(run: Run, tmp_path: Path, target: Pa
     path = lines(tmp_path / "m.jsonl", [{"id": "a", "text": "x", "colour": "red"}])
     refused = run("import", path, "-s", target)
     assert refused.exit_code == 2
-    assert "line 1: column 'colour' is not a field of a memory" in refused.stderr
+    assert f"{path}:1: column 'colour' is not a field of a memory" in refused.stderr
     assert run("import", path, "-s", target, "--extra-to-metadata").exit_code == 0
     with Engine(target) as engine:
         assert engine.get("a").metadata == {"colour": "red"}
@@ -140,7 +140,8 @@ def test_an_id_that_exists_is_an_error_or_an_update(run: Run, tmp_path: Path, ta
     again = lines(tmp_path / "n.jsonl", [{"id": "m1", "text": "changed"}])
     refused = run("import", again, "-s", target)
     assert refused.exit_code == 2
-    assert refused.stderr == "error: line 1: id: 'm1' exists; --on-conflict update changes it\n"
+    words = "id: 'm1' exists; --on-conflict update changes it"
+    assert refused.stderr == f"error: {again}:1: {words}\n"
     with Engine(target) as engine:
         engine.search("memory", now=1e9)  # something to keep: the access counts
     assert run("import", again, "-s", target, "--on-conflict", "update").exit_code == 0
@@ -270,7 +271,7 @@ def test_ctrl_c_between_rows_keeps_whole_batches_and_counts_them(
         yield Row(place="line 26", problem="never reached")
 
     monkeypatch.setattr(importing, "BATCH", 10)
-    monkeypatch.setattr(importing, "_rows", lambda *_, **__: rows())
+    monkeypatch.setattr(importing, "_source", lambda *_, **__: (tmp_path / "x", rows()))
     outcome = run("import", tmp_path / "x", "-s", target, *(["--json"] if as_json else []))
     assert outcome.exit_code == 130
     assert outcome.stderr == "error: interrupted: 20 memories are stored, the rest is not\n"

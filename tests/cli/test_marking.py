@@ -11,16 +11,16 @@ def test_feedback_adds_up(run: Run, store: Path) -> None:
     assert run("feedback", "m1", "helpful", "-s", store) == (0, "m1: helpful, feedback +1\n", "")
     document = run("feedback", "m1", "outdated", "-s", store, "--json").document
     assert (document["ids"], document["feedback"]) == (["m1"], -1)
-    assert run("get", "m1", "-s", store, "--json").document["feedback"] == -1
+    assert run("get", "m1", "-s", store, "--json").document["memory"]["feedback"] == -1
     assert run("feedback", "m1", "nice", "-s", store).exit_code == 2
     assert run("feedback", "none", "helpful", "-s", store).exit_code == 1
 
 
 def test_pin_and_its_end(run: Run, store: Path) -> None:
     assert run("pin", "m1", "-s", store).stdout == "m1: pinned\n"
-    assert run("get", "m1", "-s", store, "--json").document["pinned"] is True
+    assert run("get", "m1", "-s", store, "--json").document["memory"]["pinned"] is True
     assert run("pin", "m1", "--off", "-s", store).stdout == "m1: not pinned\n"
-    assert run("get", "m1", "-s", store, "--json").document["pinned"] is False
+    assert run("get", "m1", "-s", store, "--json").document["memory"]["pinned"] is False
     outside = run("pin", "m2", "-s", store, "--scope", "project=x")
     assert outside.exit_code == 1
 
@@ -29,12 +29,15 @@ def test_links_are_made_shown_and_removed(run: Run, store: Path) -> None:
     assert run("link", "m1", "-s", store).stdout == "m1: no links\n"
     assert run("link", "m1", "m2", "--weight", "0.8", "-s", store).stdout == "m1, m2: linked\n"
     assert run("link", "m2", "-s", store, "--json").document == {
+        "command": "link",
+        "store": str(store),
         "id": "m2",
+        "count": 1,
         "links": [{"id": "m1", "kind": "explicit", "weight": 0.8}],
     }
     assert "Ada takes her coffee" in run("link", "m2", "-s", store).stdout
     assert run("link", "m2", "-s", store, "--plain").stdout == (
-        "m1\texplicit\t0.800\tAda takes her coffee black\n"
+        "memory\tkind\tweight\ttext\nm1\texplicit\t0.800\tAda takes her coffee black\n"
     )
     assert run("link", "m1", "m2", "--remove", "-s", store).stdout == "m1, m2: link removed\n"
     assert run("link", "m1", "m2", "--remove", "-s", store).stdout == (
@@ -47,7 +50,7 @@ def test_links_are_made_shown_and_removed(run: Run, store: Path) -> None:
 def test_supersede_hides_the_old_one(run: Run, store: Path) -> None:
     done = run("supersede", "m1", "m2", "--reason", "broken", "-s", store)
     assert done.stdout == "m1: superseded by m2\n"
-    memory = run("get", "m1", "-s", store, "--json").document
+    memory = run("get", "m1", "-s", store, "--json").document["memory"]
     assert memory["superseded_by"] == "m2"
     assert memory["metadata"]["superseded_reason"] == "broken"
     found = run("search", "coffee", "-s", store, "--json").document["results"]
@@ -67,7 +70,7 @@ def test_conflicts_are_found_and_settled(run: Run, tmp_path: Path) -> None:
     shown = run("conflicts", "-s", path).stdout
     assert "My rent is 900" in shown
     assert "1 pair\noneiros supersede OLDER NEWER settles one\n" in shown
-    plain = run("conflicts", "-s", path, "--plain").stdout.split("\t")
-    assert plain[1:3] == ["old", "new"]
+    (row,) = run("conflicts", "-s", path, "--plain").rows
+    assert row[1:3] == ["old", "new"]
     run("supersede", "old", "new", "-s", path)
     assert run("conflicts", "-s", path, "--json").document["count"] == 0

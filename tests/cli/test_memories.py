@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,7 +30,7 @@ def test_add_reads_stdin_and_reports_a_document(run: Run, store: Path) -> None:
     document = run("add", "-", "-s", store, "--json", stdin="two\nlines\n").document
     (new,) = document["ids"]
     assert document == {"store": str(store), "command": "add", "ids": [new]}
-    assert run("get", new, "-s", store, "--json").document["text"] == "two\nlines"
+    assert run("get", new, "-s", store, "--json").document["memory"]["text"] == "two\nlines"
 
 
 def test_an_id_that_exists_is_refused_or_replaced(run: Run, store: Path) -> None:
@@ -35,7 +38,7 @@ def test_an_id_that_exists_is_refused_or_replaced(run: Run, store: Path) -> None
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert "m1" in refused.stderr
     assert run("add", "tea", "--id", "m1", "--replace", "-s", store).stdout == "m1\n"
-    assert run("get", "m1", "-s", store, "--json").document["text"] == "tea"
+    assert run("get", "m1", "-s", store, "--json").document["memory"]["text"] == "tea"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +71,7 @@ def test_a_store_of_hashing_gets_its_vectors_without_being_told(run: Run, tmp_pa
     found = run("search", "resturant", "-s", path, "--json").document["results"]
     assert found[0]["id"] == "open"
     assert found[0]["channels"]["vector"] > 0.3
-    assert run("search", "resturant", "-s", path, "--plain").stdout.startswith("open\t")
+    assert run("search", "resturant", "-s", path, "--plain").rows[0][0] == "open"
     other = run("add", "x", "-s", path, "--embedder", "hashing:64")
     assert other.exit_code == 2
     assert "hashing-1-64" in other.stderr
@@ -77,7 +80,7 @@ def test_a_store_of_hashing_gets_its_vectors_without_being_told(run: Run, tmp_pa
 def test_update_changes_clears_and_keeps_a_history(run: Run, store: Path) -> None:
     changed = run("update", "m2", "-s", store, "--text", "It works again", "--set", "tags=")
     assert changed == (0, "m2: updated (tags, text)\n", "")
-    memory = run("get", "m2", "-s", store, "--json").document
+    memory = run("get", "m2", "-s", store, "--json").document["memory"]
     assert (memory["text"], memory["tags"]) == ("It works again", [])
     document = run("history", "m2", "-s", store, "--json").document
     texts = [one["memory"]["text"] for one in document["revisions"]]
@@ -87,8 +90,7 @@ def test_update_changes_clears_and_keeps_a_history(run: Run, store: Path) -> Non
     shown = run("history", "m2", "-s", store).stdout
     assert "The coffee machine" in shown
     assert max(map(len, shown.splitlines())) <= 80
-    plain = run("history", "m2", "-s", store, "--plain").stdout.splitlines()
-    assert [line.split("\t")[-1] for line in plain] == texts
+    assert [row[-1] for row in run("history", "m2", "-s", store, "--plain").rows] == texts
     assert run("update", "m2", "-s", store).stderr == (
         "error: update: give --text or --set FIELD=VALUE\n"
     )
@@ -98,9 +100,12 @@ def test_update_changes_clears_and_keeps_a_history(run: Run, store: Path) -> Non
 
 def test_update_merges_metadata(run: Run, store: Path) -> None:
     run("update", "m1", "-s", store, "--set", 'metadata={"a": 1, "b": 2}', "--set", "project=")
-    assert run("get", "m1", "-s", store, "--json").document["project"] is None
+    assert run("get", "m1", "-s", store, "--json").document["memory"]["project"] is None
     run("update", "m1", "-s", store, "--set", 'metadata={"b": null, "c": 3}', "--merge-metadata")
-    assert run("get", "m1", "-s", store, "--json").document["metadata"] == {"a": 1, "c": 3}
+    assert run("get", "m1", "-s", store, "--json").document["memory"]["metadata"] == {
+        "a": 1,
+        "c": 3,
+    }
 
 
 def test_list_pages_filters_and_orders(run: Run, store: Path) -> None:
@@ -126,9 +131,9 @@ def test_listing_is_no_use(run: Run, store: Path) -> None:
     run("list", "-s", store)
     run("last", "-s", store)
     run("search", "coffee", "-s", store)
-    assert run("get", "m1", "-s", store, "--json").document["access_count"] == 0
+    assert run("get", "m1", "-s", store, "--json").document["memory"]["access_count"] == 0
     run("search", "coffee", "-s", store, "--reinforce")
-    assert run("get", "m1", "-s", store, "--json").document["access_count"] == 1
+    assert run("get", "m1", "-s", store, "--json").document["memory"]["access_count"] == 1
 
 
 def test_last_is_the_newest_in_the_order_of_time(run: Run, store: Path) -> None:
@@ -157,8 +162,33 @@ def test_tables_are_narrow_and_plain_lines_are_whole(
         assert not {"\x1b", "\x9b", "\u202e", "\x07"} & set(output)
 
 
-def test_an_empty_list_is_said_and_plainly_nothing(run: Run, store: Path) -> None:
+def test_an_empty_list_is_said_and_plainly_has_heads_alone(run: Run, store: Path) -> None:
     nothing = ("list", "-s", store, "--kind", "nothing")
     assert run(*nothing).stdout.endswith("0 memories\n")
-    assert run(*nothing, "--plain") == (0, "", "")
-    assert run(*nothing, "--json").document == {"memories": [], "count": 0}
+    assert run(*nothing, "--plain") == (0, "memory\tkind\tday\ttext\n", "")
+    document = run(*nothing, "--json").document
+    assert (document["memories"], document["count"]) == ([], 0)
+
+
+def test_stdin_that_is_not_utf_8_is_refused(store: Path) -> None:
+    for encoding in ({}, {"PYTHONIOENCODING": "utf-8:strict"}, {"PYTHONUTF8": "1"}):
+        done = subprocess.run(
+            [sys.executable, "-m", "oneiros", "add", "-", "-s", str(store)],
+            input=b"caf\xe9",
+            capture_output=True,
+            env=os.environ | encoding,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr == b"error: stdin: not UTF-8\n"
+
+
+def test_a_terminal_without_room_for_a_table_gets_lines(
+    run: Run, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    shown = run("list", "-s", store).stdout
+    assert "m1: kind" in shown
+    assert " ".join(shown.split()).startswith(
+        "m1: kind user_preference; day 2025-01-01; text Ada takes her coffee black"
+    )

@@ -52,11 +52,14 @@ def test_a_dry_run_tells_what_would_go_and_erases_nothing(run: Run, store: Path)
 def test_machines_get_the_ids_and_what_was_erased(run: Run, store: Path) -> None:
     asked = ("purge", "-s", store, "--now", NOW, "--json", "--older-than", 60)
     told = {
+        "command": "purge",
+        "store": str(store),
         "now": moment(NOW),
         "older_than_days": 60.0,
         "is_dry_run": True,
         "erased": 0,
-        "memories": ["long"],
+        "ids": ["long"],
+        "count": 1,
     }
     assert run(*asked, "--dry-run").document == told
     done = run(*asked, "--yes")
@@ -109,7 +112,7 @@ def test_of_many_the_first_fifty_are_shown(run: Run, tmp_path: Path) -> None:
     assert "text 50" not in outcome.stdout
     assert "... and 3 more\n53 memories" in outcome.stdout
     document = run("purge", "-s", path, "--now", NOW, "--dry-run", "--json").document
-    assert document["memories"] == [f"m{number}" for number in range(53)]
+    assert document["ids"] == [f"m{number}" for number in range(53)]
 
 
 @pytest.mark.parametrize(

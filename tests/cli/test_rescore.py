@@ -126,7 +126,7 @@ def test_a_column_that_is_missing_stops_it_unless_its_default_is_asked_for(
         assert outcome.exit_code == 2
         assert outcome.stdout == ""
         assert outcome.stderr == (
-            "error: in.parquet: table: lacks certainty, which ciar multiplies by; has id, conf, "
+            f"error: {source}: table: lacks certainty, which ciar multiplies by; has id, conf, "
             "impact, created_at, access_count, old; with missing=default, their defaults count\n"
         )
         assert not target.exists()
@@ -142,7 +142,7 @@ def test_a_column_that_is_missing_stops_it_unless_its_default_is_asked_for(
         (["out.tsv"], "expected a file named .parquet, .arrow, .feather, .csv"),
         (["out.parquet", "--profile", "nobody"], "--profile: name: no profile is called 'nobody'"),
         (["out.parquet", "--profile", "ciar:x"], "--profile: preset: profile 'ciar' has none"),
-        (["out.parquet", "--profile", "no.toml"], "no.toml: No such file"),
+        (["out.parquet", "--profile", "no.toml"], "no.toml: no such file"),
         (["out.parquet", "--profile", "ciar", "--profile", "ciar"], "each of another name"),
         (["out.parquet", "--now", "2025-01-01"], "--now: must be aware"),
         (["out.parquet", "--threads", "0"], "--threads: must be in 1 to 256, got 0"),
@@ -180,7 +180,7 @@ def test_a_broken_rule_names_file_field_row_and_rule(run: Run, source: Path, tar
     outcome = run("rescore", source, target, "--now", CLOCK)
     assert outcome.exit_code == 2
     assert outcome.stderr == (
-        "error: in.parquet: certainty: must be a number in [0, 1], got 1.5 in row 77\n"
+        f"error: {source}: certainty: must be a number in [0, 1], got 1.5 in row 77\n"
     )
     assert not target.exists()
     outcome = run("rescore", source, target, "--now", CLOCK, "--invalid", "nan", "--json")

@@ -40,7 +40,7 @@ def test_what_a_cycle_took_away_comes_back_for_good(run: Run, store: Path, id: s
 def test_machines_are_told_whether_it_was_away(run: Run, store: Path) -> None:
     for was_away in (True, False):
         document = run("restore", "stale", "-s", store, "--json").document
-        assert document == {"id": "stale", "restored": was_away}
+        assert (document["ids"], document["restored"]) == (["stale"], was_away)
 
 
 def test_an_id_is_shown_harmless(run: Run, store: Path) -> None:

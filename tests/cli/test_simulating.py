@@ -194,4 +194,4 @@ def test_a_line_that_breaks_the_format_is_named(run: Run, tmp_path: Path) -> Non
     path.write_text("{", encoding="utf-8")
     outcome = run("simulate", "--data", path)
     assert outcome.exit_code == 2
-    assert "--data: line 1: not JSON in UTF-8" in outcome.stderr
+    assert "life.jsonl:1: not JSON in UTF-8" in outcome.stderr

@@ -48,7 +48,7 @@ def test_a_pipe_into_head_shows_a_line_and_no_traceback(tmp_path: Path) -> None:
             check=True,
         )
         line, code = done.stdout.splitlines()
-        assert line.startswith({"--plain": "m0\t", "--json": "{", "": "memory"}[extra])
+        assert line.startswith({"--plain": "memory\t", "--json": "{", "": "memory"}[extra])
         assert (code, done.stderr) == ("1", "")
 
 

@@ -33,6 +33,25 @@ def by_vector(engine: oneiros.Engine, vector: np.ndarray) -> list[str]:
     ]
 
 
+# The name
+
+
+@quiet
+def test_the_engine_names_the_embedder_of_the_vectors(path: Path) -> None:
+    with oneiros.Engine(path, embedder=LetterCounts(name="one")) as engine:
+        assert engine.embedder_name is None  # there is no vector yet
+        engine.add("aaa")
+        assert engine.embedder_name == "one" == engine.stats()["embedder"]
+        with oneiros.Engine(path) as other:  # without an embedder of its own
+            assert other.embedder_name == "one"
+            engine.reembed(LetterCounts(name="two"))
+            other.refresh()
+            assert other.embedder_name == "two"
+    with oneiros.Engine(":memory:") as engine:
+        engine.add("aaa", embedding=A)
+        assert engine.embedder_name is None  # a passed vector has no name
+
+
 # The warning
 
 

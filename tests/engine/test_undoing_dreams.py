@@ -129,6 +129,33 @@ def test_the_last_thirty_can_be_undone(mind: oneiros.Engine) -> None:
         assert len(mind.dreams(limit=100)) == 32
 
 
+def test_a_report_says_whether_its_cycle_can_be_undone(
+    mind: oneiros.Engine, tmp_path: Path
+) -> None:
+    with mind:
+        plan = mind.dream(LATER, dry_run=True)
+        assert not plan.report.is_undoable
+        first, *others = [mind.dream(LATER + number) for number in range(31)]
+        assert first.is_undoable  # at that moment
+        assert first.undone_by is None
+        undo = mind.undo_dream(others[3].id, now=LATER)
+        assert not undo.is_undoable
+        with closing(apsw.Connection(str(tmp_path / "mind.db"))) as connection:
+            connection.execute("UPDATE dream_cycle SET report = '{' WHERE number = 9")
+        listed = {report.id: report for report in mind.dreams(100)}
+        assert len(listed) == 32
+        for id, report in listed.items():
+            assert report.is_undoable == (id not in (first.id, others[3].id, undo.id))
+            assert report.undone_by == (undo.id if id == others[3].id else None)
+            if not report.is_undoable:
+                with pytest.raises(ValueError, match=r"^id: "):
+                    mind.undo_dream(id, now=LATER)
+        assert any(report.damage and report.is_undoable for report in listed.values())
+        for id, report in listed.items():
+            if report.is_undoable:
+                assert mind.undo_dream(id, now=LATER).undoes == id
+
+
 def test_older_cycles_are_counted_and_name_nothing(mind: oneiros.Engine, tmp_path: Path) -> None:
     with mind:
         mind.add("told today", id="today", now=LATER)
@@ -136,7 +163,7 @@ def test_older_cycles_are_counted_and_name_nothing(mind: oneiros.Engine, tmp_pat
         mind.update("today", strength=0.75, now=LATER)
         undone = mind.undo_dream(others[-1].id, now=LATER)
         assert undone.not_restored
-        bare = {"named": (), "changed_since": (), "not_restored": ()}
+        bare = {"named": (), "changed_since": (), "not_restored": (), "is_undoable": False}
         mind.dream(LATER + 30)
         assert mind.dreams(40)[-1] == replace(first, **bare)
         assert [report.id for report in mind.dreams(40) if not report.named] == [

@@ -81,13 +81,17 @@ def test_damaged_vectors_are_refused(folder: Path, vectors: np.ndarray, message:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("corpus.jsonl", '{"_id": "d1", "text": "x"}\n[]\n', r"corpus.jsonl line 2: expected an"),
-        ("corpus.jsonl", '{"_id": 1, "text": "x"}\n', "corpus.jsonl line 1"),
-        ("queries.jsonl", "{oops\n", "queries.jsonl line 1"),
-        ("qrels.tsv", "head\nq1 d1 1\n", "qrels.tsv line 2: expected query id, document id"),
-        ("qrels.tsv", "head\nq1\td1\tnan\n", "qrels.tsv line 2"),
-        ("corpus.jsonl", "[" * 100_000, "corpus.jsonl line 1"),
-        ("corpus.jsonl", '{"_id": "d1", "text": "x", "title": 5}\n', "line 1: title: expected str"),
+        ("corpus.jsonl", '{"_id": "d1", "text": "x"}\n[]\n', r"corpus.jsonl:2: expected an"),
+        ("corpus.jsonl", '{"_id": 1, "text": "x"}\n', "corpus.jsonl:1"),
+        ("queries.jsonl", "{oops\n", "queries.jsonl:1"),
+        ("qrels.tsv", "head\nq1 d1 1\n", "qrels.tsv:2: expected query id, document id"),
+        ("qrels.tsv", "head\nq1\td1\tnan\n", "qrels.tsv:2"),
+        ("corpus.jsonl", "[" * 100_000, "corpus.jsonl:1"),
+        (
+            "corpus.jsonl",
+            '{"_id": "d1", "text": "x", "title": 5}\n',
+            "corpus.jsonl:1: title: expected str",
+        ),
         (
             "queries.jsonl",
             '{"_id": "q1", "text": "x", "metadata": [1]}\n',

@@ -105,11 +105,11 @@ def test_a_score_that_is_nan_is_null(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"id": "b"', r"in\.jsonl, line 2: not JSON"),
-        ("[1]", r"in\.jsonl, line 2: expected an object"),
-        ('{"id": "b", "created_at": "yesterday"}', r"in\.jsonl, line 2: created_at: .*yesterday"),
+        ('{"id": "b"', r"in\.jsonl:2: not JSON"),
+        ("[1]", r"in\.jsonl:2: expected an object"),
+        ('{"id": "b", "created_at": "yesterday"}', r"in\.jsonl:2: created_at: .*yesterday"),
         ('{"id": "b", "impact": "much"}', r"impact"),
-        ("[" * 100_000, r"in\.jsonl, line 2: not JSON"),
+        ("[" * 100_000, r"in\.jsonl:2: not JSON"),
     ],
 )
 def test_what_is_wrong_in_a_line_is_named(tmp_path: Path, line: str, message: str) -> None:

@@ -100,19 +100,51 @@ def _command(name: str) -> Any:
     found = getattr(import_module(f"oneiros.cli.{module}"), function)
     _name_values(found)
     alone.command(name)(found)
-    return typer.main.get_command(alone)
+    command: Any = typer.main.get_command(alone)
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            parameter.display_type = _no_type  # its word and its help say it
+    return command
+
+
+def _no_type(_context: Any) -> None:
+    """Show no type."""
 
 
 _WORDS = {  # parameter -> the word that stands for its value in the help
+    "after_new": "COUNT",
+    "agent": "NAME",
+    "allow_host": "HOST",
+    "analyzer": "LANGUAGE",
+    "budget": "CHARACTERS",
     "collections": "FOLDER",
     "columns": "COLUMNS",
+    "compare": "A B",
+    "days": "DAYS",
+    "dream_every": "DAYS",
+    "every": "INTERVAL",
     "file": "FILE",
+    "folds": "COUNT",
     "git": "FOLDER",
+    "host": "HOST",
     "id": "ID",
-    "older_than": "DAYS",
+    "limit": "COUNT",
+    "memories": "COUNT",
+    "namespace": "NAME",
     "now": "TIME",
+    "older_than": "DAYS",
+    "over": "FIELD=NUMBERS",
+    "port": "PORT",
     "profile": "PROFILE",
+    "project": "NAME",
     "seed": "NUMBER",
+    "threads": "COUNT",
+    "threshold": "SCORE",
+    "token": "TOKEN",
+    "top": "COUNT",
+    "undo": "ID",
+    "user": "NAME",
+    "verify_erased": "WORDS",
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ from oneiros.cli.options import (
     ScopeOption,
     StoreOption,
     bounds_of,
+    read_toml,
 )
 
 __all__ = ["FILE_NAME", "VARIABLE", "config", "default_map"]
@@ -37,7 +37,6 @@ _SEARCHES: Final = frozenset({"search", "why-not", "mcp", "config"})
 """Commands whose ``--profile`` is the ranking of searches."""
 _MEASURES: Final = frozenset({"evaluate", "eval"})
 """Commands whose ``--embedder`` is not that of a store."""
-_LINE: Final = re.compile(r"\(at line (\d+), column (\d+)\)$")
 
 
 def default_map(commands: Mapping[str, object]) -> dict[str, dict[str, Any]]:
@@ -93,7 +92,8 @@ def config(
         for name, value in (*values.items(), ("scope", bounds_of(scope)))
     }
     if json:
-        terminal.write({"file": None if path is None else str(path), "settings": settings})
+        found = {"file": None if path is None else str(path), "settings": settings}
+        terminal.write("config", store, found)
         return
     rows = [(name, _shown(one["value"]), str(one["from"])) for name, one in settings.items()]
     terminal.show_rows(("setting", "value", "from"), rows, plain=plain, folds=("value", "from"))
@@ -130,18 +130,7 @@ def _file() -> Path | None:
 
 def _read(path: Path) -> dict[str, Any]:
     """Return the settings of a file, the store's path as seen from here."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        at = _LINE.search(str(error))
-        line = int(at[1]) if at else text.count("\n") + 1
-        msg = f"{path}:{line}: not TOML: {_LINE.sub('', str(error)).strip()}"
-        raise CommandError(msg) from error
-    except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
-        msg = f"{path}:{line}: not UTF-8"
-        raise CommandError(msg) from error
+    text, given = read_toml(path)
     fail = partial(_refuse, path, text)
     for name, value in given.items():
         if name not in _SETTINGS:

@@ -15,9 +15,15 @@ import typer
 
 from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError
-from oneiros.cli.options import PROFILE_HELP, JsonOption, named_profile, opened
+from oneiros.cli.options import (
+    PROFILE_HELP,
+    JsonOption,
+    PlainOption,
+    named_profile,
+    opened,
+)
 from oneiros.cli.search import response_document, rich_tree
-from oneiros.cli.terminal import grid, output, progress_bar, seconds_of, text
+from oneiros.cli.terminal import grid, output, progress_bar, seconds_of, show_plain, text
 from oneiros.demo import ASKED_IN, load
 from oneiros.display.escaping import snippet
 from oneiros.display.tables import Branch, day
@@ -74,6 +80,7 @@ def demo(
     keep: Annotated[
         Path | None, typer.Option(help="Keep the store in this new file, to go on with.")
     ] = None,
+    plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
     """Fill a store, ask questions, measure.
@@ -96,7 +103,9 @@ def demo(
         seconds = {"load": loaded - started, "search": asked - loaded, "measure": ended - asked}
         # Still inside: results read their memories from the store when they are first touched.
         if json:
-            terminal.write(_document(data, answers, abstained, reports, seconds))
+            terminal.write("demo", keep, _document(data, answers, abstained, reports, seconds))
+        elif plain:
+            _show_plain_reports(reports)
         else:
             _show(data, answers, abstained, reports, seconds, keep)
 
@@ -289,6 +298,16 @@ def _memory_lines() -> Table:
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     return table
+
+
+def _show_plain_reports(reports: dict[str, Report]) -> None:
+    """Write nDCG@10 and recall@5 of each profile, over all and by type of question."""
+    rows = (
+        (name, type, scores.count, scores.ndcg, scores.recall)
+        for name, report in reports.items()
+        for type, scores in (("all", report.overall), *report.by_type.items())
+    )
+    show_plain(("profile", "questions", "count", "nDCG@10", "R@5"), rows)
 
 
 def _measured(reports: dict[str, Report]) -> Table:

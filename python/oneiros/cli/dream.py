@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import signal
+import sys
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import islice
@@ -14,19 +14,29 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from oneiros.cli import sources, terminal
-from oneiros.cli.dream_tables import MOST_NAMED, show_removals, show_report, show_reports
+from oneiros.cli.dream_tables import (
+    CYCLE_HEADS,
+    MOST_NAMED,
+    change_lines,
+    cycle_row,
+    report_document,
+    show_removals,
+    show_report,
+    show_reports,
+)
 from oneiros.cli.failures import CommandError, blamed_on, interrupt_held, say
 from oneiros.cli.options import (
     DEFAULT_STORE,
     PROFILE_HELP,
     JsonOption,
     NowOption,
+    PlainOption,
     StoreOption,
     existing,
     named_profile,
     opened,
 )
-from oneiros.cli.terminal import confirm, output, require_writable, seconds_of, text
+from oneiros.cli.terminal import confirm, output, require_writable, seconds_of, show_plain, text
 from oneiros.display.pages import require
 from oneiros.display.tables import moment
 from oneiros.dream.report import DreamReport
@@ -112,8 +122,8 @@ def _watch_dreams(
     engine: Engine,
     schedule: DreamSchedule,
     profile: Profile | None,
+    tell: Callable[[DreamReport], None],
     *,
-    json: bool,
     is_confirmed: bool,
 ) -> None:
     """Run the cycles that are due, a line each, until Ctrl-C or SIGTERM; a second one kills.
@@ -135,10 +145,10 @@ def _watch_dreams(
     ):
         typer.echo("watching; Ctrl-C ends it", err=True)
         while not isinstance(event := events.get(), signal.Signals):
-            _tell(event, as_json=json)
+            _tell(event, tell)
     with suppress(Empty):
         while True:
-            _tell(events.get_nowait(), as_json=json)
+            _tell(events.get_nowait(), tell)
     if event == signal.SIGINT:
         raise KeyboardInterrupt
     raise typer.Exit(_BY_SIGNAL + event)
@@ -165,21 +175,30 @@ def _signals_to(events: SimpleQueue[Event]) -> Iterator[None]:
             signal.signal(end, handler)
 
 
-def _tell(event: Event, *, as_json: bool) -> None:
+def _tell(event: Event, tell: Callable[[DreamReport], None]) -> None:
     if isinstance(event, signal.Signals):
         return
     if isinstance(event, DreamBusy):
         typer.echo("another dream cycle runs on this store; waiting for its end", err=True)
     elif isinstance(event, Exception):
         say(f"a cycle failed, the next reason tries again: {event}")
-    elif as_json:
-        typer.echo(json.dumps(terminal.plain(event.record()), allow_nan=False))
     else:
-        typer.echo(
-            f"{moment(event.now)} dream {event.id} ({event.profile}): changed {event.change_count} "
-            f"fields, {event.live_before} -> {event.live_after} memories; "
-            f"removed: {event.removals()}"
-        )
+        tell(event)
+        sys.stdout.flush()
+
+
+def _teller(store: Path, *, plain: bool, json: bool) -> Callable[[DreamReport], None]:
+    """Return what writes a line for each cycle of a schedule."""
+    if json:
+        return lambda report: terminal.write("dream", store, report_document(report), is_line=True)
+    if plain:
+        show_plain(CYCLE_HEADS, ())
+        return lambda report: show_plain(cycle_row(report), ())
+    return lambda report: typer.echo(
+        f"{moment(report.now)} dream {report.id} ({report.profile}): changed "
+        f"{report.change_count} fields, {report.live_before} -> {report.live_after} memories; "
+        f"removed: {report.removals()}"
+    )
 
 
 _NEEDS: Final = {"--impact": "--dry-run", "--every": "--watch", "--after-new": "--watch"}
@@ -201,8 +220,9 @@ def dream(
     keep: Annotated[
         str | None,
         typer.Option(
+            metavar="AMOUNT",
             help="Archive what is worth least beyond this: a share as 0.5, a number as 10000, or a"
-            " size of texts and vectors as 200MB."
+            " size of texts and vectors as 200MB.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -241,6 +261,7 @@ def dream(
             help="With --watch: also after this many new memories; 0: never. [10]",
         ),
     ] = None,
+    plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
     """Run one dream cycle in one transaction.
@@ -264,26 +285,27 @@ def dream(
     schedule = schedule_of(every, after_new)
     with opened(existing(store)) as engine:
         if watch:
-            _watch_dreams(engine, schedule, chosen, json=json, is_confirmed=yes)
+            tell = _teller(store, plain=plain, json=json)
+            _watch_dreams(engine, schedule, chosen, tell, is_confirmed=yes)
         elif listed:
-            _list(engine.dreams(), json=json)
+            _list(store, engine.dreams(), plain=plain, json=json)
         elif dry_run:
             plan = _planned(engine, clock, chosen, budget)
             found = None if questions is None else plan.impact(questions)
-            _show(engine, plan.report, found, json=json)
+            _show(store, engine, plan.report, found, plain=plain, json=json)
             if page is not None:
                 _write_page(page, engine, plan, found)
         else:
             run: Callable[[], DreamReport]
             if undo is not None:
-                run = partial(engine.undo_dream, undo, now=clock)
+                run = partial(_undone, engine, undo, clock)
             elif yes:
                 run = partial(_dreamt, engine, clock, chosen, budget)
             else:
-                run = _confirmed(engine, clock, chosen, budget, json=json).apply
+                run = _confirmed(engine, clock, chosen, budget, is_shown=not (plain or json)).apply
             with interrupt_held():  # what was done must be reported
                 report = run()
-                _show(engine, report, None, json=json, is_confirmed=not yes)
+                _show(store, engine, report, None, plain=plain, json=json, is_confirmed=not yes)
                 if page is not None:
                     _write_page(page, engine, report, None)
 
@@ -325,7 +347,7 @@ def _confirmed(
     profile: Profile | None,
     keep: float | Budget | None,
     *,
-    json: bool,
+    is_shown: bool,
 ) -> DreamPlan:
     """Plan a cycle, show what it removes, and return it once that is confirmed.
 
@@ -335,13 +357,27 @@ def _confirmed(
     plan = _planned(engine, now, profile, keep)
     count = sum(plan.report.removed.values())
     if count:
-        if not json:
+        if is_shown:
             show_removals(plan.report, _removed_texts(engine, plan.report, MOST_NAMED))
             typer.echo()
         memories = "1 memory" if count == 1 else f"{count} memories"
         question = f"run this cycle, which removes {memories} ({plan.report.removals()})?"
         confirm(question, "nothing was changed")
     return plan
+
+
+def _undone(engine: Engine, id: str, now: float | None) -> DreamReport:
+    """Undo a cycle.
+
+    Raises:
+        CommandError: it cannot be undone.
+    """
+    try:
+        return engine.undo_dream(id, now=now)
+    except ValueError as error:
+        words = str(error).removeprefix("id: ")
+        msg = f"--undo: {words} (oneiros dream --list shows which can be undone)"
+        raise CommandError(msg) from error
 
 
 def _given(options: Mapping[str, object]) -> list[str]:
@@ -365,33 +401,39 @@ def _require_sense(modes: list[str], options: Collection[str]) -> None:
 
 def _questions(path: Path) -> list[str]:
     if not path.is_file():
-        msg = f"{path}: no such file"
+        msg = f"--impact: {path}: no such file"
         raise CommandError(msg)
     questions = []
     for row in sources.json_lines(path, extra_to_metadata=True):
         text = None if row.record is None else row.record.get("text")
         if not isinstance(text, str):
-            msg = f"{path}, {row.place}: {row.problem or 'a question needs a text'}"
+            words = f"{row.place}: {row.problem or 'a question needs a text'}"
+            msg = f"--impact: {sources.located(path, words)}"
             raise CommandError(msg)
         questions.append(text)
     if not questions:
-        msg = f"{path}: no question in it"
+        msg = f"--impact: {path}: no question in it"
         raise CommandError(msg)
     return questions
 
 
 def _show(
+    store: Path,
     engine: Engine,
     report: DreamReport,
     impact: Impact | None,
     *,
+    plain: bool,
     json: bool,
     is_confirmed: bool = False,
 ) -> None:
     """Write a report; ``is_confirmed``: what it removes was shown before."""
     if json:
         more = {} if impact is None else {"impact": impact.record()}
-        terminal.write(report.record() | more)
+        terminal.write("dream", store, report_document(report) | more)
+        return
+    if plain:
+        show_plain(*change_lines(report))
         return
     texts = None if is_confirmed else _removed_texts(engine, report, MOST_NAMED)
     show_report(report, texts)
@@ -401,8 +443,11 @@ def _show(
             output().print(text(line))
 
 
-def _list(reports: list[DreamReport], *, json: bool) -> None:
+def _list(store: Path, reports: list[DreamReport], *, plain: bool, json: bool) -> None:
     if json:
-        terminal.write({"dreams": [report.record() for report in reports]})
+        found = [report_document(report) for report in reports]
+        terminal.write("dream", store, {"dreams": found, "count": len(found)})
+    elif plain:
+        show_plain(CYCLE_HEADS, map(cycle_row, reports))
     else:
         show_reports(reports)

@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
+import json as encoding
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from oneiros.cli import terminal
-from oneiros.cli.options import DEFAULT_STORE, JsonOption, StoreOption, existing, opened
-from oneiros.cli.terminal import moment, output, show_table, table, text
+from oneiros.cli.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    PlainOption,
+    StoreOption,
+    existing,
+    opened,
+)
+from oneiros.cli.terminal import moment, output, show_plain, show_table, table, text
 from oneiros.display.escaping import snippet
 from oneiros.display.tables import moment as to_the_second
 from oneiros.dream.report import RULE_WORDS, held_words
+from oneiros.model.fields import FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.table import Table
 
     from oneiros.dream.drift import CycleDrift, Drift
     from oneiros.dream.report import DreamReport, FieldChange
 
-__all__ = ["MOST_NAMED", "drift", "show_removals", "show_report", "show_reports"]
+__all__ = [
+    "CYCLE_HEADS",
+    "MOST_NAMED",
+    "change_lines",
+    "cycle_row",
+    "drift",
+    "report_document",
+    "show_removals",
+    "show_report",
+    "show_reports",
+]
 
 
 MOST_NAMED: Final = 50
@@ -30,7 +49,7 @@ MOST_NAMED: Final = 50
 
 _VALUE: Final = 60  # characters of a field's value
 _LEAST: Final = 80  # columns of a terminal for a table
-_LEAST_OF_IDS: Final = 92  # that cuts no id, which people take over into --undo
+_LEAST_OF_IDS: Final = 95  # that cuts no id, which people take over into --undo
 
 
 def show_report(report: DreamReport, texts: Mapping[str, str] | None = None) -> None:
@@ -62,6 +81,8 @@ def show_report(report: DreamReport, texts: Mapping[str, str] | None = None) -> 
         console.print(text(f"... and {hidden} more changes", style="dim"))
     if (hidden := len(report.not_restored) - MOST_NAMED) > 0:
         console.print(text(f"... and {hidden} more that are not restored", style="dim"))
+    if report.is_undoable and report.change_count:
+        console.print(text(f"\noneiros dream --undo {report.id} takes it back", style="dim"))
     if report.changed_since:
         ids = ", ".join(snippet(id, _VALUE) for id in report.changed_since[:MOST_NAMED])
         count = len(report.changed_since)
@@ -101,22 +122,31 @@ def _because(change: FieldChange) -> str:
     return change.because or RULE_WORDS.get(change.rule, change.rule)
 
 
+CYCLE_HEADS: Final = ("cycle", "when", "by", "changes", "before", "after", "undo")
+
+
 def show_reports(reports: Sequence[DreamReport]) -> None:
     """Write one row a cycle, in the order given."""
     if not reports:
         output().print(text("no dream cycle ran on this store"))
         return
-    rows = (
-        (
-            report.id,
-            "" if isnan(report.now) else moment(float(round(report.now))),
-            _made_by(report),
-            *_counts(report),
-        )
-        for report in reports
-    )
-    shown = _folded("cycle", "when", "by", ">changes", ">before", ">after", rows=rows)
-    show_table(shown, _LEAST_OF_IDS)
+    heads = (f">{head}" if head in ("changes", "before", "after") else head for head in CYCLE_HEADS)
+    show_table(_folded(*heads, rows=map(cycle_row, reports)), _LEAST_OF_IDS)
+
+
+def cycle_row(report: DreamReport) -> tuple[str, ...]:
+    """Return the cells of a cycle under :data:`CYCLE_HEADS`."""
+    when = "" if isnan(report.now) else to_the_second(report.now)
+    return report.id, when, _made_by(report), *_counts(report), _undo_words(report)
+
+
+def _undo_words(report: DreamReport) -> str:
+    """Return whether a cycle can be undone, or was; "" for an undo."""
+    if report.is_undoable:
+        return "yes"
+    if report.undone_by:
+        return "done"
+    return "" if report.undoes else "no"
 
 
 def _made_by(report: DreamReport) -> str:
@@ -132,6 +162,48 @@ def _counts(report: DreamReport) -> tuple[str, str, str]:
     if report.undoes:
         return str(report.change_count), "", ""
     return str(report.change_count), str(report.live_before), str(report.live_after)
+
+
+def change_lines(report: DreamReport) -> tuple[tuple[str, ...], Iterator[tuple[object, ...]]]:
+    """Return heads and rows of the changes that a report names, for other programs."""
+    heads = ("memory", "field", "before", "after", "removal", "phase", "rule", "because")
+    rows = (
+        (
+            change.id,
+            change.field,
+            _plain_value(change.field, change.before),
+            _plain_value(change.field, change.after),
+            change.removal,
+            change.phase,
+            change.rule,
+            change.because,
+        )
+        for change in (*report.named, *report.not_restored)
+    )
+    return heads, rows
+
+
+def _plain_value(field: str, value: object) -> object:
+    dated = _dated_value(field, value)
+    is_text = dated is None or isinstance(dated, str)
+    return dated if is_text else encoding.dumps(terminal.plain(dated))
+
+
+def report_document(report: DreamReport) -> dict[str, object]:
+    """Return a report as JSON values, the times of changed fields in ISO 8601."""
+    record = report.record()
+    for name in ("named", "not_restored"):
+        record[name] = [
+            change
+            | {end: _dated_value(change["field"], change[end]) for end in ("before", "after")}
+            for change in record[name]
+        ]
+    return record
+
+
+def _dated_value(field: str, value: object) -> object:
+    is_time = field in FIELDS and FIELDS[field].kind == "time"
+    return moment(value) if is_time and isinstance(value, float) else value
 
 
 def _headline(report: DreamReport) -> str:
@@ -200,9 +272,10 @@ def drift(
             "-n", "--limit", min=1, max=10_000, help="Of the last so many cycles and undoings."
         ),
     ] = 20,
+    plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Tell how the store drifts: a line for each of the last dream cycles, the oldest first.
+    """Show how the store drifts: a line for each of the last dream cycles, the oldest first.
 
     Live memories; the share that is as stale as what is pruned; how concentrated accesses are (Gini,
     0 to 1); how much the 50 recalled most changed since the cycle before; the age at which half of a
@@ -212,7 +285,9 @@ def drift(
         found = engine.drift(limit)
         has_dreamt = bool(found.cycles or engine.dreams(1))
     if json:
-        terminal.write(found.record())
+        terminal.write("drift", store, found.record() | {"count": len(found.cycles)})
+    elif plain:
+        show_plain(_DRIFT_HEADS, map(_drift_row, found.cycles))
     elif found.cycles:
         _show(found)
     else:
@@ -223,24 +298,29 @@ def drift(
         )
 
 
+_DRIFT_HEADS: Final = ("cycle", "when", "by", "live", "stale", "Gini", "churn", "half-life, days")
+
+
 def _show(found: Drift) -> None:
-    rows = (
-        (
-            cycle.id,
-            to_the_second(cycle.now),
-            cycle.profile + (", undone" if cycle.is_undone else ""),
-            str(cycle.live),
-            f"{cycle.stale_share:.1%}",
-            f"{cycle.access_gini:.3f}",
-            "-" if cycle.churn is None else f"{cycle.churn:.1%}",
-            _lives(cycle),
-        )
-        for cycle in found.cycles
-    )
-    heads = ("cycle", "when", "by", ">live", ">stale", ">Gini", ">churn", "half-life, days")
+    names = ("cycle", "when", "by", "half-life, days")
+    heads = (head if head in names else f">{head}" for head in _DRIFT_HEADS)
     # The others are whole: people take ids over into "dream --undo".
-    shown = table(*heads, rows=rows, folds=("by", "half-life, days"))
+    shown = table(*heads, rows=map(_drift_row, found.cycles), folds=("by", "half-life, days"))
     show_table(shown, _LEAST_DRIFT_WIDTH)
+
+
+def _drift_row(cycle: CycleDrift) -> tuple[str, ...]:
+    """Return the cells of a cycle under :data:`_DRIFT_HEADS`."""
+    return (
+        cycle.id,
+        to_the_second(cycle.now),
+        cycle.profile + (", undone" if cycle.is_undone else ""),
+        str(cycle.live),
+        f"{cycle.stale_share:.1%}",
+        f"{cycle.access_gini:.3f}",
+        "-" if cycle.churn is None else f"{cycle.churn:.1%}",
+        _lives(cycle),
+    )
 
 
 def _lives(cycle: CycleDrift) -> str:

@@ -18,6 +18,7 @@ from oneiros.cli.failures import CommandError, blamed_on, require_each_once, req
 from oneiros.cli.options import (
     PROFILE_HELP,
     JsonOption,
+    PlainOption,
     embedder_of,
     existing,
     named_profile,
@@ -225,6 +226,12 @@ def _write_csv(lines: Iterator[Row]) -> None:
         )
 
 
+def _show_plain_rows(lines: Iterator[Row]) -> None:
+    """Write rows to stdout between tabs, the names of their columns first."""
+    rows = list(lines)
+    terminal.show_plain(rows[0] if rows else (), (row.values() for row in rows))
+
+
 def _by_category(task: Task, reports: dict[str, Report]) -> Table:
     first = next(iter(reports.values()))
     heads = (">count", ">nDCG@10", *(f">R@{depth}" for depth in first.recall_depths), ">MRR")
@@ -298,7 +305,9 @@ def evaluate(
     ] = False,
     keep: Annotated[
         float | None,
-        typer.Option(help="Share of the memories kept by --with-forgetting; default 0.5."),
+        typer.Option(
+            metavar="SHARE", help="Share of the memories kept by --with-forgetting; default 0.5."
+        ),
     ] = None,
     every: Annotated[
         str | None,
@@ -319,6 +328,7 @@ def evaluate(
         ),
     ] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Rows of figures on stdout, as CSV.")] = False,
+    plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
     """Measure each profile, and plain BM25, vectors and reciprocal ranks: nDCG@10 and recall (R).
@@ -331,7 +341,8 @@ def evaluate(
     left out. --with-forgetting lives the same, keeps a share of the memories, by their worth and by
     the rules of caches, and prints what new questions lose.
     """
-    require_only_one({"--csv": csv, "--json": json})
+    for name, is_given in {"--plain": plain, "--json": json}.items():
+        require_only_one({"--csv": csv, name: is_given})
     options = {
         "--categories": categories,
         "--without": without,
@@ -358,12 +369,19 @@ def evaluate(
         kept = _forgotten(collections or [], chosen, share, days, seed or 0)
         document = {"seed": seed or 0, "keep": share, "every_days": days}
         document["with_forgetting"] = list(_forgetting_rows(kept))
-        _show(_forgetting_rows(kept), _forgetting_tables(kept), document, csv=csv, json=json)
+        _show(
+            _forgetting_rows(kept),
+            _forgetting_tables(kept),
+            document,
+            csv=csv,
+            plain=plain,
+            json=json,
+        )
         return
     if with_use:
         uses = _used(collections or [], chosen, seed or 0)
         document = {"seed": seed or 0, "with_use": list(_use_rows(uses))}
-        _show(_use_rows(uses), _use_tables(uses), document, csv=csv, json=json)
+        _show(_use_rows(uses), _use_tables(uses), document, csv=csv, plain=plain, json=json)
         return
     tasks = [demo_task(), *(task_of(collection.read(folder)) for folder in collections or ())]
     _require_distinct([task.name for task in tasks])
@@ -377,7 +395,7 @@ def evaluate(
         found = _measured(tasks, chosen)
         rows, tables = _rows(found), _tables(tasks, found, by_category=categories)
         document = _document(tasks, found) if json else {}
-    _show(rows, tables, document, csv=csv, json=json)
+    _show(rows, tables, document, csv=csv, plain=plain, json=json)
 
 
 def _show(
@@ -386,12 +404,15 @@ def _show(
     document: dict[str, object],
     *,
     csv: bool,
+    plain: bool,
     json: bool,
 ) -> None:
     if json:
-        terminal.write(document)
+        terminal.write("evaluate", None, document)
     elif csv:
         _write_csv(rows)
+    elif plain:
+        _show_plain_rows(rows)
     else:
         for table in tables:
             terminal.show_table(table)
@@ -520,6 +541,7 @@ def tune(
         Path | None,
         typer.Option("--output", "-o", help="Write the better profile as TOML, if there is one."),
     ] = None,
+    plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
     """Find better numbers on some of the judged questions, and measure them on the others.
@@ -536,7 +558,8 @@ def tune(
         require_only_one({"--forgetting": forgetting, "--over": over})
         require_only_one({"--forgetting": forgetting, "--grid": grid})
         require_only_one({"--forgetting": forgetting, "collections": collections or None})
-        _tune_worth(existing(forgetting), chosen, folds or 5, seed, write, json=json)
+        store = existing(forgetting)
+        _tune_worth(store, chosen, folds or 5, seed, write, plain=plain, json=json)
         return
     parameters = None if over is None else [_parameter(one) for one in over]
     tasks = [task_of(collection.read(folder)) for folder in collections or ()] or [demo_task()]
@@ -558,7 +581,10 @@ def tune(
         with new_file(write) as file:
             file.write(found.tuned.to_toml().encode())
     if json:
-        terminal.write(_tuning_document(found))
+        terminal.write("tune", None, _tuning_document(found))
+        return
+    if plain:
+        terminal.show_plain_figures(_tuning_document(found))
         return
     console = output()
     console.print(_changes_table(found))
@@ -567,7 +593,14 @@ def tune(
 
 
 def _tune_worth(
-    store: Path, profile: Profile, folds: int, seed: int, write: Path | None, *, json: bool
+    store: Path,
+    profile: Profile,
+    folds: int,
+    seed: int,
+    write: Path | None,
+    *,
+    plain: bool,
+    json: bool,
 ) -> None:
     """Fit the weights of a profile's budget to the use of a store, and show them."""
     budget = next((phase for phase in profile.phases if isinstance(phase, Budget)), None)
@@ -581,20 +614,22 @@ def _tune_worth(
     if write is not None and found.is_better:
         with new_file(write) as file:
             file.write(tuned.to_toml().encode())
-    if json:
-        terminal.write(
-            {
-                "profile": profile.name,
-                "is_better": found.is_better,
-                "wanted": found.wanted,
-                "others": found.others,
-                "auc_before": found.auc_before,
-                "auc": found.auc,
-                **_bounds("auc", found.gain),
-                "before": {name: getattr(found.before, name) for name in FITTED},
-                "fitted": {name: getattr(found.fitted, name) for name in FITTED},
-            }
-        )
+    if json or plain:
+        document = {
+            "profile": profile.name,
+            "is_better": found.is_better,
+            "wanted": found.wanted,
+            "others": found.others,
+            "auc_before": found.auc_before,
+            "auc": found.auc,
+            **_bounds("auc", found.gain),
+            "before": {name: getattr(found.before, name) for name in FITTED},
+            "fitted": {name: getattr(found.fitted, name) for name in FITTED},
+        }
+        if json:
+            terminal.write("tune", store, document)
+        else:
+            terminal.show_plain_figures(document)
         return
     table = _table("weight", ">now", ">fitted")
     for name in FITTED:

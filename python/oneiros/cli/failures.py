@@ -33,6 +33,8 @@ FAILED = 1
 WRONG_INPUT = 2
 INTERRUPTED = 130
 _SIMD = "SIMD path: "
+_WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
+"""Errors of a path that was given, not of the work."""
 
 
 class CommandError(Exception):
@@ -97,6 +99,9 @@ class CommandGroup(TyperGroup):
             say("interrupted")
             sys.exit(INTERRUPTED)
         except Exception as error:
+            if _is_interrupt(error):
+                say("interrupted")
+                sys.exit(INTERRUPTED)
             code = _exit_code(error)
             if code is None:
                 raise
@@ -105,11 +110,30 @@ class CommandGroup(TyperGroup):
         sys.exit(outcome if isinstance(outcome, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; an interrupt goes on as itself, before typer makes its own of it."""
+        """Run the command; an interrupt goes on as itself, before typer makes its own of it.
+
+        Raises:
+            CommandError: the engine refused the value of an option, which is then named as such.
+        """
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise typer.Abort from None
+        except ValueError as error:
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            option = _option_of(command, str(error).partition(":")[0])
+            if option is None:
+                raise
+            msg = f"{option}:{str(error).partition(':')[2]}"
+            raise CommandError(msg) from error
+
+
+def _option_of(command: Any, name: str) -> str | None:
+    """Return the long form of the option that sets a parameter; None: no option does."""
+    for parameter in () if command is None else command.params:
+        if parameter.name == name and parameter.param_type_name == "option":
+            return next((form for form in parameter.opts if form.startswith("--")), None)
+    return None
 
 
 def say(message: str) -> None:
@@ -158,7 +182,17 @@ def _exit_code(error: Exception) -> int | None:
         return WRONG_INPUT
     if _is_of_simd(error):
         return WRONG_INPUT
+    if isinstance(error, _WRONG_PATHS):
+        return WRONG_INPUT
     return FAILED if isinstance(error, OneirosError | OSError) else None
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether a Ctrl-C is behind an import that failed: a module of C may report it so."""
+    if not isinstance(error, ImportError):
+        return False
+    cause = error.__cause__ or error.__context__
+    return isinstance(cause, KeyboardInterrupt) or _is_interrupt(cause)
 
 
 def _is_of_simd(error: Exception) -> bool:

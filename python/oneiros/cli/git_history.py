@@ -17,7 +17,7 @@ from typing import IO, Any
 from oneiros.cli.failures import FAILED, CommandError
 from oneiros.cli.sources import Row
 
-__all__ = ["rows"]
+__all__ = ["commit_count", "rows"]
 
 TAG_LIMIT = 32  # paths kept as tags; a commit may touch thousands
 TAG_BYTES = 256
@@ -58,10 +58,21 @@ def rows(repository: Path) -> Iterator[Row]:
             process.kill()  # when the reader stops early; a finished process is left alone
 
 
-def _started(repository: Path, complaints: IO[bytes]) -> subprocess.Popen[bytes]:
+def commit_count(repository: Path) -> int | None:
+    """Return the number of commits reachable from HEAD, for a progress bar; None: not known."""
+    command = ("rev-list", "--count", "HEAD")
+    with TemporaryFile() as complaints, _started(repository, complaints, command) as process:
+        assert process.stdout is not None
+        written = process.stdout.read().strip()
+    return int(written) if written.isdigit() else None
+
+
+def _started(
+    repository: Path, complaints: IO[bytes], command: tuple[str, ...] = LOG
+) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
-            ["git", "--no-pager", *SETTINGS, "-C", str(repository), *LOG],
+            ["git", "--no-pager", *SETTINGS, "-C", str(repository), *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=complaints,

@@ -87,6 +87,8 @@ class Rules:
     on_error: OnError
     on_conflict: OnConflict
     project: str | None
+    source: Path
+    """The file or repository, for messages."""
     keeps_existing: bool
     """Whether a memory whose id is there already is left alone: a commit never changes."""
 
@@ -131,12 +133,14 @@ def import_memories(
     imported again: only new commits are added.
     """
     bounds = bounds_of(scope)
-    rows = _begun(_rows(file, git, extra_to_metadata=extra_to_metadata))
+    source, rows = _source(file, git, extra_to_metadata=extra_to_metadata)
+    rows = _begun(rows)
     vectors = None if embedder is None else _FirstBatchOnce(embedder_of(embedder))
     rules = Rules(
         on_error=on_error,
         on_conflict=OnConflict.UPDATE if git else on_conflict,
         project=project,
+        source=source,
         keeps_existing=git is not None,
     )
     tally = Tally()
@@ -147,7 +151,7 @@ def import_memories(
             batches = _rehearsed(batches, analyzer, vectors, rules, bounds)
         with (
             opened(store, analyzer, vectors) as engine,
-            progress_bar("importing", _total(file)) as advance,
+            progress_bar("importing", _total(file, git)) as advance,
         ):
             memories = bounded(engine, bounds)
             try:
@@ -164,22 +168,28 @@ def import_memories(
             raise
         msg = f"{error} ({tally.stored} memories of earlier batches are stored)"
         raise CommandError(msg, getattr(error, "exit_code", FAILED)) from error
-    _report(tally, store, time.perf_counter() - started, json=json)
+    _report(tally, rules.source, store, time.perf_counter() - started, json=json)
 
 
-def _rows(file: Path | None, git: Path | None, *, extra_to_metadata: bool) -> Iterator[Row]:
+def _source(
+    file: Path | None, git: Path | None, *, extra_to_metadata: bool
+) -> tuple[Path, Iterator[Row]]:
     if (file is None) == (git is None):
         msg = "import: give either a file or --git PATH"
         raise CommandError(msg)
     if git is not None:
-        return git_history.rows(git)
+        return git, git_history.rows(git)
     assert file is not None
-    return sources.open_file(file, extra_to_metadata=extra_to_metadata)
+    return file, sources.open_file(file, extra_to_metadata=extra_to_metadata)
 
 
-def _total(file: Path | None) -> int | None:
-    """Return how many rows a file has, if a terminal shows it and it is quickly known."""
-    return sources.row_count(file) if file is not None and sys.stderr.isatty() else None
+def _total(file: Path | None, git: Path | None) -> int | None:
+    """Return how many rows a source has, if a terminal shows it and it is quickly known."""
+    if not sys.stderr.isatty():
+        return None
+    if git is not None:
+        return git_history.commit_count(git)
+    return None if file is None else sources.row_count(file)
 
 
 def _begun(rows: Iterator[Row]) -> Iterator[Row]:
@@ -257,9 +267,9 @@ def _add(memories: Memories, rows: list[Placed], rules: Rules) -> AddReport:
     except DuplicateId as error:
         words = str(error).partition(";")[0]  # what follows is advice for callers in Python
         msg = f"{_span(rows)}: {words}; --on-conflict update changes it"
-        raise DuplicateId(msg) from error
+        raise DuplicateId(sources.located(rules.source, msg)) from error
     except (TypeError, ValueError) as error:
-        raise CommandError(_placed(rows, error)) from error
+        raise CommandError(sources.located(rules.source, _placed(rows, error))) from error
 
 
 def _fresh(memories: Memories, rows: list[Placed], rules: Rules, tally: Tally) -> list[Placed]:
@@ -307,19 +317,19 @@ def _span(rows: list[Placed]) -> str:
 
 def _refuse(place: str, problem: str, rules: Rules, tally: Tally) -> None:
     if rules.on_error is OnError.RAISE:
-        msg = f"{place}: {problem}"
-        raise CommandError(msg)
+        raise CommandError(sources.located(rules.source, f"{place}: {problem}"))
     tally.skipped += 1
     if rules.on_error is OnError.COLLECT:
         tally.errors.append({"place": place, "problem": problem})
 
 
-def _report(tally: Tally, store: Path, seconds: float, *, json: bool) -> None:
+def _report(tally: Tally, source: Path, store: Path, seconds: float, *, json: bool) -> None:
     if json:
-        terminal.write(asdict(tally) | {"store": str(store), "seconds": seconds})
+        terminal.write("import", store, asdict(tally) | {"seconds": seconds})
     else:
         for error in tally.errors:
-            sys.stderr.write(f"{error['place']}: {one_line(error['problem'])}\n")
+            words = sources.located(source, f"{error['place']}: {error['problem']}")
+            sys.stderr.write(f"{one_line(words)}\n")
         counts = [f"{tally.stored} stored"]
         counts += [f"{tally.unchanged} unchanged"] if tally.unchanged else []
         counts += [f"{tally.skipped} skipped"] if tally.skipped else []

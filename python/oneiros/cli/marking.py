@@ -20,7 +20,7 @@ from oneiros.cli.options import (
     existing,
     opened_scope,
 )
-from oneiros.cli.terminal import seconds_of, show_rows
+from oneiros.cli.terminal import seconds_of, show_plain, show_rows
 from oneiros.display.escaping import one_line, snippet
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def link(
     """Link two memories, so that one leads to the other, or show the links of one."""
     with opened_scope(existing(store), scope) as memories:
         if other is None:
-            _show_links(memories, id, plain=plain, json=json)
+            _show_links(store, memories, id, plain=plain, json=json)
             return
         if remove:
             was_linked = memories.unlink(id, other)
@@ -101,21 +101,21 @@ def link(
     _report(store, "link", [id, other], words, json=json, linked=not remove)
 
 
-def _show_links(memories: Memories, id: str, *, plain: bool, json: bool) -> None:
+def _show_links(store: Path, memories: Memories, id: str, *, plain: bool, json: bool) -> None:
     links = memories.neighbours(id)
     if json:
         found = [{"id": one.id, "kind": one.kind, "weight": one.weight} for one in links]
-        terminal.write({"id": id, "links": found})
+        terminal.write("link", store, {"id": id, "links": found, "count": len(found)})
         return
     texts = _texts(memories, [one.id for one in links], plain=plain)
     rows = [
         (one.id, one.kind, f"{one.weight:.3f}", text)
         for one, text in zip(links, texts, strict=True)
     ]
-    if rows:
+    if rows or plain:
         heads = ("memory", "kind", ">weight", "text")
         show_rows(heads, rows, plain=plain, folds=("memory", "text"))
-    elif not plain:
+    else:
         sys.stdout.write(f"{one_line(id)}: no links\n")
 
 
@@ -123,7 +123,7 @@ def supersede(
     old: Annotated[str, typer.Argument(metavar="OLD", help="Id of what no longer holds.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="Id of what holds instead.")],
     store: StoreOption = DEFAULT_STORE,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why, for people.")] = "",
+    reason: Annotated[str, typer.Option(metavar="REASON", help="Why, for people.")] = "",
     scope: ScopeOption = None,
     now: NowOption = None,
     json: JsonOption = False,
@@ -137,7 +137,9 @@ def supersede(
 
 def conflicts(
     store: StoreOption = DEFAULT_STORE,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=0, metavar="COUNT")] = 20,
+    limit: Annotated[
+        int, typer.Option("-n", "--limit", min=0, metavar="COUNT", help="Most of them.")
+    ] = 20,
     confidence: Annotated[
         float, typer.Option(metavar="NUMBER", min=0.0, max=1.0, help="Least confidence of a pair.")
     ] = 0.7,
@@ -158,12 +160,14 @@ def conflicts(
                 }
                 for one in found
             ]
-            terminal.write({"conflicts": pairs, "count": len(pairs)})
+            terminal.write("conflicts", store, {"conflicts": pairs, "count": len(pairs)})
             return
         rows = _conflict_rows(memories, found, plain=plain)
-    if plain or rows:
+    if plain:
+        show_plain(("sure", "older", "newer", "reason", "older text", "newer text"), rows)
+    elif rows:
         heads = (">sure", "", "memory", "text")
-        show_rows(heads, rows, plain=plain, folds=("memory", "text"))
+        show_rows(heads, rows, plain=False, folds=("memory", "text"))
     if not plain:
         sys.stdout.write(f"{len(found)} pair{'' if len(found) == 1 else 's'}\n")
         if found:
@@ -196,6 +200,6 @@ def _report(
 ) -> None:
     """Write what was done: one document, or one line."""
     if json:
-        terminal.write({"store": str(store), "command": command, "ids": ids, **more})
+        terminal.write(command, store, {"ids": ids, **more})
     else:
         sys.stdout.write(f"{words}\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,6 +18,7 @@ from oneiros.cli.options import (
     named_profile,
     quiet_engine,
 )
+from oneiros.display.escaping import one_line
 from oneiros.integrations.mcp_tools import BUDGET, MemoryTools
 from oneiros.model.fields import FIELDS
 
@@ -87,8 +87,11 @@ def mcp(
         raise CommandError(msg)
     ranking = "oneiros" if profile is None else named_profile("--profile", profile)
     model = None if embedder is None else embedder_of(embedder)
-    path = existing(store) if read_only else _writable(store)
+    path = existing(store) if read_only else store
+    is_new = not path.exists()
     with quiet_engine(path, model, profile=ranking, read_only=read_only) as engine:
+        if is_new:  # so that a misspelt path is noticed
+            sys.stderr.write(f"new store: {one_line(str(path))}\n")
         memories = engine.scope(**bounds) if bounds else engine
         offers_dreams = not bounds if dream is None else dream
         tools = MemoryTools(
@@ -108,10 +111,3 @@ def mcp(
             )
         else:
             server.serve_stdio(server.make_server(tools))
-
-
-def _writable(path: Path) -> Path:
-    """Return the path of a store; a new one is announced, so that a misspelt path is noticed."""
-    if not path.exists():
-        sys.stderr.write(f"new store: {path}\n")
-    return path

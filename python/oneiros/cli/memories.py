@@ -31,9 +31,11 @@ from oneiros.model.fields import FIELDS
 from oneiros.search.records import memory_record
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from oneiros.model.memory import Memory
 
-__all__ = ["add", "history", "last", "list_memories", "show_memories", "update"]
+__all__ = ["add", "history", "last", "list_memories", "update"]
 
 SNIPPET = 160  # characters of a text in a table
 
@@ -69,7 +71,7 @@ def add(
         str | None, typer.Option(metavar="ID", help="Its id. Default: a new one.")
     ] = None,
     kind: KindOption = None,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Its title.")] = None,
+    title: Annotated[str | None, typer.Option(metavar="TITLE", help="Its title.")] = None,
     tag: TagOption = None,
     fields: SetOption = None,
     replace: Annotated[
@@ -96,7 +98,7 @@ def add(
             **given,
         )
     if json:
-        terminal.write({"store": str(store), "command": "add", "ids": [new]})
+        terminal.write("add", store, {"ids": [new]})
     else:
         sys.stdout.write(f"{one_line(new)}\n")
 
@@ -128,7 +130,7 @@ def update(
     with opened_scope(existing(store), scope, embedder) as memories:
         memories.update(id, merge_metadata=merge_metadata, now=clock, **changes)
     if json:
-        terminal.write({"store": str(store), "command": "update", "ids": [id]})
+        terminal.write("update", store, {"ids": [id]})
     else:
         sys.stdout.write(f"{one_line(id)}: updated ({', '.join(changes)})\n")
 
@@ -144,7 +146,9 @@ def list_memories(
             metavar="ORDER", help="oldest, newest, a field, or -field. Default: as they were added."
         ),
     ] = None,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=0, metavar="COUNT")] = 20,
+    limit: Annotated[
+        int, typer.Option("-n", "--limit", min=0, metavar="COUNT", help="Most of them.")
+    ] = 20,
     after: Annotated[
         str | None, typer.Option(metavar="ID", help="Begin after this memory.")
     ] = None,
@@ -156,7 +160,11 @@ def list_memories(
     condition = condition_of(where, kind=None if kind is None else [kind], tags=tag)
     with opened_scope(existing(store), scope) as memories:
         page = memories.list(condition, order=order, limit=limit, after=after, with_total=True)
-        show_memories(page, page.total, plain=plain, json=json)
+        total = len(page) if page.total is None else page.total
+        if json:
+            _write_memories("list", store, page, total)
+        else:
+            _show_memories(page, total, plain=plain)
 
 
 def last(
@@ -171,7 +179,11 @@ def last(
 ) -> None:
     """Show the newest memories in the order of time, as a chat. Does not count as use."""
     with opened_scope(existing(store), scope) as memories:
-        show_memories(memories.last(count, session=session), None, plain=plain, json=json)
+        found = memories.last(count, session=session)
+        if json:
+            _write_memories("last", store, found, len(found))
+        else:
+            _show_memories(found, len(found), plain=plain)
 
 
 def history(
@@ -195,7 +207,8 @@ def history(
                 }
                 for one in revisions
             ]
-            terminal.write({"id": id, "revisions": document})
+            found = {"id": id, "revisions": document, "count": len(document)}
+            terminal.write("history", store, found)
             return
         rows = [
             (
@@ -210,28 +223,26 @@ def history(
     show_rows(heads, rows, plain=plain, folds=("recorded", "changed", "text"))
 
 
-def show_memories(found: Sequence[Memory], total: int | None, *, plain: bool, json: bool) -> None:
-    """Write memories on stdout: one JSON document, plain lines, or a table with a line below.
+def _write_memories(command: str, store: Path, found: Sequence[Memory], count: int) -> None:
+    records = [memory_record(memory) for memory in found]
+    terminal.write(command, store, {"memories": records, "count": count})
+
+
+def _show_memories(found: Sequence[Memory], total: int, *, plain: bool) -> None:
+    """Write memories on stdout: plain lines, or a table with a line below.
 
     Args:
         found: the memories.
-        total: number of all that match, of which these are the first; None: these are all.
+        total: number of all that match, of which these are the first.
         plain: for :func:`oneiros.cli.terminal.show_rows`.
-        json: one document in place of both.
     """
-    count = len(found) if total is None else total
-    if json:
-        records = [memory_record(memory) for memory in found]
-        terminal.write({"memories": records, "count": count})
-        return
     rows = [
         (memory.id, memory.kind, _occurred(memory), _cut(memory, plain=plain)) for memory in found
     ]
-    if rows or not plain:
-        show_rows(("memory", "kind", "day", "text"), rows, plain=plain, folds=("memory", "text"))
+    show_rows(("memory", "kind", "day", "text"), rows, plain=plain, folds=("memory", "text"))
     if not plain:
-        more = f" of {count}" if count > len(found) else ""
-        noun = "memory" if count == 1 else "memories"
+        more = f" of {total}" if total > len(found) else ""
+        noun = "memory" if total == 1 else "memories"
         sys.stdout.write(f"{len(found)}{more} {noun}\n")
 
 
@@ -253,8 +264,13 @@ def _text(given: str) -> str:
     """Return a text, or what stdin holds for "-", without the line's end."""
     if given != "-":
         return given
-    with blamed_on("stdin", (UnicodeDecodeError,)):
-        return sys.stdin.read().removesuffix("\n")
+    try:
+        given = sys.stdin.read()
+        given.encode()  # a lone surrogate stands for a byte where Python does not refuse it itself
+    except UnicodeError as error:
+        msg = "stdin: not UTF-8"
+        raise CommandError(msg) from error
+    return given.removesuffix("\n")
 
 
 def _fields(given: list[str] | None, *, clears: bool = False) -> dict[str, Any]:

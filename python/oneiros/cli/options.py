@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -46,6 +48,7 @@ __all__ = [
     "opened",
     "opened_scope",
     "quiet_engine",
+    "read_toml",
     "without_vector",
 ]
 
@@ -61,7 +64,10 @@ def named_profile(option: str, written: str) -> Profile:
         CommandError: there is none; what the profile's own rules refuse, in their words.
     """
     name, _, preset = written.rpartition(":") if ":" in written else (written, "", "")
-    with blamed_on(option):
+    if name.endswith(_FILES) and not Path(name).is_file():
+        msg = f"{option}: {name}: no such file"
+        raise CommandError(msg)
+    with blamed_on(option, (CommandError, TypeError, ValueError)):
         if name.endswith(_FILES):
             return _from_file(Path(name), preset)
         if preset:
@@ -70,15 +76,41 @@ def named_profile(option: str, written: str) -> Profile:
 
 
 def _from_file(path: Path, preset: str) -> Profile:
-    if not preset:
-        return Profile.from_toml(path.read_text(encoding="utf-8"))
-    presets = profiles.presets_from(path)
+    text, _ = read_toml(path) if path.suffix == ".toml" else ("", {})
+    try:
+        if not preset:
+            return Profile.from_toml(text or path.read_text(encoding="utf-8"))
+        presets = profiles.presets_from(path)
+    except (TypeError, ValueError) as error:
+        msg = f"{path}: {error}"
+        raise ValueError(msg) from error
     if preset not in presets:
-        msg = f"{path.name}: no preset {preset!r}; known: {', '.join(presets)}"
+        msg = f"{path}: no preset {preset!r}; known: {', '.join(presets)}"
         raise ValueError(msg)
     return presets[preset].replace(name=f"ciar-{preset}")
 
 
+def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the text of a TOML file, and what it holds.
+
+    Raises:
+        CommandError: it is no UTF-8 or no TOML; the message names file and line.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        return text, tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        at = _LINE.search(str(error))
+        line = int(at[1]) if at else text.count("\n") + 1
+        msg = f"{path}:{line}: not TOML: {_LINE.sub('', str(error)).strip()}"
+        raise CommandError(msg) from error
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        msg = f"{path}:{line}: not UTF-8"
+        raise CommandError(msg) from error
+
+
+_LINE: Final = re.compile(r"\(at line (\d+), column (\d+)\)$")
 DEFAULT_STORE = Path("oneiros.db")
 
 StoreOption = Annotated[
@@ -108,8 +140,23 @@ ScopeOption = Annotated[
         show_default=False,
     ),
 ]
+
+
+def _require_one_form(context: typer.Context, is_given: bool) -> bool:
+    """Refuse --json together with --plain, whichever is read last."""
+    if is_given and (context.params.get("plain") or context.params.get("json")):
+        msg = "--plain, --json: only one of them"
+        raise CommandError(msg)
+    return is_given
+
+
 PlainOption = Annotated[
-    bool, typer.Option("--plain", help="Lines of cells between tabs, uncut, without a head.")
+    bool,
+    typer.Option(
+        "--plain",
+        callback=_require_one_form,
+        help="Lines of cells between tabs, uncut; the first has names.",
+    ),
 ]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
 EmbedderOption = Annotated[
@@ -128,7 +175,12 @@ NowOption = Annotated[
     typer.Option("--now", metavar="TIME", help="The clock: ISO 8601 with an offset, or seconds."),
 ]
 JsonOption = Annotated[
-    bool, typer.Option("--json", help="One JSON document on stdout instead of text.")
+    bool,
+    typer.Option(
+        "--json",
+        callback=_require_one_form,
+        help="One JSON document on stdout instead of text.",
+    ),
 ]
 
 
@@ -158,7 +210,14 @@ def condition_of(where: str | None, **named: list[str] | None) -> Where | None:
         return None
     with blamed_on("--where"):
         condition = filters.where(**given)  # type: ignore[arg-type]
-        return condition if where is None else condition & filters.Where.from_json(where)
+        return condition if where is None else condition & _from_json(where)
+
+
+def _from_json(where: str) -> Where:
+    try:
+        return filters.Where.from_json(where)
+    except (TypeError, ValueError) as error:
+        raise ValueError(str(error).removeprefix("where: ")) from error
 
 
 def embedder_of(given: str) -> Embedder:
@@ -235,8 +294,7 @@ def quiet_engine(path: Path, embedder: Embedder | None, **options: Any) -> Quiet
         **options: further arguments of the engine.
     """
     engine = QuietEngine(path, embedder=embedder, **options)
-    # Not of stats(), which counts the memories.
-    of_the_box = named.is_of_the_box(engine._parts.sync.vectors.recorded_name)
+    of_the_box = named.is_of_the_box(engine.embedder_name)
     if embedder is not None or of_the_box is None:
         return engine
     engine.close()

@@ -58,8 +58,8 @@ def delete(
             else:
                 deleted = memories.delete(where=condition, now=clock)
             if json:
-                document = {"store": str(store), "command": "delete", "deleted": deleted}
-                terminal.write(document if ids is None else document | {"ids": ids})
+                named = {} if ids is None else {"ids": ids}
+                terminal.write("delete", store, {**named, "deleted": deleted})
             else:
                 sys.stdout.write(f"{_memories(deleted)} deleted\n")
 
@@ -97,7 +97,7 @@ def forget(
                 receipt = memories.forget(where=condition, derived=not keep_derived, now=clock)
             if json:
                 document = receipt.to_dict() | {"erased_at": moment(receipt.erased_at)}
-                terminal.write({"store": str(store), "command": "forget", **document})
+                terminal.write("forget", store, document)
             else:
                 derived = f", {len(receipt.derived)} of them derived" if receipt.derived else ""
                 sys.stdout.write(f"{_memories(len(receipt))} erased{derived}\n")

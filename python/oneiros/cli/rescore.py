@@ -19,12 +19,22 @@ from oneiros.cli.options import (
     PROFILE_HELP,
     JsonOption,
     NowOption,
+    PlainOption,
     StoreOption,
     existing,
     named_profile,
     opened,
 )
-from oneiros.cli.terminal import moment, output, progress_bar, seconds_of, table, text
+from oneiros.cli.terminal import (
+    moment,
+    output,
+    progress_bar,
+    seconds_of,
+    show_plain,
+    show_plain_figures,
+    table,
+    text,
+)
 from oneiros.clock import system_clock
 from oneiros.display.escaping import one_line
 from oneiros.model.validation import checked_threads
@@ -45,6 +55,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from oneiros.rescoring.comparison import Comparison, ScoreDistribution
+    from oneiros.rescoring.store import PromotionReport
     from oneiros.scoring.profile import Profile
 
 __all__ = ["promote", "rescore"]
@@ -107,20 +118,37 @@ def promote(
         float | None, typer.Option(help="The least score, above 0 and up to 1; default: its own.")
     ] = None,
     now: NowOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show which would be promoted.")
+    ] = False,
+    plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Consolidate staged memories that score high enough, in one transaction; tell which and why."""
+    """Consolidate staged memories that score high enough, in one transaction. Shows which and why."""
     chosen = named_profile("--profile", profile)
     clock = seconds_of("--now", now)
     with opened(existing(store)) as engine:
         report = engine.promote(chosen, threshold, clock, dry_run=dry_run)
     if json:
-        terminal.write(asdict(report))
+        found = asdict(report)
+        terminal.write("promote", store, found | {"count": len(report.promoted)})
+        return
+    if plain:
+        show_plain(*_promoted(report))
         return
     console = output()
     for line in str(report).splitlines():
         console.print(text(line))
+
+
+def _promoted(report: PromotionReport) -> tuple[list[str], Iterator[list[object]]]:
+    """Return the heads and rows of the promoted memories, a column for each factor."""
+    names = list(dict.fromkeys(name for one in report.promoted for name in one.factors))
+    rows: Iterator[list[object]] = (
+        [one.id, f"{one.score:.5f}", *(one.factors.get(name) for name in names)]
+        for one in report.promoted
+    )
+    return ["memory", "score", *names], rows
 
 
 COLUMN = "column:"
@@ -187,6 +215,7 @@ def rescore(
     top: Annotated[
         list[int] | None, typer.Option(min=1, help="--compare: overlap of so many best rows.")
     ] = None,
+    plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
     """Score a file of memories without a query, or compare two scores of it.
@@ -224,17 +253,19 @@ def rescore(
                 thread_count,
                 rules,
                 keep=keep_columns or (),
-                is_shown=not json,
+                is_shown=not (json or plain),
             )
             clock = clock if compare is None else float(str(document["now"]))
         if compare is not None:
             sides = [_side(written) for written in compare]
             found = _compare(source, sides, clock, thread_count, rules, least, top)
             document |= {"comparison": asdict(found)}
-            if not json:
+            if not (json or plain):
                 _show(found)
     if json:
-        terminal.write(document)
+        terminal.write("rescore", None, document)
+    elif plain:
+        show_plain_figures(document)
 
 
 def _write(
@@ -336,7 +367,8 @@ def _told(source: Path) -> Iterator[None]:
         raise
     except (TypeError, ValueError) as error:
         words = str(error)
-        named = words if words.startswith(f"{source.name}:") else f"{source.name}: {words}"
+        is_named = words.startswith((f"{source}:", f"{source.name}:"))
+        named = words if is_named else f"{source}: {words}"
         raise CommandError(named) from error
     except ImportError as error:
         msg = "reading tables needs pyarrow: pip install 'oneiros[arrow]'"

@@ -24,7 +24,7 @@ from oneiros.cli.options import (
     named_profile,
     opened_scope,
 )
-from oneiros.cli.terminal import grid, output, range_of, seconds_of, show_rows, table, text
+from oneiros.cli.terminal import grid, output, range_of, seconds_of, show_plain, table, text
 from oneiros.display.escaping import snippet
 from oneiros.display.tables import columns_of, day
 from oneiros.runtime.dataclasses import NamedTuple
@@ -158,6 +158,7 @@ def _values(result: SearchResult, factors: list[str]) -> list[str]:
     return [f"{values[name]:.3f}" if name in values else "-" for name in factors]
 
 
+LEAST_WIDTH = 30  # columns of a terminal for the table of results
 _GAP = 3  # columns between the columns of a table
 _KEYS = 2  # columns that every table begins with: rank and id
 
@@ -372,10 +373,11 @@ def search(
         )
         # Inside the block: the memories of results are read from the store when first touched.
         if json:
-            terminal.write(response_document(response))
+            found = {"count": len(response.results)} | response_document(response)
+            terminal.write("search", asked.store, found)
             return
         if plain:
-            show_rows((), _plain_rows(response), plain=True)
+            show_plain(("memory", "score", "kind", "day", "text"), _plain_rows(response))
             return
         console = output()
         if explain:
@@ -383,7 +385,7 @@ def search(
                 console.print(part)
                 console.print()
         elif response.results:
-            console.print(results_table(response, console.width))
+            terminal.show_table(results_table(response, console.width), LEAST_WIDTH)
         console.print(text(summary(response), style="dim"))
 
 
@@ -392,16 +394,29 @@ def why_not(
     asked: _SearchCommand,
     id: Annotated[str, typer.Argument(help="Id of the memory that is missed.")],
     json: JsonOption = False,
+    plain: PlainOption = False,
 ) -> None:
-    """Tell why a search does not return a memory; the memory is left as it is."""
+    """Say why a search does not return a memory. The memory is left as it is."""
     with opened_scope(existing(asked.store), asked.scope, asked.embedder) as memories:
         reasons = memories.why_not(asked.query, id, **asked.options)
     if json:
-        terminal.write(why_not_document(reasons))
+        terminal.write("why-not", asked.store, why_not_document(reasons))
+        return
+    if plain:
+        _show_plain_reasons(reasons)
         return
     console = output()
     for part in why_not_parts(reasons):
         console.print(part)
+
+
+def _show_plain_reasons(reasons: WhyNot) -> None:
+    """Write the verdict, then the figures of the memory, next to those of the last result."""
+    rows = [(*row, None)[:3] for row in reasons.table().rows]
+    heads = ("part", "this memory", "last result")
+    show_plain(
+        heads, [("verdict", reasons.verdict, None), ("id", reasons.id, reasons.kth_id), *rows]
+    )
 
 
 def get(
@@ -412,6 +427,7 @@ def get(
         typer.Option(metavar="TIME", help="As the store knew it then; a time as for --now."),
     ] = None,
     scope: ScopeOption = None,
+    plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
     """Show one memory with all its fields."""
@@ -419,7 +435,9 @@ def get(
         memory = memories.get(id, as_of=seconds_of("--as-of", as_of))
     document = memory_document(memory)
     if json:
-        terminal.write(document)
+        terminal.write("get", store, {"memory": document})
+    elif plain:
+        terminal.show_plain_figures(document, "field")
     else:
         _show(memory, document)
 

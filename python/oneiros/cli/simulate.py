@@ -9,11 +9,13 @@ import typer
 
 from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError, blamed_on, require_each_once, require_only_one
-from oneiros.cli.options import PROFILE_HELP, JsonOption, named_profile
+from oneiros.cli.options import PROFILE_HELP, JsonOption, PlainOption, named_profile
+from oneiros.cli.sources import located
 from oneiros.cli.terminal import (
     output,
     progress_bar,
     require_writable,
+    show_plain,
     show_table,
     table,
     text,
@@ -79,6 +81,7 @@ def simulate(
         Path | None,
         typer.Option(help="Write picture and tables as one page; needs oneiros[plots]."),
     ] = None,
+    plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
     """Simulate a year of a memory on a virtual clock, with dreams and without.
@@ -90,7 +93,7 @@ def simulate(
     of responses with an outdated memory of the fact above all true ones (stale@1) or anywhere among
     the ten (stale@10). The tables show the figures at the end, shares as means over the months, all
     as means over the seeds, then the memories that dreams removed by kind and rule. --json has
-    every month. The default profile is oneiros.
+    every month, --plain the first table. The default profile is oneiros.
     """
     chosen = _chosen(profile)
     remark = "; the data are as many as they are"
@@ -104,7 +107,9 @@ def simulate(
     courses = list(_lived(worlds, chosen, every))
     tables = list(_tables(worlds, grouped(courses)))
     if json:
-        terminal.write(_document(worlds, every, courses))
+        terminal.write("simulate", None, _document(worlds, every, courses))
+    elif plain:
+        show_plain(tables[0].heads, tables[0].rows)
     else:
         for place, one in enumerate(tables):
             if place:
@@ -139,8 +144,14 @@ def _check_pictures(plot: Path | None, html: Path | None, data: Path | None) -> 
 def _script(data: Path) -> Script:
     if str(data) == _DEMO:
         return script.demo_script()
-    with blamed_on("--data"):
+    if not data.is_file():
+        msg = f"--data: {data}: no such file"
+        raise CommandError(msg)
+    try:
         return script.read_script(data)
+    except (TypeError, ValueError) as error:
+        msg = f"--data: {located(data, str(error))}"
+        raise CommandError(msg) from error
 
 
 def _worlds(

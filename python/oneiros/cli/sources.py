@@ -17,10 +17,11 @@ from typing import Any, Final, NoReturn
 
 from oneiros._lazy import needed
 from oneiros.cli.failures import FAILED, CommandError
+from oneiros.display.json_values import decoding_problem
 from oneiros.model.fields import FIELDS
 from oneiros.runtime.dataclasses import dataclass
 
-__all__ = ["Row", "json_lines", "open_file", "read_cell", "row_count"]
+__all__ = ["Row", "json_lines", "located", "open_file", "read_cell", "row_count"]
 
 LINE_LIMIT = 64 * 2**20  # bytes: a text of 16 MiB escaped at its worst, and a vector
 CELL_LIMIT = 16 * 2**20  # characters: the longest text a memory may have
@@ -60,12 +61,25 @@ def open_file(path: Path, *, extra_to_metadata: bool) -> Iterator[Row]:
     return read(path, extra_to_metadata)
 
 
+def located(path: Path, words: str) -> str:
+    """Return words that begin with a place in a file, such as "line 17: ...", with the file before.
+
+    A line is written as compilers do, ``memories.jsonl:17: ...``.
+    """
+    place, colon, rest = words.partition(": ")
+    number = place.removeprefix("line ")
+    if colon and number != place and number.isdecimal():
+        return f"{path}:{number}: {rest}"
+    is_place = place.startswith(("line ", "row ", "commit "))
+    return f"{path}, {words}" if is_place else f"{path}: {words}"
+
+
 def _row(place: str, read: Callable[[], Mapping[str, Any]], extra_to_metadata: bool) -> Row:
     """Return the row of the values that a function reads, or of what is wrong with them."""
     try:
         return Row(place=place, record=_folded(read(), extra_to_metadata))
     except json.JSONDecodeError as error:
-        problem = f"not JSON: {error.msg} at column {error.colno}"
+        problem = f"not JSON: {decoding_problem(error)}"
     except UnicodeDecodeError as error:
         problem = f"not UTF-8: byte {error.start}"
     except UnicodeEncodeError:  # a lone surrogate
@@ -129,10 +143,10 @@ def _csv(path: Path, extra_to_metadata: bool) -> Iterator[Row]:
     try:
         reader = csv.reader(file, strict=True)
         header = next(reader, [])
-        _check_header(header, path.name, extra_to_metadata)
+        _check_header(header, path, extra_to_metadata)
     except csv.Error as error:
         file.close()
-        msg = f"{path.name}: no header: {error}"
+        msg = f"{path}: no header: {error}"
         raise CommandError(msg) from error
     except CommandError:
         file.close()
@@ -222,9 +236,9 @@ def _parquet(path: Path, extra_to_metadata: bool) -> Iterator[Row]:
     try:
         table = parquet.ParquetFile(path)
     except arrow.ArrowException as error:
-        msg = f"{path.name}: not a Parquet file: {error}"
+        msg = f"{path}: not a Parquet file: {error}"
         raise CommandError(msg) from error
-    _check_header(table.schema_arrow.names, path.name, extra_to_metadata)
+    _check_header(table.schema_arrow.names, path, extra_to_metadata)
     return _parquet_rows(table, extra_to_metadata)
 
 
@@ -250,9 +264,15 @@ def _value(name: str, value: Any) -> Any:
 def row_count(path: Path) -> int | None:
     """Return the number of rows of a file where that is quickly known, for a progress bar.
 
-    Lines of a ``.jsonl`` file, blank ones too, and the rows that a ``.parquet`` file names; None of
-    another file, or of one that cannot be read.
+    Lines of a ``.jsonl`` file, blank ones too, the rows of a ``.csv`` file below the header, and
+    those that a ``.parquet`` file names; None of another file, or of one that cannot be read.
     """
+    if path.suffix.lower() == ".csv":
+        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
+            try:
+                return max(0, sum(bool(cells) for cells in csv.reader(lines, strict=True)) - 1)
+            except csv.Error:
+                return None
     if path.suffix.lower() == ".jsonl":
         with path.open("rb") as file:
             return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
@@ -271,7 +291,7 @@ _READERS: Final = {".jsonl": json_lines, ".csv": _csv, ".parquet": _parquet}
 # -- columns ---------------------------------------------------------------------------------------
 
 
-def _check_header(columns: Iterable[str], file: str, extra_to_metadata: bool) -> None:
+def _check_header(columns: Iterable[str], file: Path, extra_to_metadata: bool) -> None:
     """Refuse a table whose columns cannot all be kept.
 
     Raises:

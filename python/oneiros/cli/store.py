@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,10 +32,14 @@ from oneiros.cli.options import (
 )
 from oneiros.cli.terminal import (
     confirm,
+    flat,
     grid,
     moment,
     output,
+    require_writable,
     seconds_of,
+    show_plain,
+    show_plain_figures,
     show_rows,
     show_table,
     table,
@@ -57,12 +61,16 @@ __all__ = ["backup", "doctor", "embed", "export", "profiles_known", "purge", "re
 _OF_VECTORS = ("embedder", "without_vector", "reembedding")
 
 
-def stats(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> None:
+def stats(
+    store: StoreOption = DEFAULT_STORE, plain: PlainOption = False, json: JsonOption = False
+) -> None:
     """Count what the store holds."""
     with opened(existing(store)) as engine:
         figures = engine.stats()
     if json:
-        terminal.write(figures)
+        terminal.write("stats", store, figures)
+    elif plain:
+        show_plain_figures(figures)
     else:
         _show(figures)
 
@@ -76,9 +84,10 @@ def doctor(
     deep: Annotated[
         bool, typer.Option("--deep", help="Verify the checksum of every row, and every index.")
     ] = False,
+    plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Check the store; tell versions.
+    """Check the store, show versions.
 
     Exit code 1 when something is wrong. Without a store at the default place only the machine is
     described.
@@ -89,10 +98,11 @@ def doctor(
     if is_wanted:
         problems, vectors = _looked_at(existing(store), verify_erased, deep=deep)
     about = machine()
-    found: dict[str, object] = {"machine": about, "store": str(store) if is_wanted else None}
-    found |= {"problems": problems, "is_clean": not problems, **vectors}
+    found = {"machine": about, "problems": problems, "is_clean": not problems, **vectors}
     if json:
-        terminal.write(found)
+        terminal.write("doctor", store if is_wanted else None, found)
+    elif plain:
+        show_plain_figures({**found, "store": str(store) if is_wanted else None})
     else:
         _show(about)
         _tell(store if is_wanted else None, problems)
@@ -164,18 +174,9 @@ def _tell_vectors(figures: Mapping[str, Any]) -> None:
 def _show(figures: Mapping[str, object]) -> None:
     rows = (
         (text(name.replace("_", " "), style="dim"), str(terminal.plain(value)))
-        for name, value in _flat(figures)
+        for name, value in flat(figures)
     )
     output().print(grid(rows))
-
-
-def _flat(figures: Mapping[str, object], group: str = "") -> Iterator[tuple[str, object]]:
-    """Yield name and value, of groups too, each name after its group's."""
-    for name, value in figures.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{group}{name} ")
-        else:
-            yield f"{group}{name}", value
 
 
 def restore(
@@ -193,7 +194,7 @@ def restore(
     with opened_scope(existing(store), scope) as memories:
         was_away = memories.restore(id, now=clock)
     if json:
-        terminal.write({"id": id, "restored": was_away})
+        terminal.write("restore", store, {"ids": [id], "restored": was_away})
     else:
         output().print(text(f"{id}: restored" if was_away else f"{id}: it was not away"))
 
@@ -214,6 +215,7 @@ def purge(
         bool, typer.Option("--dry-run", help="Only show what would be erased.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Erase without asking.")] = False,
+    plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
     """Erase for good what was deleted long enough ago, by dream cycles or by hand.
@@ -226,7 +228,10 @@ def purge(
     clock = system_clock() if given is None else given
     with opened_scope(existing(store), scope) as memories:
         ids = memories.purgeable(older_than, now=clock)
-        if not json:
+        if plain:
+            rows = map(_purged_row, filter(None, memories.get_deleted(ids)))
+            show_plain(("memory", "kind", "deleted", "text"), rows)
+        elif not json:
             _show_purged(memories.get_deleted(ids[:_MOST_SHOWN]), len(ids), older_than)
         if ids and not (dry_run or yes):
             confirm(f"erase {_memories(len(ids))} for good?", "nothing was erased")
@@ -234,8 +239,9 @@ def purge(
             erased = memories.purge(older_than, now=clock) if ids and not dry_run else 0
             if json:
                 query = {"now": clock, "older_than_days": older_than, "is_dry_run": dry_run}
-                terminal.write({**query, "erased": erased, "memories": ids})
-            elif ids and not dry_run:
+                found = {**query, "erased": erased, "ids": ids, "count": len(ids)}
+                terminal.write("purge", store, found)
+            elif ids and not (dry_run or plain):
                 typer.echo(f"{_memories(erased)} erased")
 
 
@@ -248,14 +254,17 @@ def _show_purged(first: Sequence[Memory | None], count: int, days: float) -> Non
     for memory in first:
         if memory is None or memory.deleted_at is None:
             continue  # brought back or erased meanwhile
-        deleted = moment(float(round(memory.deleted_at)))
-        cells = (memory.id, memory.kind, deleted, memory.title or memory.text)
-        rows.append([snippet(cell, _TEXT) for cell in cells])
+        rows.append([snippet(cell, _TEXT) for cell in _purged_row(memory)])
     heads = ("memory", "kind", "deleted", "text")
     show_table(table(*heads, rows=rows, folds=heads), _LEAST)
     if count > _MOST_SHOWN:
         console.print(text(f"... and {count - _MOST_SHOWN} more", style="dim"))
     console.print(text(f"{_memories(count)}, deleted more than {days:g} days ago"))
+
+
+def _purged_row(memory: Memory) -> tuple[str, str, str, str]:
+    deleted = "-" if memory.deleted_at is None else moment(float(round(memory.deleted_at)))
+    return memory.id, memory.kind, deleted, memory.title or memory.text
 
 
 def _memories(count: int) -> str:
@@ -294,8 +303,8 @@ def embed(
             count = engine.embed_missing(progress=is_shown)
         figures = engine.stats()
     if json:
-        outcome = {"store": str(store), "embedded": count, "embedder": figures["embedder"]}
-        terminal.write({**outcome, "without_vector": figures["without_vector"]})
+        found = {name: figures[name] for name in ("embedder", "without_vector")}
+        terminal.write("embed", store, {"embedded": count, **found})
     else:
         sys.stdout.write(f"{count} embedded: {one_line(str(store))}\n")
 
@@ -309,11 +318,15 @@ def backup(
     json: JsonOption = False,
 ) -> None:
     """Copy the store while it is in use. The copy appears whole or not at all."""
+    require_writable("FILE", file, {})
+    if file.exists() and not replace:
+        msg = f"FILE: {file} exists; --replace replaces it"
+        raise CommandError(msg)
     with opened(existing(store)) as engine:
         engine.backup(file, replace=replace)
     size = file.stat().st_size
     if json:
-        terminal.write({"store": str(store), "command": "backup", "file": str(file), "bytes": size})
+        terminal.write("backup", store, {"file": str(file), "bytes": size})
     else:
         sys.stdout.write(f"{one_line(str(file))}: {size:,} bytes\n")
 
@@ -328,12 +341,11 @@ def export(
     json: JsonOption = False,
 ) -> None:
     """Write memories as JSON lines, which import reads. The file appears whole or not at all."""
+    require_writable("FILE", file, {"--store": store})
     with opened_scope(existing(store), scope) as memories:
         count = memories.export(file, embeddings=embeddings)
     if json:
-        terminal.write(
-            {"store": str(store), "command": "export", "file": str(file), "count": count}
-        )
+        terminal.write("export", store, {"file": str(file), "count": count})
     else:
         sys.stdout.write(f"{one_line(str(file))}: {count:,} memories\n")
 
@@ -343,19 +355,15 @@ def profiles_known(plain: PlainOption = False, json: JsonOption = False) -> None
     known = [profiles.get(name) for name in profiles.names()]
     known.sort(key=lambda one: one.name != "oneiros")
     if json:
-        terminal.write(
+        found = [
             {
-                "profiles": [
-                    {
-                        "name": one.name,
-                        "channels": [channel.name for channel in one.channels],
-                        "factors": [factor.name for factor in one.factors],
-                    }
-                    for one in known
-                ],
-                "count": len(known),
+                "name": one.name,
+                "channels": [channel.name for channel in one.channels],
+                "factors": [factor.name for factor in one.factors],
             }
-        )
+            for one in known
+        ]
+        terminal.write("profiles", None, {"profiles": found, "count": len(found)})
         return
     rows = [
         (

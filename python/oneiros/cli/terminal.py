@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "confirm",
+    "flat",
     "grid",
     "moment",
     "output",
@@ -34,6 +35,8 @@ __all__ = [
     "range_of",
     "require_writable",
     "seconds_of",
+    "show_plain",
+    "show_plain_figures",
     "show_rows",
     "show_table",
     "table",
@@ -72,13 +75,29 @@ def require_writable(option: str, path: Path, others: Mapping[str, Path | None])
             raise CommandError(msg)
 
 
-def write(document: Mapping[str, object]) -> None:
-    """Write one document and a newline to stdout, its times in ISO 8601.
+def write(
+    command: str,
+    store: Path | str | None,
+    document: Mapping[str, object],
+    *,
+    is_line: bool = False,
+) -> None:
+    """Write one document and a newline to stdout: command and store, then what is given.
 
-    A time is a number under ``now`` or a name that ends in ``_at``. ASCII only: control characters and bidirectional marks in stored text stay escaped, so that even
-    a document shown on a terminal is harmless.
+    Times are in ISO 8601: numbers under ``now`` or a name that ends in ``_at``. ASCII only: control
+    characters and bidirectional marks in stored text stay escaped, so that even a document shown on
+    a terminal is harmless.
+
+    Args:
+        command: its name.
+        store: the file of the store that it read, as given; None: none.
+        document: the rest; no name in it is ``command`` or ``store``.
+        is_line: on one line, for a command that writes a document after the other.
     """
-    json.dump(_dated(plain(document)), sys.stdout, ensure_ascii=True, allow_nan=False, indent=2)
+    head = {"command": command, "store": None if store is None else str(store)}
+    assert not head.keys() & document.keys()
+    whole = _dated(plain(head | dict(document)))
+    json.dump(whole, sys.stdout, allow_nan=False, indent=None if is_line else 2)
     sys.stdout.write("\n")
 
 
@@ -146,6 +165,7 @@ def moment(seconds: float) -> str:
 
 Advance = Callable[[int], None]
 
+LEAST_COLUMN = 10  # columns of the terminal that a table of memories needs for each of its own
 TABLE_WIDTH = 80  # columns that a table of memories or settings takes at most
 PLAIN_WIDTH = 80  # columns where there is neither a terminal nor the variable COLUMNS
 _UNBOUNDED = 10_000
@@ -212,14 +232,52 @@ def table(
 
 
 def grid(rows: Iterable[Iterable[str | Text]] = (), **style: Any) -> Table:
-    """Return a table of literal texts without heads and lines."""
+    """Return a table of literal texts without heads and lines; cells are folded."""
     plain_style = {"box": None, "show_header": False, "padding": (0, 2), "collapse_padding": True}
-    return table(rows=rows, **plain_style | style)
+    made = table(rows=rows, **plain_style | style)
+    for column in made.columns:
+        column.overflow = "fold"  # a cell that has no room is not cut
+    return made
 
 
 def output() -> Console:
     """Return a console on stdout: colours on a terminal only, a fixed width elsewhere."""
     return _console(sys.stdout)
+
+
+def show_plain(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    """Write rows on stdout for other programs: lines of cells between tabs, the heads first.
+
+    Args:
+        heads: of the columns.
+        rows: their cells, uncut, each on one line; None: an empty one.
+    """
+    for row in (heads, *rows):
+        cells = ("" if cell is None else one_line(str(cell)) for cell in row)
+        sys.stdout.write("\t".join(cells) + "\n")
+
+
+def show_plain_figures(figures: Mapping[str, object], head: str = "figure") -> None:
+    """Write figures on stdout for other programs: a line each, and the name of a group before its own.
+
+    Args:
+        figures: by name; times and lists as in a document of :func:`write`.
+        head: over the names.
+    """
+    rows = (
+        (name, value if value is None or isinstance(value, str) else json.dumps(value))
+        for name, value in flat(_dated(plain(figures)))
+    )
+    show_plain((head, "value"), rows)
+
+
+def flat(figures: Mapping[str, Any], group: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield name and value, of groups too, each name after its group's."""
+    for name, value in figures.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{group}{name} ")
+        else:
+            yield f"{group}{name}", value
 
 
 def show_table(table: Table, least: int | None = None) -> None:
@@ -255,20 +313,25 @@ def show_rows(
 ) -> None:
     """Write rows on stdout: a table of at most 80 columns, or plain lines for other programs.
 
+    Where a terminal has fewer than 10 columns for each of the table, each row becomes a line.
+
     Args:
         heads: of the columns, as for :func:`table`.
         rows: their cells; stored text in them is shown literally.
-        plain: whether to write one line a row, its cells uncut between tabs, without the heads.
+        plain: whether to write lines as :func:`show_plain` does.
         folds: heads of the columns whose cells are folded where they have no room; the others'
             cells are cut.
     """
     if plain:
-        for row in rows:
-            sys.stdout.write("\t".join(one_line(str(cell)) for cell in row) + "\n")
+        show_plain((head.removeprefix(">") for head in heads), rows)
         return
+    made = table(*heads, rows=rows, folds=folds)
     console = output()
+    if console.width < LEAST_COLUMN * len(heads):
+        show_table(made, LEAST_COLUMN * len(heads))
+        return
     console.width = min(console.width, TABLE_WIDTH)
-    console.print(table(*heads, rows=rows, folds=folds))
+    console.print(made)
 
 
 @contextmanager

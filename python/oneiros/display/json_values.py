@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-__all__ = ["plain"]
+__all__ = ["decoding_problem", "plain"]
+
+
+def decoding_problem(error: Exception) -> str:
+    """Return what is wrong with a line of JSON: the words and the column, without a line number."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at column {error.colno}"
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def plain(value: object) -> object:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Applying", "ChangedLink", "PlannedRows", "after_changes", "keep_cycle", "link_state"]
 
 _KEPT_CYCLES: Final = 30  # the number of latest cycles that can be undone
+_LATER_KNOWN: Final = ("undone_by", "is_undoable")  # fields that later cycles change
 _TEXT_FIELDS: Final = ("text", "memory")  # their values are text of the user
 _MOST_KEPT: Final = 1_000  # unchanged memories listed by id; the report counts all
 
@@ -230,7 +231,7 @@ class Applying:
         ]
         keep_cycle(self._transaction, report, kept, links, self._contents)
         self._transaction.cycles.forget_dream_changes(_KEPT_CYCLES)
-        return report
+        return replace(report, is_undoable=True)
 
     def _touched(self) -> Mask:
         """Return the mask of rows that the plan changes or depends on."""
@@ -461,4 +462,7 @@ def _kept_report(report: DreamReport) -> str:
         changed_since=report.changed_since[:_MOST_KEPT],
         not_restored=report.not_restored[:_MOST_KEPT],
     )
-    return json.dumps(kept.record(), separators=(",", ":"))
+    record = kept.record()
+    for name in _LATER_KNOWN:
+        del record[name]
+    return json.dumps(record, separators=(",", ":"))

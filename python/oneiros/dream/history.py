@@ -13,6 +13,7 @@ from oneiros.dream import undo_log
 from oneiros.dream.report import DreamReport, FieldChange, PhaseReport, hints_of
 from oneiros.dream.undo_log import is_clock
 from oneiros.errors import StoreCorrupt
+from oneiros.runtime.dataclasses import replace
 from oneiros.store.reading import MOST_REVISIONS
 
 if TYPE_CHECKING:
@@ -40,7 +41,14 @@ def reports(scope: Scope, most: int) -> Iterator[DreamReport]:
     """Yield up to ``most`` reports, the newest first; each is decoded on demand."""
     with scope.services.store.read() as reading:
         cycles = reading.cycles.dream_cycles(most)
-    yield from map(stored_report, cycles)
+        undone_by = reading.cycles.undoings()
+        undoable = reading.cycles.undoable_numbers()
+    for cycle in cycles:
+        yield replace(
+            stored_report(cycle),
+            undone_by=undone_by.get(cycle.id),
+            is_undoable=cycle.number in undoable and cycle.id not in undone_by,
+        )
 
 
 def interrupted(services: EngineServices) -> Begun | None:
@@ -120,6 +128,7 @@ _LATER: Final[Mapping[type, frozenset[str]]] = {
         (
             *("taken_away", "taken_shown", "shown_before", "taken_before", "brought_back"),
             *("brought_back_shown", "day_limit", "removed", "drift", "decay", "damage"),
+            *("undone_by", "is_undoable"),
         )
     ),
 }

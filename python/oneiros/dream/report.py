@@ -225,6 +225,12 @@ class DreamReport:
     is_dry_run: bool
     undoes: str | None = None
     """The id of the cycle that this one undid; None if it is not an undo."""
+    undone_by: str | None = None
+    """The id of the undo of this cycle; None if it was not undone."""
+    is_undoable: bool = False
+    """Whether :meth:`oneiros.Engine.undo_dream` can undo the cycle: it was applied, is no undo, was
+    not undone, and is one of the last 30. As ``undone_by``, it is as of the moment when the report
+    was returned."""
     live_before: int = 0
     live_after: int = 0
     taken_away: int = 0

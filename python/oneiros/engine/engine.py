@@ -285,6 +285,22 @@ class Engine(Memories):
         """
         return str(self._scope.shared.store.path)
 
+    @property
+    def embedder_name(self) -> str | None:
+        """The name of the embedder that made the store's vectors; None if none did.
+
+        It is the name that the store records with the first vector, whether or not this engine was
+        opened with that embedder. Vectors that were passed as ``embedding`` have no name.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:", embedder="hashing")
+            >>> id = engine.add("tea")
+            >>> engine.embedder_name
+            'oneiros/hashing-1-512'
+        """
+        return self._scope.services.sync.vectors.recorded_name
+
     def flush(self) -> None:
         """Write pending reinforcement to the store now.
 
@@ -663,7 +679,8 @@ class Engine(Memories):
     def dreams(self, limit: int = 20) -> list[DreamReport]:
         """Return the reports of the last dream cycles and undos, newest first.
 
-        Reports contain no texts of memories. Once a cycle can no longer be undone, its report has
+        ``is_undoable`` says which of them :meth:`undo_dream` can undo. Reports contain no texts of
+        memories. Once a cycle can no longer be undone, its report has
         counts only and names no memory.
 
         Args:

@@ -123,14 +123,14 @@ def read_vectors(path: Path, *, rows: int) -> npt.NDArray[np.float32]:
     try:
         stored = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
-        msg = f"{path.name}: {error}"
+        msg = f"{path}: {error}"
         raise ValueError(msg) from error
     if stored.dtype != np.float16 or stored.ndim != 2 or len(stored) != rows:
-        msg = f"{path.name}: expected float16 ({rows}, dim), got {stored.dtype} {stored.shape}"
+        msg = f"{path}: expected float16 ({rows}, dim), got {stored.dtype} {stored.shape}"
         raise ValueError(msg)
     vectors: npt.NDArray[np.float32] = stored.astype(np.float32)
     if not np.isfinite(vectors).all():
-        msg = f"{path.name}: holds NaN or infinity"
+        msg = f"{path}: holds NaN or infinity"
         raise ValueError(msg)
     return vectors
 
@@ -143,20 +143,20 @@ def _optional(
 
 
 def _lines(home: Path, name: str) -> Iterator[dict[str, Any]]:
-    packed = home / f"{name}.gz"
-    content = _unpacked(packed) if packed.exists() else (home / name).read_bytes()
+    path, packed = home / name, home / f"{name}.gz"
+    content = _unpacked(packed) if packed.exists() else path.read_bytes()
     for number, line in enumerate(content.rstrip(b"\n").split(b"\n"), start=1):
         try:
             record = json.loads(line)
             if not (isinstance(record["_id"], str) and isinstance(record["text"], str)):
                 raise TypeError
         except (ValueError, TypeError, KeyError, RecursionError) as error:
-            msg = f"{name} line {number}: expected an object with strings _id and text"
+            msg = f"{path}:{number}: expected an object with strings _id and text"
             raise ValueError(msg) from error
         for field, kind in _OPTIONAL.items():
             value = record.get(field)
             if not (value is None or isinstance(value, kind)):
-                msg = f"{name} line {number}: {field}: expected {kind.__name__}, got {value!r:.40}"
+                msg = f"{path}:{number}: {field}: expected {kind.__name__}, got {value!r:.40}"
                 raise ValueError(msg)
         yield record
 
@@ -165,7 +165,7 @@ def _unpacked(packed: Path) -> bytes:
     try:
         return gzip.decompress(packed.read_bytes())
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        msg = f"{packed.name}: {error}"
+        msg = f"{packed}: {error}"
         raise ValueError(msg) from error
 
 
@@ -202,6 +202,6 @@ def _read_judgements(path: Path) -> dict[str, dict[str, float]]:
                     raise ValueError
                 answers.setdefault(query_id, {})[document_id] = grade
             except ValueError as error:
-                msg = f"{path.name} line {number}: expected query id, document id, grade by tabs"
+                msg = f"{path}:{number}: expected query id, document id, grade by tabs"
                 raise ValueError(msg) from error
     return answers

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 from oneiros import filters
 from oneiros.display.escaping import LONGEST_NAMED, shortened
+from oneiros.display.json_values import decoding_problem
 from oneiros.errors import QueryTooLarge
 from oneiros.filters.fields import (
     MEASURES,
@@ -447,7 +448,7 @@ def from_json(value: str | Mapping[str, object]) -> Where:
         try:
             parsed: object = json.loads(value)
         except ValueError as error:
-            msg = f"where: not JSON: {error}"
+            msg = f"where: not JSON: {decoding_problem(error)}"
             raise ValueError(msg) from error
         except RecursionError as error:
             raise _too_deep() from error

@@ -11,7 +11,7 @@ from oneiros.errors import StoreCorrupt
 from oneiros.inspection.records import LISTED_TEXT, restore_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from oneiros.dream.impact import Impact, Shift
     from oneiros.dream.plan import DreamPlan
@@ -26,19 +26,14 @@ MOST_ROWS: Final = 300
 _LONG_TEXT: Final = 200  # characters of a changed value
 
 
-def heading_record(report: DreamReport, undone: Mapping[str, str]) -> dict[str, Any]:
-    """Return the counts of a cycle, for a list of cycles.
-
-    Args:
-        report: of the cycle.
-        undone: by the id of a cycle that was undone, the id of the undoing.
-    """
+def heading_record(report: DreamReport) -> dict[str, Any]:
+    """Return the counts of a cycle, for a list of cycles."""
     return {
         "id": report.id,
         "now": report.now,
         "profile": report.profile,
         "undoes": report.undoes,
-        "undone_by": undone.get(report.id),
+        "undone_by": report.undone_by,
         "damage": report.damage,
         "live_before": report.live_before,
         "live_after": report.live_after,
@@ -60,7 +55,7 @@ def cycle_record(engine: Engine, report: DreamReport, path: str) -> dict[str, An
     rows = _rows(report.named)
     listed = list(rows)[:MOST_ROWS]
     texts = _texts(engine, listed)
-    return heading_record(report, {}) | {
+    return heading_record(report) | {
         "is_dry_run": report.is_dry_run,
         "limit": report.removal_words(),
         "phases": [

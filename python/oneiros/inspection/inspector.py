@@ -255,10 +255,9 @@ class Inspector:
     def cycles(self) -> dict[str, Any]:
         """Return the last dream cycles, the newest first, and the drift over them."""
         reports = self._engine.dreams(_MOST_CYCLES)
-        undone = {report.undoes: report.id for report in reports if report.undoes is not None}
         interrupted = self._engine.interrupted_dream()
         return {
-            "cycles": [heading_record(report, undone) for report in reports],
+            "cycles": [heading_record(report) for report in reports],
             "drift": self._engine.drift(_MOST_CYCLES).record()["cycles"],
             "interrupted": None if interrupted is None else interrupted.id,
         }
@@ -266,11 +265,9 @@ class Inspector:
     def cycle(self, id: str) -> dict[str, Any]:
         """Return one of the last dream cycles: what it did, and how to take it back."""
         reports = self._engine.dreams(_MOST_CYCLES)
-        undone = {report.undoes: report.id for report in reports if report.undoes is not None}
         for report in reports:
             if report.id == id:
-                record = cycle_record(self._engine, report, self._path)
-                return record | heading_record(report, undone)
+                return cycle_record(self._engine, report, self._path)
         msg = f"id: no dream cycle {id!r} among the last {_MOST_CYCLES}"
         raise UnknownMemory(msg)
 

@@ -56,6 +56,11 @@ _VECTOR: Final = "langgraph:vector"
 """The label of a memory that holds a further vector of an item."""
 _STATUSES: Final = ("staged", "consolidated", "archived")
 _PAGE: Final = 1_000
+_KNOWN: Final = {
+    "index": ("dims", "embed", "fields"),
+    "ttl": ("default_ttl", "refresh_on_read", "omit_expired"),
+}
+"""The keys of the configurations that a store takes."""
 _MINUTE: Final = 60.0
 
 Namespace = tuple[str, ...]
@@ -82,12 +87,14 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
             it has one, and the score is a sum of reciprocal ranks. ``dims`` is not needed: the
             engine takes the dimension of the first vector, and refuses others.
         ttl: ``default_ttl`` in minutes, and ``refresh_on_read``, True by default. Default: items do
-            not expire unless :meth:`put` says so.
+            not expire unless :meth:`put` says so. ``omit_expired`` may only be True, and
+            ``sweep_interval_minutes`` is refused, since nothing runs in the background.
         erases: whether deleting an item erases it for good, as ``forget`` does, or soft-deletes it,
             as ``delete`` does, which ``restore`` undoes.
 
     Raises:
-        TypeError, ValueError: an argument breaks its rule.
+        TypeError, ValueError: an argument breaks its rule, or ``index`` or ``ttl`` has a key that
+            is not named above.
 
     Examples:
         >>> import oneiros
@@ -114,6 +121,7 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
         for name, given in (("index", index), ("ttl", ttl)):
             if given is not None:
                 require_instance(name, given, (Mapping,), "a dict")
+                _require_known(name, given)
         self.memories = memories
         self.index_config: dict[str, Any] | None = None if index is None else dict(index)
         self.embeddings: Embeddings | None = (
@@ -459,6 +467,19 @@ def _fields(memory: Memory) -> dict[str, Any]:
         "created_at": datetime.fromtimestamp(memory.created_at, UTC),
         "updated_at": datetime.fromtimestamp(memory.updated_at, UTC),
     }
+
+
+def _require_known(name: str, given: Mapping[str, Any]) -> None:
+    """Refuse a configuration with a key that would have no effect."""
+    known = _KNOWN[name]
+    for key in given:
+        if key not in known:
+            msg = f"{name}: must have no other keys than {', '.join(known)}, got {key!r}"
+            raise ValueError(msg)
+    if not given.get("omit_expired", True):
+        is_set = given["omit_expired"]
+        msg = f"{name}: omit_expired must be True: expired items are never returned, got {is_set!r}"
+        raise ValueError(msg)
 
 
 def _minutes(ttl: float | None) -> float | None:

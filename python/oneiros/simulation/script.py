@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from oneiros.demo import load
+from oneiros.display.json_values import decoding_problem
 from oneiros.model.memory import Memory
 from oneiros.runtime.dataclasses import NamedTuple, dataclass
 
@@ -143,7 +144,7 @@ def _given(place: str, line: bytes) -> _Given:
     try:
         values = json.loads(line.decode("utf-8-sig"), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        msg = f"{place}: not JSON in UTF-8: {error}"
+        msg = f"{place}: not JSON in UTF-8: {decoding_problem(error)}"
         raise ValueError(msg) from error
     if not isinstance(values, dict):
         msg = f"{place}: expected an object, got {type(values).__name__}"

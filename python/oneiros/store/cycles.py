@@ -172,6 +172,19 @@ class CycleReading:
         rows = self._reading.rows("SELECT id FROM dream_cycle WHERE undoes = ?", (id,))
         return rows[0][0] if rows else None
 
+    def undoings(self) -> dict[str, str]:
+        """Return the ids of undos by the id of the cycle that each undid."""
+        rows = self._reading.rows(
+            "SELECT CAST(undoes AS BLOB), CAST(id AS BLOB) FROM dream_cycle "
+            "WHERE typeof(undoes) = 'text' AND typeof(id) = 'text'"
+        )
+        return {_text(undone) or "": _text(undo) or "" for undone, undo in rows}
+
+    def undoable_numbers(self) -> set[int]:
+        """Return the numbers of the cycles that are no undos and whose changes are kept."""
+        sql = "SELECT number FROM dream_cycle WHERE changes IS NOT NULL AND undoes IS NULL"
+        return {row[0] for row in self._reading.rows(sql)}
+
     def dream_contents(self, number: int) -> list[StoredContent]:
         """Return a cycle's changes outside of the columns, in order.
 

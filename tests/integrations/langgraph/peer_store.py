@@ -47,23 +47,29 @@ class InMemoryStore(Store):
 
 class SqliteStore(Store):
     @classmethod
+    def over(cls, engine: oneiros.Engine, index: Any, ttl: Any) -> Any:
+        store = cls(engine, index=with_fields(index), ttl=ttl)
+        store.index_config = index  # with the names of its keys
+        return store
+
+    @classmethod
     @contextmanager
     def from_conn_string(cls, path: str, *, index: Any = None, ttl: Any = None) -> Iterator[Any]:
         with oneiros.Engine(path) as engine:
-            yield cls(engine, index=with_fields(index), ttl=ttl)
+            yield cls.over(engine, index, ttl)
 
     def setup(self) -> None:
         """The engine makes its tables itself."""
 
 
-class AsyncSqliteStore(Store):
+class AsyncSqliteStore(SqliteStore):
     @classmethod
     @asynccontextmanager
     async def from_conn_string(
         cls, path: str, *, index: Any = None, ttl: Any = None
     ) -> AsyncIterator[Any]:
         with oneiros.Engine(path) as engine:
-            yield cls(engine, index=with_fields(index), ttl=ttl)
+            yield cls.over(engine, index, ttl)
 
     async def setup(self) -> None:
         """The engine makes its tables itself."""
@@ -74,6 +80,8 @@ class AsyncSqliteStore(Store):
 
 def with_fields(index: Any) -> Any:
     """Return a configuration of SqliteStore with the name that LangGraph documents for its paths."""
-    if index is None or index.get("text_fields") is None:
-        return index
-    return {**index, "fields": index["text_fields"]}
+    if index is None:
+        return None
+    others = {name: index[name] for name in index if name in ("dims", "embed", "fields")}
+    fields = index.get("text_fields")
+    return others if fields is None else {**others, "fields": fields}

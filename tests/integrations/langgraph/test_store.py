@@ -633,3 +633,33 @@ def test_wrong_arguments_are_named(engine: oneiros.Engine, store: OneirosStore) 
         with pytest.raises(TypeError, match=message):
             call()
     assert len(engine) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"index": {"field": ["text"]}},
+            "index: must have no other keys than dims, embed, fields, got 'field'",
+        ),
+        (
+            {"ttl": {"default": 5}},
+            "ttl: must have no other keys than .*refresh_on_read, .*, got 'default'",
+        ),
+        ({"ttl": {"sweep_interval_minutes": 5}}, "got 'sweep_interval_minutes'"),
+        ({"ttl": {"omit_expired": False}}, "ttl: omit_expired must be True"),
+    ],
+)
+def test_a_key_that_would_have_no_effect_is_refused(
+    engine: oneiros.Engine, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        OneirosStore(engine, **options)
+
+
+def test_every_key_that_is_known_is_taken(engine: oneiros.Engine) -> None:
+    ttl = {"default_ttl": 5, "refresh_on_read": True, "omit_expired": True}
+    index = {"dims": 1, "embed": lambda texts: [[1.0] for _ in texts], "fields": ["text"]}
+    store = OneirosStore(engine, index=index, ttl=ttl)
+    store.put(("n",), "k", {"text": "tea"})
+    assert [item.key for item in store.search((), query="tea")] == ["k"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from oneiros._lazy import needed
+from oneiros.display.json_values import decoding_problem
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import moment
 from oneiros.rescoring.tables.arrow import require_pyarrow
@@ -160,7 +161,7 @@ class JsonLinesSource:
             try:
                 return moment(name)(value)
             except (TypeError, ValueError) as error:
-                msg = f"{self.path.name}, line {number}: {error}"
+                msg = f"{self.path}:{number}: {error}"
                 raise ValueError(msg) from error
         is_text = self.schema.field(name).type == require_pyarrow().string()
         return value if not is_text or isinstance(value, str) else json.dumps(value)
@@ -174,10 +175,10 @@ class JsonLinesSource:
                 try:
                     record = json.loads(line)
                 except (ValueError, RecursionError) as error:
-                    msg = f"{self.path.name}, line {number}: not JSON: {error}"
+                    msg = f"{self.path}:{number}: not JSON: {decoding_problem(error)}"
                     raise ValueError(msg) from error
                 if not isinstance(record, dict):
-                    msg = f"{self.path.name}, line {number}: expected an object"
+                    msg = f"{self.path}:{number}: expected an object"
                     raise ValueError(msg)  # noqa: TRY004 - the file is wrong, no argument
                 yield number, record
 
