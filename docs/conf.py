@@ -23,6 +23,7 @@ extensions = [
     "docs.site.computed",
     "docs.site.diagrams",
     "docs.site.docstrings",
+    "docs.site.licences",
     "docs.site.mathml",
     "docs.site.outside_pages",
     "docs.site.references",

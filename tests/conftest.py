@@ -50,14 +50,15 @@ OPTIONAL_THERE = (
     "typer",
     "yaml",
 )
+OWN_WORDS = {"Stemmer": "needs PyStemmer, which is not installed"}
 MISSING = [name for name in OPTIONAL_THERE if IS_FREE_THREADED and find_spec(name) is None]
 
 
 def _skip_what_needs_a_missing_package(report: pytest.CollectReport | pytest.TestReport) -> None:
     text = f"{report.longreprtext}\n{report.capstderr}" if MISSING and report.failed else ""
     for name in MISSING:
-        own = "needs PyStemmer, which is not installed" if name == "Stemmer" else None
-        if f"No module named '{name}" in text or (own is not None and own in text):
+        own = OWN_WORDS.get(name, f"{name} is not installed; run: pip install")
+        if f"No module named '{name}" in text or own in text:
             reason = f"Skipped: needs {name}, which this free-threaded Python does not have"
             path, line, _ = getattr(report, "location", None) or (report.nodeid, 0, "")
             report.outcome = "skipped"

@@ -11,7 +11,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["door", "import_whole", "logging", "needed", "np", "pathlib"]
+__all__ = ["door", "import_whole", "logging", "needed", "np", "pathlib", "require_installed"]
 
 
 def import_whole(name: str) -> ModuleType:
@@ -82,20 +82,35 @@ else:
     np, logging, pathlib = map(_OnUse, ("numpy", "logging", "pathlib"))
 
 
-def needed(module: str, extra: str) -> Any:
+def needed(
+    module: str, extra: str, load: Callable[[str], ModuleType] = importlib.import_module
+) -> Any:
     """Import an optional module.
 
     Args:
         module: the module's name.
         extra: the extra of ``oneiros`` that installs it.
+        load: imports the module.
 
     Raises:
         ImportError: the module is not installed; the message says what to install.
     """
     try:
-        return importlib.import_module(module)
+        return load(module)
     except ModuleNotFoundError as error:
         if not f"{module}.".startswith(f"{error.name}."):
             raise  # installed, but one of its own imports is missing
-        msg = f"{module} is not installed; run: pip install 'oneiros[{extra}]'"
-        raise ImportError(msg, name=module) from error
+        raise _not_installed(error.name or module, extra) from error
+
+
+def require_installed(module: str, extra: str) -> None:
+    """Raise the error of :func:`needed` if a module is not installed, without importing it."""
+    from importlib.util import find_spec  # noqa: PLC0415 - slow
+
+    if find_spec(module) is None:
+        raise _not_installed(module, extra)
+
+
+def _not_installed(module: str, extra: str) -> ImportError:
+    msg = f"{module} is not installed; run: pip install 'oneiros[{extra}]'"
+    return ImportError(msg, name=module)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import subprocess
 import sys
@@ -18,8 +19,8 @@ for package in ("sphinx", "myst_parser", "latex2mathml", "matplotlib"):
 CONF = """
 import sys
 sys.path.insert(0, {root!r})
-extensions = ["myst_parser", "docs.site.computed", "docs.site.docstrings", "docs.site.mathml",
-              "docs.site.references"]
+extensions = ["myst_parser", "docs.site.computed", "docs.site.docstrings", "docs.site.licences",
+              "docs.site.mathml", "docs.site.references"]
 nitpicky = True
 myst_fence_as_directive = ["math"]
 html_theme = "basic"
@@ -70,6 +71,28 @@ def test_names_of_docstrings_lead_to_what_is_documented(tmp_path: Path) -> None:
     text = "T\n=\n\n.. autoclass:: oneiros.UnknownMemory\n   :members:\n\n:class:`UnknownMemory`\n"
     page = page_of(tmp_path, text, "rst")
     assert page.count('href="#oneiros.UnknownMemory"') >= 2
+
+
+def test_licences_are_those_of_the_packages_installed_here(tmp_path: Path) -> None:
+    page = page_of(tmp_path, "# T\n\n```{licences} cli\n```\n")
+    rows = {
+        cells[0]: cells[1:]
+        for row in re.findall(r"<tr.*?</tr>", page, re.DOTALL)
+        if (cells := re.findall(r"<td><p>(.*?)</p></td>", row))
+    }
+    assert rows["numpy"][0] == importlib.metadata.version("numpy")
+    assert "BSD" in rows["numpy"][1]
+    assert rows["numpy"][2] == "oneiros"
+    assert rows["typer"][1:] == ["MIT", "oneiros[cli]"]
+    assert rows["shellingham"][2] == "typer"
+    assert "faiss-cpu" not in rows
+    assert all(licence != "not declared" for _, licence, _ in rows.values())
+
+
+def test_licences_of_an_extra_that_there_is_not_are_an_error(tmp_path: Path) -> None:
+    done = build(tmp_path, "# T\n\n```{licences} tea\n```\n")
+    assert done.returncode != 0
+    assert "tea" in done.stderr
 
 
 def test_a_name_that_nothing_has_is_a_complaint(tmp_path: Path) -> None:

@@ -5,12 +5,13 @@ Names and ids are escaped: no control character reaches a terminal, no markup a 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import needed
 from oneiros.display.escaping import one_line, shortened
@@ -93,9 +94,17 @@ def columns_of(text: str) -> int:
     """Return the width of a line of text in terminal columns: two for each wide character."""
     if text.isascii():
         return len(text)
-    from rich.cells import cell_len  # noqa: PLC0415 - optional
+    return sum(map(_columns_of_character, text))
 
-    return cell_len(text)
+
+def _columns_of_character(character: str) -> int:
+    if unicodedata.category(character) in _WITHOUT_COLUMN:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in _WIDE else 1
+
+
+_WITHOUT_COLUMN: Final = frozenset({"Mn", "Me", "Mc", "Cf", "Cc"})  # marks, formats, controls
+_WIDE: Final = frozenset({"W", "F"})
 
 
 def padded(text: str, columns: int, is_right: bool = False) -> str:
@@ -179,14 +188,15 @@ def progress_bar(label: str, total: int | None) -> Iterator[Callable[[int], None
 
     Yields:
         A function to call with the number of steps done.
+
+    Raises:
+        ImportError: rich is not installed and a bar is to be shown; the message names the extra.
     """
     if total is None:
         yield _ignore
         return
-    from rich.console import Console  # noqa: PLC0415 - optional
-    from rich.progress import Progress  # noqa: PLC0415
-
-    with Progress(console=Console(stderr=True), transient=True) as shown:
+    console = needed("rich.console", "cli").Console(stderr=True)
+    with needed("rich.progress", "cli").Progress(console=console, transient=True) as shown:
         yield partial(shown.advance, shown.add_task(label, total=total))
 
 

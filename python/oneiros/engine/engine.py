@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, get_args, overload
 
 from oneiros import dream, engine, models
+from oneiros._lazy import require_installed
 from oneiros.clock import Clock, system_clock
 from oneiros.engine.memories import Memories
 from oneiros.engine.scope import EngineServices, Scope, Watch, checked_watch, watched
@@ -95,7 +96,8 @@ class Engine(Memories):
         tags_weight: the same for a word in the tags; in a new store 1.5.
         vector_index: "auto" (exact up to 5,000 vectors, HNSW above), "flat" (exact) or "hnsw". The
             HNSW graph of an existing store loads in the background from the second vector search
-            on; until then, for a fraction of a second, searches are exact.
+            on; until then, for a fraction of a second, searches are exact. HNSW needs FAISS
+            (``pip install 'oneiros[faiss]'``); without it, "auto" stays exact.
         durability: "full" survives a power cut, "normal" a crash of the process.
         busy_timeout_seconds: seconds (or a ``timedelta``) that a write waits for the write of
             another process.
@@ -132,6 +134,7 @@ class Engine(Memories):
         StoreVersionError: a newer version wrote the file; with ``read_only``, also an older one.
         StoreIOError: with ``read_only``, the file is missing or cannot be read without writing.
         EmbedderMismatch: another embedder made the store's vectors.
+        ImportError: ``vector_index`` is "hnsw" and FAISS is not installed.
         ImportError: a named embedder's library is not installed.
         ValueError, TypeError: an argument breaks its rule.
 
@@ -184,6 +187,8 @@ class Engine(Memories):
             tags_weight=tags_weight,
         )
         require_choice("vector_index", vector_index, get_args(Kind))
+        if vector_index == "hnsw":
+            require_installed("faiss", "faiss")
         require_callable("clock", clock, "a callable that returns seconds")
         require_flag("auto_refresh", auto_refresh)
         require_flag("read_only", read_only)
@@ -451,7 +456,7 @@ class Engine(Memories):
         do not count as missing. ``stats()["without_vector"]`` is the number of missing ones.
 
         Args:
-            progress: show a progress bar on stderr.
+            progress: show a progress bar on stderr (needs ``oneiros[cli]``).
 
         Returns:
             The number of memories that got a vector.
@@ -490,7 +495,7 @@ class Engine(Memories):
             embedder: as in the constructor, by name too.
             resume: keep the vectors that an unfinished call made for an embedder of this name.
                 False makes all of them again.
-            progress: show a progress bar on stderr.
+            progress: show a progress bar on stderr (needs ``oneiros[cli]``).
 
         Returns:
             The number of embedded memories, including soft-deleted ones.

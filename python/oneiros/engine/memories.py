@@ -167,7 +167,7 @@ class Memories:
                 their errors in the report's ``failures``.
             merge_metadata: as in :meth:`add`.
             now: as in :meth:`add`.
-            progress: show a progress bar on stderr.
+            progress: show a progress bar on stderr (needs ``oneiros[cli]``).
             links: whether to link similar memories and to raise the stability of existing similar
                 ones (docs/systems/cognitive.md C17, C18). Default: in batches of up to 1,000
                 records. If the engine's profile has no ``ingest``, nothing is linked, even with

@@ -154,6 +154,7 @@ def _message(
     except TypeError:
         _, _, problem = str(error).partition("()")
         problem, _, _ = problem.partition("; did you mean")
+        problem, _, _ = problem.partition(". Did you mean")  # Python 3.13 and newer
     else:
         return None
     unexpected = re.search(_UNEXPECTED, problem)

@@ -66,7 +66,7 @@ def rescore(
         now: the clock: seconds UTC, an aware ``datetime`` or ISO 8601 with an offset; default: the
             system's.
         threads: 1 to 256; default: one per core.
-        progress: show a progress bar on stderr.
+        progress: show a progress bar on stderr (needs ``oneiros[cli]``).
         invalid: how to treat a value out of range (or, under CIAR, a creation after ``now``):
             "raise"; "nan", the row scores NaN; or "clamp", the nearest valid value counts, and the
             row scores NaN if there is none. Under other profiles a time after ``now`` is age 0.
@@ -257,7 +257,7 @@ def promote(
         threshold: in (0, 1]; default: the profile's.
         now: as in :func:`oneiros.rescore`.
         threads: 1 to 256; default: one per core.
-        progress: show a progress bar on stderr.
+        progress: show a progress bar on stderr (needs ``oneiros[cli]``).
         invalid: as in :func:`oneiros.rescore`.
         missing: as in :func:`oneiros.rescore`.
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneiros._lazy import import_whole
+from oneiros._lazy import import_whole, needed
 from oneiros.vector_index.hnsw_snapshot import LINKS, Links
 
 __all__ = ["SLICE", "Graph", "Matrix", "Nodes", "library"]
@@ -34,10 +34,13 @@ def library() -> Any:
 
     Its SWIG layer emits DeprecationWarnings at import on Python 3.12 and later. They would be
     errors in programs that run with ``-W error``.
+
+    Raises:
+        ImportError: FAISS is not installed; the message names the extra.
     """
     with _loading, warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        module: Any = import_whole("faiss")
+        module = needed("faiss", "faiss", import_whole)
     if hasattr(os, "register_at_fork"):
         # FAISS checks for Ctrl-C under a mutex that another thread may hold during a fork: the
         # child would wait forever. Without the callback it does not check, and Ctrl-C takes effect

@@ -271,7 +271,7 @@ class VectorIndex:
 
     The vectors are in the core (``_core.VectorColumn``), which computes every cosine: the same bits
     from every method and on every machine. FAISS is imported with the first graph and holds only
-    the graph.
+    the graph. Without FAISS no graph is built, a warning is logged once, and results stay exact.
 
     An index made by :meth:`over` reads its graph in the background, from the second vector query
     on. This takes a fraction of a second. Until then results are exact.

@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core
+from oneiros._lazy import needed
 from oneiros.errors import DuplicateId
 from oneiros.model.fields import COLUMN_DEFAULTS
 from oneiros.model.memory import checked_columns
@@ -49,20 +50,21 @@ def records_of(source: object, *, progress: bool) -> Iterator[Mapping[str, objec
     Args:
         source: an iterable of dicts or ``Memory``, or an object with Arrow's stream interface
             (pyarrow tables, polars and pandas frames; needs the extra ``oneiros[arrow]``).
-        progress: show a bar on the terminal's error stream.
+        progress: show a bar on the terminal's error stream (needs ``oneiros[cli]``).
 
     Raises:
         TypeError: the source is neither.
-        ImportError: the source is a table and pyarrow is not installed.
+        ImportError: the source is a table and pyarrow is not installed, or ``progress`` is True and
+            rich is not.
     """
     records = _iterable(source)
     if not progress:
         return iter(records)
-    from rich.console import Console  # noqa: PLC0415 - on use only
-    from rich.progress import track  # noqa: PLC0415
-
+    console = needed("rich.console", "cli").Console(stderr=True)
     total = len(records) if isinstance(records, Sized) else None
-    return iter(track(records, "reading", total=total, console=Console(stderr=True)))
+    return iter(
+        needed("rich.progress", "cli").track(records, "reading", total=total, console=console)
+    )
 
 
 def _iterable(source: Any) -> Iterable[Mapping[str, object] | Memory]:
