@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from statistics import median
 from time import perf_counter, perf_counter_ns, process_time
 from typing import TYPE_CHECKING, Any
 
@@ -60,16 +61,18 @@ class Worker:
         for question in self._questions[:3]:
             self._ask(question)
         few = self._questions[3:13] or self._questions
-        started = perf_counter()
-        for question in few:
-            self._ask(question)
-        each = (perf_counter() - started) / len(few)
+        each = median(map(self._seconds, few))  # other work on the machine may stall a few
         fitting = max(_FEWEST, int(ROUND_SECONDS / each))
         self._questions = self._questions[:fitting]
         for question in self._questions[13:]:
             self._ask(question)
         self._rival.rest()
         return len(self._questions)
+
+    def _seconds(self, question: Question) -> float:
+        started = perf_counter()
+        self._ask(question)
+        return perf_counter() - started
 
     def answers(self) -> list[list[int]]:
         """Return the ids that each question finds.
