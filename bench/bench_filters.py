@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import oneiros
-from bench.conditions import conditions, load
+from oneiros.benchmark.conditions import conditions, load
 
 CHUNK, TOPICS, NOW = 20_000, 100, 1_770_000_000.0
 WORDS = [f"word{number}" for number in range(5_000)]

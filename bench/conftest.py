@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.conditions import conditions, load
+from oneiros.benchmark.conditions import conditions, load
 
 STACK = (
     "numpy",

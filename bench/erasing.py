@@ -22,8 +22,8 @@ from statistics import median
 import numpy as np
 
 import oneiros
-from bench.conditions import conditions
 from bench.writing import texts
+from oneiros.benchmark.conditions import conditions
 
 NOW, WIDTH = 1_750_000_000.0, 384
 FORMS = ("forget_many", "forget(where=)", "forget(id)")

@@ -30,8 +30,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from bench.conditions import conditions
 from oneiros import profiles
+from oneiros.benchmark.conditions import conditions
 from oneiros.engine import Engine
 from oneiros.evaluation.collection import read
 from oneiros.evaluation.metrics import mean, ndcg_at, paired_gain

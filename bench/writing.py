@@ -25,7 +25,7 @@ import apsw
 import numpy as np
 
 import oneiros
-from bench.conditions import conditions, load
+from oneiros.benchmark.conditions import conditions, load
 
 INSERT = "INSERT INTO memory (text) VALUES (?)"
 NOW, WIDTH = 1_750_000_000.0, 384

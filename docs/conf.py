@@ -27,6 +27,7 @@ extensions = [
     "docs.site.mathml",
     "docs.site.outside_pages",
     "docs.site.references",
+    "docs.site.screenshots",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["site/**"]

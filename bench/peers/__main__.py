@@ -1,5 +1,7 @@
 """The lexical index side by side with PISA, tantivy, bm25s and SQLite FTS5, in one run.
 
+And whole searches of memories side by side with other engines (suite "memories"), as `oneiros bench`.
+
     python -m bench.peers                                # every corpus and suite
     python -m bench.peers --corpus short --rounds 5
     python -m bench.peers --prepare                      # only what later runs reuse
@@ -22,15 +24,16 @@ from typing import Any
 
 from rich.console import Console
 
-from bench.conditions import conditions, load
 from bench.peers import inside
 from bench.peers.corpora import SEED, Corpus, corpus
 from bench.peers.engines import ENGINES
 from bench.peers.measure import Plan, changes, prepare, say, searches
 from bench.peers.report import markdown, show
+from bench.peers.whole import memories
+from oneiros.benchmark.conditions import conditions, load
 
 CORPORA = "short,short@100000,short@10000,long"
-SUITES = ("searches", "changes", "inside")
+SUITES = ("searches", "changes", "inside", "memories")
 PIPED_WIDTH = 180
 STACK = ("numpy", "apsw", "pyterrier-pisa", "tantivy", "bm25s", "numba")
 
@@ -47,7 +50,7 @@ def main() -> None:
         given.cache,
         kept_since=time.time() if given.fresh else 0.0,
     )
-    wanted = {*names, *([given.base] if {"changes", "inside"} & set(suites) else [])}
+    wanted = {*names, *([given.base] if {"changes", "inside", "memories"} & set(suites) else [])}
     corpora = {name: corpus(name, given.cache, given.source) for name in sorted(wanted)}
     if given.prepare:
         for name in names:
@@ -65,6 +68,7 @@ def main() -> None:
         "searches": {},
         "missing": {},
         **{name: [] for name in ("changes", "tail", "filters", "store")},
+        "memories": {},
     }
     for _ in _steps(result, given, plan, corpora):
         # What is measured is kept, whatever ends the run.
@@ -99,6 +103,11 @@ def _steps(
         say(f"{given.base}: through the store")
         result["store"] = inside.in_own_process(inside.store, corpora[given.base])
         yield
+    if "memories" in suites:
+        say(f"{given.base}: whole searches of memories")
+        result["memories"] = memories(corpora[given.base], plan.rounds, given.embedding)
+        result["missing"]["memories"] = result["memories"]["left_out"]
+        yield
 
 
 def _arguments() -> argparse.Namespace:
@@ -120,6 +129,12 @@ def _arguments() -> argparse.Namespace:
         default=_default_source(),
         help="JSON lines, each with a text; by default corpus.jsonl in the folder that"
         " ONEIROS_SPEED_CORPUS names, and drawn words without it",
+    )
+    parser.add_argument(
+        "--embedding",
+        type=Path,
+        help="folder of static_embed.py, for the vectors of the suite memories; without it, its texts"
+        " and vectors are drawn",
     )
     parser.add_argument(
         "--cache",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+from oneiros.benchmark.corpus import drawn_queries, shares_by_rank
 
 __all__ = ["SEED", "SHAPES", "Corpus", "Shape", "corpus"]
 
@@ -31,7 +32,6 @@ HELD_OUT = 2_000
 """Texts that are in no index: what the queries are drawn from."""
 
 QUERY_COUNT = 1_000
-QUERY_LENGTHS = (2, 3, 3, 4, 4, 5, 6)
 VOCABULARY = 400_000
 
 
@@ -99,7 +99,9 @@ def corpus(name: str, cache: Path, source: Path | None = None) -> Corpus:
             msg = f"source: must hold more than {HELD_OUT} texts of {shape.least} words: {source}"
             raise ValueError(msg)
         (folder / "texts.txt").write_text("\n".join(texts), encoding="ascii")
-        (folder / "queries.txt").write_text("\n".join(_queries(held_out)), encoding="ascii")
+        (folder / "queries.txt").write_text(
+            "\n".join(drawn_queries(held_out, QUERY_COUNT, SEED)[0]), encoding="ascii"
+        )
     return Corpus(name, folder)
 
 
@@ -149,26 +151,13 @@ def _drawn_words() -> Iterator[list[str]]:
     """Yield texts of 29 words on average, drawn by 1 / (rank + 2.7)."""
     rng = np.random.default_rng(SEED + 1)
     vocabulary = [f"w{rank:x}" for rank in range(VOCABULARY)]
-    shares = np.cumsum(1.0 / (np.arange(VOCABULARY) + 2.7))
-    shares /= shares[-1]
+    shares = shares_by_rank(VOCABULARY)
     while True:
         lengths = np.rint(rng.lognormal(np.log(24.0), 0.6, CHUNK)).astype(int)
         ranks: npt.NDArray[np.intp] = np.searchsorted(shares, rng.random(lengths.sum()))
         drawn = iter(ranks.tolist())
         for length in lengths.tolist():
             yield [vocabulary[rank] for rank in itertools.islice(drawn, length)]
-
-
-def _queries(held_out: list[str]) -> list[str]:
-    """Draw words of one held-out text each, so that common and rare ones meet as they do in texts."""
-    rng = random.Random(SEED)
-    candidates = [words for text in held_out if len(words := list(dict.fromkeys(text.split()))) > 1]
-    queries: list[str] = []
-    while len(queries) < QUERY_COUNT:
-        words, length = rng.choice(candidates), rng.choice(QUERY_LENGTHS)
-        if len(words) >= length:
-            queries.append(" ".join(rng.sample(words, length)))
-    return queries
 
 
 def _figures(texts: list[str], queries: list[str]) -> dict[str, float]:

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.peers.corpora import SEED, Corpus
-from bench.peers.engines.engine import K1, B
 from bench.peers.measure import percentiles
 from oneiros import Engine, LexicalIndex
+from oneiros.benchmark.rivals.rival import K1, B
 
 __all__ = ["filters", "in_own_process", "store", "tail"]
 

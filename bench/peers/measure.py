@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from bench.peers.corpora import Corpus
-from bench.peers.reference import Reference
-from bench.peers.remote import EngineFailed, Remote
+from bench.peers.worker import Worker
+from oneiros.benchmark.exact import Reference
+from oneiros.benchmark.remote import EngineFailed, Remote
 
 __all__ = ["Plan", "changes", "percentiles", "prepare", "say", "searches"]
 
@@ -103,7 +104,7 @@ def prepare(corpus: Corpus, plan: Plan) -> None:
 
 
 def _remote(name: str, corpus: Corpus, plan: Plan) -> Remote:
-    return Remote(engine=name, corpus=corpus, cache=plan.cache, kept_since=plan.kept_since)
+    return Remote(Worker, engine=name, corpus=corpus, cache=plan.cache, kept_since=plan.kept_since)
 
 
 @contextmanager

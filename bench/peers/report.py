@@ -9,6 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from oneiros.benchmark.rivals import TASKS
+
 __all__ = ["markdown", "show"]
 
 Row = Mapping[str, Any]
@@ -83,6 +85,8 @@ def _sheets(result: Mapping[str, Any]) -> Iterator[Sheet]:
         yield _filters(result["filters"])
     if result["store"]:
         yield _store(result["store"])
+    if result["memories"]:
+        yield from _memories(result["memories"])
 
 
 def _searches(name: str, rows: Sequence[Row]) -> Sheet:
@@ -216,6 +220,25 @@ def _store(rows: Sequence[Row]) -> Sheet:
         "ratio",
     )
     return Sheet("through the store", headings, cells)
+
+
+def _memories(document: Mapping[str, Any]) -> Iterator[Sheet]:
+    """Lay out what `oneiros bench` measures too."""
+    headings = ("engine", "p50, ms", "p99, ms", "ratio", "share of the exact answer", "s built")
+    for task, title in TASKS.items():
+        cells = [
+            (
+                row["name"],
+                f"{row['p50_ms']:.3f}",
+                f"{row['p99_ms']:.3f}",
+                "-" if row["ratio"] is None else f"{row['ratio']:.2f}",
+                "-" if row["share_found"] is None else f"{row['share_found']:.2f}",
+                f"{row['build_seconds']:.1f}",
+            )
+            for row in document["tasks"][task]
+        ]
+        if cells:
+            yield Sheet(f"{document['size']:,} memories, {title}", headings, cells)
 
 
 def _pair(row: Row, name: str) -> str:

@@ -11,9 +11,9 @@ from pathlib import Path
 from time import perf_counter, perf_counter_ns, process_time
 from typing import Any
 
-from bench.conditions import busy_seconds, distribution_version
 from bench.peers.corpora import Corpus
 from bench.peers.engines import engine_class
+from oneiros.benchmark.conditions import busy_seconds, distribution_version
 
 __all__ = ["Worker"]
 

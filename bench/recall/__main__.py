@@ -22,7 +22,6 @@ from rich.console import Console
 from rich.table import Table
 
 import oneiros
-from bench.conditions import conditions, load
 from bench.recall.forms import (
     DEPTH,
     PLAIN,
@@ -34,6 +33,7 @@ from bench.recall.forms import (
     opened,
 )
 from bench.recall.memories import Memories
+from oneiros.benchmark.conditions import conditions, load
 
 PROFILES = ("plain", "oneiros", "cognitive", "omega", "omega-bounded", "reverie")
 RIVALS: dict[str, type[TantivyFaissAndPython | SqliteAndPython]] = {

@@ -14,12 +14,29 @@ import pytest
 from bench.peers import inside
 from bench.peers.corpora import Corpus, corpus
 from bench.peers.measure import Plan, changes, searches
-from bench.peers.reference import Reference
-from bench.peers.remote import EngineFailed, Remote
 from bench.peers.report import markdown
+from bench.peers.whole import memories
+from bench.peers.worker import Worker
+from oneiros.benchmark.exact import Reference
+from oneiros.benchmark.remote import EngineFailed, Remote
+from oneiros.benchmark.rivals import ENTRANTS
 from tests.oracles import bm25
 
 ROOT = Path(__file__).parents[2]
+EMBEDDER = """
+import zlib
+
+import numpy as np
+
+
+class StaticEmbedder:
+    def __init__(self, folder):
+        assert folder
+
+    def __call__(self, texts):
+        seeds = [zlib.crc32(text.encode()) for text in texts]
+        return np.array([np.random.default_rng(seed).standard_normal(256) for seed in seeds])
+"""
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +55,7 @@ def test_the_command_measures_every_suite_and_writes_both_reports(cache: Path) -
         "--corpus": "short@300",
         "--base": "short@300",
         "--engines": "oneiros,sqlite-fts5",
+        "--suites": "searches,changes,inside",
         "--rounds": "1",
         "--cache": str(cache),
         "--markdown": str(tables),
@@ -70,7 +88,7 @@ def test_the_command_measures_every_suite_and_writes_both_reports(cache: Path) -
 def test_a_kept_index_answers_as_the_one_just_built(tiny: Corpus, tmp_path: Path) -> None:
     answers = []
     for is_kept in (False, True):
-        with Remote(engine="sqlite-fts5", corpus=tiny, cache=tmp_path) as remote:
+        with Remote(Worker, engine="sqlite-fts5", corpus=tiny, cache=tmp_path) as remote:
             assert remote.ask("build")["is_kept"] is is_kept
             answers.append(remote.ask("answers", count=50))
     assert answers[0] == answers[1]
@@ -88,7 +106,7 @@ def test_an_engine_that_cannot_run_is_left_out_and_the_reason_is_told(
 
 
 def test_an_engine_whose_process_ends_fails_by_name(tiny: Corpus, tmp_path: Path) -> None:
-    with Remote(engine="oneiros", corpus=tiny, cache=tmp_path) as remote:
+    with Remote(Worker, engine="oneiros", corpus=tiny, cache=tmp_path) as remote:
         with pytest.raises(EngineFailed, match="no_such_method: AttributeError"):
             remote.ask("no_such_method")
         assert remote.ask("build")["texts"] == 300
@@ -161,6 +179,26 @@ def test_agreement_is_the_share_of_the_best_ten_found(tiny: Corpus) -> None:
     assert shares == {"all": 1.0, "half": 0.5, "none": 0.0, "one five times": 0.1}
 
 
+def test_whole_searches_run_over_the_texts_of_a_corpus(tiny: Corpus, tmp_path: Path) -> None:
+    (tmp_path / "static_embed.py").write_text(EMBEDDER, encoding="utf-8")
+    entrants = [one for one in ENTRANTS if one.name in ("Oneiros, vector index", "NumPy")]
+    document = memories(tiny, 1, tmp_path, entrants)
+    assert document["size"] == 300
+    rows = {row["name"]: row for row in document["tasks"]["vectors"]}
+    assert {name: row["share_found"] for name, row in rows.items()} == {
+        "Oneiros, vector index": 1.0,
+        "NumPy": 1.0,
+    }
+    result: dict[str, Any] = {
+        "conditions": {},
+        "corpora": {},
+        "missing": {},
+        **{name: {} for name in ("searches", "changes", "tail", "filters", "store")},
+        "memories": document,
+    }
+    assert "\n| NumPy | " in markdown(result)
+
+
 def test_the_report_divides_our_figures_by_the_rivals() -> None:
     def row(engine: str, scale: float) -> dict[str, Any]:
         timed = ("top10_p50", "top10_p99", "top100_p50", "top100_p99")
@@ -179,7 +217,7 @@ def test_the_report_divides_our_figures_by_the_rivals() -> None:
         "corpora": {},
         "searches": {"short": [row("oneiros", 1), row("rival", 4)]},
         "missing": {"changes": {"absent": "not installed"}},
-        **{name: [] for name in ("changes", "tail", "filters", "store")},
+        **{name: [] for name in ("changes", "tail", "filters", "store", "memories")},
     }
     lines = markdown(result).splitlines()
     assert "- cpu: some" in lines

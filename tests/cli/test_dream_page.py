@@ -100,7 +100,7 @@ def test_what_was_done_is_written_with_texts_and_drift(run: Run, store: Path, pa
         id = mind.dreams()[0].id
     outcome = run("dream", "-s", store, "--undo", id, "--html", page)
     assert (outcome.exit_code, outcome.stderr) == (0, "")
-    assert f"Dream {id} undone" in written(page).texts[""]
+    assert f"Dream cycle {id} undone" in written(page).texts[""]
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,13 @@ def test_what_each_profile_forgot() -> None:
     assert told.heads[5:] == (*(f"kind {place}" for place in range(5)), "other")
     rows = {(row[0], row[1]): row[2:] for row in told.rows}
     assert rows["reverie", "all"] == ("26%", "7%", "25%", *["100%"] * 6)  # of 58 memories, 20 bugs
-    assert told.rows[1][1:5] == ("R14", "16%", "-", "5%")  # 9 of 58: took more than R13 stale
-    assert told.rows[2][1:5] == ("R13 stale", "10%", "7%", "20%")
+    assert told.rows[1][1:5] == (
+        "placing (R14)",
+        "16%",
+        "-",
+        "5%",
+    )  # 9 of 58: took more than R13 stale
+    assert told.rows[2][1:5] == ("stale (R13)", "10%", "7%", "20%")
 
 
 def test_without_dreams_nothing_is_told_of_forgetting() -> None:

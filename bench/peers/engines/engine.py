@@ -1,23 +1,18 @@
-"""The interface of an engine. The text of id i is the i-th one; words are joined by one space."""
+"""The interface of an engine: a search by words that can also be kept, changed and weighed."""
 
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from abc import abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar
 
-import numpy.typing as npt
+from oneiros.benchmark.rivals.rival import WordSearch
 
-__all__ = ["K1", "B", "Engine", "Ids", "bytes_of"]
-
-K1, B = 1.2, 0.75
-Ids: TypeAlias = Sequence[Any] | npt.NDArray[Any]
-"""Numbers, or names that `int` reads."""
+__all__ = ["Engine", "bytes_of"]
 
 
-class Engine(ABC):
+class Engine(WordSearch):
     """An index of texts, ranked by BM25 with k1 = 1.2 and b = 0.75; queries join words by OR."""
 
     distributions: ClassVar[tuple[str, ...]]
@@ -32,20 +27,12 @@ class Engine(ABC):
     changes: ClassVar[int] = 200
     """The number of changes that are measured: fewer where each takes long."""
 
-    @abstractmethod
-    def build(self, texts: list[str], folder: Path) -> None:
-        """Index texts until they can be searched; files go into the folder, which is empty."""
-
-    def keep(self, folder: Path) -> None:  # noqa: B027 (most have written their files by then)
+    def keep(self, folder: Path) -> None:
         """Leave in the folder what `open` needs; only searches come after it."""
 
     def open(self, folder: Path) -> None:
         """Open what an earlier run kept in the folder; where `kept_as` is set."""
         raise NotImplementedError
-
-    @abstractmethod
-    def search(self, query: str, k: int) -> Ids:
-        """Return the ids of the best k, best first, in the form that the engine gives them."""
 
     def search_many(self, queries: list[str], k: int, threads: int) -> None:
         """Search for each; where the engine has no such call, from Python's threads."""

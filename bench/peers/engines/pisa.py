@@ -16,7 +16,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from bench.peers.engines.engine import K1, B, Engine, Ids, bytes_of
+from bench.peers.engines.engine import Engine, bytes_of
+from oneiros.benchmark.rivals.rival import K1, B, Ids
 
 BATCH, BLOCK = 100_000, 64
 

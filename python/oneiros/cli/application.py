@@ -56,6 +56,7 @@ _GROUPS = {  # heading -> name -> module of this folder, function, summary; in t
         "profiles": ("store", "profiles_known", "List the profiles."),
         "rescore": ("rescore", "rescore", "Score a file of memories, or compare two scores of it."),
         "demo": ("demo", "demo", "Fill a store, run searches, measure them."),
+        "bench": ("bench", "bench", "Measure searches beside other libraries, on this machine."),
         "evaluate": ("evaluate", "evaluate", "Measure profiles on judged questions."),
         "eval": ("evaluate", "evaluate", ""),  # the short name, not listed
         "tune": ("evaluate", "tune", "Find better numbers for a profile on judged questions."),

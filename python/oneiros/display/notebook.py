@@ -44,14 +44,15 @@ _COLOURS: Final = ("#4e79a7", "#e0812b", "#59a14f", "#b07aa1", "#9c755f", "#76b7
 _STYLE: Final = """<style>
 .oneiros{max-width:900px;font-size:13px;line-height:1.45}
 .oneiros ol,.oneiros ul{margin:.3em 0;padding-left:2em}.oneiros li{margin:0 0 .7em}
-.oneiros .faint{opacity:.7;font-size:12px}.oneiros .faint span{margin-right:1em}
+.oneiros .faint{color:color-mix(in srgb,currentColor 75%,transparent);font-size:12px}
+.oneiros .faint span{margin-right:1em;display:inline-block}
 .oneiros .text{white-space:pre-wrap;overflow-wrap:anywhere}
 .oneiros .bar{display:flex;height:6px;margin:3px 0;border-radius:3px;overflow:hidden;
 background:color-mix(in srgb,currentColor 12%,transparent)}
 .oneiros table{border-collapse:collapse;margin:.4em 0;font-size:12px}
 .oneiros td,.oneiros th{padding:2px 8px;text-align:left;vertical-align:top;
 border-bottom:1px solid color-mix(in srgb,currentColor 15%,transparent)}
-.oneiros td:last-child{overflow-wrap:anywhere}.oneiros i{display:inline-block;width:8px;height:8px;
+.oneiros td:last-child{overflow-wrap:anywhere;min-width:7em}.oneiros i{display:inline-block;width:8px;height:8px;
 border-radius:2px;margin-right:4px}
 .oneiros td.number{text-align:right;font-variant-numeric:tabular-nums}
 .oneiros summary{cursor:pointer;opacity:.7}
@@ -63,10 +64,11 @@ def response_html(response: SearchResponse) -> str:
     head = f"<p><b>{escape(one_line(response._headline()))}</b>{_confidence(response)}</p>"
     results = response.results
     best = max((result.score for result in results), default=0.0)
-    shown = [_result(result, best) for result in results[:_MOST]]
+    colours = _colours(result.explanation for result in results[:_MOST])
+    shown = [_result(result, best, colours) for result in results[:_MOST]]
     listed = f"<ol>{''.join(f'<li>{each}</li>' for each in shown)}</ol>" if shown else ""
     if not results and response.nearest_misses:
-        misses = "".join(f"<li>{_result(each, 0.0)}</li>" for each in response.nearest_misses)
+        misses = "".join(f"<li>{_result(each, 0.0, {})}</li>" for each in response.nearest_misses)
         listed = f"<p>Nearest to an answer:</p><ul>{misses}</ul>"
     return _framed(head, listed, _more(len(results)))
 
@@ -85,7 +87,7 @@ def explanation_html(explanation: Explanation) -> str:
     folded = f"{len(neutral.rows)} factors that change nothing, and channels that did not find it"
     return _framed(
         f"<p><b>score {figure(explanation.score)}</b></p>",
-        _bar(explanation, explanation.score, explanation.score),
+        _bar(explanation, explanation.score, explanation.score, _colours((explanation,))),
         kept._repr_html_(),
         _folded(folded, neutral._repr_html_()) if neutral.rows else "",
     )
@@ -129,7 +131,7 @@ def report_html(report: DreamReport, texts: dict[str, str] | None = None) -> str
         report: of the cycle.
         texts: texts of removed memories by id; None: ids only.
     """
-    head = f"<p><b>{escape(str(report).partition(chr(10))[0])}</b></p>"
+    head = _head_of(report)
     rules = "".join(
         f'<tr><td>{escape(RULE_WORDS.get(rule, rule))}</td><td class="number">{count:,}</td>'
         f"<td>{escape(rule_name(rule))}</td></tr>"
@@ -151,6 +153,21 @@ def report_html(report: DreamReport, texts: dict[str, str] | None = None) -> str
     )
     kept = _folded("left as they are", f"<ul>{left}</ul>") if left else ""
     return _framed(head, counted if rules else "", removed, _more(len(gone)), kept)
+
+
+def _head_of(report: DreamReport) -> str:
+    """Return what kind of cycle it was, in words, then its figures, and last its id."""
+    said = str(report).partition("\n")[0]
+    if report.damage or report.undoes is not None:
+        return f"<p><b>{escape(said)}</b></p>"
+    would = "would change" if report.is_dry_run else "changed"
+    figures = (
+        f"{report.live_before:,} → {report.live_after:,} memories",
+        f"{would} {report.change_count:,} fields",
+        f"profile {report.profile}",
+    )
+    kind = "Dream cycle, planned" if report.is_dry_run else "Dream cycle"
+    return f"<p><b>{kind}, {day(report.now)}</b></p>{_faint(figures, report.id)}"
 
 
 def drift_html(drift: Drift) -> str:
@@ -249,19 +266,21 @@ def _value(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _result(result: SearchResult, best: float) -> str:
+def _result(result: SearchResult, best: float, colours: dict[str, str]) -> str:
     try:
         memory = result.memory
     except OneirosError as error:
         return f'<div class="faint">{escape(one_line(str(error)))}</div>'
     explanation = result.explanation
-    bar = "" if best <= 0.0 else _bar(explanation, result.score, best)
+    bar = "" if best <= 0.0 else _bar(explanation, result.score, best, colours)
     said = (memory.kind, day(_occurred(memory)), f"score {figure(result.score)}")
-    parts = "" if explanation is None else _parts(explanation)
+    parts = "" if explanation is None else _parts(explanation, colours)
     return _text(memory, _LONGEST) + bar + _faint(said, memory.id) + parts
 
 
-def _bar(explanation: Explanation | None, score: float, best: float) -> str:
+def _bar(
+    explanation: Explanation | None, score: float, best: float, colours: dict[str, str]
+) -> str:
     """Return a bar as long as the score beside the best, cut into what made its relevance."""
     if not 0.0 < score <= best:
         return ""
@@ -271,24 +290,35 @@ def _bar(explanation: Explanation | None, score: float, best: float) -> str:
         whole = sum(value for _, value in found)
         parts = [(name, value / whole) for name, value in found] or parts
     pieces = "".join(
-        f'<span style="width:{100 * share * score / best:.2f}%;background:{_colour(number)}"></span>'
-        for number, (_, share) in enumerate(parts)
+        f'<span style="width:{100 * share * score / best:.2f}%;background:{_colour(name, colours)}"></span>'
+        for name, share in parts
     )
     said = ", ".join(f"{name} {100 * share:.0f} %" for name, share in parts)
     return f'<div class="bar" role="img" aria-label="{escape(said)}">{pieces}</div>'
 
 
-def _colour(number: int) -> str:
-    return _COLOURS[number % len(_COLOURS)]
+def _colours(explanations: Iterable[Explanation | None]) -> dict[str, str]:
+    """Return a colour for each part of some scores, the same in all of them."""
+    found = (part for one in explanations if one is not None for part in one.parts)
+    names = dict.fromkeys(part.name for part in found if part.value > 0.0)
+    return {name: _COLOURS[place % len(_COLOURS)] for place, name in enumerate(names)}
 
 
-def _parts(explanation: Explanation) -> str:
+def _colour(name: str, colours: dict[str, str]) -> str:
+    return colours.get(name, _COLOURS[0])
+
+
+def _words(name: str) -> str:
+    return one_line(name).replace("_", " ")
+
+
+def _parts(explanation: Explanation, colours: dict[str, str]) -> str:
     """Return the parts of a score in the colours of its bar, and the factors that change it."""
     parts = [part for part in explanation.parts if part.value > 0.0]
     named = [
-        f'<span><i style="background:{_colour(number)}"></i>{escape(one_line(part.name))} '
-        f"{figure(part.value)}</span>"
-        for number, part in enumerate(parts)
+        f'<span><i style="background:{_colour(part.name, colours)}"></i>'
+        f"{escape(_words(part.name))} {figure(part.value)}</span>"
+        for part in parts
     ]
     factors = map(
         str, (each for each in explanation.factors if not _is_neutral(str(each), each.value))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.display.pages import rendered, require
-from oneiros.display.tables import moment
+from oneiros.display.tables import day, moment
 from oneiros.dream import plots
 from oneiros.dream.drift import drift_over
 from oneiros.dream.impact import Impact, named_rules
@@ -22,9 +22,9 @@ __all__ = ["page"]
 
 _TITLES: Final = {
     "phases": "What changed, by phase",
+    "gone": "Removed",
     "distributions": "Before and after",
     "decay": "How memories fade",
-    "gone": "Removed",
     "kept": "Left as they are",
     "changes": "Other changes",
     "not-restored": "Not restored, because changed again",
@@ -129,8 +129,8 @@ def _require_arguments(texts: object, impact: object, earlier: object) -> None:
 
 def _title(report: DreamReport) -> str:
     if report.undoes is not None:
-        return f"Dream {report.undoes} undone"
-    return f"Dream {report.id}" + (", a dry run" if report.is_dry_run else "")
+        return f"Dream cycle {report.undoes} undone"
+    return f"Dream {'plan' if report.is_dry_run else 'cycle'} of {day(report.now)}"
 
 
 def _value(field: str, value: Any) -> str:

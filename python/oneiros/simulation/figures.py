@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from oneiros.dream.report import rule_name
 from oneiros.evaluation.metrics import mean
 from oneiros.filters import where
 from oneiros.model.memory import Memory
@@ -301,4 +302,14 @@ def _rows_of(
             *(counts[kind] / totals[kind] for kind in columns),
         )
         name = lives.profile if place == 0 else ""
-        yield (name, rule, *(f"{share:.0%}" if share else "-" for share in shares))
+        yield (
+            name,
+            _words_of(rule) if place else rule,
+            *(f"{share:.0%}" if share else "-" for share in shares),
+        )
+
+
+def _words_of(rule: str) -> str:
+    """Return a rule with its reason, if it has one, in words and then its code."""
+    code, _, reason = rule.partition(" ")
+    return f"{reason or rule_name(code)} ({code})"

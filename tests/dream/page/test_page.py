@@ -17,6 +17,7 @@ from oneiros import dream
 from oneiros.clock import VirtualClock
 from oneiros.display.escaping import visible
 from oneiros.display.pages import environment
+from oneiros.display.tables import day
 from oneiros.dream.figures import MOST_KINDS
 from oneiros.dream.report import RULE_NAMES, RULE_WORDS, Distribution, DreamReport, FieldChange
 from oneiros.engine import Engine
@@ -67,7 +68,8 @@ def test_it_tells_the_report(reports: list[DreamReport], html: str) -> None:
     report = reports[0]
     page = read(html)
     assert page.is_closed
-    assert f"Dream {report.id}" in page.texts[""]
+    assert f"Dream cycle of {day(report.now)}" in page.texts[""]
+    assert f"cycle {report.id}" in page.texts[""]
     assert f"{report.live_before} → {report.live_after}" in page.texts[""]
     for phase in report.phases:
         for rule, fields in phase.changes.items():
@@ -227,7 +229,7 @@ def test_an_empty_store_and_an_undoing_have_pages() -> None:
         done = mind.dream()
         undone = mind.undo_dream(done.id)
         page = read(undone.html())
-        assert f"Dream {done.id} undone" in page.texts[""]
+        assert f"Dream cycle {done.id} undone" in page.texts[""]
         assert f"fields restored{undone.change_count}" in page.texts[""]
 
 

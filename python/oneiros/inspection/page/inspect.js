@@ -757,7 +757,7 @@ async function storeView() {
       ["revision", String(stats.revision)],
       ["unfinished embedding", stats.reembedding ? `${stats.reembedding.embedder}: ${stats.reembedding.done} done` : ""],
     ].filter(([, content]) => content !== "").map(([name, content]) => [el("dt", {}, name), el("dd", {}, content)])),
-    el("div", { class: "sparks" }, counts("kind", found.kind), counts("status", found.status), counts("tier", found.tier)),
+    el("div", { class: "counts" }, counts("kind", found.kind), counts("status", found.status), counts("tier", found.tier)),
     el("h2", {}, "Check"),
     el("div", { class: "actions" }, check("Check", "0"), check("Check every row", "1")), answer);
   say("");
