@@ -12,11 +12,30 @@ from oneiros._lazy import door
 
 if TYPE_CHECKING:
     from oneiros.ray.batches import rescore as rescore
+    from oneiros.ray.failures import ShardUnavailable as ShardUnavailable
+    from oneiros.ray.reports import ScopeResponses as ScopeResponses
+    from oneiros.ray.reports import ShardedReport as ShardedReport
+    from oneiros.ray.sharded import ShardedEngine as ShardedEngine
+    from oneiros.ray.sharded import ShardScope as ShardScope
 else:
     __getattr__ = door(
         __name__,
         ("batches", "cluster"),
-        {"rescore": "batches"},
+        {
+            "ScopeResponses": "reports",
+            "ShardScope": "sharded",
+            "ShardUnavailable": "failures",
+            "ShardedEngine": "sharded",
+            "ShardedReport": "reports",
+            "rescore": "batches",
+        },
     )
 
-__all__ = ["rescore"]
+__all__ = [
+    "ScopeResponses",
+    "ShardScope",
+    "ShardUnavailable",
+    "ShardedEngine",
+    "ShardedReport",
+    "rescore",
+]
