@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from docs.site.outside_pages import DOCS
 from tests.test_doctests import check_examples, modules_with_examples
+from tests.test_readme import agrees
 
 pytest.importorskip("ray", reason="needs Ray: nox -s ray")
 
+BLOCK = re.compile(r"^```(py|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MODULES = [name for name in modules_with_examples() if name.startswith("oneiros.ray.")]
 
 
@@ -22,6 +26,26 @@ def test_examples_do_what_they_show(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     check_examples(name, monkeypatch)
+
+
+def test_the_page_does_what_it_shows(tmp_path: Path) -> None:
+    """The page is one program; what it prints is compared block by block."""
+    page = (DOCS / "howto" / "ray.md").read_text(encoding="utf-8")
+    program, shown = "", []
+    for kind, body in BLOCK.findall(page):
+        if kind == "py":
+            program += f"{body}print('---')\n"
+            shown.append("")
+        else:
+            shown[-1] = body
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    printed = done.stdout.split("---\n")[:-1]
+    assert len(printed) == len(shown) > 5
+    for output, expected in zip(printed, shown, strict=True):
+        assert agrees(output, expected), f"{output}\nis not\n{expected}"
 
 
 def run(program: str) -> str:

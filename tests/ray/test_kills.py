@@ -32,7 +32,7 @@ SHARDS = 2
 def pid_of(engine: ShardedEngine, shard: int) -> int:
     """Return the process of a shard, once it runs."""
     engine.scope(user=user_in(engine, shard)).count()  # waits until it is back
-    actor = engine._actors._actors[shard]
+    actor = engine.actors._actors[shard]
     return int(ray.get(actor.__ray_call__.remote(lambda _: os.getpid())))
 
 
@@ -135,7 +135,7 @@ def test_a_write_that_may_have_happened_says_so(tmp_path: Path) -> None:
     with ShardedEngine(tmp_path, shards=1, clock=clock) as engine:
         engine.add("tea", user="ada", id="tea")
         os.kill(pid_of(engine, 0), signal.SIGSTOP)
-        stopped = engine._actors._actors[0]
+        stopped = engine.actors._actors[0]
         threading.Timer(0.5, lambda: ray.kill(stopped, no_restart=False)).start()
         with pytest.raises(ShardUnavailable, match="update may or may not have happened") as caught:
             engine.update("tea", user="ada", text="green tea")
@@ -157,7 +157,7 @@ def test_a_missing_shard_raises_or_is_marked(tmp_path: Path) -> None:
     with ShardedEngine(tmp_path, shards=2, clock=clock, patience_seconds=1) as engine:
         here, gone = user_in(engine, 0), user_in(engine, 1)
         engine.add_many([{"text": "tea", "user": user, "id": user} for user in (here, gone)])
-        ray.kill(engine._actors._actors[1], no_restart=True)
+        ray.kill(engine.actors._actors[1], no_restart=True)
         assert engine.search("tea", user=here).ids == [here]
         for call in (
             lambda: engine.search("tea", user=gone),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneiros.clock import system_clock
 from oneiros.dream.report import DreamReport
 from oneiros.engine.engine import Engine, QuietEngine
 from oneiros.errors import DuplicateId, StoreIOError
 from oneiros.ray.cluster import require_ray
+from oneiros.ray.copies import upload
 from oneiros.runtime.dataclasses import asdict
 from oneiros.runtime.files import new_file
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from oneiros.engine.memories import Memories
     from oneiros.ray.routing import Layout
 
-__all__ = ["Shard", "layout_file", "store_file"]
+__all__ = ["Shard", "layout_file", "store_file", "write_layout"]
 
 
 def store_file(folder: Path, number: int) -> Path:
@@ -30,6 +33,12 @@ def store_file(folder: Path, number: int) -> Path:
 def layout_file(folder: Path, number: int) -> Path:
     """Return the path of the note that says which part of which whole the store is."""
     return store_file(folder, number).with_suffix(".json")
+
+
+def write_layout(path: Path, number: int, layout: Layout) -> None:
+    """Note which part of which whole a store is."""
+    with new_file(path) as file:
+        file.write(json.dumps({"shard": number, **asdict(layout)}).encode())
 
 
 class Shard:
@@ -67,10 +76,11 @@ class Shard:
             msg = f"{store}: missing on this machine; restore it from a generation"
             raise StoreIOError(msg)
         self._options = dict(options)
+        self._store = store
+        self._number = number
         self._engine = Engine(store, **options)
         if not is_known and not is_read_only:
-            with new_file(note) as file:
-                file.write(json.dumps(expected).encode())
+            write_layout(note, number, layout)
 
     def call(
         self,
@@ -144,6 +154,16 @@ class Shard:
         """Run a cycle, or plan one and return the plan's report, since a plan is bound to its store."""
         done = self._engine.dream(**options)
         return done if isinstance(done, DreamReport) else done.report
+
+    def back_up(self, url: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Copy the store to a file next to it, upload that, and return the manifest's entry."""
+        copied_at = system_clock()
+        draft = self._store.with_name(f".{self._store.name}.{os.urandom(6).hex()}.part")
+        try:
+            self._engine.backup(draft)
+            return upload(draft, self._store.name, self._number, url, options, copied_at)
+        finally:
+            draft.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close the engine, which writes pending reinforcement."""

@@ -214,14 +214,14 @@ class ShardedEngine:
         """The folder of the stores."""
         self.layout = layout
         """The number of shards, and the key."""
-        self._is_read_only = bool(engine_options.get("read_only", False))
-        self._actors = Actors(
+        self.actors = Actors(
             self.folder,
             layout,
             engine_options,
             ray_options={} if ray_options is None else ray_options,
             patience_seconds=patience,
         )
+        """The actors of the shards."""
 
     def scope(self, **bounds: str) -> ShardScope:
         """Return a view of the memories of one value of the key, or of a part of them.
@@ -234,7 +234,7 @@ class ShardedEngine:
         """
         checked = checked_bounds(bounds)
         shard = self.layout.shard_of(key_in(self.layout, checked, "scope"))
-        return ShardScope(self._actors, shard, checked)
+        return ShardScope(self.actors, shard, checked)
 
     def add(self, text: str, **fields: Any) -> str:
         """Add one memory, whose fields name the key; see :meth:`ShardScope.add`."""
@@ -260,7 +260,7 @@ class ShardedEngine:
             Call(shard, "add_many", ({}, part, {"now": now}), True)
             for shard, part in by_shard.items()
         ]
-        _, missing = self._actors.ask_each(calls, at_once=len(self._actors))
+        _, missing = self.actors.ask_each(calls, at_once=len(self.actors))
         for error in missing.values():
             raise error
         return [record["id"] for record in checked]
@@ -338,7 +338,7 @@ class ShardedEngine:
         calls = [
             read_call(scope.shard, "search", scope.bounds, (query, k), options) for scope in scopes
         ]
-        found, missing = self._actors.ask_each(calls, at_once=max(1, 4 * len(self._actors)))
+        found, missing = self.actors.ask_each(calls, at_once=max(1, 4 * len(self.actors)))
         if missing and not allow_partial:
             raise next(iter(missing.values()))
         return ScopeResponses(
@@ -429,18 +429,18 @@ class ShardedEngine:
         """
         require_flag("allow_partial", allow_partial)
         calls = [read_call(shard, "stats", {}) for shard in range(self.layout.shards)]
-        found, missing = self._actors.ask_each(calls, at_once=len(calls))
+        found, missing = self.actors.ask_each(calls, at_once=len(calls))
         if missing and not allow_partial:
             raise next(iter(missing.values()))
         return merged_stats(found, {shard: str(error) for shard, error in missing.items()})
 
     def close(self) -> None:
         """Write pending reinforcement, close the engines and end the actors."""
-        calls = [Call(shard, "close", (), False) for shard in range(len(self._actors))]
+        calls = [Call(shard, "close", (), False) for shard in range(len(self.actors))]
         try:
-            self._actors.ask_each(calls, at_once=max(1, len(calls)))
+            self.actors.ask_each(calls, at_once=max(1, len(calls)))
         finally:
-            self._actors.kill()
+            self.actors.kill()
 
     def __enter__(self) -> Self:
         return self
@@ -465,11 +465,11 @@ class ShardedEngine:
         require_flag("allow_partial", allow_partial)
         count("at_once", at_once, low=1)
         pings = [read_call(call.shard, "__len__", {}) for call in calls]
-        _, away = self._actors.ask_each(pings, at_once=max(1, len(pings)))
+        _, away = self.actors.ask_each(pings, at_once=max(1, len(pings)))
         if away and not allow_partial:
             raise next(iter(away.values()))
         present = [call for place, call in enumerate(calls) if place not in away]
-        found, failed = self._actors.ask_each(present, at_once=at_once)
+        found, failed = self.actors.ask_each(present, at_once=at_once)
         reports: dict[int, DreamReport] = {
             present[place].shard: report for place, report in sorted(found.items())
         }
