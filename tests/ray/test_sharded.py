@@ -235,6 +235,8 @@ def test_a_lost_store_is_not_an_empty_one(tmp_path: Path) -> None:
         ({"shards": 70_000}, ValueError, "shards: "),
         ({"shards": 2, "key": "agent"}, ValueError, "key: "),
         ({"shards": 2, "patience_seconds": "long"}, TypeError, "patience_seconds: "),
+        ({"shards": 2, "patience_seconds": -1}, ValueError, "patience_seconds: "),
+        ({"shards": 2, "ray_options": 5}, TypeError, "ray_options: "),
     ],
 )
 def test_wrong_arguments_are_refused(
@@ -252,3 +254,37 @@ def test_a_namespace_lies_with_all_below_it(tmp_path: Path) -> None:
         assert sorted(engine.search("refunds", namespace="acme").ids) == ["refund", "refund-eu"]
         assert engine.search("refunds", namespace="acme/support/eu").ids == ["refund-eu"]
         assert engine.get("refund", namespace="acme").text == "Refunds take five days"
+
+
+def test_a_closed_engine_says_so(tmp_path: Path) -> None:
+    engine = ShardedEngine(tmp_path, shards=1, clock=clock)
+    engine.add("tea", user="ada")
+    engine.close()
+    engine.close()
+    with pytest.raises(oneiros.EngineClosed, match="the sharded engine is closed"):
+        engine.search("tea", user="ada")
+
+
+class Failing:
+    """A judge that has an opinion on nothing in one shard."""
+
+    def __call__(self, older: str, newer: str) -> str:
+        msg = f"{older} and {newer}"
+        raise LookupError(msg)
+
+
+def test_an_error_in_one_shard_names_the_cycles_of_the_others(tmp_path: Path) -> None:
+    with ShardedEngine(tmp_path, shards=2, profile="cognitive", clock=clock) as engine:
+        steady, doomed = (
+            next(user for user in USERS if engine.layout.shard_of(user) == shard)
+            for shard in range(2)
+        )
+        engine.add("tea", user=steady)
+        for text in ("The office is in Oslo", "The office is in Rome"):
+            engine.add(text, user=doomed, embedding=[1.0, 0.0])
+        with pytest.raises(LookupError, match="Oslo and The office is in Rome") as caught:
+            engine.dream(judge=Failing())
+        *_, place, finished = caught.value.__notes__
+        assert place == "in shard 1"
+        assert finished.startswith("shards that finished, with the ids of their cycles: {0: '")
+        engine.undo_dream({0: finished.split("'")[1]})

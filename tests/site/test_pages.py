@@ -2,8 +2,8 @@
 
 Each page is a program of its own, in an empty folder. ``python``, ``text`` and ``console`` blocks are run
 and compared as those of the guide are (tests/test_readme.py). ``py`` blocks need a package or a model that
-may be absent: they are compiled, and their imports from Oneiros must exist. tests/ray runs those of Ray. ``{run}`` and ``{plot}``
-blocks are what the site computes.
+may be absent: they are compiled, and their imports from Oneiros must exist. tests/ray runs those of Ray.
+``{run}`` and ``{plot}`` blocks are what the site computes.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from oneiros.errors import EngineClosed
 from oneiros.ray.cluster import require_ray
 from oneiros.ray.failures import ShardUnavailable
 from oneiros.ray.shard import Shard
@@ -75,8 +76,12 @@ class Actors:
                 )
             )
         try:
-            for number in range(layout.shards):
-                self.ask(read_call(number, "__len__", {}))
+            _, failures = self.ask_each(
+                [read_call(number, "__len__", {}) for number in range(layout.shards)],
+                at_once=layout.shards,
+            )
+            for error in failures.values():
+                raise error
         except BaseException:
             self.kill()
             raise
@@ -97,25 +102,22 @@ class Actors:
 
     def ask_each(
         self, calls: Iterable[Call], *, at_once: int
-    ) -> tuple[dict[int, Any], dict[int, ShardUnavailable]]:
-        """Call methods of shards, so many at the same time.
+    ) -> tuple[dict[int, Any], dict[int, Exception]]:
+        """Call methods of shards, so many at the same time. All calls are made, whatever fails.
 
         Returns:
-            By the position of each call: what was returned, and the errors of missing shards.
-
-        Raises:
-            Exception: what a method raised.
+            By the position of each call: what was returned, and what :meth:`ask` would raise.
         """
         results: dict[int, Any] = {}
-        missing: dict[int, ShardUnavailable] = {}
+        failures: dict[int, Exception] = {}
         sent: list[tuple[int, Call, Any]] = []
 
         def take() -> None:
             place, call, reference = sent.pop(0)
             try:
                 results[place] = self._result(call, reference)
-            except ShardUnavailable as error:
-                missing[place] = error
+            except Exception as error:  # noqa: BLE001 - the caller raises it
+                failures[place] = error
 
         for place, call in enumerate(calls):
             if len(sent) == at_once:
@@ -123,7 +125,7 @@ class Actors:
             sent.append((place, call, self._sent(call)))
         while sent:
             take()
-        return results, missing
+        return results, failures
 
     def kill(self) -> None:
         """End all actors for good."""
@@ -132,6 +134,9 @@ class Actors:
         self._actors = []
 
     def _sent(self, call: Call) -> Any:
+        if not self._actors:
+            msg = "the sharded engine is closed"
+            raise EngineClosed(msg)
         return getattr(self._actors[call.shard], call.method).remote(*call.args)
 
     def _result(self, call: Call, reference: Any) -> Any:

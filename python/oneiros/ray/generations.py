@@ -22,7 +22,7 @@ from oneiros.ray.actors import Call
 from oneiros.ray.copies import ShardCopy, download, opened
 from oneiros.ray.routing import Layout
 from oneiros.ray.shard import layout_file, store_file, write_layout
-from oneiros.ray.sharded import ShardedEngine
+from oneiros.ray.sharded import ShardedEngine, missing_shards
 from oneiros.runtime.dataclasses import asdict, dataclass
 from oneiros.store.connections import sync_folder
 
@@ -102,9 +102,8 @@ def back_up(
         Call(shard, "back_up", (f"{url}/{id}", options), is_repeatable=True)
         for shard in range(layout.shards)
     ]
-    copies, missing = engine.actors.ask_each(calls, at_once=at_once)
-    for error in missing.values():
-        raise error
+    copies, failures = engine.actors.ask_each(calls, at_once=at_once)
+    missing_shards(failures, allow_partial=False)
     generation = Generation(
         id=id,
         began_at=began_at,

@@ -19,10 +19,12 @@ from oneiros.model.validation import (
     require_choice,
     require_flag,
     require_instance,
+    require_number,
     seconds_of,
     within,
 )
 from oneiros.ray.actors import Actors, Call, read_call, write_call
+from oneiros.ray.failures import ShardUnavailable
 from oneiros.ray.reports import ScopeResponses, ShardedReport, merged_stats
 from oneiros.ray.routing import KEYS, Layout, key_in
 
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from oneiros.dream.report import DreamReport
     from oneiros.filters import Where
     from oneiros.ray.actors import RayOptions
-    from oneiros.ray.failures import ShardUnavailable
     from oneiros.search.response import SearchResponse
     from oneiros.write.erase import Erasure
 
@@ -208,8 +209,9 @@ class ShardedEngine:
     ) -> None:
         require_choice("key", key, KEYS)
         layout = Layout(within("shards", index_of("shards", shards), 1, _MOST_SHARDS), key)
-        patience = seconds_of(patience_seconds)
-        require_instance("patience_seconds", patience, (int, float), "seconds or a timedelta")
+        patience = require_number("patience_seconds", seconds_of(patience_seconds), low=0.0)
+        if ray_options is not None and not callable(ray_options):
+            require_instance("ray_options", ray_options, (Mapping,), "a dict, or a function to one")
         self.folder = str(Path(file_name("folder", folder)).absolute())
         """The folder of the stores."""
         self.layout = layout
@@ -260,9 +262,8 @@ class ShardedEngine:
             Call(shard, "add_many", ({}, part, {"now": now}), True)
             for shard, part in by_shard.items()
         ]
-        _, missing = self.actors.ask_each(calls, at_once=len(self.actors))
-        for error in missing.values():
-            raise error
+        _, failures = self.actors.ask_each(calls, at_once=self.layout.shards)
+        missing_shards(failures, allow_partial=False)
         return [record["id"] for record in checked]
 
     def get(self, id: str, **key: Any) -> Memory:
@@ -338,9 +339,8 @@ class ShardedEngine:
         calls = [
             read_call(scope.shard, "search", scope.bounds, (query, k), options) for scope in scopes
         ]
-        found, missing = self.actors.ask_each(calls, at_once=max(1, 4 * len(self.actors)))
-        if missing and not allow_partial:
-            raise next(iter(missing.values()))
+        found, failures = self.actors.ask_each(calls, at_once=4 * self.layout.shards)
+        missing = missing_shards(failures, allow_partial=allow_partial)
         return ScopeResponses(
             {names[place]: found[place] for place in sorted(found)},
             {names[place]: str(missing[place]) for place in sorted(missing)},
@@ -429,16 +429,16 @@ class ShardedEngine:
         """
         require_flag("allow_partial", allow_partial)
         calls = [read_call(shard, "stats", {}) for shard in range(self.layout.shards)]
-        found, missing = self.actors.ask_each(calls, at_once=len(calls))
-        if missing and not allow_partial:
-            raise next(iter(missing.values()))
+        found, failures = self.actors.ask_each(calls, at_once=len(calls))
+        missing = missing_shards(failures, allow_partial=allow_partial)
         return merged_stats(found, {shard: str(error) for shard, error in missing.items()})
 
     def close(self) -> None:
         """Write pending reinforcement, close the engines and end the actors."""
         calls = [Call(shard, "close", (), False) for shard in range(len(self.actors))]
         try:
-            self.actors.ask_each(calls, at_once=max(1, len(calls)))
+            _, failures = self.actors.ask_each(calls, at_once=max(1, len(calls)))
+            missing_shards(failures, allow_partial=True)  # a shard that is gone needs no closing
         finally:
             self.actors.kill()
 
@@ -465,23 +465,38 @@ class ShardedEngine:
         require_flag("allow_partial", allow_partial)
         count("at_once", at_once, low=1)
         pings = [read_call(call.shard, "__len__", {}) for call in calls]
-        _, away = self.actors.ask_each(pings, at_once=max(1, len(pings)))
-        if away and not allow_partial:
-            raise next(iter(away.values()))
+        _, failures = self.actors.ask_each(pings, at_once=max(1, len(pings)))
+        away = missing_shards(failures, allow_partial=allow_partial)
         present = [call for place, call in enumerate(calls) if place not in away]
-        found, failed = self.actors.ask_each(present, at_once=at_once)
+        found, failures = self.actors.ask_each(present, at_once=at_once)
         reports: dict[int, DreamReport] = {
             present[place].shard: report for place, report in sorted(found.items())
         }
-        missing: dict[int, ShardUnavailable] = {
-            error.shard: error for error in (*away.values(), *failed.values())
-        }
-        report = ShardedReport(reports, {shard: str(each) for shard, each in missing.items()})
-        if failed and not allow_partial:
-            error = next(iter(failed.values()))
-            error.report = report
+        lost = [error for error in failures.values() if isinstance(error, ShardUnavailable)]
+        missing = {error.shard: str(error) for error in (*away.values(), *lost)}
+        report = ShardedReport(reports, missing)
+        for place, error in failures.items():
+            if isinstance(error, ShardUnavailable):
+                if allow_partial:
+                    continue
+                error.report = report
+            else:
+                error.add_note(f"in shard {present[place].shard}")
+            error.add_note(f"shards that finished, with the ids of their cycles: {report.ids}")
             raise error
         return report
+
+
+def missing_shards(
+    failures: Mapping[int, Exception], *, allow_partial: bool
+) -> dict[int, ShardUnavailable]:
+    """Return the failures of shards that do not respond; raise the first that is not allowed."""
+    missing: dict[int, ShardUnavailable] = {}
+    for place, error in failures.items():
+        if not allow_partial or not isinstance(error, ShardUnavailable):
+            raise error
+        missing[place] = error
+    return missing
 
 
 def _new_id(now: Time | None) -> str:
