@@ -101,8 +101,9 @@ def test_no_acknowledged_write_is_lost(tmp_path: Path) -> None:
         for writer in writers:
             writer.start()
         for number in range(KILLS):
-            time.sleep(drawn.uniform(0.1, 0.6))
-            kill(engine, number % SHARDS)
+            process = pid_of(engine, number % SHARDS)
+            time.sleep(drawn.uniform(0.05, 0.6))  # killed at once each time, it would get nothing done
+            os.kill(process, signal.SIGKILL)
         for writer in writers:
             writer.is_over.set()
         for writer in writers:

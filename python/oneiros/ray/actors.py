@@ -28,7 +28,7 @@ _OPTIONS: Final = {
     "max_task_retries": 0,
     "scheduling_strategy": "SPREAD",
 }
-_PAUSES: Final = (0.02, 0.5)  # seconds between attempts: the first, and the longest
+_PAUSES: Final = (0.02, 0.2)  # seconds between attempts: the first, and the longest
 _DEAD_ATTEMPTS: Final = 5  # of calls to an actor that Ray calls dead, which it may still restart
 
 
