@@ -37,8 +37,9 @@ def check_examples(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcome.attempted > 0
 
 
-# tests/integrations/test_every_integration.py runs those of the integrations.
-MODULES = [name for name in modules_with_examples() if not name.startswith("oneiros.integrations.")]
+# tests/integrations/test_every_integration.py runs those of the integrations, tests/ray those of Ray.
+ELSEWHERE = ("oneiros.integrations.", "oneiros.ray.")
+MODULES = [name for name in modules_with_examples() if not name.startswith(ELSEWHERE)]
 
 
 @pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")

@@ -2,8 +2,8 @@
 
 Each page is a program of its own, in an empty folder. ``python``, ``text`` and ``console`` blocks are run
 and compared as those of the guide are (tests/test_readme.py). ``py`` blocks need a package or a model that
-may be absent: they are compiled, and their imports from Oneiros must exist. ``{run}`` and ``{plot}``
-blocks are what the site computes.
+may be absent: they are compiled, and their imports from Oneiros must exist. tests/ray runs those of Ray.
+``{run}`` and ``{plot}`` blocks are what the site computes.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ def test_a_page_does_what_it_shows(
     package = str(Path(oneiros.__file__).parent.parent)
     environment = os.environ | {"PATH": path, "PYTHONPATH": package, "COLUMNS": "120"}
     namespace: dict[str, object] = {"__name__": "page"}
+    before = ""
     for block in blocks_of(page.read_text(encoding="utf-8")):
         if block.kind == "python":
             run_python(page, block, namespace)
@@ -69,8 +70,11 @@ def test_a_page_does_what_it_shows(
             run_console(block, environment)
         elif block.kind == "py":
             require_sound(page, block)
+        elif block.kind == "text":
+            assert before == "py", f"{page}:{block.line}"  # what a block that is not run prints
         else:
             assert block.kind in ("bash", "toml", "json"), f"{page}:{block.line}"
+        before = block.kind
 
 
 @pytest.mark.parametrize("page", COMPUTING, ids=name_of)

@@ -59,7 +59,7 @@ def bench(
             comparison.run(advance)
     finally:  # Ctrl-C, too: what is measured is shown
         if json:
-            terminal.write(comparison.document())
+            terminal.write("bench", None, comparison.document())
         elif plain:
             _show_plain(comparison)
         else:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
@@ -38,13 +39,18 @@ from oneiros.cli.terminal import (
 from oneiros.clock import system_clock
 from oneiros.display.escaping import one_line
 from oneiros.model.validation import checked_threads
+from oneiros.ray import batches, cluster
 from oneiros.rescoring.files import (
     FileReport,
     ScoreColumn,
     compare_file,
     open_source,
+    require_new_folder,
     require_target,
     rescore_file,
+    rescore_folder,
+    row_count,
+    score_parts,
 )
 from oneiros.rescoring.rescore import chosen_profiles
 from oneiros.runtime.dataclasses import asdict
@@ -55,6 +61,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from oneiros.rescoring.comparison import Comparison, ScoreDistribution
+    from oneiros.rescoring.files import RunParts
     from oneiros.rescoring.store import PromotionReport
     from oneiros.scoring.profile import Profile
 
@@ -179,11 +186,18 @@ class _Rules(TypedDict):
 def rescore(
     source: Annotated[
         Path,
-        typer.Argument(metavar="IN", help="A .parquet, .arrow, .feather, .csv or .jsonl file."),
+        typer.Argument(
+            metavar="IN",
+            help="A .parquet, .arrow, .feather, .csv or .jsonl file, or a folder of .parquet files.",
+        ),
     ],
     target: Annotated[
         Path | None,
-        typer.Argument(metavar="OUT", help="Ids and scores go here.", show_default=False),
+        typer.Argument(
+            metavar="OUT",
+            help="Ids and scores go here: a file, or a new folder if IN is one.",
+            show_default=False,
+        ),
     ] = None,
     profile: Annotated[
         list[str] | None, typer.Option(help=f"Score by this. {PROFILE_HELP} May be given again.")
@@ -215,10 +229,18 @@ def rescore(
     top: Annotated[
         list[int] | None, typer.Option(min=1, help="--compare: overlap of so many best rows.")
     ] = None,
+    on_ray: Annotated[
+        bool,
+        typer.Option(
+            "--ray",
+            help="Score the parts of IN on Ray, on the cluster of RAY_ADDRESS or on this machine. "
+            "IN is Parquet, OUT a new folder.",
+        ),
+    ] = False,
     plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Score a file of memories without a query, or compare two scores of it.
+    """Score memories in files without a query, or compare two scores of a file.
 
     OUT appears whole or not at all. After a Ctrl-C or a failure the same command goes on where it
     stopped.
@@ -226,7 +248,11 @@ def rescore(
     if target is None and compare is None:
         msg = "rescore: give OUT, --compare A B, or both"
         raise CommandError(msg)
-    for option, is_given in (("--profile", bool(profile)), ("--keep-columns", bool(keep_columns))):
+    for option, is_given in (
+        ("--profile", bool(profile)),
+        ("--keep-columns", bool(keep_columns)),
+        ("--ray", on_ray),
+    ):
         if is_given and target is None:
             msg = f"{option}: needs OUT"
             raise CommandError(msg)
@@ -234,11 +260,17 @@ def rescore(
         if is_given and compare is None:
             msg = f"{option}: needs --compare"
             raise CommandError(msg)
+    if compare is not None and source.is_dir():
+        msg = "--compare: IN must be a file, not a folder"
+        raise CommandError(msg)
     clock = seconds_of("--now", now)
     with blamed_on("--", (ValueError,), sign=""):  # these messages begin with the option's name
         least = None if threshold is None else Promotion(threshold=threshold).threshold
-        thread_count = checked_threads(threads)
-    _require_files(source, target)
+        thread_count = checked_threads(1 if threads is None and on_ray else threads)
+    writes_folder = on_ray or source.is_dir()
+    _require_files(source, target, is_folder=writes_folder)
+    if on_ray:
+        _start_ray()
     rules: _Rules = {"invalid": invalid.value, "missing": missing.value}
     document: dict[str, object] = {}
     with _told(source):
@@ -253,6 +285,8 @@ def rescore(
                 thread_count,
                 rules,
                 keep=keep_columns or (),
+                run=batches.run_parts if on_ray else score_parts,
+                writes_folder=writes_folder,
                 is_shown=not (json or plain),
             )
             clock = clock if compare is None else float(str(document["now"]))
@@ -277,15 +311,19 @@ def _write(
     rules: _Rules,
     *,
     keep: Sequence[str],
+    run: RunParts,
+    writes_folder: bool,
     is_shown: bool,
 ) -> dict[str, object]:
     report = FileReport()
     started = time.perf_counter()
-    with open_source(source) as opened:
-        total = opened.row_count
+    write: Callable[..., None] = rescore_file
+    if writes_folder:
+        write = partial(rescore_folder, run=run)
+    total = row_count(source) if writes_folder else _row_count(source)
     try:
         with progress_bar("scoring", total) as advance:
-            rescore_file(
+            write(
                 source,
                 target,
                 profiles,
@@ -322,9 +360,7 @@ def _compare(
     threshold: float | None,
     top: list[int] | None,
 ) -> Comparison:
-    with open_source(source) as opened:
-        total = opened.row_count
-    with progress_bar("comparing", total) as advance:
+    with progress_bar("comparing", _row_count(source)) as advance:
         return compare_file(
             source,
             *sides,
@@ -337,15 +373,28 @@ def _compare(
         )
 
 
-def _require_files(source: Path, target: Path | None) -> None:
-    """Refuse what is no file to read, and a name that no file of scores can have."""
+def _row_count(source: Path) -> int | None:
+    with open_source(source) as opened:
+        return opened.row_count
+
+
+def _start_ray() -> None:
+    """Connect to a cluster, or start one on this machine that ends with this process."""
+    try:
+        cluster.start()
+    except ImportError as error:
+        raise CommandError(str(error), FAILED) from error
+
+
+def _require_files(source: Path, target: Path | None, *, is_folder: bool) -> None:
+    """Refuse what is no file to read, and a name that no file or folder of scores can have."""
     if not source.exists():
         msg = f"{source}: no such file"
         raise CommandError(msg)
     if target is None:
         return
     try:
-        require_target(target)
+        require_new_folder(target) if is_folder else require_target(target)
     except ImportError:
         return  # reported when the source is opened
     except ValueError as error:

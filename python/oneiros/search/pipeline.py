@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from oneiros.explain.explanation import Explanation
     from oneiros.index import ReadModel, Visible
     from oneiros.search.call import SearchRequest
-    from oneiros.search.response import LoadMemories
+    from oneiros.search.response import LoadMemories, LoadResults
 
 __all__ = [
     "FoundRows",
@@ -343,7 +343,7 @@ class FoundRows:
         made = explain.explanation.ExplanationsOfSearch(self._search, self.outcome, self.ranking)
         return made.explanation
 
-    def nearest_misses(self, load: LoadMemories) -> tuple[SearchResult, ...]:
+    def nearest_misses(self, load: LoadResults) -> tuple[SearchResult, ...]:
         """Return the nearest candidates as new results, if the search abstained."""
         if not self.outcome.has_reason:
             return ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeVar, overload
 
 from oneiros import display, explain, search
@@ -45,14 +46,18 @@ __all__ = [
 ]
 
 
-class LoadMemories(Protocol):
-    """Loads memories by id; None for an id that does not exist."""
+class LoadResults(Protocol):
+    """Loads the memories of results by id; None for an id that does not exist."""
 
     def __call__(self, ids: Sequence[str], /) -> list[Memory | None]:
         """Return the memories."""
 
     def texts(self, ids: Sequence[str], /) -> list[str | None]:
         """Return only the texts, which is cheaper."""
+
+
+class LoadMemories(LoadResults, Protocol):
+    """Loads memories by id, or what searches read of them."""
 
     def own_rows(self, ids: Sequence[str], /) -> list[OwnRow | None]:
         """Return text, title and tags, which is as cheap as :meth:`texts`."""
@@ -78,18 +83,42 @@ def readable(
     return [None if isinstance(memory, StoreCorrupt) else memory for memory in loaded]
 
 
+class LoadedMemories:
+    """Memories that are read already, as :class:`LoadResults`."""
+
+    def __init__(self, memories: dict[str, Memory | StoreCorrupt | None]) -> None:
+        self._memories = memories
+
+    def __call__(self, ids: Sequence[str], /) -> list[Memory | None]:
+        """Return the memories."""
+        return [
+            None if (found := self._memories[id]) is None else _present(id, found) for id in ids
+        ]
+
+    def texts(self, ids: Sequence[str], /) -> list[str | None]:
+        """Return the texts."""
+        return [None if memory is None else memory.text for memory in self(ids)]
+
+
 class ResultMemories:
     """The memories and texts of one response, each kind read in one go on first access."""
 
     __slots__ = ("_ids", "_lock", "_memories", "_texts", "loader")
 
-    def __init__(self, ids: Sequence[str], load: LoadMemories) -> None:
+    def __init__(self, ids: Sequence[str], load: LoadResults) -> None:
         self._ids = ids
         self.loader = load
         """Reads memories, or their texts, from the store."""
         self._lock = threading.RLock()  # a signal handler may read on the thread that holds it
         self._memories: dict[str, Memory | StoreCorrupt | None] | None = None
         self._texts: dict[str, str | StoreCorrupt | None] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        is_loaded = isinstance(self.loader, LoadedMemories)
+        return ResultMemories, (
+            list(self._ids),
+            self.loader if is_loaded else LoadedMemories(self.load()),
+        )
 
     def load(self) -> dict[str, Memory | StoreCorrupt | None]:
         with self._lock:
@@ -185,6 +214,27 @@ class SearchResult:
         self.via_deep_recall = False
         self.parts: tuple[str, ...] = ()
 
+    def __copy__(self) -> SearchResult:
+        copied = object.__new__(SearchResult)
+        for name in self.__slots__:  # without making channels and explanation, as a pickle does
+            setattr(copied, name, getattr(self, name))
+        return copied
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle has: channels and explanation are made now."""
+        state = {name: getattr(self, name) for name in self.__slots__}
+        made = {
+            "_channels": dict(self.channels),
+            "_explanation": self.explanation,
+            "_explain": None,
+        }
+        return state | made
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+        self._channels = partial(dict, state["_channels"])
+
     @property
     def memory(self) -> Memory:
         """The memory, read from the store on first access.
@@ -278,7 +328,7 @@ class ResponseParts(Protocol):
     def results(self, memories: ResultMemories) -> tuple[SearchResult, ...]:
         """Return new results, best first, that read from ``memories``."""
 
-    def nearest_misses(self, load: LoadMemories) -> tuple[SearchResult, ...]:
+    def nearest_misses(self, load: LoadResults) -> tuple[SearchResult, ...]:
         """Return the nearest candidates as new results, if the search abstained."""
 
     def trace(self) -> SearchTrace:
@@ -298,12 +348,14 @@ class BuiltParts(NamedTuple):
     built_trace: SearchTrace
     built_misses: tuple[SearchResult, ...] = ()
     built_direct_ids: tuple[str, ...] | None = None
+    built_linked_ids: frozenset[str] | None = None
+    """None: those of the associative results."""
 
     def results(self, memories: ResultMemories) -> tuple[SearchResult, ...]:
         """Return copies of the results that read from ``memories``."""
         return _with_memories(self.built_results, memories)
 
-    def nearest_misses(self, load: LoadMemories) -> tuple[SearchResult, ...]:
+    def nearest_misses(self, load: LoadResults) -> tuple[SearchResult, ...]:
         """Return copies of the nearest misses."""
         memories = ResultMemories([miss.id for miss in self.built_misses], load)
         return _with_memories(self.built_misses, memories)
@@ -318,6 +370,8 @@ class BuiltParts(NamedTuple):
 
     def linked_ids(self) -> frozenset[str]:
         """Return the ids of the results that were found by links."""
+        if self.built_linked_ids is not None:
+            return self.built_linked_ids
         return frozenset(result.id for result in self.built_results if result.is_associative)
 
 
@@ -327,6 +381,8 @@ class SearchResponse:
     ``ids``, ``scores`` and ``texts`` are cheap. Results and trace are built on first access.
     ``str()`` and notebooks show one row per result (start of its text, kind, date, score and id),
     and :meth:`table` if the search was explained; only then texts are read from the store.
+
+    Pickling reads the memories and builds everything, so that another process needs no store.
 
     >>> import oneiros
     >>> with oneiros.Engine(":memory:") as engine:
@@ -392,6 +448,18 @@ class SearchResponse:
         self._reinforcement_ms: float | None = None
         self._trace = answer.trace
         self._made: dict[str, Any] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the response with its memories, results and trace, which are read and built now."""
+        fields = {name: getattr(self, name) for name in _PLAIN_FIELDS}
+        memories, misses = self._memories, self.nearest_misses
+        if misses:  # the memories of results and of misses are read by one loader
+            loaded = memories.load() | misses[0]._memories.load()
+            memories = ResultMemories(list(self._ids), LoadedMemories(loaded))
+        answer = BuiltParts(self.results, self.trace, misses, self.direct_ids, self.linked_ids)
+        fields |= {"ids": list(self._ids), "scores": list(self._scores)}
+        fields |= {"memories": memories, "answer": answer}
+        return _unpickled, (fields,)
 
     def _cached(self, name: str, make: Callable[[], Made]) -> Made:
         """Return the value under ``name``, made on first access. All threads get the same one."""
@@ -635,6 +703,13 @@ class SearchResponse:
 
     def _repr_html_(self) -> str:
         return display.notebook.response_html(self)
+
+
+_PLAIN_FIELDS = ("query", "now", "profile", "profile_hash", "reason", "confidence", "parts")
+
+
+def _unpickled(fields: dict[str, Any]) -> SearchResponse:
+    return SearchResponse(**fields)
 
 
 def _with_memories(

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-__all__ = ["Checkpoint", "FinishedPart", "hold_folder"]
+__all__ = ["JOURNAL", "Checkpoint", "FinishedPart", "earlier_task", "file_checksum", "hold_folder"]
 
-_JOURNAL: Final = "journal"
+JOURNAL: Final = "journal"
+"""Name of the file whose lines are the task, then the finished parts."""
 _SCORES: Final = "scores"
+_READ_BYTES: Final = 2**20
 _DRAFT: Final = "draft"
 
 
@@ -41,7 +43,7 @@ class FinishedPart:
     sizes: list[int]
     """Rows of each piece; the scores file contains each profile's scores, piece by piece."""
     checksum: int
-    """CRC-32 of the part's bytes in the scores file."""
+    """CRC-32 of the part's bytes in the scores file, or of its own file."""
     future_counts: list[int]
     """Rows with times after ``now``, by profile."""
     unscored: list[int]
@@ -103,7 +105,7 @@ class Checkpoint:
         self.parts: list[FinishedPart] = []
         self._offsets = [0]
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._journal = os.fdopen(os.open(folder / _JOURNAL, flags, 0o600), "r+b")
+        self._journal = os.fdopen(os.open(folder / JOURNAL, flags, 0o600), "r+b")
         self._scores = os.open(folder / _SCORES, flags, 0o600)
         self.draft.unlink(missing_ok=True)
         if earlier_task(folder) == task:
@@ -155,7 +157,7 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Delete all files of the checkpoint."""
-        for name in (_DRAFT, _SCORES, _JOURNAL):
+        for name in (_DRAFT, _SCORES, JOURNAL):
             (self._folder / name).unlink(missing_ok=True)
 
     def _begin(self, task: Mapping[str, Any]) -> None:
@@ -194,7 +196,7 @@ class Checkpoint:
 def earlier_task(folder: Path) -> dict[str, Any] | None:
     """Return the task of an earlier run; None if there was none or its journal is damaged."""
     try:
-        with (folder / _JOURNAL).open("rb") as file:
+        with (folder / JOURNAL).open("rb") as file:
             task = json.loads(file.readline())
     except (FileNotFoundError, ValueError):
         return None
@@ -211,6 +213,15 @@ def _read_part(line: bytes) -> FinishedPart | None:
     except (ValueError, TypeError):
         return None
     return part if is_sound else None
+
+
+def file_checksum(path: Path) -> int:
+    """Return the CRC-32 of a file."""
+    checksum = 0
+    with path.open("rb") as file:
+        while block := file.read(_READ_BYTES):
+            checksum = zlib.crc32(block, checksum)
+    return checksum
 
 
 def _is_still(folder: Path, descriptor: int) -> bool:

@@ -18,6 +18,7 @@ from oneiros.rescoring.files.checkpoint import (
     Checkpoint,
     FinishedPart,
     earlier_task,
+    file_checksum,
     hold_folder,
 )
 from oneiros.rescoring.files.sources import SUFFIXES, open_source
@@ -27,15 +28,27 @@ from oneiros.runtime.dataclasses import dataclass, field
 from oneiros.runtime.files import new_file
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow as pa
 
+    from oneiros.rescoring.columns import Array
     from oneiros.rescoring.files.sources import RowSource
     from oneiros.scoring.profile import Profile
 
-__all__ = ["FileReport", "open_target", "require_target", "rescore_file"]
+__all__ = [
+    "FileReport",
+    "FileRun",
+    "open_target",
+    "require_target",
+    "rescore_file",
+    "restart_reason",
+    "resumed_task",
+]
 
 
 Advance = Callable[[int], object]
+if TYPE_CHECKING:
+    Counts = npt.NDArray[np.int64]
 
 _CHANGES = {  # key of a task -> reason reported for a restart
     "input": "the input changed",
@@ -68,6 +81,17 @@ class FileReport:
     """Profile -> rows with times after ``now``, counted as age 0."""
     unscored: dict[str, int] = field(default_factory=dict)
     """Profile -> rows whose score is NaN."""
+
+    def count(self, part: FinishedPart, names: Sequence[str]) -> None:
+        """Add a finished part, whose counts are those of the profiles ``names``."""
+        self.rows += sum(part.sizes)
+        self.parts += 1
+        for counts, added in (
+            (self.future_counts, part.future_counts),
+            (self.unscored, part.unscored),
+        ):
+            for name, count in zip(names, added, strict=True):
+                counts[name] = counts.get(name, 0) + count
 
 
 def rescore_file(
@@ -110,7 +134,7 @@ def rescore_file(
         msg = f"{target_path.name}: input and output are the same file"
         raise ValueError(msg)
     with open_source(source_path) as source, hold_folder(target_path) as folder:
-        run = _Run(source, target_path, profiles, threads=threads, invalid=invalid, keep=keep)
+        run = FileRun(source, target_path, profiles, threads=threads, invalid=invalid, keep=keep)
         run.begin(folder, now, missing, report)
         is_kept = False
         try:
@@ -125,8 +149,8 @@ def rescore_file(
                 run.checkpoint.remove()
 
 
-class _Run:
-    """The scoring of one file."""
+class FileRun:
+    """The scoring of one file, or of one part of it."""
 
     checkpoint: Checkpoint
     _scorer: Scorer
@@ -153,22 +177,10 @@ class _Run:
     def begin(self, folder: Path, now: float | None, missing: str, report: FileReport) -> None:
         """Resume an earlier run of the same task, or start from the beginning."""
         earlier = earlier_task(folder)
-        scorer = self._scorer_at(0.0)
-        empty = ArrowTable(self._source.schema.empty_table())
-        self._id = empty.column_type("id")
-        self._require_kept()
-        scorer.require_columns(empty, missing)
-        self._dtype = scorer.dtype_of(empty)
-        report.missing = scorer.missing(empty)
-        if now is None:
-            before = None if earlier is None else earlier.get("now")
-            resumes = isinstance(before, float) and earlier == self._task(before)
-            now = before if resumes and isinstance(before, float) else system_clock()
-        task = self._task(now)
-        if earlier is not None and earlier != task:
-            report.restarted = "; ".join(
-                reason for key, reason in _CHANGES.items() if earlier.get(key) != task[key]
-            )
+        report.missing = self.check(missing)
+        task = resumed_task(self.task, earlier, now)
+        now = float(task["now"])
+        report.restarted = restart_reason(earlier, task)
         self._scorer = self._scorer_at(now)
         self.checkpoint = Checkpoint(
             folder, task, dtype=self._dtype, profile_count=len(self._profiles)
@@ -176,8 +188,49 @@ class _Run:
         report.now = now
         report.parts_total = self._source.part_count
         for part in self.checkpoint.parts:
-            self._count(part, report)
+            report.count(part, self._names)
         self._scorer.row_count = report.rows_before = report.rows
+
+    def check(self, missing: str) -> list[str]:
+        """Refuse columns that the profiles or the output cannot have.
+
+        Returns:
+            The fields that the profiles read and the file lacks.
+        """
+        scorer = self._scorer_at(0.0)
+        empty = ArrowTable(self._source.schema.empty_table())
+        self._id = empty.column_type("id")
+        self._require_kept()
+        scorer.require_columns(empty, missing)
+        self._dtype = scorer.dtype_of(empty)
+        return scorer.missing(empty)
+
+    def require_identity(self, identity: dict[str, object]) -> None:
+        """Refuse a file that is not in the state it was planned in.
+
+        Raises:
+            ValueError: it was changed.
+        """
+        self._identity = identity
+        self._require_unchanged()
+
+    def write_part(self, number: int, now: float, missing: str) -> FinishedPart:
+        """Score one part and write the output of it alone, without a checkpoint."""
+        self.check(missing)
+        self._scorer = self._scorer_at(now)
+        self._scorer.row_count = self._source.first_row(number)
+        schema, carried = self._schema(now), self._carried(number)
+        sizes, unscored = [], np.zeros(len(self._profiles), np.int64)
+        with open_target(self._target, schema, draft=None, check=self._require_unchanged) as write:
+            for scores in self._scored(number, unscored, lambda _: None):
+                write(_table(carried, scores, schema))
+                sizes.append(len(scores[0]))
+        return FinishedPart(
+            sizes=sizes,
+            checksum=file_checksum(self._target),
+            future_counts=list(self._scorer.future_counts),
+            unscored=unscored.tolist(),
+        )
 
     def score(self, report: FileReport, advance: Advance) -> None:
         """Score the remaining parts."""
@@ -185,31 +238,27 @@ class _Run:
         for number in range(report.parts, self._source.part_count):
             part = self._score_part(number, advance)
             self.checkpoint.finish_part(part)
-            self._count(part, report)
+            report.count(part, self._names)
 
     def write(self, target: Path, report: FileReport) -> None:
         """Write the output from the finished parts."""
-        schema = self._schema(report)
+        assert report.now is not None
+        schema = self._schema(report.now)
         draft = self.checkpoint.draft
         with open_target(target, schema, draft=draft, check=self._require_unchanged) as write:
             for number in range(self._source.part_count):
                 carried = self._carried(number)
                 for scores in self.checkpoint.pieces(number):
-                    columns = [] if carried is None else carried.take(len(scores[0]))
-                    columns += [require_pyarrow().array(column) for column in scores]
-                    write(require_pyarrow().Table.from_arrays(columns, schema=schema))
+                    write(_table(carried, scores, schema))
 
     def _score_part(self, number: int, advance: Advance) -> FinishedPart:
         future_before = list(self._scorer.future_counts)
         unscored = np.zeros(len(self._profiles), np.int64)
 
-        def pieces() -> Iterator[bytes]:
-            for batch in self._source.batches(number, self._columns()):
-                scores, _ = self._scorer.score(ArrowTable(batch), self._dtype, advance)
-                unscored[:] += [np.isnan(column).sum() for column in scores]
-                yield b"".join(column.tobytes() for column in scores)
-
-        sizes, checksum = self.checkpoint.append(pieces())
+        sizes, checksum = self.checkpoint.append(
+            b"".join(column.tobytes() for column in scores)
+            for scores in self._scored(number, unscored, advance)
+        )
         after = zip(self._scorer.future_counts, future_before, strict=True)
         return FinishedPart(
             sizes=sizes,
@@ -217,6 +266,13 @@ class _Run:
             future_counts=[now - then for now, then in after],
             unscored=unscored.tolist(),
         )
+
+    def _scored(self, number: int, unscored: Counts, advance: Advance) -> Iterator[list[Array]]:
+        """Yield the scores of each piece of a part by profile, and add to the counts of NaN."""
+        for batch in self._source.batches(number, self._columns()):
+            scores, _ = self._scorer.score(ArrowTable(batch), self._dtype, advance)
+            unscored += [np.isnan(column).sum() for column in scores]
+            yield scores
 
     def _columns(self) -> list[str]:
         names = self._source.schema.names
@@ -248,20 +304,11 @@ class _Run:
     def _score_names(self) -> list[str]:
         return ["score"] if len(self._names) == 1 else self._names
 
-    def _count(self, part: FinishedPart, report: FileReport) -> None:
-        report.rows += sum(part.sizes)
-        report.parts += 1
-        for counts, added in (
-            (report.future_counts, part.future_counts),
-            (report.unscored, part.unscored),
-        ):
-            for name, count in zip(self._names, added, strict=True):
-                counts[name] = counts.get(name, 0) + count
-
     def _scorer_at(self, now: float) -> Scorer:
         return Scorer(self._profiles, now=now, threads=self._threads, invalid=self._invalid)
 
-    def _task(self, now: float) -> dict[str, Any]:
+    def task(self, now: float) -> dict[str, Any]:
+        """Describe the run: what must be equal for an earlier one to be resumed."""
         return {
             "version": __version__,
             "input": self._identity,
@@ -272,18 +319,43 @@ class _Run:
             "keep": list(self._keep),
         }
 
-    def _schema(self, report: FileReport) -> pa.Schema:
+    def _schema(self, now: float) -> pa.Schema:
         pa = require_pyarrow()
         real = pa.from_numpy_dtype(self._dtype)
         scores = [pa.field(name, real, nullable=False) for name in self._score_names()]
         fields = [*self._carried_fields(), *scores]
         hashes = {f"oneiros.profile.{profile.name}": profile.hash for profile in self._profiles}
-        return pa.schema(fields, {**hashes, "oneiros.now": repr(report.now)})
+        return pa.schema(fields, {**hashes, "oneiros.now": repr(now)})
 
     def _require_unchanged(self) -> None:
         if self._source.identity() != self._identity:
             msg = f"{self._source.path.name}: changed while it was read; run again"
             raise ValueError(msg)
+
+
+def resumed_task(
+    task: Callable[[float], dict[str, Any]], earlier: dict[str, Any] | None, now: float | None
+) -> dict[str, Any]:
+    """Return the task of a run: at ``now``, at that of an earlier run it resumes, or at present."""
+    if now is None:
+        before = None if earlier is None else earlier.get("now")
+        resumes = isinstance(before, float) and earlier == task(before)
+        now = before if resumes and isinstance(before, float) else system_clock()
+    return task(now)
+
+
+def restart_reason(earlier: dict[str, Any] | None, task: dict[str, Any]) -> str:
+    """Return why an earlier run is not resumed; empty if it is, or there was none."""
+    if earlier is None or earlier == task:
+        return ""
+    return "; ".join(reason for key, reason in _CHANGES.items() if earlier.get(key) != task[key])
+
+
+def _table(carried: _ColumnReader | None, scores: Sequence[Array], schema: pa.Schema) -> pa.Table:
+    """Return the rows of a piece: the columns to copy, then the scores."""
+    columns = [] if carried is None else carried.take(len(scores[0]))
+    columns += [require_pyarrow().array(column) for column in scores]
+    return require_pyarrow().Table.from_arrays(columns, schema=schema)
 
 
 class _ColumnReader:
@@ -361,14 +433,14 @@ def require_target(path: Path) -> None:
 
 @contextmanager
 def open_target(
-    path: Path, schema: pa.Schema, *, draft: Path, check: Callable[[], None]
+    path: Path, schema: pa.Schema, *, draft: Path | None, check: Callable[[], None]
 ) -> Iterator[Callable[[pa.Table], None]]:
     """Open a file for writing, in the format of its suffix.
 
     Args:
         path: appears when the block ends without an error.
         schema: schema of every table written.
-        draft: path of the file until then.
+        draft: path of the file until then; None: another name in its folder.
         check: called after all is written, before ``path`` appears; may raise.
 
     Yields:

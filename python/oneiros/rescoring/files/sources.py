@@ -46,6 +46,11 @@ class CsvSource:
         """Return size, modification time, and checksums of the schema and the file's beginning."""
         return _identity_of_text(self.path, self.schema)
 
+    def first_row(self, part: int) -> int:
+        """Return 0: there is one part."""
+        del part
+        return 0
+
     def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield all rows."""
         del part
@@ -128,6 +133,11 @@ class JsonLinesSource:
     def identity(self) -> dict[str, object]:
         """Return size, modification time, and checksums of the schema and the file's beginning."""
         return _identity_of_text(self.path, self.schema)
+
+    def first_row(self, part: int) -> int:
+        """Return 0: there is one part."""
+        del part
+        return 0
 
     def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield all rows."""
@@ -217,6 +227,9 @@ class RowSource(Protocol):
     def identity(self) -> dict[str, object]:
         """Return values that change whenever the file does."""
 
+    def first_row(self, part: int) -> int:
+        """Return the number of rows before a part."""
+
     def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a part in order, at most about a million at a time.
 
@@ -273,6 +286,10 @@ class ParquetSource:
         """Return size, modification time, and checksums of schema and footer."""
         return _identity(self.path, self.schema, tail=8)
 
+    def first_row(self, part: int) -> int:
+        """Return the number of rows in the row groups before those of a part."""
+        return sum(self._sizes[:part])
+
     def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a part."""
         groups, found = self._parts[part], 0
@@ -308,6 +325,10 @@ class ArrowSource:
     def identity(self) -> dict[str, object]:
         """Return size, modification time, and checksums of schema and footer."""
         return _identity(self.path, self.schema, tail=10)
+
+    def first_row(self, part: int) -> int:
+        """Return the number of rows in the batches before that of a part."""
+        return sum(self._reader.get_batch(number).num_rows for number in range(part))
 
     def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the batch of a part, in slices."""

@@ -1,0 +1,56 @@
+"""Batches and stores on many machines with Ray, an optional package (``pip install 'oneiros[ray]'``).
+
+Ray schedules, moves and restarts; the engine in each process is the one of a single machine, so scores
+have the same bits. Ray itself is imported on use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneiros._lazy import door
+
+if TYPE_CHECKING:
+    from oneiros.ray.batches import rescore as rescore
+    from oneiros.ray.failures import ShardUnavailable as ShardUnavailable
+    from oneiros.ray.generations import Generation as Generation
+    from oneiros.ray.generations import back_up as back_up
+    from oneiros.ray.generations import list_generations as list_generations
+    from oneiros.ray.generations import open_replica as open_replica
+    from oneiros.ray.generations import restore as restore
+    from oneiros.ray.reports import ScopeResponses as ScopeResponses
+    from oneiros.ray.reports import ShardedReport as ShardedReport
+    from oneiros.ray.sharded import ShardedEngine as ShardedEngine
+    from oneiros.ray.sharded import ShardScope as ShardScope
+else:
+    __getattr__ = door(
+        __name__,
+        ("batches", "cluster"),
+        {
+            "Generation": "generations",
+            "ScopeResponses": "reports",
+            "ShardScope": "sharded",
+            "ShardUnavailable": "failures",
+            "ShardedEngine": "sharded",
+            "ShardedReport": "reports",
+            "back_up": "generations",
+            "list_generations": "generations",
+            "open_replica": "generations",
+            "rescore": "batches",
+            "restore": "generations",
+        },
+    )
+
+__all__ = [
+    "Generation",
+    "ScopeResponses",
+    "ShardScope",
+    "ShardUnavailable",
+    "ShardedEngine",
+    "ShardedReport",
+    "back_up",
+    "list_generations",
+    "open_replica",
+    "rescore",
+    "restore",
+]

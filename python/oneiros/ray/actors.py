@@ -1,0 +1,185 @@
+"""Calls to the actors of shards: what is repeated, and what a failure means."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from oneiros.errors import EngineClosed
+from oneiros.ray.cluster import require_ray
+from oneiros.ray.failures import ShardUnavailable
+from oneiros.ray.shard import Shard
+
+if TYPE_CHECKING:
+    from oneiros.ray.routing import Layout
+
+__all__ = ["Actors", "Call", "RayOptions", "read_call", "write_call"]
+
+
+RayOptions = Mapping[str, Any] | Callable[[int], Mapping[str, Any]]
+"""Options of Ray for all actors, or a function from the number of a shard to them."""
+
+_OPTIONS: Final = {
+    "num_cpus": 0,
+    "max_concurrency": 8,
+    "max_restarts": -1,
+    "max_task_retries": 0,
+    "scheduling_strategy": "SPREAD",
+}
+_PAUSES: Final = (0.02, 0.2)  # seconds between attempts: the first, and the longest
+_DEAD_ATTEMPTS: Final = 5  # of calls to an actor that Ray calls dead, which it may still restart
+
+
+class Call(NamedTuple):
+    """A call of a method of one shard."""
+
+    shard: int
+    method: str
+    args: Sequence[Any]
+    is_repeatable: bool
+
+
+class Actors:
+    """The actors of all shards.
+
+    Args:
+        folder: folder of the stores.
+        layout: how memories are split.
+        engine_options: options of :class:`oneiros.Engine`.
+        ray_options: options of Ray beside those that this class sets.
+        patience_seconds: how long a call that can be repeated waits for a shard to come back.
+
+    Raises:
+        ImportError: Ray is not installed.
+        ValueError, TypeError, OneirosError: an engine cannot be opened.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        layout: Layout,
+        engine_options: Mapping[str, Any],
+        *,
+        ray_options: RayOptions,
+        patience_seconds: float,
+    ) -> None:
+        self._patience = patience_seconds
+        kind = require_ray().remote(Shard)
+        self._actors = []
+        for number in range(layout.shards):
+            given = ray_options(number) if callable(ray_options) else ray_options
+            self._actors.append(
+                kind.options(**{**_OPTIONS, **given}).remote(
+                    folder, number, layout, dict(engine_options)
+                )
+            )
+        try:
+            _, failures = self.ask_each(
+                [read_call(number, "__len__", {}) for number in range(layout.shards)],
+                at_once=layout.shards,
+            )
+            for error in failures.values():
+                raise error
+        except BaseException:
+            self.kill()
+            raise
+
+    def __len__(self) -> int:
+        return len(self._actors)
+
+    def ask(self, call: Call) -> Any:
+        """Call a method of one shard and return what it returns.
+
+        A call that can be repeated is repeated while Ray restarts the actor.
+
+        Raises:
+            ShardUnavailable: the actor does not respond.
+            Exception: what the method raised.
+        """
+        return self._result(call, self._sent(call))
+
+    def ask_each(
+        self, calls: Iterable[Call], *, at_once: int
+    ) -> tuple[dict[int, Any], dict[int, Exception]]:
+        """Call methods of shards, so many at the same time. All calls are made, whatever fails.
+
+        Returns:
+            By the position of each call: what was returned, and what :meth:`ask` would raise.
+        """
+        results: dict[int, Any] = {}
+        failures: dict[int, Exception] = {}
+        sent: list[tuple[int, Call, Any]] = []
+
+        def take() -> None:
+            place, call, reference = sent.pop(0)
+            try:
+                results[place] = self._result(call, reference)
+            except Exception as error:  # noqa: BLE001 - the caller raises it
+                failures[place] = error
+
+        for place, call in enumerate(calls):
+            if len(sent) == at_once:
+                take()
+            sent.append((place, call, self._sent(call)))
+        while sent:
+            take()
+        return results, failures
+
+    def kill(self) -> None:
+        """End all actors for good."""
+        for actor in self._actors:
+            require_ray().kill(actor, no_restart=True)
+        self._actors = []
+
+    def _sent(self, call: Call) -> Any:
+        if not self._actors:
+            msg = "the sharded engine is closed"
+            raise EngineClosed(msg)
+        return getattr(self._actors[call.shard], call.method).remote(*call.args)
+
+    def _result(self, call: Call, reference: Any) -> Any:
+        ray = require_ray()
+        deadline = time.monotonic() + self._patience
+        pause, dead_attempts = _PAUSES[0], 0
+        while True:
+            try:
+                return ray.get(reference)
+            except ray.exceptions.RayTaskError as error:
+                cause = error.cause
+                raise (cause if isinstance(cause, Exception) else error) from None
+            except ray.exceptions.RayActorError as error:
+                dead_attempts += isinstance(error, ray.exceptions.ActorDiedError)
+                is_over = time.monotonic() > deadline or dead_attempts == _DEAD_ATTEMPTS
+                if is_over or not call.is_repeatable:
+                    raise self._unavailable(call, error) from error
+            time.sleep(pause)
+            pause = min(2 * pause, _PAUSES[1])
+            reference = self._sent(call)
+
+    def _unavailable(self, call: Call, error: Exception) -> ShardUnavailable:
+        name = call.args[0] if call.method == "call" else call.method
+        why = str(error).strip().splitlines()[-1]
+        advice = "" if call.is_repeatable else f"; {name} may or may not have happened"
+        msg = f"shard {call.shard} does not respond to {name}{advice}: {why}"
+        return ShardUnavailable(msg, call.shard, not call.is_repeatable)
+
+
+def scope_call(
+    shard: int,
+    method: str,
+    bounds: Mapping[str, str],
+    args: Sequence[Any] = (),
+    options: Mapping[str, Any] | None = None,
+    *,
+    is_repeatable: bool,
+) -> Call:
+    """Return the call of a method of the engine of a shard, or of a scope of it."""
+    return Call(
+        shard, "call", (method, dict(bounds), tuple(args), dict(options or {})), is_repeatable
+    )
+
+
+read_call = partial(scope_call, is_repeatable=True)
+write_call = partial(scope_call, is_repeatable=False)

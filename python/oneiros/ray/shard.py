@@ -1,0 +1,174 @@
+"""A shard: an engine in a process of its own, and what it does for its clients."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oneiros.clock import system_clock
+from oneiros.dream.report import DreamReport
+from oneiros.engine.engine import Engine, QuietEngine
+from oneiros.errors import DuplicateId, StoreIOError
+from oneiros.ray.cluster import require_ray
+from oneiros.ray.copies import upload
+from oneiros.runtime.dataclasses import asdict
+from oneiros.runtime.files import new_file
+
+if TYPE_CHECKING:
+    from oneiros.engine.memories import Memories
+    from oneiros.ray.routing import Layout
+
+__all__ = ["Shard", "layout_file", "store_file", "write_layout"]
+
+
+def store_file(folder: Path, number: int) -> Path:
+    """Return the path of a shard's store."""
+    return folder / f"shard-{number:05}.db"
+
+
+def layout_file(folder: Path, number: int) -> Path:
+    """Return the path of the note that says which part of which whole the store is."""
+    return store_file(folder, number).with_suffix(".json")
+
+
+def write_layout(path: Path, number: int, layout: Layout) -> None:
+    """Note which part of which whole a store is."""
+    with new_file(path) as file:
+        file.write(json.dumps({"shard": number, **asdict(layout)}).encode())
+
+
+class Shard:
+    """The engine of one shard. Ray runs it as an actor and makes it again after a crash.
+
+    Args:
+        folder: folder of the store, on the disk of the machine that the actor runs on.
+        number: number of the shard.
+        layout: how memories are split.
+        options: options of :class:`oneiros.Engine`.
+
+    Raises:
+        ValueError: the store was made for another layout or another number.
+        StoreIOError: the store was made before, but is not here.
+    """
+
+    def __init__(
+        self, folder: str, number: int, layout: Layout, options: Mapping[str, Any]
+    ) -> None:
+        home = Path(folder)
+        store, note = store_file(home, number), layout_file(home, number)
+        expected = {"shard": number, **asdict(layout)}
+        is_read_only = bool(options.get("read_only", False))
+        if not is_read_only:
+            home.mkdir(parents=True, exist_ok=True)
+        is_known = note.exists()
+        if is_known:
+            found = json.loads(note.read_text(encoding="utf-8"))
+            if found != expected:
+                msg = f"folder: {store.name} was made as {_words(found)}, not as {_words(expected)}"
+                raise ValueError(msg)
+        was_here = require_ray().get_runtime_context().was_current_actor_reconstructed
+        if (is_known or was_here or is_read_only) and not store.exists():
+            # An empty store in its place would look as if all memories were forgotten.
+            msg = f"{store}: missing on this machine; restore it from a generation"
+            raise StoreIOError(msg)
+        self._options = dict(options)
+        self._store = store
+        self._number = number
+        self._engine = Engine(store, **options)
+        if not is_known and not is_read_only:
+            write_layout(note, number, layout)
+
+    def call(
+        self,
+        method: str,
+        bounds: Mapping[str, str],
+        args: Sequence[Any],
+        options: Mapping[str, Any],
+    ) -> Any:
+        """Call a method of the engine, or of a scope of it."""
+        return getattr(self._within(bounds), method)(*args, **options)
+
+    def add_many(
+        self,
+        bounds: Mapping[str, str],
+        records: Sequence[Mapping[str, Any]],
+        options: Mapping[str, Any],
+    ) -> list[str]:
+        """Add records in one transaction; those that are here already, unchanged, are not repeated.
+
+        Args:
+            bounds: the scope.
+            records: each with an ``id``.
+            options: as :meth:`oneiros.Engine.add_many` takes them.
+
+        Returns:
+            The ids of the records.
+        """
+        scope = self._within(bounds)
+        try:
+            scope.add_many(records, **options)
+        except DuplicateId:
+            existing = self._existing(scope, records)
+            if not existing:
+                raise
+            rest = [record for record in records if record["id"] not in existing]
+            if rest:
+                scope.add_many(rest, **options)
+        return [str(record["id"]) for record in records]
+
+    def _within(self, bounds: Mapping[str, str]) -> Memories:
+        return self._engine.scope(**bounds) if bounds else self._engine
+
+    def _existing(self, scope: Memories, records: Sequence[Mapping[str, Any]]) -> set[str]:
+        """Return the ids of the records that are stored with the same content.
+
+        Every field that a record gives counts, in the form in which a store has it, except the
+        vector. A memory that was changed since is another one.
+        """
+        found = scope.get_many([record["id"] for record in records])
+        pairs = [
+            (record, memory)
+            for record, memory in zip(records, found, strict=True)
+            if memory is not None
+        ]
+        same: set[str] = set()
+        with ExitStack() as stack:
+            scratch = stack.enter_context(
+                QuietEngine(":memory:", timezone=self._options.get("timezone"))
+            )
+            for record, memory in pairs:
+                content = {name: value for name, value in record.items() if name != "embedding"}
+                if scratch.get_many([memory.id]) != [None]:
+                    continue  # a batch with an id twice
+                scratch.add_many([content], now=memory.learned_at)
+                copied = scratch.get(memory.id)
+                if all(getattr(copied, name) == getattr(memory, name) for name in content):
+                    same.add(memory.id)
+        return same
+
+    def dream(self, options: Mapping[str, Any]) -> DreamReport:
+        """Run a cycle, or plan one and return the plan's report, since a plan is bound to its store."""
+        done = self._engine.dream(**options)
+        return done if isinstance(done, DreamReport) else done.report
+
+    def back_up(self, url: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Copy the store to a file next to it, upload that, and return the manifest's entry."""
+        copied_at = system_clock()
+        draft = self._store.with_name(f".{self._store.name}.{os.urandom(6).hex()}.part")
+        try:
+            self._engine.backup(draft)
+            return upload(draft, self._store.name, self._number, url, options, copied_at)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close the engine, which writes pending reinforcement."""
+        self._engine.close()
+
+
+def _words(note: Mapping[str, Any]) -> str:
+    return f"shard {note.get('shard')} of {note.get('shards')} by {note.get('key')}"

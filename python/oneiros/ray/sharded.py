@@ -1,0 +1,517 @@
+"""A store of many shards: each scope lies in one shard, and each shard is an engine in an actor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from oneiros.clock import system_clock
+from oneiros.engine.scope import checked_bounds
+from oneiros.model.ids import new_ulid
+from oneiros.model.memory import Memory
+from oneiros.model.validation import (
+    count,
+    file_name,
+    index_of,
+    moment,
+    require_choice,
+    require_flag,
+    require_instance,
+    require_number,
+    seconds_of,
+    within,
+)
+from oneiros.ray.actors import Actors, Call, read_call, write_call
+from oneiros.ray.failures import ShardUnavailable
+from oneiros.ray.reports import ScopeResponses, ShardedReport, merged_stats
+from oneiros.ray.routing import KEYS, Layout, key_in
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from oneiros.clock import Time
+    from oneiros.dream.report import DreamReport
+    from oneiros.filters import Where
+    from oneiros.ray.actors import RayOptions
+    from oneiros.search.response import SearchResponse
+    from oneiros.write.erase import Erasure
+
+__all__ = ["ShardScope", "ShardedEngine"]
+
+
+_MOST_SHARDS = 65_536
+_now = moment("now")
+
+
+class ShardScope:
+    """The memories of one scope, which all lie in one shard.
+
+    :meth:`ShardedEngine.scope` returns it. Its methods are those of :class:`oneiros.Engine` with the
+    same arguments. Arguments and results travel between processes, so callables must be ones that
+    Ray can pickle. Reads and additions are repeated while a shard restarts; other writes are not, and
+    raise :class:`oneiros.ray.ShardUnavailable`.
+    """
+
+    def __init__(self, actors: Actors, shard: int, bounds: Mapping[str, str]) -> None:
+        self._actors = actors
+        self.shard = shard
+        """Number of the shard, from 0."""
+        self.bounds = dict(bounds)
+        """The fields that bound the scope, with their values."""
+
+    def add(
+        self, text: str, *, id: str | None = None, now: Time | None = None, **fields: Any
+    ) -> str:
+        """Add one memory; see :meth:`oneiros.Engine.add`.
+
+        The id is made here, before anything is sent, so that an addition can be repeated: an id that
+        exists with the same content (every field that is given, but the vector) is the same memory,
+        and its id is returned. To repeat additions yourself, give the ids. With ``on_conflict`` or
+        ``merge_metadata``, the call is not repeated.
+
+        Raises:
+            DuplicateId: the id exists with other content, or in another scope of the shard.
+            ShardUnavailable: the shard does not come back. With the same id, the call may be repeated.
+        """
+        given = _new_id(now) if id is None else id
+        if fields.keys() & {"on_conflict", "merge_metadata"}:
+            return str(self._write("add", text, id=given, now=now, **fields))
+        (added,) = self.add_many([{"text": text, "id": given, **fields}], now=now)
+        return added
+
+    def add_many(
+        self,
+        records: Iterable[Mapping[str, Any] | Memory],
+        *,
+        now: Time | None = None,
+        **options: Any,
+    ) -> list[str]:
+        """Add a batch of memories in one transaction, and return their ids in the order given.
+
+        Records are dicts or ``Memory``. Ids are made, and the call is repeated, as in :meth:`add`.
+
+        Raises:
+            DuplicateId, ShardUnavailable: as :meth:`add`.
+        """
+        if options.get("on_conflict", "raise") != "raise":
+            msg = 'on_conflict: add_many takes "raise" alone; update memories one by one'
+            raise ValueError(msg)
+        checked = _records(records, now)
+        call = Call(self.shard, "add_many", (self.bounds, checked, {"now": now, **options}), True)
+        added: list[str] = self._actors.ask(call)
+        return added
+
+    def get(self, id: str, *, as_of: Time | None = None) -> Memory:
+        """Return a memory; see :meth:`oneiros.Engine.get`."""
+        memory: Memory = self._read("get", id, as_of=as_of)
+        return memory
+
+    def get_many(self, ids: Sequence[str]) -> list[Memory | None]:
+        """Return memories in the order of the ids; see :meth:`oneiros.Engine.get_many`."""
+        return list(self._read("get_many", list(ids)))
+
+    def list(self, where: Where | None = None, **options: Any) -> list[Memory]:
+        """Return memories page by page; see :meth:`oneiros.Engine.list`."""
+        page: list[Memory] = self._read("list", where, **options)
+        return page
+
+    def count(self, where: Where | None = None, **options: Any) -> int:
+        """Return the number of memories; see :meth:`oneiros.Engine.count`."""
+        return int(self._read("count", where, **options))
+
+    def search(self, query: str, k: int = 10, **options: Any) -> SearchResponse:
+        """Search the scope; see :meth:`oneiros.Engine.search`.
+
+        The response has its memories, so that reading it needs no shard. A search that is repeated
+        after a crash may count twice as a use.
+        """
+        response: SearchResponse = self._read("search", query, k, **options)
+        return response
+
+    def update(self, id: str, **changes: Any) -> None:
+        """Change fields of one memory; see :meth:`oneiros.Engine.update`. It is not repeated."""
+        self._write("update", id, **changes)
+
+    def delete(self, id: str | None = None, **options: Any) -> int:
+        """Soft-delete memories; see :meth:`oneiros.Engine.delete`. It is not repeated."""
+        return int(self._write("delete", id, **options))
+
+    def restore(self, id: str, *, now: Time | None = None) -> bool:
+        """Undo a soft deletion; see :meth:`oneiros.Engine.restore`. It is not repeated."""
+        return bool(self._write("restore", id, now=now))
+
+    def forget(self, id: str | None = None, **options: Any) -> Erasure:
+        """Erase memories for good; see :meth:`oneiros.Engine.forget`. It is not repeated.
+
+        Generations in an object store (:func:`oneiros.ray.back_up`) keep what was erased since.
+        """
+        receipt: Erasure = self._write("forget", id, **options)
+        return receipt
+
+    def _read(self, method: str, *args: Any, **options: Any) -> Any:
+        return self._actors.ask(read_call(self.shard, method, self.bounds, args, options))
+
+    def _write(self, method: str, *args: Any, **options: Any) -> Any:
+        return self._actors.ask(write_call(self.shard, method, self.bounds, args, options))
+
+    def __repr__(self) -> str:
+        return f"<ShardScope {self.bounds} in shard {self.shard}>"
+
+
+class ShardedEngine:
+    """A store split by user, namespace or project into shards, each an engine in a Ray actor.
+
+    All memories with one value of the key lie in one shard, with their links, sessions and
+    duplicates. Calls name the value and go to that shard alone, so results are those of a store that
+    has only the memories of the shard. Safety limits, dream cycles and the uniqueness of ids are per
+    shard. Ray restarts the actor of a shard that dies; it opens the store with all memories that were
+    committed. Uses that were not yet written are lost, as in any crash.
+
+    Use it as a context manager, or call :meth:`close`.
+
+    Args:
+        folder: folder of the stores, on the disks of the machines that the actors run on. An actor
+            must come back to its store: on several machines, bind each to one by ``ray_options``, or
+            use a folder that all of them share.
+        shards: number of shards, 1 to 65,536. It is fixed when the store is made.
+        key: "user"; "namespace", whose first segment counts; or "project". Fixed, too.
+        patience_seconds: seconds (or a ``timedelta``) for which reads and additions are repeated
+            while a shard is away.
+        ray_options: options of Ray for the actors, such as ``resources`` or ``num_cpus``, or a
+            function from the number of a shard to such options.
+        **engine_options: options of :class:`oneiros.Engine`, which opens each shard.
+
+    Raises:
+        ImportError: Ray is not installed.
+        ValueError, TypeError: an argument breaks its rule, or the store was made for another number
+            of shards or key.
+        ShardUnavailable: a shard cannot be opened, for example as its store is missing.
+
+    Examples:
+        >>> import oneiros.ray
+        >>> with oneiros.ray.ShardedEngine("memories", shards=2, key="user") as engine:
+        ...     id = engine.add("Ada likes her coffee black", user="ada", id="coffee")
+        ...     engine.search("coffee", user="ada").texts
+        ['Ada likes her coffee black']
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        shards: int,
+        key: str = "user",
+        patience_seconds: float | timedelta = 30.0,
+        ray_options: RayOptions | None = None,
+        **engine_options: Any,
+    ) -> None:
+        require_choice("key", key, KEYS)
+        layout = Layout(within("shards", index_of("shards", shards), 1, _MOST_SHARDS), key)
+        patience = require_number("patience_seconds", seconds_of(patience_seconds), low=0.0)
+        if ray_options is not None and not callable(ray_options):
+            require_instance("ray_options", ray_options, (Mapping,), "a dict, or a function to one")
+        self.folder = str(Path(file_name("folder", folder)).absolute())
+        """The folder of the stores."""
+        self.layout = layout
+        """The number of shards, and the key."""
+        self.actors = Actors(
+            self.folder,
+            layout,
+            engine_options,
+            ray_options={} if ray_options is None else ray_options,
+            patience_seconds=patience,
+        )
+        """The actors of the shards."""
+
+    def scope(self, **bounds: str) -> ShardScope:
+        """Return a view of the memories of one value of the key, or of a part of them.
+
+        Args:
+            **bounds: the key, and further fields as in :meth:`oneiros.Engine.scope`.
+
+        Raises:
+            ValueError, TypeError: the key is missing, or a field breaks its rule.
+        """
+        checked = checked_bounds(bounds)
+        shard = self.layout.shard_of(key_in(self.layout, checked, "scope"))
+        return ShardScope(self.actors, shard, checked)
+
+    def add(self, text: str, **fields: Any) -> str:
+        """Add one memory, whose fields name the key; see :meth:`ShardScope.add`."""
+        return self._scope_in(fields, "add").add(text, **fields)
+
+    def add_many(
+        self, records: Iterable[Mapping[str, Any] | Memory], *, now: Time | None = None
+    ) -> list[str]:
+        """Add memories, each of which names the key, and return their ids in the order given.
+
+        Each shard adds its records in one transaction. If one fails, those of others may be stored;
+        the same call with the same ids may be repeated, as in :meth:`ShardScope.add`.
+
+        Raises:
+            DuplicateId, ShardUnavailable: as :meth:`ShardScope.add`.
+        """
+        checked = _records(records, now)
+        by_shard: dict[int, list[dict[str, Any]]] = {}
+        for record in checked:
+            shard = self.layout.shard_of(key_in(self.layout, record, "add_many"))
+            by_shard.setdefault(shard, []).append(record)
+        calls = [
+            Call(shard, "add_many", ({}, part, {"now": now}), True)
+            for shard, part in by_shard.items()
+        ]
+        _, failures = self.actors.ask_each(calls, at_once=self.layout.shards)
+        missing_shards(failures, allow_partial=False)
+        return [record["id"] for record in checked]
+
+    def get(self, id: str, **key: Any) -> Memory:
+        """Return a memory of the value of the key, such as ``user="ada"``."""
+        return self._scope_in(key, "get").get(id, **key)
+
+    def update(self, id: str, **changes: Any) -> None:
+        """Change fields of a memory of the value of the key; see :meth:`ShardScope.update`."""
+        self._scope_in(changes, "update").update(id, **changes)
+
+    def delete(self, id: str | None = None, **options: Any) -> int:
+        """Soft-delete memories of the value of the key; see :meth:`ShardScope.delete`."""
+        return self._scope_in(options, "delete").delete(id, **options)
+
+    def forget(self, id: str | None = None, **options: Any) -> Erasure:
+        """Erase memories of the value of the key for good; see :meth:`ShardScope.forget`."""
+        return self._scope_in(options, "forget").forget(id, **options)
+
+    def search(self, query: str, k: int = 10, **options: Any) -> SearchResponse:
+        """Search the memories of one value of the key, in its shard alone.
+
+        Args:
+            query: the query.
+            k: most results.
+            **options: the key, such as ``user="ada"``, and options of :meth:`oneiros.Engine.search`.
+
+        Raises:
+            ValueError: the key is missing. One ranking over several shards would need statistics of
+                all of them; :meth:`search_each` searches several scopes, each for itself.
+            ShardUnavailable: the shard does not come back.
+        """
+        if options.get(self.layout.key) is None:
+            msg = (
+                f"search: needs {self.layout.key}, by which the store is split into shards. One "
+                f"ranking over shards is not supported; search_each(query, [{self.layout.key}, ...]) "
+                "searches several scopes, each for itself"
+            )
+            raise ValueError(msg)
+        return self._scope_in(options, "search").search(query, k, **options)
+
+    def search_each(
+        self,
+        query: str,
+        values: Sequence[str],
+        k: int = 10,
+        *,
+        allow_partial: bool = False,
+        **options: Any,
+    ) -> ScopeResponses:
+        """Search several scopes at the same time, each for itself.
+
+        Scores of different scopes are not made to be compared: the weight of a word is that in its
+        shard.
+
+        Args:
+            query: the query.
+            values: values of the key.
+            k: most results for each.
+            allow_partial: leave out the scopes of shards that do not come back, and mark the result,
+                instead of raising.
+            **options: options of :meth:`oneiros.Engine.search`.
+
+        Returns:
+            A mapping from value to response, in the order given, with ``missing``.
+
+        Raises:
+            ShardUnavailable: a shard does not come back, without ``allow_partial``.
+        """
+        require_flag("allow_partial", allow_partial)
+        require_instance("values", values, (list, tuple), "a list of values of the key")
+        names = list(dict.fromkeys(values))
+        scopes = [self.scope(**{self.layout.key: value}) for value in names]
+        calls = [
+            read_call(scope.shard, "search", scope.bounds, (query, k), options) for scope in scopes
+        ]
+        found, failures = self.actors.ask_each(calls, at_once=4 * self.layout.shards)
+        missing = missing_shards(failures, allow_partial=allow_partial)
+        return ScopeResponses(
+            {names[place]: found[place] for place in sorted(found)},
+            {names[place]: str(missing[place]) for place in sorted(missing)},
+        )
+
+    def dream(
+        self,
+        now: Time | None = None,
+        *,
+        at_once: int = 1,
+        allow_partial: bool = False,
+        dry_run: bool = False,
+        **options: Any,
+    ) -> ShardedReport:
+        """Run a dream cycle in each shard, one after the other.
+
+        Each is a transaction of its shard, with the safety limits of its shard. Nothing is begun
+        unless all shards respond, or ``allow_partial`` is set.
+
+        Args:
+            now: the time of all cycles, as in :meth:`oneiros.Engine.dream`. Default: the clock of
+                each engine.
+            at_once: how many shards dream at the same time, >= 1.
+            allow_partial: leave out shards that do not respond, and mark the report, instead of
+                raising.
+            dry_run: only plan the cycles. The reports are those of the plans.
+            **options: options of :meth:`oneiros.Engine.dream`.
+
+        Returns:
+            One report of all shards, by which :meth:`undo_dream` takes it back.
+
+        Raises:
+            ShardUnavailable: a shard does not respond. If others have dreamt before it failed,
+                ``error.report`` is their report.
+            Exception: as :meth:`oneiros.Engine.dream`.
+        """
+        require_flag("dry_run", dry_run)
+        shared = {"now": now, "dry_run": dry_run, **options}
+        return self._cycle(
+            [Call(shard, "dream", (shared,), dry_run) for shard in range(self.layout.shards)],
+            at_once=at_once,
+            allow_partial=allow_partial,
+        )
+
+    def undo_dream(
+        self,
+        report: ShardedReport | Mapping[int, str],
+        *,
+        now: Time | None = None,
+        at_once: int = 1,
+        allow_partial: bool = False,
+    ) -> ShardedReport:
+        """Undo the dream cycles of a report in each of its shards.
+
+        Args:
+            report: what :meth:`dream` returned, or its ``ids``: cycle by number of shard.
+            now: as in :meth:`oneiros.Engine.undo_dream`.
+            at_once: how many shards work at the same time, >= 1.
+            allow_partial: as in :meth:`dream`.
+
+        Returns:
+            One report of all undos.
+
+        Raises:
+            ValueError, ShardUnavailable: as :meth:`oneiros.Engine.undo_dream` and :meth:`dream`.
+        """
+        ids = report.ids if isinstance(report, ShardedReport) else report
+        require_instance("report", ids, (Mapping,), "a report of dream(), or its ids")
+        for shard in ids:
+            within("report", index_of("report", shard), 0, self.layout.shards - 1)
+        return self._cycle(
+            [write_call(shard, "undo_dream", {}, (id,), {"now": now}) for shard, id in ids.items()],
+            at_once=at_once,
+            allow_partial=allow_partial,
+        )
+
+    def stats(self, *, allow_partial: bool = False) -> dict[str, Any]:
+        """Return counts and sizes over all shards, and those of each under "shards".
+
+        Args:
+            allow_partial: leave out shards that do not respond, which "missing" then names, instead
+                of raising.
+
+        Raises:
+            ShardUnavailable: a shard does not respond, without ``allow_partial``.
+        """
+        require_flag("allow_partial", allow_partial)
+        calls = [read_call(shard, "stats", {}) for shard in range(self.layout.shards)]
+        found, failures = self.actors.ask_each(calls, at_once=len(calls))
+        missing = missing_shards(failures, allow_partial=allow_partial)
+        return merged_stats(found, {shard: str(error) for shard, error in missing.items()})
+
+    def close(self) -> None:
+        """Write pending reinforcement, close the engines and end the actors."""
+        calls = [Call(shard, "close", (), False) for shard in range(len(self.actors))]
+        try:
+            _, failures = self.actors.ask_each(calls, at_once=max(1, len(calls)))
+            missing_shards(failures, allow_partial=True)  # a shard that is gone needs no closing
+        finally:
+            self.actors.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        shards, key = self.layout.shards, self.layout.key
+        return f"<ShardedEngine {self.folder!r}, {shards} shards by {key}>"
+
+    # -- private -----------------------------------------------------------------------------------
+
+    def _scope_in(self, fields: dict[str, Any], call: str) -> ShardScope:
+        """Take the key out of the arguments of a call, and return its scope."""
+        value = key_in(self.layout, fields, call)
+        del fields[self.layout.key]
+        return self.scope(**{self.layout.key: value})
+
+    def _cycle(self, calls: Sequence[Call], *, at_once: int, allow_partial: bool) -> ShardedReport:
+        """Run cycles, or undo them, in shards that respond."""
+        require_flag("allow_partial", allow_partial)
+        count("at_once", at_once, low=1)
+        pings = [read_call(call.shard, "__len__", {}) for call in calls]
+        _, failures = self.actors.ask_each(pings, at_once=max(1, len(pings)))
+        away = missing_shards(failures, allow_partial=allow_partial)
+        present = [call for place, call in enumerate(calls) if place not in away]
+        found, failures = self.actors.ask_each(present, at_once=at_once)
+        reports: dict[int, DreamReport] = {
+            present[place].shard: report for place, report in sorted(found.items())
+        }
+        lost = [error for error in failures.values() if isinstance(error, ShardUnavailable)]
+        missing = {error.shard: str(error) for error in (*away.values(), *lost)}
+        report = ShardedReport(reports, missing)
+        for place, error in failures.items():
+            if isinstance(error, ShardUnavailable):
+                if allow_partial:
+                    continue
+                error.report = report
+            else:
+                error.add_note(f"in shard {present[place].shard}")
+            error.add_note(f"shards that finished, with the ids of their cycles: {report.ids}")
+            raise error
+        return report
+
+
+def missing_shards(
+    failures: Mapping[int, Exception], *, allow_partial: bool
+) -> dict[int, ShardUnavailable]:
+    """Return the failures of shards that do not respond; raise the first that is not allowed."""
+    missing: dict[int, ShardUnavailable] = {}
+    for place, error in failures.items():
+        if not allow_partial or not isinstance(error, ShardUnavailable):
+            raise error
+        missing[place] = error
+    return missing
+
+
+def _new_id(now: Time | None) -> str:
+    return new_ulid(_now(system_clock() if now is None else now))
+
+
+def _records(
+    records: Iterable[Mapping[str, Any] | Memory], now: Time | None
+) -> list[dict[str, Any]]:
+    """Return records as dicts, each with an id."""
+    checked: list[dict[str, Any]] = []
+    for record in records:
+        require_instance("records", record, (Mapping, Memory), "dicts or Memory")
+        content = record.to_record() if isinstance(record, Memory) else dict(record)
+        if content.get("id") is None:
+            content["id"] = _new_id(now)
+        checked.append(content)
+    return checked

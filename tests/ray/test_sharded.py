@@ -1,0 +1,290 @@
+"""A store of shards: routed by scope, each shard as a store of its own, one report of all."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import oneiros
+from oneiros.ray import ShardedEngine, ShardUnavailable
+from oneiros.ray.shard import layout_file, store_file
+
+ray = pytest.importorskip("ray", reason="needs Ray: nox -s ray")
+pytestmark = pytest.mark.usefixtures("cluster")
+
+NOW = 1_750_000_000.0
+USERS = ["ada", "bob", "cy", "dee", "eve", "fay"]
+
+
+def clock() -> float:
+    return NOW
+
+
+@pytest.fixture(scope="module")
+def shared(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ShardedEngine]:
+    """Two shards, used by tests that each have users of their own."""
+    assert cluster is None
+    folder = tmp_path_factory.mktemp("shared")
+    with ShardedEngine(folder, shards=2, clock=clock, embedder="hashing") as engine:
+        yield engine
+
+
+def test_a_user_lives_in_one_shard(shared: ShardedEngine) -> None:
+    for user in USERS:
+        shared.add(f"{user} likes tea", user=user, id=f"tea of {user}")
+    shards = {user: shared.layout.shard_of(user) for user in USERS}
+    assert set(shards.values()) == {0, 1}
+    for user, shard in shards.items():
+        response = shared.search("tea", user=user)
+        assert response.texts == [f"{user} likes tea"]
+        assert response.results[0].memory.user == user
+        assert shared.get(f"tea of {user}", user=user).text == f"{user} likes tea"
+        path = store_file(Path(shared.folder), shard)
+        with oneiros.Engine(path, read_only=True, embedder="hashing") as engine:
+            assert engine.get(f"tea of {user}").user == user
+    with pytest.raises(oneiros.UnknownMemory, match="tea of ada"):
+        shared.get("tea of ada", user="bob")
+
+
+def test_a_shard_has_the_bits_of_a_store_of_its_own(shared: ShardedEngine) -> None:
+    records = [
+        {
+            "id": f"n{number}",
+            "text": f"note {number} on tea, {'milk' * (number % 3)}",
+            "user": "gil",
+        }
+        for number in range(50)
+    ]
+    shared.add_many(records)
+    shard = shared.layout.shard_of("gil")
+    with oneiros.Engine(":memory:", clock=clock, embedder="hashing") as alone:
+        others = [user for user in USERS if shared.layout.shard_of(user) == shard]
+        alone.add_many([m.to_record() for user in others for m in shared.scope(user=user).list()])
+        alone.add_many(records)
+        expected = alone.scope(user="gil").search("tea with milk", explain=True, reinforce=False)
+        found = shared.search("tea with milk", user="gil", explain=True, reinforce=False)
+        assert (found.ids, found.scores) == (expected.ids, expected.scores)
+        assert [result.explanation for result in found] == [
+            result.explanation for result in expected
+        ]
+
+
+def test_writes_reach_their_memory(shared: ShardedEngine) -> None:
+    id = shared.add("Hal takes sugar", user="hal", project="kitchen")
+    assert len(id) == 26
+    shared.update(id, user="hal", text="Hal takes honey", importance=0.9)
+    assert shared.get(id, user="hal").text == "Hal takes honey"
+    assert shared.get(id, user="hal").project == "kitchen"
+    scope = shared.scope(user="hal", project="kitchen")
+    assert (scope.count(), scope.search("honey").ids) == (1, [id])
+    assert shared.scope(user="hal", project="garage").count() == 0
+    assert shared.delete(id, user="hal") == 1
+    assert scope.list() == []
+    assert scope.restore(id)
+    receipt = shared.forget(id, user="hal")
+    assert receipt.ids == (id,)
+    assert scope.get_many([id]) == [None]
+    assert shared.delete(user="hal", where=oneiros.where(project="kitchen")) == 0
+
+
+def test_a_repeated_addition_is_one_memory(shared: ShardedEngine) -> None:
+    given: dict[str, Any] = {"user": "ida", "tags": ["b", "a"], "event_at": "2025-01-01T00:00:00Z"}
+    assert shared.add("Ida moved", id="move", **given) == "move"
+    assert shared.add("Ida moved", id="move", **given) == "move"
+    assert shared.scope(user="ida").count() == 1
+    with pytest.raises(oneiros.DuplicateId):
+        shared.add("Ida moved away", id="move", **given)
+    with pytest.raises(oneiros.DuplicateId):
+        shared.add("Ida moved", id="move", **{**given, "tags": ["a"]})
+    records = [{"id": name, "text": name, "user": "ida"} for name in ("one", "two", "three")]
+    assert shared.add_many(records[:2]) == ["one", "two"]
+    assert shared.add_many(records) == ["one", "two", "three"]
+    assert shared.scope(user="ida").count() == 4
+    with pytest.raises(oneiros.DuplicateId):
+        shared.add_many([{"id": "new", "text": "new", "user": "ida"}, {**records[0], "text": "x"}])
+    assert shared.scope(user="ida").count() == 4  # neither
+    shared.update("one", user="ida", text="changed")
+    with pytest.raises(oneiros.DuplicateId):
+        shared.add("one", id="one", user="ida")
+    shared.add("again", id="one", user="ida", on_conflict="update")
+    assert shared.get("one", user="ida").text == "again"
+
+
+def test_an_id_of_another_user_is_taken(shared: ShardedEngine) -> None:
+    first, second = [user for user in USERS if shared.layout.shard_of(user) == 0][:2]
+    shared.add("same words", id="taken", user=first)
+    with pytest.raises(oneiros.DuplicateId):
+        shared.add("same words", id="taken", user=second)
+
+
+def test_errors_are_those_of_the_engine(shared: ShardedEngine) -> None:
+    with pytest.raises(ValueError, match="importance: ") as caught:
+        shared.add("x", user="jo", importance=7)
+    assert type(caught.value) is ValueError
+    with pytest.raises(ValueError, match="user: fixed by the scope"):
+        shared.scope(user="jo").update("x", user="bob")
+    with pytest.raises(TypeError, match="nonsense"):
+        shared.search("x", user="jo", nonsense=1)
+    for call in (
+        lambda: shared.add("x"),
+        lambda: shared.add_many([{"text": "x"}]),
+        lambda: shared.get("x"),
+        lambda: shared.update("x", text="y"),
+        lambda: shared.delete("x"),
+        lambda: shared.forget("x"),
+        lambda: shared.scope(project="x"),
+    ):
+        with pytest.raises(ValueError, match="needs user, by which the store is split"):
+            call()
+    with pytest.raises(ValueError, match=r"One ranking over shards is not supported; search_each"):
+        shared.search("tea")
+
+
+def test_scopes_are_searched_each_for_itself(shared: ShardedEngine) -> None:
+    for user in ("kim", "lee", "mo"):
+        shared.add(f"{user} drinks oolong", user=user)
+    found = shared.search_each("oolong", ["mo", "kim", "nobody", "lee", "mo"])
+    assert list(found) == ["mo", "kim", "nobody", "lee"]
+    assert found["kim"].texts == ["kim drinks oolong"]
+    assert len(found["nobody"]) == 0
+    assert not found.is_partial
+
+
+def test_stats_are_summed(tmp_path: Path) -> None:
+    with ShardedEngine(tmp_path, shards=3, key="project", clock=clock) as engine:
+        engine.add_many(
+            [{"text": f"fact {n}", "project": f"p{n}", "kind": "fact"} for n in range(9)]
+        )
+        stats = engine.stats()
+        assert (stats["memories"], stats["kinds"], stats["missing"]) == (9, {"fact": 9}, {})
+        assert [shard["memories"] for shard in stats["shards"].values()] == [
+            sum(engine.layout.shard_of(f"p{n}") == shard for n in range(9)) for shard in range(3)
+        ]
+
+
+OLD = "2023-01-01T00:00:00Z"
+
+
+def test_dreams_are_one_report_and_one_undo(tmp_path: Path) -> None:
+    with ShardedEngine(tmp_path, shards=2, profile="reverie", clock=clock) as engine:
+        for user in USERS:
+            engine.add(f"the door code of {user}", user=user, id=f"door {user}", now=OLD)
+            engine.add(f"{user} likes tea", user=user, id=f"tea {user}")
+        plan = engine.dream(dry_run=True)
+        assert plan.removed == {"deleted": len(USERS)}
+        assert all(report.is_dry_run for report in plan.reports.values())
+        report = engine.dream()
+        assert sorted(report.reports) == [0, 1]
+        assert (report.live_before, report.live_after) == (12, 6)
+        assert report.removed == {"deleted": len(USERS)}
+        assert report.change_count == sum(each.change_count for each in report.reports.values())
+        assert {each.now for each in report.reports.values()} == {NOW}
+        assert str(report).startswith("2 shards: 12 -> 6 memories")
+        assert engine.stats()["memories"] == 6
+        undone = engine.undo_dream(pickle.loads(pickle.dumps(report)))
+        assert undone.brought_back == len(USERS)
+        assert undone.change_count == report.change_count
+        assert str(undone).startswith(
+            f"2 shards: {report.change_count} fields restored, 6 memories"
+        )
+        assert engine.stats()["memories"] == 12
+        again = engine.dream(at_once=2)
+        engine.undo_dream(again.ids)
+        assert all(engine.get(f"door {user}", user=user) for user in USERS)
+        with pytest.raises(ValueError, match="report"):
+            engine.undo_dream({2: "x"})
+
+
+def test_a_layout_is_fixed(tmp_path: Path) -> None:
+    with ShardedEngine(tmp_path, shards=2) as engine:
+        engine.add("tea", user="ada", id="tea")
+    for options in ({"shards": 3}, {"shards": 2, "key": "project"}):
+        with pytest.raises(
+            ShardUnavailable, match="was made as shard 0 of 2 by user, not as shard 0"
+        ):
+            ShardedEngine(tmp_path, **options)
+    with ShardedEngine(tmp_path, shards=2) as engine:
+        assert engine.get("tea", user="ada").text == "tea"
+    with ShardedEngine(tmp_path, shards=2, read_only=True) as replica:
+        assert replica.search("tea", user="ada").ids == ["tea"]
+        with pytest.raises(oneiros.EngineReadOnly):
+            replica.add("milk", user="ada")
+
+
+def test_a_lost_store_is_not_an_empty_one(tmp_path: Path) -> None:
+    with ShardedEngine(tmp_path, shards=2) as engine:
+        lost = engine.layout.shard_of("ada")
+    assert layout_file(tmp_path, lost).exists()
+    for path in tmp_path.glob(f"{store_file(tmp_path, lost).name}*"):
+        path.unlink()
+    with pytest.raises(ShardUnavailable, match="missing on this machine; restore it") as caught:
+        ShardedEngine(tmp_path, shards=2)
+    assert caught.value.shard == lost
+    assert not store_file(tmp_path, lost).exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"shards": 0}, ValueError, "shards: "),
+        ({"shards": 2.5}, TypeError, "shards: "),
+        ({"shards": 70_000}, ValueError, "shards: "),
+        ({"shards": 2, "key": "agent"}, ValueError, "key: "),
+        ({"shards": 2, "patience_seconds": "long"}, TypeError, "patience_seconds: "),
+        ({"shards": 2, "patience_seconds": -1}, ValueError, "patience_seconds: "),
+        ({"shards": 2, "ray_options": 5}, TypeError, "ray_options: "),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    tmp_path: Path, options: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        ShardedEngine(tmp_path, **options)
+
+
+def test_a_namespace_lies_with_all_below_it(tmp_path: Path) -> None:
+    with ShardedEngine(tmp_path, shards=4, key="namespace") as engine:
+        engine.add("Refunds take five days", namespace="acme/support", id="refund")
+        engine.add("Refunds take a week", namespace="acme/support/eu", id="refund-eu")
+        engine.add("Refunds are a pain", namespace="zeta", id="pain")
+        assert sorted(engine.search("refunds", namespace="acme").ids) == ["refund", "refund-eu"]
+        assert engine.search("refunds", namespace="acme/support/eu").ids == ["refund-eu"]
+        assert engine.get("refund", namespace="acme").text == "Refunds take five days"
+
+
+def test_a_closed_engine_says_so(tmp_path: Path) -> None:
+    engine = ShardedEngine(tmp_path, shards=1, clock=clock)
+    engine.add("tea", user="ada")
+    engine.close()
+    engine.close()
+    with pytest.raises(oneiros.EngineClosed, match="the sharded engine is closed"):
+        engine.search("tea", user="ada")
+
+
+class Failing:
+    """A judge that has an opinion on nothing in one shard."""
+
+    def __call__(self, older: str, newer: str) -> str:
+        msg = f"{older} and {newer}"
+        raise LookupError(msg)
+
+
+def test_an_error_in_one_shard_names_the_cycles_of_the_others(tmp_path: Path) -> None:
+    with ShardedEngine(tmp_path, shards=2, profile="cognitive", clock=clock) as engine:
+        steady, doomed = (
+            next(user for user in USERS if engine.layout.shard_of(user) == shard)
+            for shard in range(2)
+        )
+        engine.add("tea", user=steady)
+        for text in ("The office is in Oslo", "The office is in Rome"):
+            engine.add(text, user=doomed, embedding=[1.0, 0.0])
+        with pytest.raises(LookupError, match="Oslo and The office is in Rome") as caught:
+            engine.dream(judge=Failing())
+        *_, place, finished = caught.value.__notes__
+        assert place == "in shard 1"
+        assert finished.startswith("shards that finished, with the ids of their cycles: {0: '")
+        engine.undo_dream({0: finished.split("'")[1]})
