@@ -22,6 +22,7 @@ __all__ = ["bench"]
 _ENOUGH: Final = 0.9
 """An engine that finds a smaller share of the exact answer does other work."""
 
+_HEADS: Final = ("engine", ">p50, ms", ">p99, ms", ">ratio", ">found")
 _BUSY: Final = 0.25  # cores of other processes beside which figures say little
 
 
@@ -100,8 +101,7 @@ def _show(comparison: Comparison) -> None:
         if rows:
             console.print()
             console.print(text(title[0].upper() + title[1:], style="bold"), soft_wrap=True)
-            heads = ("engine", ">p50, ms", ">p99, ms", ">ratio", ">found")
-            show_table(table(*heads, rows=map(_cells, rows)))
+            show_table(table(*_HEADS, rows=map(_cells, rows)))
             _show_remarks(console, rows)
     if comparison.left_out:
         console.print()
@@ -156,7 +156,7 @@ def _show_plain(comparison: Comparison) -> None:
     for name, reason in comparison.left_out.items():
         sys.stderr.write(f"left out: {name}: {reason}\n")
     rows = [(task, *_cells(row)) for task in TASKS for row in comparison.rows(task)]
-    show_rows((), rows, plain=True)
+    show_rows(("task", *_HEADS), rows, plain=True)
 
 
 def _ms(value: float) -> str:
