@@ -124,8 +124,8 @@ class Screenshot(SphinxDirective):
         up = "../" * self.env.docname.count("/")
         images = "".join(
             f'<a class="only-{theme}" style="flex: {width}" href="{up}{PLACE}/{file}">'
-            f'<img src="{up}{PLACE}/{file}" alt="{escape(caption)}, {width} pixels wide, {theme}"'
-            ' loading="lazy"></a>'
+            f'<img class="dark-light" src="{up}{PLACE}/{file}" loading="lazy"'  # dimmed without it
+            f' alt="{escape(caption)}, {width} pixels wide, {theme}"></a>'
             for width, theme, file in pictures_of(name)
         )
         figure = nodes.figure("", classes=["pictured"])
