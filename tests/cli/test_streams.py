@@ -8,8 +8,10 @@ import pty
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from oneiros.engine import Engine
@@ -90,11 +92,25 @@ def test_completion_names_commands_and_options() -> None:
     assert {"--store", "--scope"} <= set(completed("oneiros list --s", 2))
 
 
-def test_progress_is_shown_on_a_terminal_only_and_never_on_stdout(tmp_path: Path) -> None:
-    path = tmp_path / "m.jsonl"
-    path.write_text("".join('{"text": "x"}\n' for _ in range(3000)), encoding="utf-8")
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "git"])
+def test_progress_is_shown_on_a_terminal_only_and_never_on_stdout(
+    tmp_path: Path, kind: str
+) -> None:
+    path, count = tmp_path / f"m.{kind}", 3000
+    if kind == "jsonl":
+        path.write_text('{"text": "x"}\n' * count, encoding="utf-8")
+    elif kind == "csv":  # a line break in a cell is no row
+        path.write_text("text\n" + '"two\nlines"\n' * count, encoding="utf-8")
+    else:
+        count = 3
+        git = ("git", "-C", str(path), "-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+        subprocess.run(["git", "init", "--quiet", str(path)], check=True)
+        for number in range(count):
+            commit = ("commit", "--quiet", "--allow-empty", "--message", f"step {number}")
+            subprocess.run([*git, *commit], check=True)
     ours, theirs = pty.openpty()
-    command = [*ONEIROS, "import", str(path), "-s", str(tmp_path / "agent.db"), "--json"]
+    source = ["--git", str(path)] if kind == "git" else [str(path)]
+    command = [*ONEIROS, "import", *source, "-s", str(tmp_path / "agent.db"), "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as process:
         os.close(theirs)
         shown = bytearray()
@@ -103,9 +119,66 @@ def test_progress_is_shown_on_a_terminal_only_and_never_on_stdout(tmp_path: Path
         assert process.stdout is not None
         document = json.loads(process.stdout.read())
     os.close(ours)
-    assert document["stored"] == 3000
+    assert document["stored"] == count
     assert b"importing" in shown
-    assert b"/3000" in shown  # the total of a file whose rows are quickly counted
+    assert f"/{count}".encode() in shown
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("get", "m1"),
+        ("get", "m1", "--plain"),
+        ("stats", "--json"),
+        ("dream", "--dry-run"),
+        ("drift",),
+        ("doctor",),
+        ("profiles",),
+        ("why-not", "coffee", "m3"),
+        ("add", "tea"),
+        ("search", "--help"),
+    ],
+    ids=" ".join,
+)
+def test_a_pipe_that_nobody_reads_is_no_traceback(store: Path, arguments: tuple[str, ...]) -> None:
+    of_store = () if arguments[0] == "profiles" else ("-s", str(store))
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run(
+        [*ONEIROS, *arguments, *of_store], stdout=theirs, stderr=subprocess.PIPE, check=False
+    )
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_a_terminal_has_colours_unless_they_are_refused(store: Path) -> None:
+    for refusal, has_colours in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
+        ours, theirs = pty.openpty()
+        command = [*ONEIROS, "doctor", "-s", str(store)]
+        terminal = {"TERM": "xterm-256color", "COLUMNS": "80"} | refusal
+        given = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        with subprocess.Popen(command, stdout=theirs, env=given | terminal):
+            os.close(theirs)
+            shown = bytearray()
+            while chunk := read(ours):
+                shown += chunk
+        os.close(ours)
+        assert b": clean" in shown
+        assert (b"\x1b[32m" in shown) == has_colours  # green
+
+
+def test_a_store_that_another_process_writes_can_be_read_and_is_waited_for(store: Path) -> None:
+    with closing(apsw.Connection(str(store))) as other:
+        other.execute("BEGIN IMMEDIATE")
+        for arguments in (("list",), ("stats",), ("search", "coffee"), ("dream", "--dry-run")):
+            command = [*ONEIROS, *arguments, "-s", str(store)]
+            done = subprocess.run(command, capture_output=True, check=False)
+            assert (done.returncode, done.stderr) == (0, b"")
+        command = [*ONEIROS, "add", "tea", "-s", str(store)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == f"error: {store}: another process holds the store's lock\n"
+        other.execute("ROLLBACK")
 
 
 def read(terminal: int) -> bytes:

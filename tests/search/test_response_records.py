@@ -86,7 +86,8 @@ def test_the_command_prints_the_same_shape(tmp_path: Any) -> None:
         for stage in record["trace"]["stages"]:
             stage["duration_ms"] = 0
         record["trace"]["total_ms"] = 0
-    assert found == expected
+    envelope = {"command": "search", "store": str(path), "count": 1}
+    assert found == expected | envelope
 
 
 def test_an_arrow_table_has_every_field(engine: oneiros.Engine) -> None:
