@@ -49,7 +49,7 @@ def test_a_new_store_is_announced_once_it_is_there(
     assert served == [path, path]
     missing = tmp_path / "absent" / "agent.db"
     done = run("mcp", "--store", missing)
-    assert (done.exit_code, done.stdout) == (1, "")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == f"error: {missing}: No such file or directory\n"
 
 
