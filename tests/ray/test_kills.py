@@ -102,7 +102,9 @@ def test_no_acknowledged_write_is_lost(tmp_path: Path) -> None:
             writer.start()
         for number in range(KILLS):
             process = pid_of(engine, number % SHARDS)
-            time.sleep(drawn.uniform(0.05, 0.6))  # killed at once each time, it would get nothing done
+            time.sleep(
+                drawn.uniform(0.05, 0.6)
+            )  # killed at once each time, it would get nothing done
             os.kill(process, signal.SIGKILL)
         for writer in writers:
             writer.is_over.set()
