@@ -10,7 +10,7 @@ import typer
 from oneiros.benchmark.comparison import Comparison
 from oneiros.benchmark.rivals import ENTRANTS, TASKS
 from oneiros.cli import terminal
-from oneiros.cli.failures import CommandError, blamed_on, require_each_once, require_only_one
+from oneiros.cli.failures import CommandError, blamed_on, require_each_once
 from oneiros.cli.options import JsonOption, PlainOption
 from oneiros.cli.terminal import output, progress_bar, show_rows, show_table, table, text
 
@@ -33,7 +33,9 @@ def bench(
     rounds: Annotated[int, typer.Option(help="Turns of each engine; times are medians.")] = 5,
     task: Annotated[
         list[str] | None,
-        typer.Option(help="memories, words or vectors; may be given again. All by default."),
+        typer.Option(
+            metavar="TASK", help="memories, words or vectors; may be given again. All by default."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed draws the same memories.")] = 0,
     json: JsonOption = False,
@@ -49,7 +51,6 @@ def bench(
     with the command that installs them, those that fail with the reason. Ctrl-C shows what is
     measured so far.
     """
-    require_only_one({"--json": json, "--plain": plain})
     chosen = _tasks(task)
     entrants = [one for one in ENTRANTS if one.task in chosen]
     with blamed_on("--", sign=""):
