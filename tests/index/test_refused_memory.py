@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import oneiros
+
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler for the shim")
 
@@ -102,8 +104,6 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_store_opens_whichever_mapping_the_system_refuses(tmp_path: Path, shim: Path) -> None:
-    import oneiros
-
     path = tmp_path / "mind.db"
     with oneiros.Engine(path, embedder="hashing") as engine:
         engine.add_many(
