@@ -86,7 +86,7 @@ class SnapshotFile:
             )
             if snapshot.revision > reading.last_revision():
                 return 0
-            if reading.erased(snapshot.revision):
+            if reading.has_erased(snapshot.revision):
                 if not store.is_read_only:
                     self.remove()
                 return 0
@@ -168,7 +168,7 @@ class SnapshotFile:
         unfinished = f"{self.path}.{token}"
         try:
             with store.read() as reading:
-                if reading.erased(revision):
+                if reading.has_erased(revision):
                     return  # the file would hold what was erased
             _core.save_store_snapshot(
                 index=indexes.lexical,
@@ -183,7 +183,7 @@ class SnapshotFile:
                 revision=revision,
             )
             with store.write() as transaction:  # keeps others from installing their file
-                if not transaction.erased(revision):
+                if not transaction.has_erased(revision):
                     pathlib.Path(unfinished).replace(self.path)
                     stamp = _core.file_stamp(path=self.path)
                     transaction.set_setting(SNAPSHOT_SETTING, f"{token} {stamp}")
