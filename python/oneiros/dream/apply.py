@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Applying", "ChangedLink", "PlannedRows", "after_changes", "keep_cycle", "link_state"]
 
 _KEPT_CYCLES: Final = 30  # the number of latest cycles that can be undone
+_KEPT_REPORTS: Final = 1_000  # the number of latest cycles whose reports are kept
 _TEXT_FIELDS: Final = ("text", "memory")  # their values are text of the user
 _MOST_KEPT: Final = 1_000  # unchanged memories listed by id; the report counts all
 
@@ -230,6 +231,7 @@ class Applying:
         ]
         keep_cycle(self._transaction, report, kept, links, self._contents)
         self._transaction.cycles.forget_dream_changes(_KEPT_CYCLES)
+        self._transaction.cycles.forget_old_cycles(_KEPT_REPORTS)
         return report
 
     def _touched(self) -> Mask:

@@ -362,6 +362,9 @@ _ADD_CONTENT: Final = insert_of("dream_content")
 
 _IS_OLD: Final = """number <= (
   SELECT number FROM dream_cycle WHERE undoes IS NULL ORDER BY number DESC LIMIT 1 OFFSET ?)"""
+_FORGET_CYCLES: Final = """
+DELETE FROM dream_cycle WHERE number <= (
+  SELECT number FROM dream_cycle ORDER BY number DESC LIMIT 1 OFFSET ?)"""
 _TYPES: Final = {
     "id": "text", "revision": "integer", "dreamed_at": "real", "undoes": "text", "report": "text",
 }  # fmt: skip
@@ -416,6 +419,14 @@ class CycleWriting(CycleReading):
         self._transaction.run(f"{sql} (changes IS NOT NULL OR {_LEFT_SOME}) AND {old}", (keep,))
         dropped = f"(SELECT number FROM dream_cycle WHERE changes IS NULL AND {_IS_OLD})"
         self._transaction.run(f"DELETE FROM dream_content WHERE cycle IN {dropped}", (keep,))
+
+    def forget_old_cycles(self, keep: int) -> None:
+        """Remove all but the last cycles, undoings included, with their reports.
+
+        Args:
+            keep: the number of cycles; more than can still be undone.
+        """
+        self._transaction.run(_FORGET_CYCLES, (keep,))
 
     def keep_replays(self, sequences: Iterable[int], time: float) -> None:
         """Record when memories were replayed."""
