@@ -175,6 +175,7 @@ def main(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     soak = Soak(given.folder, live=given.live)
     soak.run(given.hours * 3_600)
+    sys.stdout.write(json.dumps(summary(soak.lines), indent=2) + "\n")
 
 
 if __name__ == "__main__":
