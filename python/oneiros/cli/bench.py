@@ -96,21 +96,21 @@ def _count(number: int, thing: str) -> str:
 def _show(comparison: Comparison) -> None:
     console = output()
     for name, value in comparison.conditions().items():
-        console.print(text(f"{name}: {value}", style="dim"), soft_wrap=True)
+        console.print(text(f"{name}: {value}", style="dim"))
     for task, title in TASKS.items():
         rows = comparison.rows(task)
         if rows:
             console.print()
-            console.print(text(title[0].upper() + title[1:], style="bold"), soft_wrap=True)
+            console.print(text(title[0].upper() + title[1:], style="bold"))
             show_table(table(*_HEADS, rows=map(_cells, rows)))
             _show_remarks(console, rows)
     if comparison.left_out:
         console.print()
         console.print(text("Left out", style="bold"))
         for name, reason in comparison.left_out.items():
-            console.print(text(f"{name}: {reason}"), soft_wrap=True)
+            console.print(text(f"{name}: {reason}"))
     console.print()
-    console.print(text("\n".join(_reading(comparison)), style="dim"), soft_wrap=True)
+    console.print(text("\n".join(_reading(comparison)), style="dim"))
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
@@ -125,8 +125,7 @@ def _show_remarks(console: Console, rows: list[dict[str, Any]]) -> None:
                 text(
                     f"{row['name']} finds {_found(row)} of the exact answer: its time is not that"
                     " of the same work"
-                ),
-                soft_wrap=True,
+                )
             )
         if row["judged_by"] == "vectors" and row["note"]:
             console.print(
