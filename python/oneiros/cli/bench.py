@@ -130,7 +130,6 @@ def _show_remarks(console: Console, rows: list[dict[str, Any]]) -> None:
         if row["judged_by"] == "vectors" and row["note"]:
             console.print(
                 text(f"{row['name']} {row['note']}: found is of the nearest vectors", style="dim"),
-                soft_wrap=True,
             )
 
 
