@@ -11,6 +11,7 @@ import pytest
 
 import oneiros
 from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
+from oneiros.vector_index import Walked
 
 TRACE = SearchTrace(
     stages=(
@@ -60,12 +61,37 @@ def test_the_walk_of_a_graph_is_time_of_the_vector_stage(monkeypatch: pytest.Mon
         index = engine._scope.services.read_model.indexes.vectors
         assert index is not None
 
-        def walk(*arguments: Any) -> Any:
+        def walk(*arguments: Any) -> Walked:
             time.sleep(0.05)
-            return index.search(*arguments)
+            return Walked(index.search(*arguments), 200)
 
         monkeypatch.setattr(index, "walk", walk)
         trace = engine.search("t1", embedding=vectors[1]).trace
         times = {stage.name: stage.duration_ms for stage in trace.stages}
         assert 50 <= times["vector_search"] <= trace.total_ms
         assert times["bm25_search"] < times["vector_search"]
+
+
+def note_of_vectors(response: oneiros.SearchResponse) -> str:
+    return {stage.name: stage.note for stage in response.trace.stages}["vector_search"]
+
+
+def test_the_trace_says_which_vectors_were_searched_approximately() -> None:
+    vectors = np.random.default_rng(3).standard_normal((14_000, 256)).astype(np.float32)
+    with oneiros.Engine(":memory:", vector_index="hnsw") as engine:
+        engine.add_many(
+            [
+                {"text": f"t{n}", "embedding": v, "project": "few" if n % 100 == 0 else "many"}
+                for n, v in enumerate(vectors)
+            ]
+        )
+        index = engine._scope.services.read_model.indexes.vectors
+        assert index is not None
+        assert index.settle(120)
+        assert index.has_graph
+        one = engine.search("t1", embedding=vectors[1], reinforce=False)
+        many = engine.search_many(["t1", "t2"], embeddings=vectors[1:3], reinforce=False)
+        assert note_of_vectors(one) == "approximate: HNSW, breadth 200"
+        assert list(map(note_of_vectors, many)) == [note_of_vectors(one)] * 2
+        few = engine.scope(project="few").search("t1", embedding=vectors[1], reinforce=False)
+        assert note_of_vectors(few) == ""  # all of so few are compared

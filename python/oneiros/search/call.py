@@ -124,6 +124,8 @@ class SearchRequest:
     """Whether the statistics of the whole store weigh words."""
     window: Window = WHOLE
     """The part of the ``k`` results that is returned."""
+    breadth: int = 0
+    """Breadth of the walk that found the nearest vectors; 0: all were compared."""
 
 
 class _Traits(NamedTuple):

@@ -537,6 +537,7 @@ def _walk_graph_many(
             found.append(index.walk(vector, depth, permitted))
     if vector_of:
         share_ms = (perf_counter() - started) * 1e3 / len(vector_of)
-        for place, hits in zip(vector_of, found, strict=True):
-            walks[place] = Walk(hits, share_ms)
+        for place, walked in zip(vector_of, found, strict=True):
+            walks[place] = Walk(None if walked is None else walked.ranked, share_ms)
+            requests[place].breadth = 0 if walked is None else walked.breadth
     return walks

@@ -176,7 +176,8 @@ def note_words(note: int, first: float, second: float, request: SearchRequest) -
     """Return a stage's note, with its two figures, in words; "" for none."""
     match note:
         case Note.VECTOR_ABSENT:
-            return request.absent
+            approximate = f"approximate: HNSW, breadth {request.breadth}" if request.breadth else ""
+            return request.absent or approximate
         case Note.NO_TIME:
             return NO_TIME
         case Note.NOT_KEYWORD_LIKE:

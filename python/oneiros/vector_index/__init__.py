@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 else:  # the first loads FAISS's module, both load NumPy
     __getattr__ = door(__name__, ("hnsw", "index"))
 
-__all__ = ["Bits", "Kind", "RankedList", "Rows", "Scores"]
+__all__ = ["Bits", "Kind", "RankedList", "Rows", "Scores", "Walked"]
 
 Kind: TypeAlias = Literal["auto", "flat", "hnsw"]
 """Kind of vector search: exact, by an HNSW graph, or chosen by the number of vectors."""
@@ -39,3 +39,11 @@ class RankedList(NamedTuple):
     def size(self) -> int:
         """Number of rows."""
         return len(self.rows)
+
+
+class Walked(NamedTuple):
+    """The result of a walk of the graph."""
+
+    ranked: RankedList
+    breadth: int
+    """Candidates kept during the walk (HNSW's efSearch)."""

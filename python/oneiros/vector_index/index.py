@@ -17,7 +17,7 @@ from oneiros._lazy import logging
 from oneiros.model.validation import require_threads
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.runtime.locks import fork_safe_lock
-from oneiros.vector_index import Bits, Kind, RankedList, Rows
+from oneiros.vector_index import Bits, Kind, RankedList, Rows, Walked
 from oneiros.vector_index.hnsw_snapshot import KeptGraph, ReplacedVectors, restored
 from oneiros.vector_index.sealed import Sealed, flags_of, seal
 from oneiros.vector_index.snapshot import VectorSnapshot
@@ -464,7 +464,7 @@ class VectorIndex:
         self._note_scans(1, bits)
         return self._state.now.search(query, count, bits)
 
-    def walk(self, vector: Matrix, k: int, allowed: Bits | None) -> RankedList | None:
+    def walk(self, vector: Matrix, k: int, allowed: Bits | None) -> Walked | None:
         """Search the graph; None if a scan of all vectors is as fast.
 
         Args:
@@ -479,10 +479,10 @@ class VectorIndex:
 
     def walk_many(
         self, vectors: Matrix, k: int, allowed: Bits | None, threads: int
-    ) -> list[RankedList | None]:
+    ) -> list[Walked | None]:
         """Return :meth:`walk` of each vector, shape (n, dimension), on ``threads`` threads."""
         self._note_scans(len(vectors) if k else 0, allowed)
-        now, found = self._state.now, list[RankedList | None]()
+        now, found = self._state.now, list[Walked | None]()
         for start in range(0, len(vectors) if k else 0, BATCH):
             part = vectors[start : start + BATCH]
             found += now.walk_many(part, k, allowed, min(threads, most_threads()))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from oneiros import _core
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.vector_index import Bits, RankedList
+from oneiros.vector_index import Bits, RankedList, Walked
 from oneiros.vector_index.sealed import Sealed
 
 if TYPE_CHECKING:
@@ -73,12 +73,12 @@ class VectorSnapshot:
 
         The search is exact if that is as fast as the graph, or if the graph finds too few.
         """
-        found = self.walk(query, k, allowed)
-        if found is not None:
-            return found
+        walked = self.walk(query, k, allowed)
+        if walked is not None:
+            return walked.ranked
         return RankedList(*self.column.nearest(query=query, k=k, allowed=allowed))
 
-    def walk(self, query: Matrix, k: int, allowed: Bits | None) -> RankedList | None:
+    def walk(self, query: Matrix, k: int, allowed: Bits | None) -> Walked | None:
         """Search the graph for one query; None if it is no faster or finds too few."""
         for breadth in self._breadths(k, allowed):
             assert self.sealed is not None
@@ -86,12 +86,12 @@ class VectorSnapshot:
             nodes = self.sealed.graph.nearest(query[None], ends, breadth)
             (ranked,) = self._ranked(query[None], k, nodes, allowed, 1)
             if ranked is not None:
-                return ranked
+                return Walked(ranked, breadth)
         return None
 
     def walk_many(
         self, queries: Matrix, k: int, allowed: Bits | None, threads: int
-    ) -> list[RankedList | None]:
+    ) -> list[Walked | None]:
         """Return :meth:`walk` of each query of shape (m, d)."""
         breadth = next(self._breadths(k, allowed), None)
         if self.sealed is None or breadth is None:
@@ -101,7 +101,8 @@ class VectorSnapshot:
         )
         lists = self._ranked(queries, k, nodes, allowed, threads)
         return [
-            self.walk(query, k, allowed) if ranked is None else ranked  # None: found too few
+            # None: found too few
+            self.walk(query, k, allowed) if ranked is None else Walked(ranked, breadth)
             for query, ranked in zip(queries, lists, strict=True)
         ]
 
@@ -121,9 +122,9 @@ class VectorSnapshot:
         walks = self.walk_many(queries, k, allowed, threads)
         return [
             RankedList(*self.column.nearest(query=query, k=k, allowed=allowed))
-            if ranked is None
-            else ranked
-            for query, ranked in zip(queries, walks, strict=True)
+            if walked is None
+            else walked.ranked
+            for query, walked in zip(queries, walks, strict=True)
         ]
 
     def _is_whole(self, allowed: Bits | None) -> bool:
