@@ -28,6 +28,7 @@
 #include "bindings/registration.h"
 #include "bindings/texts.h"
 #include "search/search_run.h"
+#include "threads/concurrency_limit.h"
 #include "threads/for_each_chunk.h"
 
 namespace oneiros {
@@ -458,9 +459,14 @@ std::shared_ptr<BoundRun> make_run(
   return bound;
 }
 
-// Runs without the GIL; Ctrl-C ends it at the next pause_here().
+// Runs without the GIL; Ctrl-C ends it at the next pause_here(). User code may wait for anything,
+// and would keep others from their turn.
 SearchOutcome outcome_of(BoundRun& bound) {
   const LongCall call;
+  std::optional<ConcurrencyLimit::Entry> entry;
+  if (!bound.has_user_code) {
+    entry.emplace(ConcurrencyLimit::of_process());
+  }
   return bound.run->run(*bound.host);
 }
 

@@ -102,7 +102,7 @@ void Columns::reserve(std::size_t rows) {
   for (std::size_t column = 0; column < kColumnCount; ++column) {
     memory[column] = std::visit(
         [rows](const auto& rule) {
-          return AddressRange(rows * sizeof(ValueOfRule<decltype(rule)>));
+          return AddressRange::growing(rows * sizeof(ValueOfRule<decltype(rule)>));
         },
         kColumns[column].rule);
   }

@@ -37,8 +37,8 @@ struct ColumnValues {
 // Reader may be read at any time, but may show old or new values of concurrent writes.
 class Columns {
  public:
-  // Reserves addresses for `rows` rows, or for fewer if the system refuses that many. Throws
-  // std::bad_alloc if it refuses kFewestRows.
+  // Has room for `rows` rows, or for fewer if the system refuses that many addresses; takes them as
+  // it grows. Throws std::bad_alloc if it refuses kFewestRows.
   explicit Columns(std::size_t rows = kMostRows);
 
   static constexpr std::size_t kMostRows = std::size_t{1} << 28;
@@ -100,7 +100,7 @@ class Columns {
   [[nodiscard]] T* values_of(std::size_t column) const noexcept {
     return static_cast<T*>(memory_[column].data());
   }
-  // Reserves addresses for all columns.
+  // Finds addresses for all columns.
   void reserve(std::size_t rows);
   // Commits memory for that many rows in all columns.
   void open(std::size_t rows);

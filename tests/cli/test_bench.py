@@ -103,7 +103,7 @@ def test_an_interrupt_shows_what_is_measured(monkeypatch: pytest.MonkeyPatch) ->
         (("--rounds", "0"), "--rounds: must be "),
         (("--task", "graphs"), "--task: must be one of memories, words, vectors, got 'graphs'"),
         (("--task", "words", "--task", "words"), "--task: each once"),
-        (("--json", "--plain"), "--json, --plain: only one of them"),
+        (("--json", "--plain"), "--plain, --json: only one of them"),
     ],
 )
 def test_wrong_options_are_refused(arguments: tuple[str, ...], message: str) -> None:

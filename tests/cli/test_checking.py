@@ -26,6 +26,16 @@ def test_stats_counts_the_memories(run: Run, store: Path) -> None:
     assert len(shown.splitlines()) >= len(document)
 
 
+def test_stats_shows_a_kind_in_one_line(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "odd.db"
+    with Engine(path) as engine:
+        engine.add("tea", kind="no\nmemories 99\x1b[31m")
+    shown = run("stats", "-s", path).stdout
+    assert "\nmemories 99" not in shown
+    assert "\x1b" not in shown
+    assert "no\u240amemories 99" in shown
+
+
 def test_doctor_finds_a_healthy_store_clean(run: Run, store: Path) -> None:
     outcome = run("doctor", "-s", store, "--json")
     assert (outcome.exit_code, outcome.stderr) == (0, "")

@@ -81,6 +81,7 @@ CALLS: dict[str, list[tuple[str, ...]]] = {
         ("trips", "--profile", "oneiros", "--with-forgetting"),
     ],
     "tune": [("trips", "--over", "fusion.weight=0.4,0.5")],
+    "bench": [("--size", "100", "--rounds", "1", "--task", "words")],
     "simulate": [("--memories", "60", "--days", "20", "--dream-every", "5")],
 }
 SERVERS = {"inspect", "mcp"}  # print no results
@@ -89,7 +90,7 @@ ONE_LINE = {
     *("embed", "export", "backup"),
 }
 """Commands without a table: they say in a line or two what was done."""
-WITHOUT_STORE = {"profiles", "rescore", "demo", "evaluate", "tune", "simulate"}
+WITHOUT_STORE = {"profiles", "rescore", "demo", "evaluate", "tune", "simulate", "bench"}
 EVERY = [(name, *call) for name, calls in CALLS.items() for call in calls]
 
 

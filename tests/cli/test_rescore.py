@@ -66,6 +66,43 @@ def test_scores_go_into_a_file(run: Run, source: Path, target: Path) -> None:
     assert read(target).equals(rescore(facts(100), "ciar", NOW).cast(read(target).schema))
 
 
+def test_a_folder_becomes_a_folder(run: Run, tmp_path: Path) -> None:
+    folder, target = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    for number in range(3):
+        part = facts(100).slice(40 * number, 40)
+        write(folder / f"{number}.parquet", part, [part.num_rows])
+    options = ("--profile", "ciar", "--now", CLOCK, "--keep-columns", "old")
+    outcome = run("rescore", folder, target, *options)
+    assert outcome.exit_code == 0
+    assert outcome.stdout.startswith("100 rows scored in ")
+    assert outcome.stderr == ""
+    scored = pq.read_table(target)
+    assert scored.column_names == ["id", "old", "score"]
+    expected = rescore(facts(100), "ciar", NOW)["score"].to_numpy()
+    assert scored["score"].to_numpy().tobytes() == expected.tobytes()
+    again = run("rescore", folder, target, *options)
+    assert (again.exit_code, again.stdout) == (2, "")
+    assert "out: exists; remove it" in again.stderr
+
+
+def test_folders_and_ray_have_their_rules(
+    run: Run, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in").mkdir()
+    monkeypatch.setitem(sys.modules, "ray", None)
+    for arguments, code, words in (
+        ((tmp_path / "in", tmp_path / "out"), 2, "in: has no .parquet file"),
+        ((tmp_path / "in", "--compare", "ciar", "reverie"), 2, "--compare: IN must be a file"),
+        ((source, "--compare", "ciar", "reverie", "--ray"), 2, "--ray: needs OUT"),
+        ((source, tmp_path / "out", "--ray"), 1, "pip install 'oneiros[ray]'"),
+    ):
+        outcome = run("rescore", *arguments, "--now", CLOCK)
+        assert (outcome.exit_code, outcome.stdout) == (code, "")
+        assert words in outcome.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_several_profiles_presets_and_files(run: Run, source: Path, tmp_path: Path) -> None:
     toml = tmp_path / "own.toml"
     toml.write_text(oneiros.profiles.get("ciar").replace(name="own").to_toml())

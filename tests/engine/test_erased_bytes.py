@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import re
@@ -11,7 +12,6 @@ import textwrap
 import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -45,7 +45,7 @@ def record(number: int, filler: int = 40, **fields: object) -> dict[str, object]
     mark = marks(number)
     between = "a story told at length " * filler
     return {
-        "id": f"m{number}",
+        "id": f"m{number}zyx",
         "text": f"{mark['begin']} {between} {mark['middle']} {between} {mark['end']}",
         "title": mark["title"],
         "tags": [mark["tag"], "told"],
@@ -62,7 +62,7 @@ def record(number: int, filler: int = 40, **fields: object) -> dict[str, object]
 
 
 def words(number: int) -> set[str]:
-    found = {*marks(number).values(), f"Session{number}\u00c9zyx"}
+    found = {f"m{number}zyx", *marks(number).values(), f"Session{number}\u00c9zyx"}
     return found | set(map(folded, found))
 
 
@@ -132,7 +132,7 @@ def test_the_words_are_found_before_and_not_after_forgetting_a_user(path: Path) 
         mark = marks(3)
         assert found >= {*mark.values(), *(folded(mark[at]) for at in ("begin", "title", "tag"))}
         receipt = engine.forget(where=where(user=marks(3)["owner"]))
-        assert receipt.ids == ("m3",)
+        assert receipt.ids == ("m3zyx",)
         assert left(path, [3]) == set()
         assert engine.verify_erased(receipt)
         assert other.verify_erased(receipt)
@@ -158,7 +158,7 @@ def test_a_summary_of_the_forgotten_leaves_no_words_either(path: Path) -> None:
     with Engine(path, profile="cognitive") as engine, Engine(path) as other:
         other.search("story", reinforce=False)
         receipt = engine.forget(where=where(user="ada"))
-        assert receipt.ids == (*(f"m{n}" for n in range(5)), summary.id)
+        assert receipt.ids == (*(f"m{n}zyx" for n in range(5)), summary.id)
         assert left(path, range(5)) == set()
         assert other.count() == 5
         assert engine.check(deep=True) == other.check(deep=True) == []
@@ -176,11 +176,11 @@ def test_texts_over_many_pages_that_were_moved_about_leave_nothing(path: Path) -
             numbers[n] = 1_000 + step
             fields = record(1_000 + step, sizes[(step * 7) % 5])
             fields.pop("id"), fields.pop("created_at")
-            engine.update(f"m{n}", **fields)
+            engine.update(f"m{n}zyx", **fields)
         for n in range(0, 150, 3):
-            engine.forget(f"m{n}")
+            engine.forget(f"m{n}zyx")
         assert left(path, [numbers[n] for n in range(0, 150, 3)]) == set()
-        receipt = engine.forget_many([f"m{n}" for n in range(1, 150, 3)])
+        receipt = engine.forget_many([f"m{n}zyx" for n in range(1, 150, 3)])
         assert len(receipt) == 50
         gone = [n for n in range(150) if n % 3 != 2]
         assert left(path, [numbers[n] for n in gone]) == set()
@@ -203,14 +203,14 @@ def mixed(number: int, choice: random.Random) -> dict[str, object]:
 def test_rows_that_sqlite_moved_between_pages_leave_nothing(path: Path, seed: int) -> None:
     """Two engines write in turns: each has pages in memory that the other one cleaned in the file."""
     choice = random.Random(seed)
-    numbers, texts = count(), dict[str, list[str]]()
+    numbers, texts = itertools.count(), dict[str, list[str]]()
     gone: list[str] = []
     with Engine(path, durability="normal") as one, Engine(path, durability="normal") as two:
         for _ in range(45 if LONG else 10):  # without the zeros, the seventh step finds a word
             engine = choice.choice((one, two))
             fresh = [next(numbers) for _ in range(choice.randrange(1, 40))]
-            engine.add_many([{"id": f"m{n}", **mixed(n, choice)} for n in fresh], links=False)
-            texts |= {f"m{n}": [f"mixed{n}zyx"] for n in fresh}
+            engine.add_many([{"id": f"m{n}zyx", **mixed(n, choice)} for n in fresh], links=False)
+            texts |= {f"m{n}zyx": [f"mixed{n}zyx"] for n in fresh}
             for id in choice.sample(sorted(texts), min(len(texts), choice.randrange(20))):
                 n = next(numbers)
                 choice.choice((one, two)).update(id, **mixed(n, choice))
@@ -237,7 +237,7 @@ engine = oneiros.Engine(sys.argv[1])
 Store.checkpoint = lambda self, **options: os._exit(9)
 if sys.argv[2] == "before the snapshot goes":
     snapshot.SnapshotFile.remove = lambda self: os._exit(9)
-engine.forget("m3")
+engine.forget("m3zyx")
 """
 
 
@@ -259,11 +259,58 @@ def test_after_a_kill_the_next_opening_empties_the_log(
     with Engine(path) as engine:
         assert left(path, [3]) == set()
         assert engine.count() == 11
-        receipt = engine.forget("m4")
+        receipt = engine.forget("m4zyx")
         assert engine.verify_erased(receipt)
     if other is not None:
         other.close()
     assert left(path, [3, 4]) == set()
+
+
+KILLED_AT_A_CALL = """
+import functools, os, sys
+import oneiros
+from oneiros.index import snapshot
+from oneiros.store import Store
+from tests.store.faulty_vfs import Plan, registered
+snapshot.FEWEST_ROWS = 1
+class Kill(Plan):
+    def step(self, kind, path):
+        self.count += 1
+        if self.count == self.at:
+            os._exit(9)
+plan = Kill()
+with registered(plan) as name:
+    opened = Store.__init__
+    Store.__init__ = functools.partialmethod(opened, vfs=name)
+    engine = oneiros.Engine(sys.argv[1])
+    plan.count, plan.at = 0, int(sys.argv[2])
+    engine.forget("m3zyx")
+    os._exit(0)
+"""
+
+
+def test_a_kill_at_any_write_of_forgetting_leaves_all_or_nothing(path: Path) -> None:
+    killed = 0
+    for at in itertools.count(1, 1 if LONG else 4):
+        folder = path.parent / f"at{at}"
+        folder.mkdir()
+        own = folder / "mind.db"
+        with Engine(own) as engine:
+            engine.add_many([record(n) for n in range(12)], now=NOW)
+        code = subprocess.run(
+            [sys.executable, "-c", KILLED_AT_A_CALL, str(own), str(at)], check=False, timeout=60
+        ).returncode
+        if code == 0:
+            break
+        assert code == 9
+        with Engine(own) as engine:
+            if engine.count() == 11:  # it was committed, so the opening emptied the log
+                killed += 1
+                assert left(own, [3]) == set(), at
+            else:
+                assert engine.get("m3zyx").title == marks(3)["title"]
+            assert engine.check(deep=True) == []
+    assert killed >= 3
 
 
 def test_a_receipt_is_not_confirmed_while_the_log_may_hold_the_text(path: Path) -> None:
@@ -272,10 +319,10 @@ def test_a_receipt_is_not_confirmed_while_the_log_may_hold_the_text(path: Path) 
         with other._scope.services.store.read() as reading:
             assert reading.count() == 12
             with pytest.raises(oneiros.StoreBusy):
-                engine.forget("m3")
+                engine.forget("m3zyx")
             assert engine.count() == 11
             assert left(path, [3]) != set()
-            receipt = oneiros.Erasure(("m3",), (), NOW, {})
+            receipt = oneiros.Erasure(("m3zyx",), (), NOW, {})
             assert not engine.verify_erased(receipt)
             with Engine(path) as third:  # readers still use the log
                 assert third.count() == 11
@@ -291,7 +338,7 @@ class Life:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.numbers = count()
+        self.numbers = itertools.count()
         self.now = NOW
         self.engine = self.opened()
         self.other: Engine | None = None
@@ -311,7 +358,7 @@ class Life:
             shared = {"user": ("ada", "bob")[number % 2], "session": "s", "tags": []}
             fields = record(number, (1, 30, 200)[how_many % 3], **shared)
             self.engine.add_many([fields], now=self.now - 900 * DAY)
-            self.texts[f"m{number}"] = [number]
+            self.texts[f"m{number}zyx"] = [number]
 
     def search(self, which: int) -> None:
         session = ("s", "other")[which % 2]

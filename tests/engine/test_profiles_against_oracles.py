@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oneiros
+from oneiros.scoring.channels import VectorChannel
 from oneiros.scoring.profile import Profile
 from tests.engine.random_world import NOW, Store, Vector, random_question, random_store
 from tests.oracles import finishing, fusion, mnemosyne, texts
@@ -28,6 +29,7 @@ from tests.oracles.profiles import MODELS, PRESETS, Model, Scored
 K1, B = 1.2, 0.75
 NORMALISED = {"omega", "omega-bounded"}  # O29
 FEW = settings(max_examples=5_000 if os.environ.get("ONEIROS_LONG") else 4, deadline=None)
+VECTORS = Profile(name="vectors", channels=(VectorChannel(depth=300),))
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.sampled_from([20, 60, 200])
 Raw = dict[str, dict[str, float]]
@@ -232,6 +234,10 @@ def test_search_is_the_model(name: str, seed: int, size: int, k: int, asks: bool
         }  # fmt: skip
         unleft = profile.replace(abstention=None, duplicates=None, retry=None, normalisation=None)
         raw = raw_scores(mind.search(query, k=300, **{**asked, "profile": unleft}))
+        if asks:  # of all memories: equal vectors have equal cosines, also where one is not found
+            raw["vector"] = raw_scores(mind.search(query, k=300, **{**asked, "profile": VECTORS}))[
+                "vector"
+            ]
         response = mind.search(query, k=k, **asked)
     channels, scores = found_by_channels(store, model, query, question, k, raw)
     records = asked_of(model, store, query)

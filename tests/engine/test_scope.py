@@ -62,6 +62,26 @@ def test_what_lies_outside_cannot_be_touched_nor_told_from_what_is_not_there(
     assert mind.get(ids["theirs"]).text == "canary theirs"
 
 
+@pytest.mark.parametrize("on_conflict", ["raise", "update", "replace"])
+def test_an_id_that_is_taken_outside_says_nothing_of_its_memory(on_conflict: str) -> None:
+    with oneiros.Engine(":memory:") as engine:
+        names = ["live", "gone", "odd", "pinned"]
+        engine.add_many([{"id": id, "text": f"canary {id}", "user": "bob"} for id in names])
+        engine.delete("gone")
+        engine.update("odd", status="quarantined")
+        engine.pin("pinned")
+        scope = engine.scope(user="ada")
+        said = set()
+        for id in names:
+            with pytest.raises(oneiros.DuplicateId) as taken:
+                scope.add_many([{"id": id, "text": "mine"}], on_conflict=on_conflict)
+            said.add((str(taken.value).replace(id, "ID"), *getattr(taken.value, "__notes__", ())))
+        assert len(said) == 1
+        assert "canary" not in str(said)
+        assert engine.get("live").text == "canary live"
+        assert scope.count() == 0
+
+
 def test_what_is_added_through_a_scope_is_in_it(mind: oneiros.Engine) -> None:
     scope = mind.scope(project="x").scope(session="s")
     id = scope.add("ant")

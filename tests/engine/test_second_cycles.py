@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oneiros
+from oneiros.dream import apply
 from oneiros.dream.report import FieldChange
 from oneiros.scoring.safety_limits import SafetyRails
 from tests.dream.fading import MEMORIES
@@ -123,3 +124,18 @@ def test_the_cycle_after_dates_a_summary_at_its_floor_and_no_other_does() -> Non
         (dated,) = mind.dream(NOW).named
         assert (dated.id, dated.field, dated.after) == (summary, "at_floor_since", NOW)
         assert mind.dream(NOW).change_count == 0
+
+
+def test_the_reports_of_the_last_cycles_alone_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apply, "_KEPT_CYCLES", 2)
+    monkeypatch.setattr(apply, "_KEPT_REPORTS", 4)
+    with oneiros.Engine(":memory:", profile="reverie") as engine:
+        engine.add_many([{"text": f"text {number}"} for number in range(5)])
+        ids = [engine.dream(NOW + day * 86_400.0).id for day in range(9)]
+        assert [report.id for report in engine.dreams(20)] == ids[:4:-1]
+        engine.undo_dream(ids[-1])
+        assert engine.check(deep=True) == []
+        for day in range(9, 14):
+            engine.dream(NOW + day * 86_400.0)
+        assert len(engine.dreams(20)) == 4
+        assert engine.check(deep=True) == []

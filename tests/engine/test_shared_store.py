@@ -14,6 +14,7 @@ import pytest
 
 import oneiros
 from oneiros.model.memory import Memory
+from oneiros.store import transaction
 from oneiros.write import reinforce
 from tests.engine.embedders import LetterCounts
 
@@ -33,6 +34,26 @@ def test_vectors_of_two_widths_never_meet(path: Path) -> None:
         assert len(two) == 1
     with oneiros.Engine(path) as again:
         assert again.stats()["vectors"] == 1
+
+
+def test_a_follower_drops_what_was_erased_so_long_ago_that_it_is_not_listed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transaction, "MOST_KEPT", 2)
+    with oneiros.Engine(path) as one, oneiros.Engine(path) as two:
+        one.add_many([{"id": f"m{n}", "text": f"ant {n}"} for n in range(9)])
+        assert len(two) == 9
+        since = two.changes().revision
+        for n in range(6):
+            one.forget(f"m{n}")
+        one.add("ant again", id="m2")
+        feed = two.changes(since)
+        assert (feed.lists_erased, len(feed.erased_among([f"m{n}" for n in range(9)]))) == (
+            False,
+            2,
+        )
+        assert sorted(two.search("ant", k=20).ids) == ["m2", "m6", "m7", "m8"]
+        assert two.check(deep=True) == []
 
 
 def test_an_engine_whose_embedder_was_replaced_is_told_so(path: Path) -> None:

@@ -16,6 +16,7 @@ from oneiros.clock import VirtualClock
 from oneiros.errors import HistoryUnavailable, OneirosError, UnknownMemory
 from oneiros.scoring.factors import Thompson
 from oneiros.search.response import SearchResponse
+from oneiros.store.erased import digest_of
 from tests.engine.embedders import LetterCounts
 
 START = 1_700_000_000.0
@@ -163,11 +164,12 @@ class Life:
         """Return the copies whose memories are all still there; an undone cycle erases its own."""
         with self.engine._parts.store.read() as reading:
             present = {row[0] for row in reading.rows("SELECT id FROM memory")}
-            erased = set(reading.erased(0)) - present
+            gone = {erased.digest for erased in reading.erased(0)}
+            salt = reading.erased_salt()
         return [
             (time, path)
             for time, path in self.copies.items()
-            if not erased.intersection(ids_in(path))
+            if not any(digest_of(id, salt) in gone for id in ids_in(path) - present)
         ]
 
 

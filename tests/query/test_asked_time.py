@@ -67,6 +67,8 @@ def test_other_queries_ask_for_no_time(query: str) -> None:
 @given(TEXTS)
 @example("May")
 @example("dec")
+@example("Mondayİ")
+@example("wee\u212a")
 def test_a_text_names_a_time_as_the_oracle(text: str) -> None:
     assert names_time(text) == house.names_time(text)
 

@@ -13,7 +13,6 @@ VARIABLES = {  # before Ray is imported
     "RAY_AUTH_MODE": "disabled",
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_TMPDIR": "/tmp",
 }
 os.environ |= VARIABLES
 

@@ -50,7 +50,8 @@ def test_a_user_lives_in_one_shard(shared: ShardedEngine) -> None:
         shared.get("tea of ada", user="bob")
 
 
-def test_a_shard_has_the_bits_of_a_store_of_its_own(shared: ShardedEngine) -> None:
+def test_a_scope_has_the_bits_of_a_store_of_its_own(shared: ShardedEngine) -> None:
+    """Neither the number of shards nor other users in the shard change a score."""
     records = [
         {
             "id": f"n{number}",
@@ -60,10 +61,8 @@ def test_a_shard_has_the_bits_of_a_store_of_its_own(shared: ShardedEngine) -> No
         for number in range(50)
     ]
     shared.add_many(records)
-    shard = shared.layout.shard_of("gil")
+    shared.add("tea with milk, says a neighbour", user=neighbour_of(shared, "gil"))
     with oneiros.Engine(":memory:", clock=clock, embedder="hashing") as alone:
-        others = [user for user in USERS if shared.layout.shard_of(user) == shard]
-        alone.add_many([m.to_record() for user in others for m in shared.scope(user=user).list()])
         alone.add_many(records)
         expected = alone.scope(user="gil").search("tea with milk", explain=True, reinforce=False)
         found = shared.search("tea with milk", user="gil", explain=True, reinforce=False)
@@ -71,6 +70,14 @@ def test_a_shard_has_the_bits_of_a_store_of_its_own(shared: ShardedEngine) -> No
         assert [result.explanation for result in found] == [
             result.explanation for result in expected
         ]
+
+
+def neighbour_of(engine: ShardedEngine, user: str) -> str:
+    """Return another user in the same shard."""
+    shard = engine.layout.shard_of(user)
+    return next(
+        name for name in ("hu", "ian", "jan", "kai") if engine.layout.shard_of(name) == shard
+    )
 
 
 def test_writes_reach_their_memory(shared: ShardedEngine) -> None:

@@ -100,3 +100,16 @@ def test_what_is_wrong_is_said_and_nothing_written(tmp_path: Path, row: str, mes
     with pytest.raises((TypeError, ValueError), match=message):
         scored(tmp_path / "in.csv", tmp_path / "out.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_no_text_of_a_csv_begins_as_a_formula(tmp_path: Path) -> None:
+    ids = ["=1+1", "+1", "-2", "@SUM(A1)", "\t=1", "\r=1", "plain", "a=1", "'=1", None]
+    made = table(len(ids)).set_column(0, "id", pa.array(ids))
+    parquet.write_table(made, tmp_path / "in.parquet")
+    scored(tmp_path / "in.parquet", tmp_path / "out.csv")
+    options = csv.ConvertOptions(column_types={"id": pa.string()}, strings_can_be_null=True)
+    parse = csv.ParseOptions(newlines_in_values=True)
+    found = csv.read_csv(tmp_path / "out.csv", parse_options=parse, convert_options=options)
+    assert found["id"].to_pylist()[:9] == [f"'{id}" for id in ids[:6]] + ids[6:9]
+    scored(tmp_path / "in.parquet", tmp_path / "out.parquet")
+    assert parquet.read_table(tmp_path / "out.parquet")["id"].to_pylist() == ids

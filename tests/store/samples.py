@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from oneiros.model.memory import Memory
 from oneiros.store import Reading, Store, StoredMemory
+from oneiros.store.erased import digest_of
 
 NOW = 1_780_000_000.0
 
@@ -67,6 +70,13 @@ FULL = memory(
 def add(store: Store, *memories: Memory) -> None:
     with store.write() as transaction:
         transaction.insert_many(memories)
+
+
+def erased_of(store: Store, ids: Sequence[str], after: int = 0) -> list[str]:
+    """Return those of some ids whose memories were erased, in order of the commits."""
+    with store.read() as reading:
+        names = {digest_of(id, reading.erased_salt()): id for id in ids}
+        return [names[erased.digest] for erased in reading.erased(after)]
 
 
 def rows(store: Store, after: int = 0) -> list[StoredMemory]:

@@ -20,6 +20,7 @@ from oneiros.model.fields import FIELDS
 from oneiros.model.ids import new_ulid
 from oneiros.model.memory import Memory
 from oneiros.store import Store, checksums, schema
+from oneiros.store.erased import ErasedMemory, digest_of
 from oneiros.store.index_checking import index_damage
 from oneiros.store.links import StoredLink
 from oneiros.store.rows import cell, text_digest
@@ -197,10 +198,12 @@ def test_an_older_file_comes_forward_with_all_that_it_holds(tmp_path: Path, vers
         ]
         assert [row.embedding for row in held] == [b"vector of " + id.encode() for id in ids]
         assert [row.id for row in rows(store, after=2)] == ids[2:]
-        assert store.settings() == {"embedder": "mini"}
+        assert store.settings() == {"embedder": "mini", "traces": "0"}
         assert store.revision() == 8
         with store.read() as reading:
-            assert reading.erased(0) == ["gone"]
+            gone = digest_of("gone", reading.erased_salt())
+            assert reading.erased(0) == [ErasedMemory(0, gone)]
+            assert b"gone" not in path.read_bytes()
             assert feedback_events(reading) == [("kept", "note", "outdated", 9.5)]
             links = [link for batch in reading.links(0) for link in batch]
         assert links == [StoredLink("kept", "replaced", 2, 0.75, 3.0, None)]

@@ -11,7 +11,8 @@ import pytest
 from oneiros.errors import EngineClosed
 from oneiros.model.fields import ENUMS
 from oneiros.store import Store
-from tests.store.samples import FULL, add, memory, rows
+from oneiros.store import transaction as transactions
+from tests.store.samples import FULL, add, erased_of, memory, rows
 
 
 def test_a_memory_comes_back_with_every_field(store: Store) -> None:
@@ -97,7 +98,8 @@ def test_changes_are_those_after_a_revision_in_order_of_insertion(store: Store) 
     assert [row.id for row in rows(store, after=1)] == ["m3", "m7"]
     assert [row.id for row in rows(store, after=2)] == ["m3"]
     assert rows(store, after=4) == []
-    assert store.erased(0) == store.erased(3) == ["m5"]
+    assert erased_of(store, ["m5"]) == erased_of(store, ["m5"], after=3) == ["m5"]
+    assert [erased.sequence for erased in store.erased(0)] == [6]
     assert store.erased(4) == []
     with pytest.raises(ValueError, match="batch: must be at least 1, got 0"):
         next(store.changes(0, batch=0))
@@ -247,3 +249,20 @@ def test_a_new_vector_is_erased_with_its_memory(store: Store) -> None:
         transaction.erase("a")
     store.checkpoint()
     assert store.verify_erased(b"7391-new-vector")
+
+
+def test_only_the_last_erased_memories_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transactions, "MOST_KEPT", 5)
+    with Store(tmp_path / "mind.db") as store:
+        add(store, *(memory(f"m{number}") for number in range(20)))
+        for number in range(12):
+            with store.write() as transaction:
+                transaction.erase(f"m{number}")
+        names = [f"m{number}" for number in range(20)]
+        assert erased_of(store, names) == ["m7", "m8", "m9", "m10", "m11"]
+        with store.read() as reading:
+            assert reading.last_erasure() == store.revision() == 13
+            assert [reading.lists_erased(after) for after in (7, 8, 13)] == [False, True, True]
+            assert reading.has_erased(7)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import resource
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +14,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from oneiros.errors import OneirosError
+from oneiros.errors import OneirosError, StoreFull, StoreIOError
 from oneiros.store import Store
 from tests.store.samples import add, memory, rows
 
@@ -118,3 +120,30 @@ def test_a_failed_call_is_typed_and_loses_nothing(tmp_path: Path, wrong: Write) 
             assert found[: len(kept)] == kept
             assert len(found) - len(kept) in (0, 1, 2, 3)
             assert store.quick_check() == []
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """Let every file of this process end at a size, as on a disk that is full."""
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+@pytest.mark.parametrize("size", [0, 100, 512, 4_096, 20_000, 200_000])
+def test_a_backup_that_does_not_fit_leaves_no_file(tmp_path: Path, size: int) -> None:
+    with Store(tmp_path / "mind.db") as store:
+        add(store, *(memory(f"m{number}", text="text " * 300) for number in range(2_000)))
+        store.checkpoint()
+        before = {file.name for file in tmp_path.iterdir()}
+        with largest_file(size), pytest.raises((StoreFull, StoreIOError)):
+            store.backup(tmp_path / "copy.db")
+        assert {file.name for file in tmp_path.iterdir()} == before
+        store.backup(tmp_path / "copy.db")
+    with Store(tmp_path / "copy.db") as copy:
+        assert copy.count() == 2_000

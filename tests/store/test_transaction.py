@@ -10,7 +10,7 @@ import pytest
 from oneiros.errors import DuplicateId, OneirosError, UnknownMemory
 from oneiros.model.memory import Memory
 from oneiros.store import Store, StoredLink
-from tests.store.samples import FULL, add, feedback_events, memory, rows
+from tests.store.samples import FULL, add, erased_of, feedback_events, memory, rows
 
 
 def test_an_exception_takes_everything_back(store: Store) -> None:
@@ -220,7 +220,7 @@ def test_erasing_takes_the_memory_and_its_feedback(store: Store) -> None:
     with store.read() as reading:
         assert feedback_events(reading) == []
     add(store, memory("a", text="anew"))
-    assert store.erased(0) == ["a"]
+    assert erased_of(store, ["a"]) == ["a"]
     assert [row.sequence for row in rows(store)] == [2]
 
 

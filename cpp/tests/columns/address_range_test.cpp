@@ -1,13 +1,28 @@
 #include "columns/address_range.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "columns/columns.h"
 
 using oneiros::AddressRange;
+
+namespace {
+
+// The size of the process's address space.
+std::size_t process_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t pages = 0;
+  file >> pages;
+  return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
 
 TEST_CASE("address range: grows in place and starts as zeros") {
   AddressRange range(std::size_t{1} << 30);
@@ -20,6 +35,30 @@ TEST_CASE("address range: grows in place and starts as zeros") {
   CHECK(bytes[(std::size_t{1} << 20) - 1] == 0);
   range.open(1);  // never shrinks
   bytes[(std::size_t{1} << 20) - 1] = 1;
+}
+
+TEST_CASE("address range: a growing one takes addresses as it grows, and never those of another") {
+  const std::size_t most = std::size_t{1} << 30;
+  std::vector<AddressRange> ranges;
+  const std::size_t before = process_bytes();
+  for (int i = 0; i < 500; ++i) {
+    ranges.push_back(AddressRange::growing(most));
+    ranges.back().open(1'000);
+    *static_cast<int*>(ranges.back().data()) = i;
+  }
+  CHECK(process_bytes() - before < most);
+  for (AddressRange& range : ranges) {
+    void* const data = range.data();
+    range.open(std::size_t{1} << 22);
+    CHECK(range.data() == data);
+  }
+  for (int i = 0; i < 500; ++i) {
+    CHECK(*static_cast<int*>(ranges[static_cast<std::size_t>(i)].data()) == i);
+  }
+  ranges[7].open(most);
+  static_cast<char*>(ranges[7].data())[most - 1] = 1;
+  ranges.clear();
+  CHECK(process_bytes() - before < most);
 }
 
 TEST_CASE("address range: moves with its address") {

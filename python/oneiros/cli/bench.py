@@ -10,7 +10,7 @@ import typer
 from oneiros.benchmark.comparison import Comparison
 from oneiros.benchmark.rivals import ENTRANTS, TASKS
 from oneiros.cli import terminal
-from oneiros.cli.failures import CommandError, blamed_on, require_each_once, require_only_one
+from oneiros.cli.failures import CommandError, blamed_on, require_each_once
 from oneiros.cli.options import JsonOption, PlainOption
 from oneiros.cli.terminal import output, progress_bar, show_rows, show_table, table, text
 
@@ -33,7 +33,9 @@ def bench(
     rounds: Annotated[int, typer.Option(help="Turns of each engine; times are medians.")] = 5,
     task: Annotated[
         list[str] | None,
-        typer.Option(help="memories, words or vectors; may be given again. All by default."),
+        typer.Option(
+            metavar="TASK", help="memories, words or vectors; may be given again. All by default."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed draws the same memories.")] = 0,
     json: JsonOption = False,
@@ -49,7 +51,6 @@ def bench(
     with the command that installs them, those that fail with the reason. Ctrl-C shows what is
     measured so far.
     """
-    require_only_one({"--json": json, "--plain": plain})
     chosen = _tasks(task)
     entrants = [one for one in ENTRANTS if one.task in chosen]
     with blamed_on("--", sign=""):
@@ -95,21 +96,21 @@ def _count(number: int, thing: str) -> str:
 def _show(comparison: Comparison) -> None:
     console = output()
     for name, value in comparison.conditions().items():
-        console.print(text(f"{name}: {value}", style="dim"), soft_wrap=True)
+        console.print(text(f"{name}: {value}", style="dim"))
     for task, title in TASKS.items():
         rows = comparison.rows(task)
         if rows:
             console.print()
-            console.print(text(title[0].upper() + title[1:], style="bold"), soft_wrap=True)
+            console.print(text(title[0].upper() + title[1:], style="bold"))
             show_table(table(*_HEADS, rows=map(_cells, rows)))
             _show_remarks(console, rows)
     if comparison.left_out:
         console.print()
         console.print(text("Left out", style="bold"))
         for name, reason in comparison.left_out.items():
-            console.print(text(f"{name}: {reason}"), soft_wrap=True)
+            console.print(text(f"{name}: {reason}"))
     console.print()
-    console.print(text("\n".join(_reading(comparison)), style="dim"), soft_wrap=True)
+    console.print(text("\n".join(_reading(comparison)), style="dim"))
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
@@ -124,13 +125,11 @@ def _show_remarks(console: Console, rows: list[dict[str, Any]]) -> None:
                 text(
                     f"{row['name']} finds {_found(row)} of the exact answer: its time is not that"
                     " of the same work"
-                ),
-                soft_wrap=True,
+                )
             )
         if row["judged_by"] == "vectors" and row["note"]:
             console.print(
                 text(f"{row['name']} {row['note']}: found is of the nearest vectors", style="dim"),
-                soft_wrap=True,
             )
 
 

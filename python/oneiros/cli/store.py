@@ -173,7 +173,7 @@ def _tell_vectors(figures: Mapping[str, Any]) -> None:
 
 def _show(figures: Mapping[str, object]) -> None:
     rows = (
-        (text(name.replace("_", " "), style="dim"), str(terminal.plain(value)))
+        (text(one_line(name.replace("_", " ")), style="dim"), one_line(str(terminal.plain(value))))
         for name, value in flat(figures)
     )
     output().print(grid(rows))

@@ -39,6 +39,7 @@ __all__ = ["Applying", "ChangedLink", "PlannedRows", "after_changes", "keep_cycl
 
 _KEPT_CYCLES: Final = 30  # the number of latest cycles that can be undone
 _LATER_KNOWN: Final = ("undone_by", "is_undoable")  # fields that later cycles change
+_KEPT_REPORTS: Final = 1_000  # the number of latest cycles whose reports are kept
 _TEXT_FIELDS: Final = ("text", "memory")  # their values are text of the user
 _MOST_KEPT: Final = 1_000  # unchanged memories listed by id; the report counts all
 
@@ -231,6 +232,7 @@ class Applying:
         ]
         keep_cycle(self._transaction, report, kept, links, self._contents)
         self._transaction.cycles.forget_dream_changes(_KEPT_CYCLES)
+        self._transaction.cycles.forget_old_cycles(_KEPT_REPORTS)
         return replace(report, is_undoable=True)
 
     def _touched(self) -> Mask:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from oneiros.model.validation import index_of, within
 from oneiros.runtime.dataclasses import NamedTuple, dataclass
+from oneiros.store.erased import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from oneiros.engine.scope import Scope
 
@@ -32,7 +33,7 @@ class MemoryChange(NamedTuple):
     """
 
     id: str
-    """The memory's id."""
+    """The memory's id. Of an erased memory, a digest of it: see :meth:`ChangeFeed.erased_among`."""
     kind: ChangeKind
     """"changed" for a live memory, new ones included; "deleted" for a soft-deleted one; "erased"."""
     revision: int
@@ -57,6 +58,28 @@ class ChangeFeed:
     """The revision to pass as ``since`` the next time."""
     has_more: bool
     """Whether ``limit`` left out later changes."""
+    lists_erased: bool = True
+    """Whether every memory erased since then is listed. The store lists the last 10,000; if False, drop
+    what ``get_many`` no longer returns."""
+    _salt: str = ""
+
+    def erased_among(self, ids: Iterable[str]) -> list[str]:
+        """Return those of some ids whose memories this feed says were erased, in the same order.
+
+        The store keeps no id of an erased memory, only digests. A follower passes the ids it has.
+
+        Args:
+            ids: the ids that the follower has.
+
+        >>> import oneiros
+        >>> engine = oneiros.Engine(":memory:")
+        >>> since = (engine.add("tea", id="tea"), engine.changes().revision)[1]
+        >>> receipt = engine.forget("tea")
+        >>> engine.changes(since).erased_among(["milk", "tea"])
+        ['tea']
+        """
+        erased = {change.id for change in self.entries if change.kind == "erased"}
+        return [id for id in ids if digest_of(id, self._salt) in erased] if erased else []
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -79,12 +102,14 @@ def changes(scope: Scope, since: int, limit: int) -> ChangeFeed:
     found: list[MemoryChange] = []
     has_more = False
     with scope.services.store.read() as reading:
-        last = since
+        last, salt, lists_erased = since, "", True
         if not scope.bounds:
             last = reading.last_revision()
             if since > last:
                 msg = f"since: must be a revision of this store, at most {last}, got {since}"
                 raise ValueError(msg)
+            salt = reading.erased_salt()
+            lists_erased = not since or reading.lists_erased(since)
         for memory in reading.changes_by_revision(since, scope.bounds):
             if len(found) >= most and memory.revision != found[-1].revision:
                 has_more = True
@@ -92,4 +117,4 @@ def changes(scope: Scope, since: int, limit: int) -> ChangeFeed:
             found.append(MemoryChange(memory.id, memory.kind, memory.revision))
     # A scope does not show how far the store's revisions went outside of it.
     reached = found[-1].revision if found and (has_more or scope.bounds) else last
-    return ChangeFeed(tuple(found), reached, has_more)
+    return ChangeFeed(tuple(found), reached, has_more, lists_erased, salt)

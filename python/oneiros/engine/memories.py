@@ -1237,7 +1237,7 @@ class Memories:
 
         Returns:
             :class:`oneiros.ChangeFeed`: a sequence of (id, kind, revision), where ``kind`` is
-            "changed" (or new), "deleted" (softly) or "erased"; the ``revision`` to ask from next;
+            "changed" (or new), "deleted" (softly) or "erased" (its id is then a digest); the ``revision`` to ask from next;
             and whether it ``has_more``.
 
         Raises:
@@ -1252,8 +1252,9 @@ class Memories:
             >>> [(change.id, change.kind) for change in feed]
             [('a', 'changed'), ('b', 'changed')]
             >>> receipt = engine.forget("a")
-            >>> [(change.id, change.kind) for change in engine.changes(feed.revision)]
-            [('a', 'erased')]
+            >>> feed = engine.changes(feed.revision)
+            >>> feed[0].kind, feed.erased_among(["a", "b"])
+            ('erased', ['a'])
         """
         return engine.feed.changes(self._scope, since, limit)
 

@@ -47,6 +47,8 @@ _STATE_NAMES: Final = (
     *("cold", "perishable", "doubted", "known"),
 )
 _INVALID: Final = (SnapshotDamaged, ValueError, TypeError, KeyError, RecursionError)
+# The system may refuse to map a file where it grants the memory to build the same from the store.
+_REFUSED: Final = (OSError, MemoryError)
 _HEAD, _STATES, _RECORDS, _WORDS, _FIRST_PLACE = range(5)  # the parts
 
 
@@ -84,7 +86,7 @@ class SnapshotFile:
             )
             if snapshot.revision > reading.last_revision():
                 return 0
-            if reading.erased(snapshot.revision):
+            if reading.has_erased(snapshot.revision):
                 if not store.is_read_only:
                     self.remove()
                 return 0
@@ -92,7 +94,7 @@ class SnapshotFile:
             lexical = made_with.saved(snapshot)
         except FileNotFoundError:
             return 0
-        except (*_INVALID, OSError) as error:
+        except (*_INVALID, *_REFUSED) as error:
             logging.getLogger(__name__).info("%s: not used, all is rebuilt: %s", self.path, error)
             return 0
         rows.hand_over()
@@ -114,13 +116,13 @@ class SnapshotFile:
         has_graph: bool,
         on_damage: OnDamage,
     ) -> VectorIndex | None:
-        """Return the vectors of the file, or those of the store if the file's are damaged."""
+        """Return the vectors of the file, or those of the store if the file's are damaged or cannot be mapped."""
         lifecycle, kind = read_model.lifecycle, read_model.indexes.vector_index
         try:
             return index.stored_vectors.kept_vectors(
                 snapshot, kind, len(snapshot.ids()), has_graph=has_graph
             )
-        except SnapshotDamaged as error:
+        except (SnapshotDamaged, *_REFUSED) as error:
             logging.getLogger(__name__).info(
                 "%s: its vectors are read from the store: %s", self.path, error
             )
@@ -137,7 +139,7 @@ class SnapshotFile:
         """Return the statements of the file, or read them from the store if the file's are damaged."""
         try:
             return snapshot.statements(reader=reader())
-        except SnapshotDamaged as error:
+        except (SnapshotDamaged, *_REFUSED) as error:
             logging.getLogger(__name__).info(
                 "%s: its statements are read from the store: %s", self.path, error
             )
@@ -166,7 +168,7 @@ class SnapshotFile:
         unfinished = f"{self.path}.{token}"
         try:
             with store.read() as reading:
-                if reading.erased(revision):
+                if reading.has_erased(revision):
                     return  # the file would hold what was erased
             _core.save_store_snapshot(
                 index=indexes.lexical,
@@ -181,11 +183,11 @@ class SnapshotFile:
                 revision=revision,
             )
             with store.write() as transaction:  # keeps others from installing their file
-                if not transaction.erased(revision):
+                if not transaction.has_erased(revision):
                     pathlib.Path(unfinished).replace(self.path)
                     stamp = _core.file_stamp(path=self.path)
                     transaction.set_setting(SNAPSHOT_SETTING, f"{token} {stamp}")
-        except (OneirosError, OSError) as error:
+        except (OneirosError, *_REFUSED) as error:
             logging.getLogger(__name__).warning("%s: not written: %s", self.path, error)
         finally:
             self._remove_unfinished()

@@ -269,8 +269,8 @@ def open_saved(path: str) -> tuple[MadeWith, _core.LexicalIndex, bytes]:
     Raises:
         SnapshotDamaged, OSError: as ``MadeWith.open``.
     """
-    identity = _core.snapshot_identity(path=path)
     try:
+        identity = _core.snapshot_identity(path=path)
         settings = json.loads(identity)
         made_with = MadeWith(
             analyzer=str(settings["analyzer"]),

@@ -164,8 +164,8 @@ class ShardedEngine:
     """A store split by user, namespace or project into shards, each an engine in a Ray actor.
 
     All memories with one value of the key lie in one shard, with their links, sessions and
-    duplicates. Calls name the value and go to that shard alone, so results are those of a store that
-    has only the memories of the shard. Safety limits, dream cycles and the uniqueness of ids are per
+    duplicates. Calls name the value and go to that shard alone. A search weighs words by the scope's own
+    statistics, so results do not depend on the number of shards or on other users. Safety limits, dream cycles and the uniqueness of ids are per
     shard. Ray restarts the actor of a shard that dies; it opens the store with all memories that were
     committed. Uses that were not yet written are lost, as in any crash.
 
@@ -316,7 +316,7 @@ class ShardedEngine:
         """Search several scopes at the same time, each for itself.
 
         Scores of different scopes are not made to be compared: the weight of a word is that in its
-        shard.
+        scope.
 
         Args:
             query: the query.

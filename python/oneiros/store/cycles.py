@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from oneiros.store.reading import Reading
     from oneiros.store.transaction import Transaction
 
-__all__ = ["CycleReading", "CycleWriting", "DayTaken", "StoredContent", "StoredCycle"]
+__all__ = [
+    "HAS_SOUND_TYPES",
+    "CycleReading",
+    "CycleWriting",
+    "DayTaken",
+    "StoredContent",
+    "StoredCycle",
+]
 
 
 _IS_TIME: Final = f"BETWEEN {-FLOAT64_MAX} AND {LAST_MOMENT}"
@@ -368,10 +375,13 @@ _ADD_CONTENT: Final = insert_of("dream_content")
 
 _IS_OLD: Final = """number <= (
   SELECT number FROM dream_cycle WHERE undoes IS NULL ORDER BY number DESC LIMIT 1 OFFSET ?)"""
+_FORGET_CYCLES: Final = """
+DELETE FROM dream_cycle WHERE number <= (
+  SELECT number FROM dream_cycle ORDER BY number DESC LIMIT 1 OFFSET ?)"""
 _TYPES: Final = {
     "id": "text", "revision": "integer", "dreamed_at": "real", "undoes": "text", "report": "text",
 }  # fmt: skip
-_IS_SOUND: Final = " AND ".join(
+HAS_SOUND_TYPES: Final = " AND ".join(
     f"typeof({name}) IN ('{type}', 'null')" for name, type in _TYPES.items()
 )
 """Whether SQLite can update a row: in a STRICT table it checks the types of all its cells."""
@@ -416,12 +426,20 @@ class CycleWriting(CycleReading):
         Args:
             keep: the number of cycles that can still be undone, not counting undoings.
         """
-        old = f"{_IS_OLD} AND {_IS_SOUND}"
+        old = f"{_IS_OLD} AND {HAS_SOUND_TYPES}"
         after = checksum_after({"report": _SHORTENED})
         sql = f"UPDATE dream_cycle SET report = {_SHORTENED}, changes = NULL, checksum = {after} WHERE"
         self._transaction.run(f"{sql} (changes IS NOT NULL OR {_LEFT_SOME}) AND {old}", (keep,))
         dropped = f"(SELECT number FROM dream_cycle WHERE changes IS NULL AND {_IS_OLD})"
         self._transaction.run(f"DELETE FROM dream_content WHERE cycle IN {dropped}", (keep,))
+
+    def forget_old_cycles(self, keep: int) -> None:
+        """Remove all but the last cycles, undoings included, with their reports.
+
+        Args:
+            keep: the number of cycles; more than can still be undone.
+        """
+        self._transaction.run(_FORGET_CYCLES, (keep,))
 
     def keep_replays(self, sequences: Iterable[int], time: float) -> None:
         """Record when memories were replayed."""

@@ -27,6 +27,7 @@ from oneiros.store.writer import Write, Writer
 
 if TYPE_CHECKING:
     from oneiros.model.memory import Memory
+    from oneiros.store.erased import ErasedMemory
     from oneiros.store.rows import Cells
 
 __all__ = ["Store", "checked_path", "checked_timeout"]
@@ -257,8 +258,8 @@ class Store:
             fixed = list(lists)  # so that a slow consumer does not block writers
         yield from fixed
 
-    def erased(self, after: int) -> list[str]:
-        """Return the ids erased since the revision ``after``."""
+    def erased(self, after: int) -> list[ErasedMemory]:
+        """Return the memories erased since the revision ``after``, as far as they are listed."""
         with self.read() as reading:
             return reading.erased(after)
 

@@ -32,7 +32,7 @@ WHERE lifecycle.revision > ? AND lifecycle.revision > 0
 AND lifecycle.revision > memory.revision{{bounds}}
 ORDER BY lifecycle.revision, lifecycle.sequence"""
 _ERASED: Final = """
-SELECT revision, CAST(id AS BLOB), 0, 0 FROM erased WHERE revision > ? ORDER BY revision, id"""
+SELECT revision, substr(CAST(id AS BLOB), 1 + instr(CAST(id AS BLOB), x'20')), 0, 0 FROM erased WHERE revision > ? ORDER BY revision, id"""
 
 
 class ChangedMemory(NamedTuple):
@@ -43,6 +43,7 @@ class ChangedMemory(NamedTuple):
     sequence: int
     """Its sequence number; 0 if it was erased."""
     id: str
+    """Its id; of an erased memory the digest of it."""
     is_deleted: bool
     """Whether it is soft-deleted now."""
 
@@ -65,7 +66,7 @@ def changes_by_revision(
         reading: one state of the store, or a transaction.
         after: a revision; 0 for all memories.
         conditions: SQL condition on ``memory`` to its one value. With any, erased memories are left
-            out, since only their ids are known.
+            out, since only digests of their ids are known.
     """
     bounds = "".join(f" AND {condition}" for condition in conditions)
     values = (after, *conditions.values())

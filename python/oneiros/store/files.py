@@ -54,7 +54,11 @@ def copy_to(source: apsw.Connection, target: str | os.PathLike[str], *, own: str
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
     with new_file(path, draft=draft) as file:
         os.fchmod(file.fileno(), 0o600)  # undoes the umask
-        _copy_pages(source, draft)
+        try:
+            _copy_pages(source, draft)
+        finally:  # SQLite leaves its journal if it can neither finish nor roll back
+            for rest in ("-journal", "-wal", "-shm"):
+                Path(f"{draft}{rest}").unlink(missing_ok=True)
 
 
 def _copy_pages(source: apsw.Connection, path: Path) -> None:

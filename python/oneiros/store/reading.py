@@ -27,6 +27,13 @@ from oneiros.store.checksums import (
     stored,
 )
 from oneiros.store.cycles import CycleReading
+from oneiros.store.erased import (
+    HORIZON_SETTING,
+    SALT_SETTING,
+    ErasedMemory,
+    digest_of,
+    erased_memory,
+)
 from oneiros.store.failures import translated
 from oneiros.store.feed import ChangedMemory, changes_by_revision
 from oneiros.store.links import ALL_LINKS, CHANGED_LINKS, KINDS, StoredLink, stored_link
@@ -67,6 +74,7 @@ SNAPSHOT_SETTING: Final = "snapshot"
 TRACES_SETTING: Final = "traces"
 """The revision of the last erasure that may be left in log and snapshot; "" if there is none."""
 _NO_FACTS: Final = (SNAPSHOT_SETTING, TRACES_SETTING)
+_OF_ERASED: Final = (SALT_SETTING, HORIZON_SETTING)
 """The setting that names the snapshot file next to the store; not valid in another store."""
 
 REEMBEDDING_SETTING: Final = "reembedding"
@@ -156,7 +164,7 @@ SELECT id FROM (
   WHERE link.kind = {KINDS.index("summary")})
 ORDER BY sequence"""
 _LOST_SUCCESSORS: Final = """
-SELECT id, superseded_by, superseded_by IN (SELECT id FROM erased) FROM memory INDEXED BY successor
+SELECT id, superseded_by FROM memory INDEXED BY successor
 WHERE superseded_by IS NOT NULL AND superseded_by NOT IN (SELECT id FROM memory)
 ORDER BY sequence LIMIT 100"""
 
@@ -187,7 +195,7 @@ class Reading:
         return int(self.rows(LAST_REVISION)[0][0])
 
     def settings(self) -> dict[str, str]:
-        """Return every setting.
+        """Return every setting, but those about erased memories.
 
         Raises:
             StoreCorrupt: a setting is damaged. Damaged settings about the snapshot and about traces
@@ -195,6 +203,8 @@ class Reading:
         """
         found: dict[str, str] = {}
         for is_whole, (key, value, _), _ in self.raw("setting"):
+            if key in _OF_ERASED:
+                continue
             if is_whole:
                 found[key] = value
             elif key not in _NO_FACTS:
@@ -361,6 +371,10 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         """
         return next(self._stored(_REEMBEDS, (after, up_to), limit, on_damage), [])
 
+    def sequences(self) -> list[int]:
+        """Return the sequence number of every memory."""
+        return [row[0] for row in self.rows("SELECT sequence FROM memory")]
+
     def last_sequence(self) -> int:
         """Return the highest sequence number of a memory, 0 if there is none."""
         return int(self.rows("SELECT coalesce(max(sequence), 0) FROM memory")[0][0])
@@ -405,13 +419,30 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         for memories in self._stored(live, (), batch, on_damage, hint="NOT INDEXED"):
             yield [(memory.sequence, memory.text, memory.tags_json) for memory in memories]
 
-    def erased(self, after: int) -> list[str]:
-        """Return the ids erased since the revision, in order.
-
-        A damaged id that is not UTF-8 is decoded with replacements and matches no memory.
-        """
+    def erased(self, after: int) -> list[ErasedMemory]:
+        """Return the memories erased since the revision, in order; see :meth:`lists_erased`."""
         sql = "SELECT CAST(id AS BLOB) FROM erased WHERE revision > ? ORDER BY revision, id"
-        return [row[0].decode(errors="replace") for row in self.rows(sql, (after,))]
+        return [erased_memory(row[0]) for row in self.rows(sql, (after,))]
+
+    def lists_erased(self, after: int) -> bool:
+        """Return whether no erasure since the revision is so old that it is no longer listed."""
+        return after >= self.erased_horizon()
+
+    def erased_horizon(self) -> int:
+        """Return the last revision whose erasures are no longer listed; 0: all are."""
+        rows = self.rows("SELECT value FROM setting WHERE key = ?", (HORIZON_SETTING,))
+        text = str(rows[0][0]) if rows else "0"
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+
+    def has_erased(self, after: int) -> bool:
+        """Return whether a memory was erased since the revision."""
+        return self.last_erasure() > after or not self.lists_erased(after)
+
+    def erased_salt(self) -> str:
+        """Return the salt of the digests of erased ids."""
+        sql = "SELECT CAST(value AS BLOB) FROM setting WHERE key = ?"
+        rows = self.rows(sql, (SALT_SETTING,))
+        return rows[0][0].decode(errors="replace") if rows else ""
 
     def last_erasure(self) -> int:
         """Return the revision of the last commit that erased a memory; 0: none did."""
@@ -702,7 +733,10 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
         At most 100, in order of insertion.
         """
         found = self.rows(_LOST_SUCCESSORS)
-        return [(id, successor, bool(was_erased)) for id, successor, was_erased in found]
+        if not found:
+            return []
+        salt, gone = self.erased_salt(), {erased.digest for erased in self.erased(0)}
+        return [(id, successor, digest_of(successor, salt) in gone) for id, successor in found]
 
     def memory_of(self, row: StoredMemory) -> Memory:
         """Return a row as a memory, with its embedding if the store has a ``decode_embedding``."""

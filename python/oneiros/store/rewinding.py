@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.store.checksums import insert_of
+from oneiros.store.erased import digest_of
 from oneiros.store.history import (
     KEEP_SETTING,
     LINK_ROW,
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["rewind"]
 
 _ADD_LINK: Final = insert_of("link", "INSERT OR REPLACE")
-# Of memories that were erased since, also by taking back a dream cycle.
-_REPLACED_BY_ERASED: Final = """
-SELECT id FROM memory WHERE superseded_by IN (SELECT id FROM erased WHERE revision > ?1)"""
+_REPLACED_BY_UNKNOWN: Final = """
+SELECT id, superseded_by FROM memory
+WHERE superseded_by NOT NULL AND superseded_by NOT IN (SELECT id FROM memory)"""
 _LATER: Final = "(SELECT sequence FROM memory WHERE revision > ?1)"
 # Memories last, which the others are found by.
 _REMOVE_LATER: Final = (
@@ -85,7 +86,14 @@ def rewind(transaction: Transaction, revision: int) -> None:
 
 def _bring_back(transaction: Transaction, revision: int) -> None:
     """Make what an erased memory had replaced current and hot again, as the erasure did."""
-    ids = [id for (id,) in transaction.rows(_REPLACED_BY_ERASED, (revision,))]
+    # Of memories that were erased since, also by taking back a dream cycle.
+    gone = {erased.digest for erased in transaction.erased(revision)}
+    is_sure, salt = transaction.lists_erased(revision), transaction.erased_salt()
+    ids = [
+        id
+        for id, successor in transaction.rows(_REPLACED_BY_UNKNOWN)
+        if not is_sure or successor in gone or digest_of(successor, salt) in gone
+    ]
     for id in ids:
         transaction.update(id, {"superseded_by": None})
     if ids:

@@ -17,6 +17,7 @@ from oneiros.store import schema
 from oneiros.store.checksums import parted
 from oneiros.store.connections import Readers, StoreConnection
 from oneiros.store.database import Store
+from oneiros.store.erased import HORIZON_SETTING, SALT_SETTING
 from oneiros.store.failures import translated
 from oneiros.store.links import ALL_LINKS, StoredLink, stored_link
 from oneiros.store.reading import REEMBEDDING_SETTING, SNAPSHOT_SETTING, Reading
@@ -114,6 +115,8 @@ def _copied(search: _Search, store: Store) -> Salvaged:
         link_count = sum(map(transaction.set_link, links))
     settings = search.settings()
     settings.pop(SNAPSHOT_SETTING, None)  # the snapshot may contain what is lost
+    for key in (SALT_SETTING, HORIZON_SETTING):  # the new store lists no erased memories
+        settings.pop(key, None)
     settings.pop(REEMBEDDING_SETTING, None)  # its vectors are not copied
     with store.write() as transaction:
         for key, value in settings.items():

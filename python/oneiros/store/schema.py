@@ -10,7 +10,7 @@ import apsw
 
 from oneiros.errors import StoreCorrupt, StoreVersionError
 from oneiros.runtime.hashing import blake2b
-from oneiros.store import checksums
+from oneiros.store import checksums, erased
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "digest_of", "is_current", "migrate", "verify"]
 
@@ -382,6 +382,14 @@ def _add_provenance(connection: apsw.Connection) -> None:
         connection.execute(table)
 
 
+def _keep_digests_of_erased_ids(connection: apsw.Connection) -> None:
+    """Replace the ids of erased memories by digests, with a salt of this store."""
+    checksums.register(connection)
+    if erased.keep_digests_alone(connection.execute):
+        sql = checksums.insert_of("setting", "INSERT OR REPLACE")
+        connection.execute(sql, ("traces", "0", 0))  # the next opening empties the log
+
+
 def _shorter() -> str:
     name, sql = "name", "sql"
     for long, short in _SHORTER_NAMES:
@@ -403,6 +411,7 @@ MIGRATIONS: Final[list[Step]] = [
     _add_successors_and_checksums,
     _write_less_of_new_memories,
     _add_provenance,
+    _keep_digests_of_erased_ids,
 ]
 """The step at index n migrates a file from version n to n + 1; a new file takes them all.
 

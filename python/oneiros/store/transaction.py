@@ -19,6 +19,14 @@ from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.checksums import checksum, checksum_after, insert_of
 from oneiros.store.connections import MEMORY, StoreConnection
 from oneiros.store.cycles import CycleWriting
+from oneiros.store.erased import (
+    HORIZON_SETTING,
+    MOST_KEPT,
+    ErasedMemory,
+    cell_of,
+    digest_of,
+    forget_names,
+)
 from oneiros.store.history import HistoryWriting, Keeping
 from oneiros.store.links import KINDS, REMOVE, SET, LinkValues, StoredLink
 from oneiros.store.reading import TRACES_SETTING, DecodeEmbedding
@@ -86,6 +94,7 @@ WHERE lifecycle.tier = {ENUMS["tier"].index("cold")} AND (
 ORDER BY source.sequence"""
 _CURRENT: Final = f"""
 SELECT id FROM memory WHERE id IN {_GIVEN} AND superseded_by IS NULL ORDER BY sequence"""
+_LAST_UNLISTED: Final = "SELECT revision FROM erased ORDER BY revision DESC LIMIT 1 OFFSET ?"
 _CLEARED: Final = {"value": "''"}
 _NONE: Final[Mapping[str, int | None]] = MappingProxyType({})
 _CLEAR_TRACES: Final = f"""
@@ -365,12 +374,25 @@ class Transaction(RowWriting):
         erased = ErasedRows(*self.rows(_ERASED_ROWS, given)[0])
         for sql in _ERASE:
             self.run(sql, given)
+        salt = self.erased_salt()
         self._run_many(
             "INSERT OR IGNORE INTO erased (revision, id) VALUES (?, ?)",
-            [(self.revision, id) for id in gone],
+            [
+                (self.revision, cell_of(ErasedMemory(number, digest_of(id, salt))))
+                for id, number in gone.items()
+            ],
         )
+        forget_names(self.rows, list(gone), salt, superseded=self.relinked)
+        self._forget_old_erasures()
         self._erased.update(gone)
         return erased
+
+    def _forget_old_erasures(self) -> None:
+        """Keep the last :data:`erased.MOST_KEPT` erased memories; earlier commits' go."""
+        last = self.rows(_LAST_UNLISTED, (MOST_KEPT,))
+        if last and last[0][0] < self.revision:
+            self.run("DELETE FROM erased WHERE revision <= ?", last[0])
+            self.set_setting(HORIZON_SETTING, str(last[0][0]))
 
     def cold_sources(self, summaries: Sequence[str]) -> list[str]:
         """Return the ids of the cold memories that summaries were made of and supersede."""
@@ -495,7 +517,8 @@ class Transaction(RowWriting):
 
     def changed_ids(self) -> list[str]:
         """Return the ids of the memories that this transaction added, changed or erased so far."""
-        return [changed.id for changed in self.changes_by_revision(self.revision - 1)]
+        changes = self.changes_by_revision(self.revision - 1)
+        return [*sorted(self._erased), *(change.id for change in changes if change.sequence)]
 
     def set_setting(self, key: str, value: str) -> None:
         """Set a setting of the store, such as the name of its embedder."""

@@ -337,12 +337,17 @@ class Sync:
         An id that was given to a new memory since keeps its row: an interrupted call may have
         applied that memory already.
         """
-        ids = reading.erased(self._revision)
-        if not ids:  # the common case
+        if not reading.has_erased(self._revision):  # the common case
             return
-        known = [number or 0 for number in self.numbers_of(ids)]
-        stored = reading.cycles.ids(known)
-        self._drop([id for id, is_now in zip(ids, stored, strict=True) if id != is_now])
+        lifecycle = self.lifecycle
+        known = lifecycle.column("sequence")[: len(lifecycle.ids)]
+        if reading.lists_erased(self._revision):
+            gone = [erased.sequence for erased in reading.erased(self._revision)]
+            is_gone = np.isin(known, gone)
+        else:
+            is_gone = ~np.isin(known, reading.sequences())
+        ids = [lifecycle.ids[row] for row in np.flatnonzero(is_gone & (known > 0)).tolist()]
+        self._drop([id for id in ids if id])  # "": dropped before
         if self.damaged:
             numbers = list(self.damaged)
             for sequence, id in zip(numbers, reading.cycles.ids(numbers), strict=True):

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
@@ -114,7 +114,8 @@ def rescore_file(
 
     Args:
         source_path: .parquet, .arrow, .feather, .csv or .jsonl.
-        target_path: of the same formats; replaced.
+        target_path: of the same formats; replaced. In .csv, a text that a spreadsheet would take for a
+            formula gets an apostrophe in front.
         profiles: at least one, with different names.
         now: seconds; None: that of an earlier run that can be resumed, else the system's.
         threads: number of threads in the core.
@@ -384,6 +385,9 @@ class _ColumnReader:
         return taken
 
 
+_FORMULA: Final = "^[=+@\\t\\r-]"
+
+
 def _row(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row with None for numbers that JSON does not have."""
     return {
@@ -412,6 +416,35 @@ class _JsonLinesWriter:
                 for row in batch.to_pylist()
             )
             self._file.write("".join(f"{line}\n" for line in lines).encode())
+
+
+class _CsvWriter:
+    """Writes tables as CSV in which no text begins as a formula of a spreadsheet does."""
+
+    def __init__(self, file: Any, schema: pa.Schema) -> None:
+        self._own = needed("pyarrow.csv", "arrow").CSVWriter(file, schema)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._own.close()
+
+    def write_table(self, table: pa.Table) -> None:
+        """Append the rows of a table; a text that begins with ``= + - @``, a tab or CR gets an apostrophe."""
+        arrow = require_pyarrow()
+        compute = needed("pyarrow.compute", "arrow")
+        for place, cell in enumerate(table.schema):
+            if not (arrow.types.is_string(cell.type) or arrow.types.is_large_string(cell.type)):
+                continue
+            column = table.column(place)
+            is_formula = compute.match_substring_regex(column, _FORMULA)
+            if compute.any(is_formula).as_py():
+                quoted = compute.binary_join_element_wise(
+                    arrow.scalar("'", cell.type), column, arrow.scalar("", cell.type)
+                )
+                table = table.set_column(place, cell, compute.if_else(is_formula, quoted, column))
+        self._own.write_table(table)
 
 
 def require_target(path: Path) -> None:
@@ -456,7 +489,7 @@ def _writer(path: Path, schema: pa.Schema, file: Any) -> Any:
     if path.suffix == ".parquet":
         return needed("pyarrow.parquet", "arrow").ParquetWriter(file, schema)
     if path.suffix == ".csv":
-        return needed("pyarrow.csv", "arrow").CSVWriter(file, schema)
+        return _CsvWriter(file, schema)
     if path.suffix == ".jsonl":
         return _JsonLinesWriter(file)
     return require_pyarrow().ipc.new_file(file, schema)

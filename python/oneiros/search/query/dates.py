@@ -200,6 +200,7 @@ _ALWAYS: Final = frozenset(
 )
 _WITH_A_CAPITAL: Final = r"\b(?:May|March)\b"
 _WORDS: Final = r"[a-z]+"
+_ENGLISH_LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _FULL_YEAR: Final = r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])"
 _ROOTS_OF_TEXTS: Final = (
     *("day", "week", "month", "year", "tonight", "morrow", "ago", "since", "recent"),
@@ -229,7 +230,8 @@ def names_time(text: str) -> bool:
     a capital; Jan, Feb, Apr ... too), or a year from 1900 to 2099. Takes time linear in the length
     of the text.
     """
-    lower = text.lower()
+    # Only letters of English become others: "İ" would become an "i" that is part of the word.
+    lower = text.lower() if text.isascii() else text.translate(_ENGLISH_LOWER)
     if any(root in lower for root in _ROOTS_OF_TEXTS) and not _ALWAYS.isdisjoint(
         compiled(_WORDS).findall(lower)
     ):
