@@ -20,17 +20,14 @@ from tests.rescoring.forms import NOW
 
 
 def scored(source: Path, target: Path, **options: Any) -> None:
-    given: dict[str, Any] = {"missing": "default", "invalid": "raise", **options}
-    rescore_file(
-        source,
-        target,
-        [get("reverie"), get("ciar")],
-        now=NOW,
-        threads=1,
-        report=FileReport(),
-        advance=lambda _: None,
-        **given,
-    )
+    given: dict[str, Any] = {
+        "missing": "default",
+        "invalid": "raise",
+        "report": FileReport(),
+        "advance": lambda _: None,
+        **options,
+    }
+    rescore_file(source, target, [get("reverie"), get("ciar")], now=NOW, threads=1, **given)
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -50,6 +47,42 @@ def test_json_lines_give_what_parquet_gives_to_the_bit(tmp_path: Path) -> None:
     scored(source, tmp_path / "out.jsonl")
     found = lines(tmp_path / "out.jsonl")
     assert {name: [row[name] for row in found] for name in want} == want
+
+
+def test_an_interrupted_run_goes_on_after_its_finished_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oneiros.rescoring.files.sources._LINES_AT_ONCE", 10)
+    source, straight, resumed = [tmp_path / f"{name}.jsonl" for name in ("in", "a", "b")]
+    rows = [
+        {"id": f"ü{n}", "created_at": NOW - n * 86_400.0, "importance": n / 45} for n in range(45)
+    ]
+    written = [json.dumps(row, ensure_ascii=n % 2 == 0) + "\n" for n, row in enumerate(rows)]
+    written[7] += "\n  \n"  # empty lines count in no part
+    source.write_text("".join(written), encoding="utf-8")
+    scored(source, straight)
+
+    left = 0
+
+    def advance(_: int) -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            raise KeyboardInterrupt
+
+    rows_before = []
+    for most in (3, 1, 100):
+        report, left = FileReport(), most
+        try:
+            scored(source, resumed, report=report, advance=advance)
+        except KeyboardInterrupt:
+            assert not resumed.exists()
+        rows_before.append(report.rows_before)
+        assert (report.parts_total, report.restarted) == (5, "")
+    assert rows_before[0] == 0 < rows_before[1] <= rows_before[2] <= 30
+    assert rows_before[1] % 10 == 0
+    assert resumed.read_bytes() == straight.read_bytes()
+    assert [row["id"] for row in lines(resumed)] == [row["id"] for row in rows]
 
 
 def test_an_export_is_scored_as_the_store_is(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Files read in parts: Parquet by row groups, Arrow files by record batches, CSV and JSON lines whole."""
+"""Files read in parts: Parquet by row groups, Arrow by record batches, JSON lines by lines, CSV whole."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -14,6 +15,7 @@ from oneiros.display.json_values import decoding_problem
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import moment
 from oneiros.rescoring.tables.arrow import require_pyarrow
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.scoring.row_scores import BLOCK
 
 if TYPE_CHECKING:
@@ -97,20 +99,24 @@ def _settled_type(name: str, first: pa.DataType) -> pa.DataType:
 
 
 class JsonLinesSource:
-    """JSON lines as ``export`` writes them, as a single part: an interrupted run starts over.
+    """JSON lines as ``export`` writes them. A part is 65,536 lines.
 
-    The file is read twice, first for the names and types of its columns. The id and other texts of a
-    memory are text, also where they are numbers; other numbers are float64, times seconds; lists, vectors and metadata of memories are left out; other values that are neither
-    numbers, texts nor booleans throughout are their JSON.
+    The file is read twice, first for the names and types of its columns and where its parts begin.
+    The id and other texts of a memory are text, also where they are numbers. Other numbers are
+    float64, times seconds. Lists, vectors and metadata of memories are left out. Other values that
+    are not all numbers, texts or booleans are their JSON.
     """
 
     def __init__(self, path: Path) -> None:
         pa = require_pyarrow()
         self.path = path
         kinds: dict[str, set[type]] = {}
-        self.row_count: int | None = 0
-        for _, record in self._records():
-            self.row_count += 1
+        self._starts: list[_Place] = []
+        count = 0
+        for place, record in self._records(_Place(0, 1)):
+            if count % _LINES_AT_ONCE == 0:
+                self._starts.append(place)
+            count += 1
             for name, value in record.items():
                 if value is not None:
                     kinds.setdefault(name, set()).add(float if type(value) is int else type(value))
@@ -128,27 +134,25 @@ class JsonLinesSource:
                 only = found.pop() if len(found) == 1 else str
             fields.append(pa.field(name, types.get(only, pa.string())))
         self.schema = pa.schema(fields)
-        self.part_count = 1
+        self.row_count: int | None = count
+        self.part_count = max(len(self._starts), 1)
 
     def identity(self) -> dict[str, object]:
         """Return size, modification time, and checksums of the schema and the file's beginning."""
-        return _identity_of_text(self.path, self.schema)
+        return _identity_of_text(self.path, self.schema) | {"lines_a_part": _LINES_AT_ONCE}
 
     def first_row(self, part: int) -> int:
-        """Return 0: there is one part."""
-        del part
-        return 0
+        """Return the number of rows before a part."""
+        return part * _LINES_AT_ONCE
 
     def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield all rows."""
-        del part
+        """Yield the rows of a part at once."""
         schema = require_pyarrow().schema([self.schema.field(name) for name in columns])
-        rows: list[dict[str, object]] = []
-        for number, record in self._records():
-            rows.append({name: self._cell(number, name, record.get(name)) for name in columns})
-            if len(rows) == _LINES_AT_ONCE:
-                yield self._batch(rows, schema)
-                rows = []
+        start = self._starts[part] if self._starts else _Place(0, 1)
+        rows = [
+            {name: self._cell(place.line, name, record.get(name)) for name in columns}
+            for place, record in islice(self._records(start), _LINES_AT_ONCE)
+        ]
         if rows:
             yield self._batch(rows, schema)
 
@@ -176,10 +180,13 @@ class JsonLinesSource:
         is_text = self.schema.field(name).type == require_pyarrow().string()
         return value if not is_text or isinstance(value, str) else json.dumps(value)
 
-    def _records(self) -> Iterator[tuple[int, dict[str, object]]]:
-        """Yield the number of each line and its object; empty lines are skipped."""
+    def _records(self, start: _Place) -> Iterator[tuple[_Place, dict[str, object]]]:
+        """Yield the place of each line from ``start`` on and its object; empty lines are skipped."""
+        offset = start.offset
         with self.path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
+            file.seek(offset)
+            for number, line in enumerate(file, start=start.line):
+                place, offset = _Place(offset, number), offset + len(line)
                 if not line.strip():
                     continue
                 try:
@@ -190,7 +197,16 @@ class JsonLinesSource:
                 if not isinstance(record, dict):
                     msg = f"{self.path}:{number}: expected an object"
                     raise ValueError(msg)  # noqa: TRY004 - the file is wrong, no argument
-                yield number, record
+                yield place, record
+
+
+class _Place(NamedTuple):
+    """Where a line begins."""
+
+    offset: int
+    """In bytes."""
+    line: int
+    """Its number, from 1."""
 
 
 _NOT_IN_LINES: Final = ("embedding", "metadata", "words", "word_set", "ids")
