@@ -527,8 +527,10 @@ def test_threads_get_their_own_events(tmp_path: Path) -> None:
         durability="normal",
         observers=[lambda event: seen.append((threading.get_ident(), event))],
     ) as engine:
+        all_run = threading.Barrier(4)  # the number of a thread that has ended is given again
 
         def work(name: str) -> None:
+            all_run.wait(60)
             for number in range(20):
                 engine.add(f"{name} {number}", id=f"{name}{number}")
                 engine.update(f"{name}{number}", importance=0.3)
