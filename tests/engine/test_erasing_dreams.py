@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,29 @@ def test_what_is_purged_or_undone_stands_in_no_snapshot(tmp_path: Path) -> None:
         assert mind.purge(0.0, now=LATER) == 1
         assert left_in_files(path, secrets(3)) == set()
     assert left_in_files(path, secrets(3)) == set()
+
+
+def test_a_report_keeps_its_words_when_a_memory_of_that_name_is_forgotten(tmp_path: Path) -> None:
+    names = ("prune", "R13", "stale", "deleted_at", "reverie", "consolidate", "archived")
+    with oneiros.Engine(tmp_path / "mind.db", profile="reverie") as mind:
+        mind.add_many(
+            [
+                {"id": name, "text": f"story {name}", "kind": "session", "session": "s"}
+                for name in (*names, "kept")
+            ],
+            now=NOW - 500.0 * DAY,
+        )
+        mind.dream(NOW)
+        (before,) = mind.dreams()
+        for name in names:
+            mind.forget(name)
+        (after,) = mind.dreams()
+        assert not {one.id for one in after.named} & set(names)
+        nameless = [
+            [replace(one, id="") for one in report.named if one.field != "link"]
+            for report in (before, after)
+        ]
+        assert nameless[0] == nameless[1]
+        assert (after.phases, after.profile) == (before.phases, before.profile)
+        assert str(after) == str(before)
+        assert mind.check() == []

@@ -47,6 +47,10 @@ MOST_KEPT: Final = 10_000
 _ANOTHER: Final = "a forgotten memory"
 _SHOWN: Final = 60  # characters of an id in a reason
 _REASONS: Final = ("superseded by ", "same text as ")
+_PARTS_WITH_IDS: Final = ("left_alone", "named", "not_restored", "changed_since")
+"""Parts of a report that name memories."""
+_WITHOUT_IDS: Final = frozenset(("field", "phase", "rule", "reason"))
+"""Values of a change that name none."""
 
 
 class ErasedMemory(NamedTuple):
@@ -135,11 +139,21 @@ def _forget_in_reports(run: Run, ids: Sequence[str], salt: str) -> None:
             continue
         try:
             record = json.loads(report.decode())
-            found = _without_names(record, digests)
+            found = _report_without_names(record, digests)
         except (ValueError, RecursionError):  # damaged, and no report of a memory
             continue
         if found != record:
             run(_SET_REPORT, (json.dumps(found), number))
+
+
+def _report_without_names(record: Any, digests: dict[str, str]) -> Any:
+    """Return a report without the ids of erased memories. Words that are no ids stay."""
+    if not isinstance(record, dict):
+        return record
+    return {
+        name: _without_names(part, digests) if name in _PARTS_WITH_IDS else part
+        for name, part in record.items()
+    }
 
 
 def _without_names(value: Any, digests: dict[str, str]) -> Any:
@@ -147,9 +161,15 @@ def _without_names(value: Any, digests: dict[str, str]) -> Any:
         return digests.get(value) or _without_reasons(value, digests)
     if isinstance(value, list):
         return [_without_names(item, digests) for item in value]
-    if isinstance(value, dict):
-        return {key: _without_names(item, digests) for key, item in value.items()}
-    return value
+    if not isinstance(value, dict):
+        return value
+    kept = _WITHOUT_IDS
+    if value.get("field") != "superseded_by":  # a former or new value may be any word
+        kept = kept | {name for name in ("before", "after") if isinstance(value.get(name), str)}
+    return {
+        name: item if name in kept else _without_names(item, digests)
+        for name, item in value.items()
+    }
 
 
 def _without_reasons(text: str, digests: dict[str, str]) -> str:
