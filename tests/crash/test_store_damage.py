@@ -30,7 +30,8 @@ def test_no_damage_gives_a_wrong_answer_in_silence(
         print(f"\n{report}")  # noqa: T201 - the figures are part of the result
     assert report.wrong == []
     assert report.harmless > 0
-    assert report.noticed > report.refused > 0
+    assert report.noticed > report.refused
+    assert report.refused or with_snapshot  # where half of the file is free, by chance none may be
 
 
 def test_the_harness_sees_a_wrong_answer() -> None:
