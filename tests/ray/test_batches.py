@@ -81,7 +81,7 @@ def test_blocks_of_other_precision_score_alike() -> None:
     table = memories(1_000)
     wide = table.set_column(2, "strength", table["strength"].cast(pa.float64()))
     dataset = data.from_arrow([table.slice(0, 500), wide.slice(500)])
-    scored = rescore(dataset).to_pandas()
+    scored = rescore(dataset).to_pandas().set_index("id").loc[table["id"].to_pylist()]
     expected = oneiros.rescore(wide, PROFILES, now=NOW, missing="default")
     assert expected.schema.field(NAMES[0]).type == pa.float64()
     assert scored[NAMES[0]].tolist() == expected[NAMES[0]].to_pylist()
