@@ -75,8 +75,9 @@ void SessionOrder::unlink(std::uint32_t row) {
 }
 
 // Links a row that is in no list after `before`, or first if that is kNobody.
-void SessionOrder::link(std::uint32_t row, std::uint32_t session, std::uint32_t before) {
-  Ends& ends = ends_[session];
+// `ends` is that of the session.
+void SessionOrder::link(std::uint32_t row, std::uint32_t session, Ends& ends,
+                        std::uint32_t before) {
   const std::uint32_t after = before == kNobody ? ends.first : places_[before].after;
   places_[row] = {before, after, session};
   (before == kNobody ? ends.first : places_[before].after) = row;
@@ -86,9 +87,9 @@ void SessionOrder::link(std::uint32_t row, std::uint32_t session, std::uint32_t 
 // Inserts sorted rows of one session, from the last to the first, in one walk.
 void SessionOrder::insert(const Columns::Reader& columns, std::span<const Key> keys) {
   const std::uint32_t session = keys.front().session;
-  const auto ends = ends_.find(session);
-  std::uint32_t before = ends == ends_.end() ? kNobody : ends->second.last;
-  const std::uint32_t first = ends == ends_.end() ? kNobody : ends->second.first;
+  Ends& ends = ends_[session];
+  std::uint32_t before = ends.last;
+  const std::uint32_t first = ends.first;
   for (std::size_t i = keys.size(); i-- > 0;) {
     if (before != kNobody && keys[i].precedes(key_of(columns, session, first))) {
       before = kNobody;
@@ -96,7 +97,7 @@ void SessionOrder::insert(const Columns::Reader& columns, std::span<const Key> k
     while (before != kNobody && keys[i].precedes(key_of(columns, session, before))) {
       before = places_[before].before;
     }
-    link(keys[i].row, session, before);
+    link(keys[i].row, session, ends, before);
   }
 }
 
@@ -113,6 +114,7 @@ void SessionOrder::place_locked(const Columns::Reader& columns,
     return places_[row].session == 0 || is_in_place(columns, row);
   });
   std::vector<Key> keys;
+  keys.reserve(rows.size());
   for (const std::uint32_t row : rows) {
     if (none_moves && is_in_place(columns, row)) {
       continue;
@@ -153,6 +155,7 @@ void SessionOrder::place_all(const Columns& columns) {
   const std::span<const std::uint32_t> sessions = reader.values<Column::session_code>();
   const std::scoped_lock lock(mutex_);
   std::vector<std::uint32_t> rows;  // rows that are, or were, in a session
+  rows.reserve(reader.size());
   for (std::uint32_t row = 0; row < reader.size(); ++row) {
     if (sessions[row] != 0 || (row < places_.size() && places_[row].session != 0)) {
       rows.push_back(row);

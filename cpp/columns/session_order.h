@@ -73,7 +73,7 @@ class SessionOrder {
   [[nodiscard]] bool is_in_place(const Columns::Reader& columns, std::uint32_t row) const;
   // Removes a row from its list. REQUIRES: it is in one.
   void unlink(std::uint32_t row);
-  void link(std::uint32_t row, std::uint32_t session, std::uint32_t before);
+  void link(std::uint32_t row, std::uint32_t session, Ends& ends, std::uint32_t before);
   void insert(const Columns::Reader& columns, std::span<const Key> keys);
   // place() with both locks held.
   void place_locked(const Columns::Reader& columns, std::span<const std::uint32_t> rows);

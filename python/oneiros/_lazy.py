@@ -11,7 +11,19 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["door", "import_whole", "logging", "needed", "np", "pathlib", "require_installed"]
+__all__ = [
+    "binascii",
+    "copy",
+    "door",
+    "heapq",
+    "import_whole",
+    "logging",
+    "needed",
+    "np",
+    "pathlib",
+    "require_installed",
+    "unicodedata",
+]
 
 
 def import_whole(name: str) -> ModuleType:
@@ -74,12 +86,19 @@ class _OnUse:
 
 
 if TYPE_CHECKING:
+    import binascii
+    import copy
+    import heapq
     import logging
     import pathlib
+    import unicodedata
 
     import numpy as np
 else:
-    np, logging, pathlib = map(_OnUse, ("numpy", "logging", "pathlib"))
+    np = _OnUse("numpy")
+    binascii, copy, heapq, logging, pathlib, unicodedata = map(
+        _OnUse, ("binascii", "copy", "heapq", "logging", "pathlib", "unicodedata")
+    )
 
 
 def needed(

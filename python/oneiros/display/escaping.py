@@ -7,17 +7,19 @@ fake a line of output, and a bidirectional override could show words in another 
 from __future__ import annotations
 
 import re
+from typing import Final
 
 __all__ = ["LONGEST_NAMED", "OBEYED", "one_line", "shortened", "snippet", "visible"]
 
 LONGEST_NAMED = 200
 """The most characters of a wrong name or id in a message."""
 
-# C0 except \n and \t, DEL, C1, line and paragraph separators, bidirectional overrides and isolates,
-# lone surrogates (which no stream can encode)
-OBEYED = re.compile(
+OBEYED: Final = (
     "[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+"""A regular expression: C0 except newline and tab, DEL, C1, line and paragraph separators,
+bidirectional overrides and isolates, lone surrogates (which no stream can encode). The module
+``re`` compiles it on first use; compiled at import, it would slow down the start."""
 
 
 def visible(stored: str) -> str:
@@ -26,7 +28,7 @@ def visible(stored: str) -> str:
     C0 controls and DEL become control pictures (ESC: ␛), the others code points (⟨U+202E⟩).
     Newlines, tabs and all other characters are unchanged.
     """
-    return OBEYED.sub(_picture, stored)
+    return re.sub(OBEYED, _picture, stored)
 
 
 def one_line(stored: str) -> str:

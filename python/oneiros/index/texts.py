@@ -6,7 +6,6 @@ Source: docs/systems/omega.md O3, O18, O26; docs/systems/house.md H7, H9.
 from __future__ import annotations
 
 import re
-import unicodedata
 from array import array
 from functools import cache
 from itertools import islice
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from pyroaring import BitMap
 
 from oneiros import _core
-from oneiros._lazy import np
+from oneiros._lazy import np, unicodedata
 from oneiros.scoring.understanding import QueryWords
 from oneiros.store.rows import tags_of
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
@@ -87,7 +88,7 @@ def restore_command(id: str, path: str) -> str | None:
     >>> print(restore_command("rm -r", "agent.db"))
     oneiros restore --store agent.db -- 'rm -r'
     """
-    if path == MEMORY or OBEYED.search(id) or "\n" in id or "\t" in id:
+    if path == MEMORY or re.search(OBEYED, id) or "\n" in id or "\t" in id:
         return None
     return shlex.join(["oneiros", "restore", "--store", path, "--", id])
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeVar, overload
 
 from oneiros import display, explain, search
+from oneiros._lazy import copy
 from oneiros.display.escaping import shortened, snippet
 from oneiros.errors import OneirosError, StoreCorrupt, UnknownMemory
 from oneiros.runtime.dataclasses import NamedTuple, replace
@@ -152,7 +152,7 @@ def _present(memory_id: str, loaded: Read | StoreCorrupt | None) -> Read:
         msg = f"id: {memory_id!r} was forgotten after the search"
         raise UnknownMemory(msg)
     if isinstance(loaded, StoreCorrupt):
-        raise copy(loaded)  # a new exception each time: raising adds a traceback
+        raise copy.copy(loaded)  # a new exception each time: raising adds a traceback
     return loaded
 
 
@@ -715,7 +715,7 @@ def _unpickled(fields: dict[str, Any]) -> SearchResponse:
 def _with_memories(
     results: Sequence[SearchResult], memories: ResultMemories
 ) -> tuple[SearchResult, ...]:
-    copies = tuple(map(copy, results))
+    copies = tuple(map(copy.copy, results))
     for result in copies:
         result._memories = memories
     return copies

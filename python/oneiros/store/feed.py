@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from heapq import merge
 from typing import TYPE_CHECKING, Final, Literal
 
+from oneiros._lazy import heapq
 from oneiros.runtime.dataclasses import NamedTuple
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def changes_by_revision(
     parts = [_rows(reading, sql.format(bounds=bounds), values) for sql in (_MEMORIES, _STATES)]
     if not conditions:
         parts.append(_rows(reading, _ERASED, values))
-    return merge(*parts)
+    return heapq.merge(*parts)
 
 
 def _rows(reading: Reading, sql: str, values: tuple[object, ...]) -> Iterator[ChangedMemory]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import math
-from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros._lazy import binascii
 from oneiros.errors import HistoryUnavailable, StoreCorrupt
 from oneiros.model.fields import U32_MAX
 from oneiros.model.memory import iso_time
@@ -173,12 +173,14 @@ class _Change(NamedTuple):
 
 def _packed(value: Any) -> Any:
     return (
-        {_BYTES: b2a_base64(value, newline=False).decode()} if isinstance(value, bytes) else value
+        {_BYTES: binascii.b2a_base64(value, newline=False).decode()}
+        if isinstance(value, bytes)
+        else value
     )
 
 
 def _unpacked(value: Any) -> Any:
-    return a2b_base64(value[_BYTES]) if isinstance(value, dict) else value
+    return binascii.a2b_base64(value[_BYTES]) if isinstance(value, dict) else value
 
 
 def _text_of(cells: Mapping[str, Any]) -> str:
