@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oneiros.benchmark.comparison import QUESTIONS, Comparison
+from oneiros.benchmark.comparison import QUESTIONS, EngineComparison
 from oneiros.benchmark.corpus import PROJECTS, Corpus, draw
 from oneiros.benchmark.exact import BEST, exact_answers
 from oneiros.benchmark.rivals import ENTRANTS, TASKS, Entrant
@@ -35,14 +35,14 @@ ALWAYS_THERE = [one for one in ENTRANTS if not one.needs]
 
 
 @pytest.fixture(scope="module")
-def comparison() -> Comparison:
+def comparison() -> EngineComparison:
     """One run of every engine that needs no package beyond those of Oneiros."""
-    made = Comparison(size=SIZE, rounds=2, seed=3, entrants=ALWAYS_THERE)
+    made = EngineComparison(size=SIZE, rounds=2, seed=3, entrants=ALWAYS_THERE)
     made.run()
     return made
 
 
-def test_every_engine_that_is_always_there_is_measured(comparison: Comparison) -> None:
+def test_every_engine_that_is_always_there_is_measured(comparison: EngineComparison) -> None:
     assert comparison.left_out == {}
     assert comparison.rounds_done == 2
     for task in TASKS:
@@ -57,7 +57,9 @@ def test_every_engine_that_is_always_there_is_measured(comparison: Comparison) -
             assert BEST <= row["questions"] <= QUESTIONS
 
 
-def test_every_engine_that_is_always_there_finds_the_exact_answer(comparison: Comparison) -> None:
+def test_every_engine_that_is_always_there_finds_the_exact_answer(
+    comparison: EngineComparison,
+) -> None:
     for task in TASKS:
         for row in comparison.rows(task):
             if row["judged_by"] == "nothing":
@@ -66,7 +68,7 @@ def test_every_engine_that_is_always_there_finds_the_exact_answer(comparison: Co
                 assert row["share_found"] > (0.95 if "FTS5" in row["name"] else 0.99), row["name"]
 
 
-def test_ratios_are_those_beside_the_default_profile(comparison: Comparison) -> None:
+def test_ratios_are_those_beside_the_default_profile(comparison: EngineComparison) -> None:
     rows = {row["name"]: row for row in comparison.rows("memories")}
     ours = rows["Oneiros, default profile, reinforcing"]
     assert ours["ratio"] == 1.0
@@ -74,7 +76,7 @@ def test_ratios_are_those_beside_the_default_profile(comparison: Comparison) -> 
         assert row["ratio"] == pytest.approx(row["p50_ms"] / ours["p50_ms"])
 
 
-def test_a_document_has_everything(comparison: Comparison) -> None:
+def test_a_document_has_everything(comparison: EngineComparison) -> None:
     document = comparison.document()
     assert (document["size"], document["rounds"], document["seed"]) == (SIZE, 2, 3)
     assert set(document["tasks"]) == set(TASKS)
@@ -95,7 +97,7 @@ def test_engines_that_fail_are_named_and_stop_no_other() -> None:
         *of("Oneiros, lexical index"),
     ]
     steps: list[int] = []
-    made = Comparison(size=SIZE, rounds=2, entrants=entrants)
+    made = EngineComparison(size=SIZE, rounds=2, entrants=entrants)
     made.run(steps.append)
     assert [row["name"] for row in made.rows("words")] == ["Oneiros, lexical index"]
     assert made.rows("memories") == []
@@ -111,7 +113,7 @@ def test_engines_that_fail_are_named_and_stop_no_other() -> None:
 
 def test_a_fast_wrong_engine_is_found_out_and_a_slow_one_is_asked_less() -> None:
     entrants = [entrant("Wrong"), entrant("Slow"), *of("Oneiros, lexical index")]
-    made = Comparison(size=SIZE, rounds=1, entrants=entrants)
+    made = EngineComparison(size=SIZE, rounds=1, entrants=entrants)
     made.run()
     rows = {row["name"]: row for row in made.rows("words")}
     assert rows["Wrong"]["share_found"] < 0.2
@@ -121,7 +123,7 @@ def test_a_fast_wrong_engine_is_found_out_and_a_slow_one_is_asked_less() -> None
 
 
 def test_what_is_measured_before_an_interrupt_is_kept() -> None:
-    made = Comparison(size=SIZE, rounds=3, entrants=of("NumPy", "FAISS, flat"))
+    made = EngineComparison(size=SIZE, rounds=3, entrants=of("NumPy", "FAISS, flat"))
     steps = 0
 
     def interrupt(count: int) -> None:
@@ -151,12 +153,12 @@ def test_what_is_measured_before_an_interrupt_is_kept() -> None:
 )
 def test_numbers_out_of_range_are_refused(given: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Comparison(**{"size": SIZE, "rounds": 1, **given})
+        EngineComparison(**{"size": SIZE, "rounds": 1, **given})
 
 
 def test_the_estimate_grows_with_size_and_rounds() -> None:
     def expected(size: int, rounds: int) -> float:
-        return Comparison(size=size, rounds=rounds, entrants=ALWAYS_THERE).expected_seconds()
+        return EngineComparison(size=size, rounds=rounds, entrants=ALWAYS_THERE).expected_seconds()
 
     assert 0 < expected(1_000, 1) < expected(1_000, 5) < expected(50_000, 5)
     assert expected(10_000, 5) < 120  # the default

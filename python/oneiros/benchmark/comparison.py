@@ -18,7 +18,7 @@ from oneiros.benchmark.rivals import ENTRANTS, TASKS, Entrant
 from oneiros.benchmark.worker import ROUND_SECONDS, Worker
 from oneiros.model.validation import require_int
 
-__all__ = ["QUESTIONS", "Comparison"]
+__all__ = ["QUESTIONS", "EngineComparison"]
 
 QUESTIONS: Final = 200
 """Questions of a run; a slow engine gets fewer of them."""
@@ -33,7 +33,7 @@ _ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _STACK = ("numpy", "faiss-cpu", "apsw")
 
 
-class Comparison:
+class EngineComparison:
     """One run over memories drawn from a seed, or over a corpus of your own.
 
     Nothing is measured before :meth:`run`. What it has measured so far can be read at any time, also
@@ -47,10 +47,10 @@ class Comparison:
         corpus: memories and questions from elsewhere; then ``size`` and ``seed`` only label them.
 
     Example:
-        >>> from oneiros.benchmark.comparison import Comparison
+        >>> from oneiros.benchmark.comparison import EngineComparison
         >>> from oneiros.benchmark.rivals import ENTRANTS
         >>> words = [one for one in ENTRANTS if one.place.endswith("LexicalAlone")]
-        >>> comparison = Comparison(size=200, rounds=1, entrants=words)
+        >>> comparison = EngineComparison(size=200, rounds=1, entrants=words)
         >>> comparison.run()
         >>> [(row["name"], row["share_found"]) for row in comparison.rows("words")]
         [('Oneiros, lexical index', 1.0)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from oneiros.benchmark.comparison import Comparison
+from oneiros.benchmark.comparison import EngineComparison
 from oneiros.benchmark.rivals import ENTRANTS, TASKS
 from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError, blamed_on, require_each_once
@@ -54,7 +54,7 @@ def bench(
     chosen = _tasks(task)
     entrants = [one for one in ENTRANTS if one.task in chosen]
     with blamed_on("--", sign=""):
-        comparison = Comparison(size=size, rounds=rounds, seed=seed, entrants=entrants)
+        comparison = EngineComparison(size=size, rounds=rounds, seed=seed, entrants=entrants)
     _announce(comparison)
     try:
         with progress_bar("measuring", comparison.step_count()) as advance:
@@ -78,7 +78,7 @@ def _tasks(written: list[str] | None) -> list[str]:
     return chosen
 
 
-def _announce(comparison: Comparison) -> None:
+def _announce(comparison: EngineComparison) -> None:
     """Say on stderr what is about to happen, and how long it takes."""
     seconds = comparison.expected_seconds()
     about = f"{seconds / 60:.0f} minutes" if seconds >= 150 else f"{10 * round(seconds / 10)} s"
@@ -93,7 +93,7 @@ def _count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
-def _show(comparison: Comparison) -> None:
+def _show(comparison: EngineComparison) -> None:
     console = output()
     for name, value in comparison.conditions().items():
         console.print(text(f"{name}: {value}", style="dim"))
@@ -133,7 +133,7 @@ def _show_remarks(console: Console, rows: list[dict[str, Any]]) -> None:
             )
 
 
-def _reading(comparison: Comparison) -> list[str]:
+def _reading(comparison: EngineComparison) -> list[str]:
     """Return lines that say how to read the tables."""
     lines = [
         "ratio: the p50 divided by that of Oneiros, in whole searches of its default profile.",
@@ -149,7 +149,7 @@ def _reading(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _show_plain(comparison: Comparison) -> None:
+def _show_plain(comparison: EngineComparison) -> None:
     for name, value in comparison.conditions().items():
         sys.stderr.write(f"{name}: {value}\n")
     for name, reason in comparison.left_out.items():
