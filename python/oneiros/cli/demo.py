@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from oneiros.demo import DemoData, Question
+    from oneiros.demo import DemoData, DemoQuestion
     from oneiros.engine import Engine
     from oneiros.engine.memories import Memories
     from oneiros.evaluation.run import Report
@@ -131,13 +131,13 @@ def _fill(engine: Engine, data: DemoData) -> None:
             advance(len(batch))
 
 
-def _answer(engine: Engine, data: DemoData, question: Question) -> SearchResponse:
+def _answer(engine: Engine, data: DemoData, question: DemoQuestion) -> SearchResponse:
     """Ask a question, of its project if it has one."""
     project = ASKED_IN.get(question.id)
     return _found(engine if project is None else engine.scope(project=project), data, question)
 
 
-def _found(memories: Memories, data: DemoData, question: Question) -> SearchResponse:
+def _found(memories: Memories, data: DemoData, question: DemoQuestion) -> SearchResponse:
     """Ask a question; the search leaves no trace in the memories."""
     return memories.search(
         question.text,
@@ -248,7 +248,7 @@ def _show_memories(console: Console, data: DemoData) -> None:
     console.print(table)
 
 
-def _show_answer(console: Console, question: Question, response: SearchResponse) -> None:
+def _show_answer(console: Console, question: DemoQuestion, response: SearchResponse) -> None:
     kind, project = question.type.replace("_", " "), ASKED_IN.get(question.id)
     asked = kind if project is None else f"{kind}, asked of the project {project}"
     console.print(text(question.text, style="bold cyan"), text(f"({asked})", style="dim"))

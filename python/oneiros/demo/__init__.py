@@ -3,7 +3,7 @@
 Written for Oneiros, under its licence. Files in this folder:
 
 - ``memories.jsonl``: one record per line, with fields of :class:`oneiros.Memory`
-- ``questions.jsonl``: one judged question per line, see :class:`JudgedQuestion`
+- ``questions.jsonl``: one judged question per line, see :class:`DemoQuestion`
 - ``memories.f16.npy``, ``questions.f16.npy``: their vectors (all-MiniLM-L6-v2, 384 wide, unit
   length, float16), row i for line i of the file of that name
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["ASKED_IN", "QUESTION_TYPES", "DemoData", "JudgedQuestion", "load"]
+__all__ = ["ASKED_IN", "QUESTION_TYPES", "DemoData", "DemoQuestion", "load"]
 
 QUESTION_TYPES = (
     "exact_term",
@@ -43,7 +43,7 @@ ASKED_IN = {"q124": "Undertow"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedQuestion:
+class DemoQuestion:
     """A question with judged answers; fits :func:`oneiros.evaluation.run.evaluate`."""
 
     id: str
@@ -66,18 +66,18 @@ class DemoData:
 
     memories: Sequence[dict[str, Any]]
     """Records for :meth:`oneiros.Engine.add_many`, without vectors."""
-    questions: Sequence[JudgedQuestion]
+    questions: Sequence[DemoQuestion]
     memory_vectors: npt.NDArray[np.float32]
     """Shape (memories, 384); unit length up to float16."""
     question_vectors: npt.NDArray[np.float32]
     """Shape (questions, 384); unit length up to float16."""
 
-    def shown(self) -> list[JudgedQuestion]:
+    def shown(self) -> list[DemoQuestion]:
         """Return a few questions of different types; the last has no answer."""
         by_id = {question.id: question for question in self.questions}
         return [by_id[id] for id in SHOWN]
 
-    def vector_of(self, question: JudgedQuestion) -> npt.NDArray[np.float32]:
+    def vector_of(self, question: DemoQuestion) -> npt.NDArray[np.float32]:
         """Return a question's vector, shape (384,)."""
         vector: npt.NDArray[np.float32] = self.question_vectors[self.questions.index(question)]
         return vector
@@ -111,8 +111,8 @@ def _lines(file: Traversable) -> list[str]:
     return [line for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
 
 
-def _question(line: Mapping[str, Any]) -> JudgedQuestion:
-    return JudgedQuestion(
+def _question(line: Mapping[str, Any]) -> DemoQuestion:
+    return DemoQuestion(
         id=line["id"],
         text=line["text"],
         type=line["type"],
