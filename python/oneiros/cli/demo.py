@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from oneiros.scoring.profile import Profile
     from oneiros.search.response import SearchResponse
 
-    Answers = list[tuple[Question, SearchResponse]]
+    Answers = list[tuple[DemoQuestion, SearchResponse]]
 
 __all__ = ["demo"]
 
