@@ -245,14 +245,6 @@ def require_alike(name: str, scope: Scope, answers: tuple[Any, Any]) -> None:
         # A stranger's word that the scope itself asked for may be repeated to it, with its ids.
         if marker != scope.marker and marker in said:
             assert said.count(marker) == repr(alone).count(marker), f"{name}: leaks {marker}"
-    if mine != alone:
-        import pprint
-
-        a = pprint.pformat(mine).splitlines()
-        b = pprint.pformat(alone).splitlines()
-        import difflib
-
-        print("\n".join(difflib.unified_diff(a, b, lineterm="", n=2)))
     assert mine == alone, f"{name} of {scope.marker} differs from a store of its own"
 
 
