@@ -32,11 +32,11 @@ LEAST_BREADTH: Final = 96
 
 # The cost of a candidate of a walk, in rows of a scan that reads codes: the vectors of its links,
 # and the steps between, which count more for narrow vectors. Nanoseconds per candidate and per row,
-# on one thread of an AMD EPYC (AVX-512): if all is in the cache, 480 and 9 (6,000 x 384), 680 and 8
-# (20,000 x 384), 900 and 20 (10,000 x 1,024), 510 and 4.4 (20,000 x 128), 400 and 3.9 (20,000 x
-# 32); from memory, 1,800 and 13 to 18 (100,000 x 384).
-SCORED_PER_CANDIDATE: Final = 50
-STEPS_PER_CANDIDATE: Final = 4_000  # components
+# on one thread of an AMD EPYC (AVX-512): if all is in the cache, 670 and 6.2 (20,000 x 128), 810 and
+# 7.9 (20,000 x 256), 1,090 and 9.9 (20,000 x 384), 2,200 and 30 (10,000 x 1,024), 400 and 3.9
+# (20,000 x 32); from memory, 1,800 and 7.4 (50,000 x 256), 1,800 and 13 to 18 (100,000 x 384).
+SCORED_PER_CANDIDATE: Final = 100
+STEPS_PER_CANDIDATE: Final = 2_000  # components
 
 WIDENING: Final = 4  # factor of the next breadth if too few candidates may be returned
 
