@@ -84,6 +84,7 @@ def stats(scope: Scope, options: LexicalOptions) -> dict[str, Any]:
         "embedder": sync.vectors.recorded_name,
         "embedding_dimension": sync.vectors.dimension,
         "vectors": 0 if vectors is None else len(vectors),
+        "vector_search": None if vectors is None else vectors.measured(),
         "without_vector": without_vector,
         "reembedding": reembedding,
         "lexical": {
