@@ -1,4 +1,4 @@
-"""How widely a graph must be walked: measured on the graph's own vectors.
+"""Breadths of walks of a graph, measured on its own vectors.
 
 How many of the nearest vectors a walk finds depends on the vectors. Texts of many subjects are
 easy: the narrowest walk finds .99 of the nearest ten. Vectors without any structure are hard, and
@@ -66,7 +66,7 @@ ROUNDED_POOL: Final = 100  # the exact nearest, which are compared in rounded fo
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """What was measured for one number of results."""
+    """The measured breadth and recall for one number of results."""
 
     k: int
     """Number of results."""
@@ -80,7 +80,7 @@ class Depth:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How widely a graph is walked, and what such walks find."""
+    """The breadths of walks of a graph, and the shares that they find."""
 
     target: float
     """The share of the exact nearest that walks should find, in (0, 1]."""

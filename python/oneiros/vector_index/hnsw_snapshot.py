@@ -142,7 +142,7 @@ class KeptGraph:
     is_rounded: bool = True
     """Whether the graph's vectors are rounded to 16 bits."""
     calibration: Calibration | None = None
-    """How widely to walk the graph; None: not measured."""
+    """The measured breadths of walks; None: not measured."""
 
     @classmethod
     def of(cls, snapshot: VectorSnapshot) -> KeptGraph:

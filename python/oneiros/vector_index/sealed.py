@@ -42,7 +42,7 @@ class Sealed:
     hashes: Hashes
     """Hashes of the nodes' vectors, shape (n,)."""
     calibration: Calibration | None = None
-    """How widely to walk the graph; None: not measured."""
+    """The measured breadths of walks; None: not measured."""
 
     def __len__(self) -> int:
         return len(self.rows)
