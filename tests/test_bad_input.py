@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 import operator
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -201,6 +203,40 @@ def test_a_time_after_year_9999_in_utc_is_refused() -> None:
         assert (
             oneiros.Memory.from_record(record, now=NOW).created_at == engine.get("last").created_at
         )
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "9999-12-31T23:59:59.999999Z",
+        "9999-12-31T13:59:59.999999-10:00",
+        "9999-12-31T23:59:59Z",
+        "0001-01-01T00:00:00+14:00",
+        "0001-01-01T00:00:00Z",
+        -1e11,
+        1e11,
+    ],
+)
+def test_the_first_and_the_last_times_come_back_from_an_export(
+    tmp_path: Path, time: str | float
+) -> None:
+    with oneiros.Engine(":memory:") as engine:
+        engine.add("tea", id="a", created_at=time, event_at=time)
+        engine.export(tmp_path / "all.jsonl")
+        (record,) = map(json.loads, (tmp_path / "all.jsonl").read_text().splitlines())
+        stored = engine.get("a")
+    with oneiros.Engine(":memory:") as other:
+        other.add_many([record])
+        assert other.get("a").created_at == stored.created_at
+        assert other.get("a").event_at == stored.event_at
+
+
+def test_the_first_moment_of_year_10000_is_refused() -> None:
+    with (
+        oneiros.Engine(":memory:") as engine,
+        pytest.raises(ValueError, match="created_at: must be in year 9999 or earlier"),
+    ):
+        engine.add("tea", created_at="9999-12-31T14:00:00-10:00")
 
 
 def test_thousands_of_filters_joined_one_by_one_are_those_joined_at_once() -> None:

@@ -119,7 +119,7 @@ def picture(mind: oneiros.Engine) -> list[object]:
     """All that can be asked of an engine without changing it."""
     seen: list[object] = [len(mind), mind.check()]
     stats = mind.stats()
-    of_the_process = dict.fromkeys(("revision", "file_bytes", "waiting"))
+    of_the_process = dict.fromkeys(("revision", "file_bytes", "waiting", "vector_search"))
     seen.append({**stats, "lexical": stats["lexical"]["documents"], **of_the_process})
     for where in FILTERS:
         seen.append(mind.count(where))

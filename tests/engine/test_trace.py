@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from typing import Any
@@ -10,8 +11,11 @@ import numpy as np
 import pytest
 
 import oneiros
+from oneiros.scoring.channels import VectorChannel
+from oneiros.scoring.profile import Profile
 from oneiros.search.trace import Duplicate, SearchTrace, StageTrace
 from oneiros.vector_index import Walked
+from tests.vector_index.vectors import clustered
 
 TRACE = SearchTrace(
     stages=(
@@ -77,8 +81,9 @@ def note_of_vectors(response: oneiros.SearchResponse) -> str:
 
 
 def test_the_trace_says_which_vectors_were_searched_approximately() -> None:
-    vectors = np.random.default_rng(3).standard_normal((14_000, 256)).astype(np.float32)
-    with oneiros.Engine(":memory:", vector_index="hnsw") as engine:
+    vectors = clustered(14_000, 256, 3)
+    nearest = Profile(name="nearest", channels=(VectorChannel(depth=10),))
+    with oneiros.Engine(":memory:", profile=nearest, vector_index="hnsw") as engine:
         engine.add_many(
             [
                 {"text": f"t{n}", "embedding": v, "project": "few" if n % 100 == 0 else "many"}
@@ -91,7 +96,13 @@ def test_the_trace_says_which_vectors_were_searched_approximately() -> None:
         assert index.has_graph
         one = engine.search("t1", embedding=vectors[1], reinforce=False)
         many = engine.search_many(["t1", "t2"], embeddings=vectors[1:3], reinforce=False)
-        assert note_of_vectors(one) == "approximate: HNSW, breadth 200"
+        recall = engine.stats()["vector_search"]["measured"][0]["recall"]
+        said = re.fullmatch(
+            r"approximate: HNSW, breadth (\d+), measured recall ([.\d]+)", note_of_vectors(one)
+        )
+        assert said is not None
+        assert 96 <= int(said[1]) < 200  # wider where some vectors left the graph
+        assert float(said[2]) == recall >= 0.98
         assert list(map(note_of_vectors, many)) == [note_of_vectors(one)] * 2
         few = engine.scope(project="few").search("t1", embedding=vectors[1], reinforce=False)
         assert note_of_vectors(few) == ""  # all of so few are compared

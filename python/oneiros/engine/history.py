@@ -193,6 +193,7 @@ class _PastEngine(QuietEngine):
             reranker=services.reranker,
             query_expander=services.expander,
             vector_index=kind,
+            vector_recall=services.read_model.indexes.vector_recall,
             clock=services.clock,
             watch=services.watch,
             timezone=services.zone,

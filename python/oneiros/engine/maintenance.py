@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneiros.clock import Time
-    from oneiros.engine.scope import Scope
+    from oneiros.engine.scope import EngineServices, Scope
     from oneiros.index import LexicalOptions
     from oneiros.model.memory import Memory
     from oneiros.models.embedders import Embedder
@@ -58,6 +58,8 @@ __all__ = [
 
 _DAY = 86_400.0
 _LOAD_BATCH = 1_000
+_FEWEST_EMPTY = 10_000  # rows of erased memories, before the read model is rebuilt without them
+_EMPTY_PER_ROW = 3  # and so many for each memory, or rebuilding would be most of the work
 _MOST_NAMED = 20  # damaged memories, in a warning
 _INDEX_PROBLEM = "wrong # of entries in index "  # SQLite's wording
 
@@ -84,6 +86,7 @@ def stats(scope: Scope, options: LexicalOptions) -> dict[str, Any]:
         "embedder": sync.vectors.recorded_name,
         "embedding_dimension": sync.vectors.dimension,
         "vectors": 0 if vectors is None else len(vectors),
+        "vector_search": None if vectors is None else vectors.measured(),
         "without_vector": without_vector,
         "reembedding": reembedding,
         "lexical": {
@@ -192,7 +195,24 @@ def purge(scope: Scope, older_than_days: float | timedelta, now: Time | None) ->
         return scope.services.remember.erasing.purge(before, seen=scope.contains, erased=erased)
     finally:  # also if they are gone, and only their bytes may be in the log
         scope.services.drop_past(erased)
+        _drop_empty_rows(scope.services)
         scope.publish("forget", "purge", erased, now)
+
+
+def _drop_empty_rows(services: EngineServices) -> None:
+    """Rebuild the read model if nearly all of its rows are those of erased memories.
+
+    Row numbers are never used again: some 700 bytes of each erased memory stay in memory, in its
+    columns.
+    """
+
+    def rebuild() -> None:  # on the writer thread: the rows stay as they are meanwhile
+        lifecycle = services.read_model.lifecycle
+        empty = len(lifecycle.ids) - len(lifecycle.row_of)
+        if empty >= max(_FEWEST_EMPTY, _EMPTY_PER_ROW * len(lifecycle.row_of)):
+            services.read_model = services.sync.rebuild()
+
+    services.sync.writer.run(rebuild)
 
 
 def purgeable(scope: Scope, older_than_days: float | timedelta, now: Time | None) -> list[str]:

@@ -14,6 +14,7 @@ from oneiros.runtime.dataclasses import dataclass
 from oneiros.runtime.locks import fork_safe_lock
 from oneiros.store.columns import StoredColumns
 from oneiros.store.rows import decoded_embeddings, encoded_embedding
+from oneiros.vector_index import DEFAULT_RECALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -122,7 +123,9 @@ def _are_same(part: StoredColumns, memories: StoredColumns) -> bool:
 class Indexes:
     """Texts by their words and by their vectors."""
 
-    def __init__(self, options: LexicalOptions, vector_index: Kind) -> None:
+    def __init__(
+        self, options: LexicalOptions, vector_index: Kind, vector_recall: float = DEFAULT_RECALL
+    ) -> None:
         self.made_with = MadeWith(
             analyzer=options.analyzer,
             variant=options.variant,
@@ -146,6 +149,7 @@ class Indexes:
         self.analysis_ahead: AnalysisAhead | None = None
         """Texts analyzed before they are stored; set by the writing thread."""
         self.vector_index = vector_index
+        self.vector_recall = vector_recall
         # By row: a text or vector is indexed again only if its digest differs.
         self._text_digests = array("q")
         self._vector_digests = array("q")
@@ -348,7 +352,9 @@ class Indexes:
             if index is not None:  # another embedder's vectors replaced all
                 index.close()
                 self._vector_digests = array("q", [0]) * len(self._vector_digests)
-            index = vector_index.index.VectorIndex(dimension, kind=self.vector_index)
+            index = vector_index.index.VectorIndex(
+                dimension, kind=self.vector_index, recall=self.vector_recall
+            )
             if self._is_replacing:
                 self._new_vectors = index
             else:

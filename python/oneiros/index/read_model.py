@@ -18,6 +18,7 @@ from oneiros.runtime.dataclasses import replace
 from oneiros.runtime.locks import fork_safe_lock
 from oneiros.search.plan import search_plan
 from oneiros.store.columns import StoredColumns
+from oneiros.vector_index import DEFAULT_RECALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -83,12 +84,18 @@ _DELETED_AT_ONCE: Final = 1_000
 class ReadModel:
     """Columns, row sets and indexes. One writer at a time (the engine's thread); many readers."""
 
-    def __init__(self, options: LexicalOptions, *, vector_index: Kind = "auto") -> None:
+    def __init__(
+        self,
+        options: LexicalOptions,
+        *,
+        vector_index: Kind = "auto",
+        vector_recall: float = DEFAULT_RECALL,
+    ) -> None:
         self._options = options
         self._vector_index: Kind = vector_index
         self.lifecycle = Lifecycle()
         self.row_sets = RowSets(self.lifecycle)
-        self.indexes = Indexes(options, vector_index)
+        self.indexes = Indexes(options, vector_index, vector_recall)
         self.associations = Associations(self.lifecycle)
         self.texts = MemoryTexts(self.lifecycle)
         self.sessions = SessionNeighbours(self.lifecycle)
@@ -103,7 +110,11 @@ class ReadModel:
 
     def emptied(self) -> ReadModel:
         """Return an empty read model with the same options."""
-        return ReadModel(self._options, vector_index=self._vector_index)
+        return ReadModel(
+            self._options,
+            vector_index=self._vector_index,
+            vector_recall=self.indexes.vector_recall,
+        )
 
     @property
     def statements(self) -> _core.StatementColumn:

@@ -40,7 +40,7 @@ __all__ = ["FEWEST_ROWS", "SnapshotFile"]
 FEWEST_ROWS: Final = 2_000
 """Stores with fewer rows are read as fast without a file."""
 
-_FORMAT: Final = 11  # changes with the content of any part
+_FORMAT: Final = 12  # changes with the content of any part
 _SHARE_CHANGED: Final = 500  # the file is rewritten when one row in this many has changed
 _STATE_NAMES: Final = (
     *("live", "archived", "quarantined", "superseded"),
@@ -117,17 +117,17 @@ class SnapshotFile:
         on_damage: OnDamage,
     ) -> VectorIndex | None:
         """Return the vectors of the file, or those of the store if the file's are damaged or cannot be mapped."""
-        lifecycle, kind = read_model.lifecycle, read_model.indexes.vector_index
+        lifecycle, indexes = read_model.lifecycle, read_model.indexes
         try:
             return index.stored_vectors.kept_vectors(
-                snapshot, kind, len(snapshot.ids()), has_graph=has_graph
+                snapshot, indexes, len(snapshot.ids()), has_graph=has_graph
             )
         except (SnapshotDamaged, *_REFUSED) as error:
             logging.getLogger(__name__).info(
                 "%s: its vectors are read from the store: %s", self.path, error
             )
         with store.read() as reading:
-            return index.stored_vectors.stored_vectors(reading, lifecycle, kind, on_damage)
+            return index.stored_vectors.stored_vectors(reading, lifecycle, indexes, on_damage)
 
     def _statements(
         self,

@@ -9,6 +9,7 @@ import numpy as np
 from oneiros.errors import SnapshotDamaged, StoreCorrupt
 from oneiros.index.snapshot_parts import PartReader, PartWriter, require_sense
 from oneiros.store.rows import Damaged, decoded_embeddings
+from oneiros.vector_index.calibration import Calibration, Depth
 from oneiros.vector_index.hnsw_snapshot import KeptGraph, Links
 from oneiros.vector_index.index import VectorIndex
 
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 
     from oneiros import _core
     from oneiros.index.columns import Lifecycle
+    from oneiros.index.indexes import Indexes
     from oneiros.store import Reading
     from oneiros.store.checksums import OnDamage
-    from oneiros.vector_index import Kind
 
 __all__ = ["graph_of", "graph_part", "kept_vectors", "stored_vectors"]
 
@@ -33,8 +34,9 @@ def graph_part(graph: KeptGraph) -> bytes:
     """Return the part that :func:`graph_of` reads."""
     part = PartWriter()
     links, has_bits = graph.links, graph.live is not None
-    numbers = [graph.dimension, links.entry, links.laid_out_count, has_bits]
+    numbers = [graph.dimension, links.entry, links.laid_out_count, has_bits, graph.is_rounded]
     part.put(np.array(numbers, np.uint64))
+    part.put(_measures_of(graph.calibration))
     part.put(links.levels)
     part.put(links.neighbours)
     part.put(graph.heads)
@@ -52,7 +54,8 @@ def graph_of(part: Buffer, row_end: int) -> KeptGraph:
         SnapshotDamaged, ValueError: the part is invalid.
     """
     reader = PartReader(part)
-    dimension, entry, laid_out_count, has_bits = _taken(reader, np.uint64).tolist()
+    dimension, entry, laid_out_count, has_bits, is_rounded = _taken(reader, np.uint64).tolist()
+    calibration = _calibration_of(_taken(reader, np.float64))
     require_sense(1 <= dimension <= _WIDEST, "no width of a vector")
     levels, neighbours = _taken(reader, np.uint8), _taken(reader, np.int32)
     heads, rows = _taken(reader, np.uint32), _taken(reader, np.uint32)
@@ -68,9 +71,33 @@ def graph_of(part: Buffer, row_end: int) -> KeptGraph:
         live=live if has_bits else None,
         hashes=hashes,
         dead_vectors=dead.reshape(-1, dimension),
+        is_rounded=bool(is_rounded),
+        calibration=calibration,
     )
     graph.require_sense(row_end)
     return graph
+
+
+def _measures_of(calibration: Calibration | None) -> npt.NDArray[np.float64]:
+    """Return the numbers that :func:`_calibration_of` reads; none where nothing was measured."""
+    if calibration is None:
+        return np.empty(0)
+    numbers: list[float] = [calibration.target, calibration.count]
+    for depth in calibration.depths:
+        numbers += [depth.k, depth.factor, depth.breadth, depth.recall]
+    return np.array(numbers)
+
+
+def _calibration_of(numbers: npt.NDArray[np.float64]) -> Calibration | None:
+    if len(numbers) == 0:
+        return None
+    require_sense(len(numbers) % 4 == 2 and bool(np.isfinite(numbers).all()), "no measures")
+    target, count = numbers[:2].tolist()
+    depths = [
+        Depth(int(k), factor, int(breadth), recall)
+        for k, factor, breadth, recall in numbers[2:].reshape(-1, 4).tolist()
+    ]
+    return Calibration(target, int(count), tuple(depths))
 
 
 def _taken(reader: PartReader, dtype: type[np.generic]) -> npt.NDArray[Any]:
@@ -79,14 +106,14 @@ def _taken(reader: PartReader, dtype: type[np.generic]) -> npt.NDArray[Any]:
 
 
 def kept_vectors(
-    snapshot: _core.StoreSnapshot, kind: Kind, row_end: int, *, has_graph: bool
+    snapshot: _core.StoreSnapshot, indexes: Indexes, row_end: int, *, has_graph: bool
 ) -> VectorIndex:
     """Return an index over the mapped vectors of a snapshot. Its graph is read later.
 
     Raises:
         SnapshotDamaged: the vectors are damaged.
     """
-    column = snapshot.vectors()
+    column, kind = snapshot.vectors(), indexes.vector_index
     if not snapshot.is_own:
         rows = column.rows()
         require_sense(len(rows) == 0 or int(rows[-1]) < row_end, "a vector of no row")
@@ -103,11 +130,17 @@ def kept_vectors(
                 raise ValueError(msg)
             return graph
 
-    return VectorIndex.over(column, kind, read_graph, is_trusted=snapshot.is_own)
+    return VectorIndex.over(
+        column,
+        kind,
+        read_graph,
+        is_trusted=snapshot.is_own,
+        recall=indexes.vector_recall,
+    )
 
 
 def stored_vectors(
-    reading: Reading, lifecycle: Lifecycle, kind: Kind, on_damage: OnDamage
+    reading: Reading, lifecycle: Lifecycle, indexes: Indexes, on_damage: OnDamage
 ) -> VectorIndex | None:
     """Return an index of the vectors in the store; None: it has none.
 
@@ -122,7 +155,9 @@ def stored_vectors(
         try:
             matrix = decoded_embeddings(blobs)
             if index is None:
-                index = VectorIndex(matrix.shape[1], kind)
+                index = VectorIndex(
+                    matrix.shape[1], indexes.vector_index, recall=indexes.vector_recall
+                )
             if matrix.shape[1] != index.dimension:
                 msg = f"a vector of width {matrix.shape[1]} among those of {index.dimension}"
                 raise StoreCorrupt(msg)

@@ -226,9 +226,11 @@ def _time_of(name: str, value: object) -> float:
         if value.utcoffset() is None:
             raise ValueError(wrong(name, "aware (it has no time zone)", given))
         seconds = value.timestamp()
-        if seconds > LAST_MOMENT:
+        if seconds < LAST_MOMENT:
+            return seconds
+        if seconds > LAST_MOMENT or value.microsecond < 500_000:
             raise ValueError(wrong(name, "in year 9999 or earlier (UTC)", given))
-        return seconds
+        return math.nextafter(LAST_MOMENT, 0.0)  # float64 rounds the last microseconds up
     seconds = _exact_float(name, value)
     if not math.isfinite(seconds):
         raise ValueError(wrong(name, "finite", value))

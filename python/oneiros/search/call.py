@@ -126,6 +126,8 @@ class SearchRequest:
     """The part of the ``k`` results that is returned."""
     breadth: int = 0
     """Breadth of the walk that found the nearest vectors; 0: all were compared."""
+    walk_recall: float | None = None
+    """The share of the nearest that such walks found when the graph was measured; None: unknown."""
 
 
 class _Traits(NamedTuple):

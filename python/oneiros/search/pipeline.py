@@ -539,5 +539,7 @@ def _walk_graph_many(
         share_ms = (perf_counter() - started) * 1e3 / len(vector_of)
         for place, walked in zip(vector_of, found, strict=True):
             walks[place] = Walk(None if walked is None else walked.ranked, share_ms)
-            requests[place].breadth = 0 if walked is None else walked.breadth
+            if walked is not None:
+                requests[place].breadth = walked.breadth
+                requests[place].walk_recall = walked.recall
     return walks

@@ -172,12 +172,20 @@ REASONS: Final = frozenset((Note.SURFACING, Note.LOW, Note.WEAK))
 """Notes on why nothing is returned, put in words by :func:`reason_words`."""
 
 
+def _words_of_walk(request: SearchRequest) -> str:
+    """Return how the nearest vectors were searched; "" if all were compared."""
+    if not request.breadth:
+        return ""
+    words = f"approximate: HNSW, breadth {request.breadth}"
+    recall = request.walk_recall
+    return words if recall is None else f"{words}, measured recall {recall:.3f}"
+
+
 def note_words(note: int, first: float, second: float, request: SearchRequest) -> str:
     """Return a stage's note, with its two figures, in words; "" for none."""
     match note:
         case Note.VECTOR_ABSENT:
-            approximate = f"approximate: HNSW, breadth {request.breadth}" if request.breadth else ""
-            return request.absent or approximate
+            return request.absent or _words_of_walk(request)
         case Note.NO_TIME:
             return NO_TIME
         case Note.NOT_KEYWORD_LIKE:

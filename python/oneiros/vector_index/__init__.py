@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from oneiros._lazy import door, np
 from oneiros.runtime.dataclasses import NamedTuple
@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 else:  # the first loads FAISS's module, both load NumPy
     __getattr__ = door(__name__, ("hnsw", "index"))
 
-__all__ = ["Bits", "Kind", "RankedList", "Rows", "Scores", "Walked"]
+__all__ = ["DEFAULT_RECALL", "Bits", "Kind", "RankedList", "Rows", "Scores", "Walked"]
 
 Kind: TypeAlias = Literal["auto", "flat", "hnsw"]
 """Kind of vector search: exact, by an HNSW graph, or chosen by the number of vectors."""
+
+DEFAULT_RECALL: Final = 0.98
+"""The share of the exact nearest vectors that searches by a graph should find."""
 
 Rows: TypeAlias = "npt.NDArray[np.uint32]"
 Scores: TypeAlias = "npt.NDArray[np.float64]"
@@ -47,3 +50,5 @@ class Walked(NamedTuple):
     ranked: RankedList
     breadth: int
     """Candidates kept during the walk (HNSW's efSearch)."""
+    recall: float | None = None
+    """The share of the exact nearest that such walks found when the graph was measured."""

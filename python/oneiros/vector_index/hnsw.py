@@ -82,11 +82,12 @@ class Graph:
     """An HNSW graph whose nodes are vectors. It never changes once it is searched.
 
     The vectors are rounded to 16 bits: walks are bound by memory, and half the bytes take two
-    thirds of the time.
+    thirds of the time. Where that would make near-duplicates equal, all 32 bits are kept.
     """
 
     def __init__(self, index: Any, laid_out_count: int = 0) -> None:
         self._index = index
+        self._bytes_of_component = 2 if isinstance(index, library().IndexHNSWSQ) else 4
         self._laid_out_count = laid_out_count
         self._count = int(index.ntotal)
         self._dimension = int(index.d)
@@ -102,25 +103,33 @@ class Graph:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the rounded vectors and of the links between them."""
-        return len(self) * self.dimension * 2 + int(self._index.hnsw.neighbors.size()) * 4
+        """Bytes of the graph's vectors and of the links between them."""
+        links = int(self._index.hnsw.neighbors.size()) * 4
+        return len(self) * self.dimension * self._bytes_of_component + links
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether the vectors are rounded to 16 bits."""
+        return self._bytes_of_component == 2
 
     def links(self) -> Links:
         """Return a copy of the links between nodes."""
         return Links.of(library(), self._index, self._laid_out_count)
 
     def rounded(self, nodes: Nodes) -> Matrix:
-        """Return the rounded vectors of nodes, shape (n, dimension)."""
+        """Return the vectors of nodes as the graph has them, shape (n, dimension)."""
         vectors: Matrix = library().downcast_index(self._index.storage).reconstruct_batch(nodes)
         return vectors
 
     @classmethod
-    def restored(cls, links: Links, dimension: int, parts: Iterable[Matrix]) -> Graph | None:
+    def restored(
+        cls, links: Links, dimension: int, parts: Iterable[Matrix], *, is_rounded: bool = True
+    ) -> Graph | None:
         """Return the graph of these links and vectors; None if there are too few vectors.
 
         REQUIRES: the links were checked, and the vectors are in the order of their graph.
         """
-        faiss, index = library(), _empty(dimension)
+        faiss, index = library(), _empty(dimension, is_rounded=is_rounded)
         storage = faiss.downcast_index(index.storage)
         with _limited_to(1):
             for part in parts:
@@ -137,6 +146,8 @@ class Graph:
         dimension: int,
         parts: Iterable[Matrix],
         is_stopped: Callable[[], bool],
+        *,
+        is_rounded: bool = True,
     ) -> Graph | None:
         """Return a new graph of ``former``'s vectors and these, or None if stopped.
 
@@ -148,8 +159,13 @@ class Graph:
             dimension: components of a vector.
             parts: vectors, at most ``SLICE`` at a time; each part is read when it is needed.
             is_stopped: called before each part.
+            is_rounded: whether a new graph rounds its vectors to 16 bits; one that grows goes on
+                as it began.
         """
-        index = _empty(dimension) if former is None else library().clone_index(former._index)
+        if former is None:
+            index = _empty(dimension, is_rounded=is_rounded)
+        else:
+            index = library().clone_index(former._index)
         with _limited_to(1):
             for part in parts:
                 if is_stopped():
@@ -230,12 +246,15 @@ class _Buffers:
         return self._nodes
 
 
-def _empty(dimension: int) -> Any:
+def _empty(dimension: int, *, is_rounded: bool) -> Any:
     """Return a FAISS index without vectors."""
     faiss = library()
-    index = faiss.IndexHNSWSQ(
-        dimension, faiss.ScalarQuantizer.QT_fp16, LINKS, faiss.METRIC_INNER_PRODUCT
-    )
+    if is_rounded:
+        index = faiss.IndexHNSWSQ(
+            dimension, faiss.ScalarQuantizer.QT_fp16, LINKS, faiss.METRIC_INNER_PRODUCT
+        )
+    else:
+        index = faiss.IndexHNSWFlat(dimension, LINKS, faiss.METRIC_INNER_PRODUCT)
     index.hnsw.efConstruction = EF_BUILD
     index.keep_max_size_level0 = True  # leave no link empty: recall up by 0.02, at no cost
     return index

@@ -32,6 +32,7 @@ from oneiros.vector_index.snapshot import VectorSnapshot
 from oneiros.vector_index.vectors import read_vectors
 
 if TYPE_CHECKING:
+    from oneiros.vector_index.calibration import Calibration
     from oneiros.vector_index.hnsw import Matrix, Nodes
 
 __all__ = ["LINKS", "KeptGraph", "Links", "ReplacedVectors", "restored"]
@@ -138,6 +139,10 @@ class KeptGraph:
     """Hashes of the nodes' vectors, shape (n,). Those of dead vectors are arbitrary."""
     dead_vectors: Matrix
     """Vectors of the nodes without a position in use, in their order, shape (m, dimension)."""
+    is_rounded: bool = True
+    """Whether the graph's vectors are rounded to 16 bits."""
+    calibration: Calibration | None = None
+    """The measured breadths of walks; None: not measured."""
 
     @classmethod
     def of(cls, snapshot: VectorSnapshot) -> KeptGraph:
@@ -154,6 +159,8 @@ class KeptGraph:
             dead_vectors=sealed.graph.rounded(
                 np.flatnonzero(sealed.rows_of_nodes(snapshot.live) == NO_ROW)
             ),
+            is_rounded=sealed.graph.is_rounded,
+            calibration=sealed.calibration,
         )
 
     def require_sense(self, row_end: int) -> None:
@@ -178,6 +185,8 @@ class KeptGraph:
             self.dead_vectors.shape == (dead_count, self.dimension), "expected the dead vectors"
         )
         read_vectors("graph: its dead vectors", self.dead_vectors, self.dimension)
+        if self.calibration is not None:
+            self.calibration.require_sense()
 
     def rows_of_nodes(self) -> npt.NDArray[np.int64]:
         """Return for each node a row in use with its vector, shape (n,); NO_ROW for none."""
@@ -269,10 +278,12 @@ def restored(
 
     if not is_trusted:
         _require_twins(kept, row_of, of_rows)
-    graph = vector_index.hnsw.Graph.restored(kept.links, kept.dimension, parts())
+    graph = vector_index.hnsw.Graph.restored(
+        kept.links, kept.dimension, parts(), is_rounded=kept.is_rounded
+    )
     if graph is None:
         return None
-    return Sealed(graph, kept.rows, kept.heads, kept.hashes)
+    return Sealed(graph, kept.rows, kept.heads, kept.hashes, kept.calibration)
 
 
 def _require_twins(

@@ -7,17 +7,18 @@ import os
 import threading
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
 from oneiros._lazy import logging
-from oneiros.model.validation import require_threads
+from oneiros.model.validation import require_number, require_threads
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.runtime.locks import fork_safe_lock
-from oneiros.vector_index import Bits, Kind, RankedList, Rows, Walked
+from oneiros.vector_index import DEFAULT_RECALL, Bits, Kind, RankedList, Rows, Walked
+from oneiros.vector_index.calibration import calibrated, needs_full_precision
 from oneiros.vector_index.hnsw_snapshot import KeptGraph, ReplacedVectors, restored
 from oneiros.vector_index.sealed import Sealed, flags_of, seal
 from oneiros.vector_index.snapshot import VectorSnapshot
@@ -123,19 +124,37 @@ def build(task: Rebuild, snapshot: VectorSnapshot, is_stopped: Callable[[], bool
     if task is Rebuild.FLAT:
         return Built(None, np.empty(0, np.bool_))
     column, former, live = snapshot.column, snapshot.sealed, snapshot.live
-    if task is Rebuild.GRAPH:
+    is_rounded = not _needs_full_precision(task, snapshot, is_stopped)
+    if task is Rebuild.GRAPH or (former is not None and is_rounded < former.graph.is_rounded):
         former = live = None
     rows = column.rows(minus=None if former is None else snapshot.under)
     # A multiple of eight rows: the packed bits of positions end with a whole byte.
-    made = seal(column, former, live, rows[: len(rows) // 8 * 8], is_stopped)
+    rows = rows[: len(rows) // 8 * 8]
+    made = seal(column, former, live, rows, is_stopped, is_rounded=is_rounded)
     if made is None:
         return None
     sealed, order = made
+    if former is not None:
+        sealed = replace(sealed, calibration=former.calibration)
     is_live = np.ones(len(sealed), np.bool_)
     if former is not None:
         is_old = order < len(former)
         is_live[is_old] = flags_of(live, len(former))[order[is_old]]
     return Built(sealed, is_live)
+
+
+def _needs_full_precision(
+    task: Rebuild, snapshot: VectorSnapshot, is_stopped: Callable[[], bool]
+) -> bool:
+    """Return whether the graph must keep all bits; one that grew little goes on as it is."""
+    column, former = snapshot.column, snapshot.sealed
+    if task is Rebuild.EXTEND and former is not None:
+        measured = former.calibration
+        if not former.graph.is_rounded:
+            return True
+        if measured is not None and not measured.is_due(len(column), measured.target):
+            return False
+    return needs_full_precision(column, is_stopped)
 
 
 class VectorState:
@@ -182,13 +201,15 @@ class VectorState:
 
     def take_over(self, built: Built | None) -> None:
         """Publish a result without the rows that changed since; None: the build failed."""
-        changed, self._changed, self.replaced = self._changed, None, None
-        if built is None:
-            return
-        column, sealed = self.now.column, built.sealed
+        if built is not None:
+            self.now = self.with_graph(built)
+        self._changed = self.replaced = None
+
+    def with_graph(self, built: Built) -> VectorSnapshot:
+        """Return the state that :meth:`take_over` would publish now."""
+        column, sealed, changed = self.now.column, built.sealed, self._changed
         if sealed is None:
-            self.now = VectorSnapshot(column)
-            return
+            return VectorSnapshot(column)
         is_live, count = built.is_live, len(sealed.graph)
         if changed:
             is_gone = np.isin(sealed.rows, np.concatenate(changed))
@@ -196,7 +217,7 @@ class VectorState:
             # its addition to the graph.
             is_gone[count:] |= is_gone[sealed.heads]
             is_live = is_live & ~is_gone
-        self.now = _snapshot_of(column, sealed, is_live)
+        return _snapshot_of(column, sealed, is_live)
 
     def _leave_graph(self, rows: Rows) -> None:
         """Publish the state in which rows are not in the graph."""
@@ -277,19 +298,25 @@ class VectorIndex:
     on. This takes a fraction of a second. Until then results are exact.
 
     Results are exact without a graph, and with a filter whenever the graph would be slower or find
-    fewer than ``k``. With a graph they are approximate: recall@10 is 0.99 and above on text
-    embeddings. Ties: the smaller row first.
+    fewer than ``k``. With a graph they are approximate. How widely it is walked is measured on a
+    sample of the vectors when it is built, and again when it has grown by half, so that ``recall``
+    of the nearest are found; where such walks would cost more than a scan of all vectors, results
+    are exact. Ties: the smaller row first.
 
     Args:
         dimension: components of a vector, >= 1.
         kind: "flat" scans all vectors; "hnsw" builds a graph; "auto" is flat up to 5,000 vectors
             and builds a graph beyond.
+        recall: the share of the exact nearest that walks of a graph should find, in (0, 1]. The
+            narrowest walk finds about .99 of those of texts.
 
     Raises:
-        ValueError: a dimension below 1 or an unknown kind.
+        ValueError: a dimension below 1, an unknown kind, or a recall outside its range.
     """
 
-    def __init__(self, dimension: int, kind: Kind = "auto") -> None:
+    def __init__(
+        self, dimension: int, kind: Kind = "auto", *, recall: float = DEFAULT_RECALL
+    ) -> None:
         if dimension < 1:
             msg = f"dimension: must be >= 1, got {dimension}"
             raise ValueError(msg)
@@ -298,6 +325,7 @@ class VectorIndex:
             raise ValueError(msg)
         self.dimension: Final = dimension
         self.kind: Final = kind
+        self.recall: Final = require_number("recall", recall, low=0, high=1, above_low=True)
         self._lock = fork_safe_lock()
         self._is_closed = False
         self._worker: threading.Thread | None = None
@@ -318,6 +346,7 @@ class VectorIndex:
         read_graph: Callable[[], KeptGraph] | None,
         *,
         is_trusted: bool,
+        recall: float = DEFAULT_RECALL,
     ) -> VectorIndex:
         """Return an index of the vectors in a column.
 
@@ -328,8 +357,9 @@ class VectorIndex:
                 there is no graph.
             is_trusted: whether the graph is known to be of these vectors; else it is compared with
                 them.
+            recall: as for the class.
         """
-        index = cls(column.dimension, kind)
+        index = cls(column.dimension, kind, recall=recall)
         index._state = VectorState(column)
         if read_graph is not None:
             index._read_graph, index._is_trusted = read_graph, is_trusted
@@ -388,6 +418,16 @@ class VectorIndex:
             return False
         lasting = self.lasting
         return lasting is not None and lasting.sealed is not self._kept
+
+    def measured(self) -> dict[str, Any]:
+        """Return how vectors are searched now, and what was measured of it; see ``Engine.stats``."""
+        sealed = self._state.now.sealed
+        found: dict[str, Any] = {"method": "exact", "target_recall": self.recall}
+        if sealed is not None:
+            found |= {"method": "hnsw", "bits": 16 if sealed.graph.is_rounded else 32}
+            if sealed.calibration is not None:
+                found |= {"measured": sealed.calibration.figures()}
+        return found
 
     @property
     def resident_bytes(self) -> int:
@@ -616,7 +656,7 @@ class VectorIndex:
                 self._restore(snapshot)
                 continue
             try:
-                built = build(task, snapshot, lambda: self._is_closed)
+                built = self._calibrated(build(task, snapshot, lambda: self._is_closed))
             except (MemoryError, RuntimeError, ImportError) as error:
                 # Searches stay exact, but slower. A retry would fail again.
                 logging.getLogger(__name__).warning(
@@ -644,7 +684,9 @@ class VectorIndex:
             )
             if sealed is None:  # the index is closed
                 return
-            built = Built(sealed, kept.are_live())
+            built = self._calibrated(Built(sealed, kept.are_live()))
+            if built is None:  # the index is closed
+                return
         except (MemoryError, RuntimeError, ValueError, ImportError) as error:
             logging.getLogger(__name__).info(
                 "vector index: the graph that was kept is not used: %s", error
@@ -653,6 +695,20 @@ class VectorIndex:
             self._state.take_over(built)
             self._kept = None if built is None else built.sealed
             self._read_graph = None
+
+    def _calibrated(self, built: Built | None) -> Built | None:
+        """Return the result with a graph whose breadths were measured; None if closed."""
+        sealed = None if built is None else built.sealed
+        if built is None or sealed is None:
+            return built
+        known = sealed.calibration
+        if known is None or known.is_due(len(sealed), self.recall):
+            with self._lock:
+                snapshot = self._state.with_graph(built)
+            known = calibrated(snapshot, self.recall, lambda: self._is_closed)
+            if known is None:
+                return None
+        return replace(built, sealed=replace(sealed, calibration=known))
 
 
 _POLL_SECONDS: Final = 0.01

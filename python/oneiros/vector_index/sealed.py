@@ -18,6 +18,7 @@ from oneiros.runtime.dataclasses import dataclass
 from oneiros.vector_index import Bits, Rows
 
 if TYPE_CHECKING:
+    from oneiros.vector_index.calibration import Calibration
     from oneiros.vector_index.hnsw import Graph, Matrix, Nodes
 
 __all__ = ["NO_ROW", "Hashes", "Sealed", "flags_of", "hashes_of", "rows_of_nodes", "seal"]
@@ -40,6 +41,8 @@ class Sealed:
     """Node with the vector of each twin, ascending, shape (t,)."""
     hashes: Hashes
     """Hashes of the nodes' vectors, shape (n,)."""
+    calibration: Calibration | None = None
+    """The measured breadths of walks; None: not measured."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -86,6 +89,8 @@ def seal(
     live: Bits | None,
     rows: Rows,
     is_stopped: Callable[[], bool],
+    *,
+    is_rounded: bool = True,
 ) -> tuple[Sealed, Nodes] | None:
     """Build a graph of ``former``'s vectors and those of rows; None if stopped before the end.
 
@@ -98,6 +103,7 @@ def seal(
         live: packed bits of ``former``'s positions in use; None: all are.
         rows: rows not in use in ``former``.
         is_stopped: called many times a second.
+        is_rounded: whether a new graph rounds its vectors to 16 bits.
 
     Returns:
         The result, and for each of its positions where it came from: numbers below ``len(former)``
@@ -114,6 +120,7 @@ def seal(
         column.dimension,
         _parts(column, rows[distinct], hnsw.SLICE),
         is_stopped,
+        is_rounded=is_rounded,
     )
     if graph is None:
         return None

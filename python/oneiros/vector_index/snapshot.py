@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["VectorSnapshot"]
 
-# Candidates kept while walking the graph, per result and at least. The nearer half of them is
-# nearly complete. With a filter, results must come from that half, so more candidates are kept.
+# Candidates kept in the narrowest walk of the graph, per result and at least. The nearer half of
+# them is nearly complete. With a filter, results must come from that half, so more candidates are
+# kept. How many times as wide walks are, the graph's calibration says.
 BREADTH_PER_RESULT: Final = 2
 BREADTH_PER_CHOSEN_RESULT: Final = 3
 LEAST_BREADTH: Final = 96
@@ -37,6 +38,10 @@ LEAST_BREADTH: Final = 96
 # (20,000 x 32); from memory, 1,800 and 7.4 (50,000 x 256), 1,800 and 13 to 18 (100,000 x 384).
 SCORED_PER_CANDIDATE: Final = 100
 STEPS_PER_CANDIDATE: Final = 2_000  # components
+
+# Nodes that a walk returns beyond k, to be scored by their whole vectors: those that rounding to 16
+# bits moved down.
+MORE_ENDS: Final = 10
 
 WIDENING: Final = 4  # factor of the next breadth if too few candidates may be returned
 
@@ -86,7 +91,7 @@ class VectorSnapshot:
             nodes = self.sealed.graph.nearest(query[None], ends, breadth)
             (ranked,) = self._ranked(query[None], k, nodes, allowed, 1)
             if ranked is not None:
-                return Walked(ranked, breadth)
+                return self._walked(ranked, k, breadth)
         return None
 
     def walk_many(
@@ -102,7 +107,7 @@ class VectorSnapshot:
         lists = self._ranked(queries, k, nodes, allowed, threads)
         return [
             # None: found too few
-            self.walk(query, k, allowed) if ranked is None else Walked(ranked, breadth)
+            self.walk(query, k, allowed) if ranked is None else self._walked(ranked, k, breadth)
             for query, ranked in zip(queries, lists, strict=True)
         ]
 
@@ -127,6 +132,39 @@ class VectorSnapshot:
             for query, walked in zip(queries, walks, strict=True)
         ]
 
+    def narrowest(self, k: int) -> int:
+        """Return the breadth of the narrowest walk for ``k`` results among the graph's rows."""
+        if self.live is None:
+            return max(LEAST_BREADTH, BREADTH_PER_RESULT * k)
+        return self._for_share(k, self.sealed_count - self.dead_count)
+
+    def is_cheaper(self, breadth: float) -> bool:
+        """Return whether a walk costs less than a scan of all vectors."""
+        return breadth * self._cost_of_candidate() < len(self.column)
+
+    def walk_all(self, queries: Matrix, k: int, breadth: int) -> list[RankedList | None]:
+        """Return the best rows of the graph for each query of shape (m, d), on one thread.
+
+        Rows outside the graph are left out. None: a walk that found too few.
+        """
+        assert self.sealed is not None
+        ends = self._ends(k, breadth, None)
+        nodes = self.sealed.graph.nearest(queries, ends, breadth)
+        return self._ranked(queries, k, nodes, self.under, 1)
+
+    def _walked(self, ranked: RankedList, k: int, breadth: int) -> Walked:
+        calibration = None if self.sealed is None else self.sealed.calibration
+        return Walked(ranked, breadth, None if calibration is None else calibration.of(k).recall)
+
+    def _cost_of_candidate(self) -> float:
+        """Return the cost of a candidate of a walk, in rows of a scan."""
+        return SCORED_PER_CANDIDATE + STEPS_PER_CANDIDATE / self.column.dimension
+
+    def _for_share(self, k: int, available: int) -> int:
+        """Return the narrowest walk if ``available`` rows, spread evenly, may be returned."""
+        breadth = max(LEAST_BREADTH, BREADTH_PER_CHOSEN_RESULT * k)
+        return breadth * self.sealed_count // max(available, 1)
+
     def _is_whole(self, allowed: Bits | None) -> bool:
         """Return whether all nodes of the graph may be returned."""
         return allowed is None and self.live is None
@@ -142,19 +180,35 @@ class VectorSnapshot:
         available = len(self.column)
         if allowed is not None:
             available = min(available, _core.count_bits(bits=allowed))
-        breadth = max(LEAST_BREADTH, BREADTH_PER_RESULT * k)
-        if not self._is_whole(allowed):  # enough for k results if they are spread evenly
-            breadth = max(LEAST_BREADTH, BREADTH_PER_CHOSEN_RESULT * k)
-            breadth = breadth * self.sealed_count // max(available, 1)
-        scored = SCORED_PER_CANDIDATE + STEPS_PER_CANDIDATE / self.column.dimension
+        breadth = self._breadth(k, available, is_whole=self._is_whole(allowed))
+        if breadth is None:
+            return
+        scored = self._cost_of_candidate()
         walked = 0
         while (walked + breadth) * scored * (4 if walked else 1) < available:
             yield breadth
             walked += breadth
             breadth *= WIDENING
 
+    def _breadth(self, k: int, available: int, *, is_whole: bool) -> int | None:
+        """Return the breadth of the first walk; None: no walk finds as many as it should."""
+        assert self.sealed is not None
+
+        def narrowest(k: int) -> int:
+            if is_whole:
+                return max(LEAST_BREADTH, BREADTH_PER_RESULT * k)
+            return self._for_share(k, available)
+
+        calibration = self.sealed.calibration
+        if calibration is None:
+            return narrowest(k)
+        return calibration.breadth(k, narrowest)
+
     def _ends(self, k: int, breadth: int, allowed: Bits | None) -> int:
-        """Return the number of nodes that a walk returns.
+        """Return the number of nodes that a walk returns, of which the best k are taken.
+
+        A graph with whole vectors is one of near-duplicates: which of them are the nearest, even
+        the order of additions decides.
 
         FAISS can filter during the walk, but then stops as soon as it has enough nodes, near or
         far: with the query's neighbourhood filtered out, it found one of the nearest ten. So the
@@ -162,7 +216,11 @@ class VectorSnapshot:
         ones.
         """
         assert self.sealed is not None
-        return min(k if self._is_whole(allowed) else breadth // 2, len(self.sealed.graph))
+        graph = self.sealed.graph
+        if not self._is_whole(allowed):
+            return min(breadth // 2, len(graph))
+        ends = k + MORE_ENDS if graph.is_rounded else breadth
+        return min(ends, max(k, breadth), len(graph))
 
     def _ranked(
         self,
