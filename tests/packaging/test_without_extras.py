@@ -90,7 +90,7 @@ import numpy as np
 import oneiros
 
 logging.basicConfig(format="%(message)s")
-vectors = np.random.default_rng(0).standard_normal((6_000, 8))
+vectors = np.random.default_rng(0).standard_normal((11_000, 8))
 with oneiros.Engine(":memory:") as engine:
     engine.add_many({"id": f"m{n}", "text": f"note {n}", "embedding": v} for n, v in enumerate(vectors))
     index = engine._scope.services.read_model.indexes.vectors

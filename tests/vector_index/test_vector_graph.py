@@ -25,7 +25,7 @@ def _walks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def graph() -> VectorIndex:
-    index = VectorIndex(WIDTH)
+    index = VectorIndex(WIDTH, "hnsw")
     index.add(np.arange(COUNT), VECTORS)
     assert index.settle(120)
     return index
@@ -266,7 +266,7 @@ def test_a_filter_that_leaves_the_querys_neighbourhood_out(share: float, k: int)
 
 @functools.cache
 def _cached(key: bytes) -> VectorIndex:
-    index = VectorIndex(WIDTH)
+    index = VectorIndex(WIDTH, "hnsw")
     vectors = np.frombuffer(key, np.float32).reshape(-1, WIDTH)
     index.add(np.arange(len(vectors)), vectors)
     assert index.settle(300)

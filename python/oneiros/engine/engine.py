@@ -95,7 +95,7 @@ class Engine(Memories):
         title_weight: weight of a word in the title relative to one in the text (BM25F), a multiple
             of 0.25 from 0.25 to 8; in a new store 2.
         tags_weight: the same for a word in the tags; in a new store 1.5.
-        vector_index: "auto" (exact up to 5,000 vectors, HNSW above), "flat" (exact) or "hnsw". The
+        vector_index: "auto" (exact up to 10,000 vectors, HNSW above), "flat" (exact) or "hnsw". The
             HNSW graph of an existing store loads in the background from the second vector search
             on; until then, for a fraction of a second, searches are exact. HNSW needs FAISS
             (``pip install 'oneiros[faiss]'``); without it, "auto" stays exact.

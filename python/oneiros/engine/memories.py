@@ -914,7 +914,7 @@ class Memories:
         with the same first 150 characters, ignoring markdown, white space and case, or with a
         cosine of at least 0.92. All live memories of the scope are compared, also those that a
         search would hide, except quarantined ones. The first call reads their texts; after that a call costs one pass over
-        the beginnings and one vector search, approximate above 5,000 memories. Never counts as an
+        the beginnings and one vector search, approximate above 10,000 memories. Never counts as an
         access.
 
         Args:
@@ -956,7 +956,7 @@ class Memories:
 
         Applies the rule of :meth:`similar` to the 10 most similar memories of each id. Costs one
         pass over the beginnings of all texts and one vector search per id, which uses the HNSW
-        graph above 5,000 memories once it is built. Never counts as an access.
+        graph above 10,000 memories once it is built. Never counts as an access.
 
         Args:
             ids: ids of live memories in the scope.

@@ -76,8 +76,9 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 #     HNSW, k = 10, breadth 96                              47
 #     HNSW build, s                  0.6    0.8    1.7     2.7     4.5       80
 #
-# Both take as long at about 10,000 vectors for 100 results, and at 5,000 for 10.
-FLAT_LIMIT: Final = 5_000
+# Both take as long at about 20,000 vectors for 100 results (10,000 where a graph fits the cache), and
+# at 5,000 to 12,000 for 10. Of two that take as long, the exact search is better.
+FLAT_LIMIT: Final = 10_000
 
 LEAST_GRAPH: Final = 256  # a smaller graph is always slower than a scan
 FRESH_SHARE: Final = 16  # a graph grows when fresh vectors are 1/16 of it,
@@ -305,7 +306,7 @@ class VectorIndex:
 
     Args:
         dimension: components of a vector, >= 1.
-        kind: "flat" scans all vectors; "hnsw" builds a graph; "auto" is flat up to 5,000 vectors
+        kind: "flat" scans all vectors; "hnsw" builds a graph; "auto" is flat up to 10,000 vectors
             and builds a graph beyond.
         recall: the share of the exact nearest that walks of a graph should find, in (0, 1]. The
             narrowest walk finds about .99 of those of texts.
