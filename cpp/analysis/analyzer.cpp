@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <cassert>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <shared_mutex>
 #include <stdexcept>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -26,6 +28,16 @@ namespace oneiros {
 
 namespace {
 
+// The place of each unknown surface's term among the unknown terms.
+using UnknownPlaces = std::unordered_map<std::string, std::uint32_t>;
+
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const noexcept {
+    return std::hash<std::string_view>()(text);
+  }
+};
+
 bool has_unknown(const std::vector<TermId>& terms) {
   return std::find(terms.begin(), terms.end(), kUnknownTerm) != terms.end();
 }
@@ -39,6 +51,24 @@ struct Analyzer::State {
       if (broken.list().tokens().size() == 1) {
         vocabulary.add_stop_word(broken.list().surface(0));
       }
+    }
+    mark_function_words();
+  }
+
+  // Collects the terms of the function words, all stemmed in one call.
+  void mark_function_words() {
+    std::string words;
+    for (const std::string& word : options.function_words) {
+      const BrokenText broken(word, options);
+      if (broken.list().tokens().size() == 1) {
+        words.append(word).push_back('\n');
+      }
+    }
+    BrokenText text(words, options);
+    look_up(text);
+    const NewSurfaces fresh(text.list(), text.terms());
+    for (std::string& term : fresh.spellings(options)) {
+      function_terms.insert(std::move(term));
     }
   }
 
@@ -64,8 +94,8 @@ struct Analyzer::State {
   }
 
   // The same without learning: surfaces whose term is unknown stay unknown. Returns those terms,
-  // distinct.
-  std::vector<std::string> find_by_stem(BrokenText& text) const {
+  // distinct, in order of appearance, and writes the place of each surface's term among them.
+  std::vector<std::string> find_by_stem(BrokenText& text, UnknownPlaces* places) const {
     const NewSurfaces fresh(text.list(), text.terms());
     std::vector<std::string> spellings = fresh.spellings(options);
     std::vector<TermId> numbers(fresh.size());
@@ -75,19 +105,41 @@ struct Analyzer::State {
                      [this](const std::string& term) { return vocabulary.of_term(term); });
     }
     fresh.fill_in(numbers, text.terms());
-    std::unordered_set<std::string> unknown;
+    std::vector<std::string> unknown;
+    std::unordered_map<std::string, std::uint32_t> seen;
     for (std::size_t i = 0; i < fresh.size(); ++i) {
       if (numbers[i] == Vocabulary::kUnknown) {
-        unknown.insert(std::move(spellings[i]));
+        const auto [place, is_new] =
+            seen.try_emplace(spellings[i], static_cast<std::uint32_t>(unknown.size()));
+        if (is_new) {
+          unknown.push_back(spellings[i]);
+        }
+        if (places != nullptr) {
+          places->emplace(fresh.surface(i), place->second);
+        }
       }
     }
-    return {unknown.begin(), unknown.end()};
+    return unknown;
   }
 
-  // The terms of a query's tokens. Returns the unknown ones.
-  std::vector<std::string> find(BrokenText& text) const {
+  // The terms of a query's tokens. Returns the unknown ones, and writes their places by surface.
+  std::vector<std::string> find(BrokenText& text, UnknownPlaces* places = nullptr) const {
     look_up(text);
-    return has_unknown(text.terms()) ? find_by_stem(text) : std::vector<std::string>{};
+    return has_unknown(text.terms()) ? find_by_stem(text, places) : std::vector<std::string>{};
+  }
+
+  // Marks the occurrences that are function words. REQUIRES: terms of this vocabulary.
+  void mark(AnalyzedWords& words) const {
+    if (function_terms.empty()) {
+      return;
+    }
+    const std::shared_lock lock(mutex);
+    for (WordOccurrence& word : words.occurrences) {
+      word.is_function_word =
+          word.term == kUnknownTerm
+              ? function_terms.contains(std::string_view(words.unknown[word.unknown]))
+              : function_terms.contains(vocabulary.term(word.term));
+    }
   }
 
   // True if every surface of the vocabulary is in `surfaces`. REQUIRES: surfaces_mutex is held.
@@ -118,6 +170,7 @@ struct Analyzer::State {
   }
 
   const AnalyzerOptions options;
+  std::unordered_set<std::string, TextHash, std::equal_to<>> function_terms;
   mutable ForkSafeSharedMutex mutex;  // guards vocabulary
   Vocabulary vocabulary;
   mutable std::shared_mutex surfaces_mutex;  // guards the members below; locked before `mutex`
@@ -164,7 +217,8 @@ AnalyzedQuery Analyzer::analyze_whole_query(std::string_view utf8) const {
 AnalyzedWords Analyzer::analyze_words(std::string_view utf8) const {
   BrokenText text(utf8, state_->options);
   AnalyzedWords words;
-  words.unknown = state_->find(text);
+  UnknownPlaces places;
+  words.unknown = state_->find(text, &places);
   std::size_t whole_begin = 0;
   std::size_t whole_end = 0;
   const std::vector<Token>& tokens = text.list().tokens();
@@ -177,9 +231,14 @@ AnalyzedWords Analyzer::analyze_words(std::string_view utf8) const {
       whole_end = end;
     }
     if (text.terms()[i] != Vocabulary::kStopWord) {
-      words.occurrences.push_back({text.terms()[i], tokens[i].position, is_part});
+      WordOccurrence& word =
+          words.occurrences.emplace_back(text.terms()[i], tokens[i].position, is_part);
+      if (word.term == kUnknownTerm) {
+        word.unknown = places.at(std::string(text.list().surface(i)));
+      }
     }
   }
+  state_->mark(words);
   return words;
 }
 

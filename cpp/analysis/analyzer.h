@@ -34,6 +34,10 @@ struct AnalyzerOptions {
   // any case, after stemming.
   Folding folding = Folding::kFull;
   Stem stem;  // empty: surface forms are terms
+  // Words that say little of what a query is about, such as "what" or "did". They are indexed and
+  // found as all others; analyze_words() marks their terms. Entries that are not a single word have
+  // no effect.
+  std::vector<std::string> function_words = {};
 };
 
 // A word of the text. An identifier and its parts are separate occurrences.
@@ -59,12 +63,14 @@ struct WordOccurrence {
   TermId term;  // or kUnknownTerm
   std::uint32_t position;
   bool is_part;  // of an identifier that is an occurrence itself
+  bool is_function_word = false;
+  std::uint32_t unknown = 0;  // of an unknown term: its place in AnalyzedWords::unknown
 };
 
 // The words of a query with their positions, for phrases.
 struct AnalyzedWords {
   std::vector<WordOccurrence> occurrences;  // in text order, without stop words
-  std::vector<std::string> unknown;         // terms that no indexed text contains, distinct
+  std::vector<std::string> unknown;         // terms that no indexed text contains, distinct, as met
 };
 
 // A query text split into complete words and a prefix.

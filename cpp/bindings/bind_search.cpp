@@ -42,14 +42,15 @@ using search::SearchRequest;
 using search::SearchRun;
 
 using GivenChannel = std::tuple<std::string, std::size_t, std::size_t, bool, std::optional<double>,
-                                std::optional<std::pair<double, double>>>;
+                                std::optional<std::pair<double, double>>,
+                                std::optional<std::pair<double, std::uint32_t>>>;
 using GivenScoring = std::tuple<std::shared_ptr<Plan>, bool>;
 using GivenSurfacing = std::tuple<double, double, double, std::size_t>;
 
-// A channel from (name, depth, per_result, reaches_k, minimum, (share, floor)). Throws ValueError
-// for another name.
+// A channel from (name, depth, per_result, reaches_k, minimum, (share, floor), (function words,
+// whole length)). Throws ValueError for another name.
 search::ChannelPlan channel_of(const GivenChannel& given) {
-  const auto& [name, depth, per_result, reaches_k, minimum, words] = given;
+  const auto& [name, depth, per_result, reaches_k, minimum, words, shares] = given;
   search::ChannelPlan channel;
   if (name == "lexical") {
     channel.kind = search::ChannelKind::lexical;
@@ -66,6 +67,9 @@ search::ChannelPlan channel_of(const GivenChannel& given) {
   channel.minimum = minimum;
   if (words) {
     channel.words = {words->first, words->second};
+  }
+  if (shares) {
+    channel.shares = {.function_words = shares->first, .whole_length = shares->second};
   }
   return channel;
 }

@@ -157,7 +157,7 @@ void SearchRun::ask(Attempt& attempt) {
 ChannelAnswer SearchRun::ask_lexical(const ChannelPlan& channel) const {
   const lexical::AllowedRows rows =
       request_.allowed ? lexical::AllowedRows(*request_.allowed) : lexical::AllowedRows();
-  QueryWeighing by = weighing();
+  QueryWeighing by = weighing(channel);
   if (request_.statistics) {
     by.given = &*request_.statistics;
   }
@@ -287,7 +287,7 @@ void SearchRun::ask_variants(const ChannelPlan& channel, ChannelAnswer& answer) 
       }
     } else if (channel.kind == ChannelKind::lexical) {
       const lexical::Found found = view_.lexical->search(
-          variant.text, channel.depth_for(request_.k), allowed(), {}, weighing());
+          variant.text, channel.depth_for(request_.k), allowed(), {}, weighing(channel));
       RankedRows hits = hits_of(found);
       if (channel.words && !hits.empty()) {
         std::vector<double> relevance = minmax_floor(hits.scores, channel.words->floor);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "conflicts/conflict.h"
+#include "lexical/query/word_shares.h"
 #include "ranking/plan.h"
 #include "ranking/session_neighbours.h"
 #include "search/confidence.h"
@@ -41,6 +42,8 @@ struct ChannelPlan {
   std::optional<double> minimum = {};
   // Lexical channel only; without it hits keep their raw BM25 scores.
   std::optional<WordRelevance> words = {};
+  // Lexical channel only: what the words of a query weigh (H17, H18).
+  lexical::WordShares shares = {};
 
   // The number of hits to retrieve for k results, at most 100,000 when it is a multiple of k.
   [[nodiscard]] std::size_t depth_for(std::size_t k) const {

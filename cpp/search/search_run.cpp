@@ -62,9 +62,10 @@ lexical::AllowedRows SearchRun::reach() const {
 
 lexical::AllowedRows SearchRun::rows_in_scope() const { return rows_of(request_.scope); }
 
-QueryWeighing SearchRun::weighing() const {
+QueryWeighing SearchRun::weighing(const ChannelPlan& channel) const {
   return {.rows = request_.is_weighed_by_store ? lexical::AllowedRows() : rows_in_scope(),
-          .given = nullptr};
+          .given = nullptr,
+          .shares = channel.shares};
 }
 
 const NamedTime* SearchRun::time_of(const Attempt& attempt) const noexcept {

@@ -304,7 +304,7 @@ class SearchRun {
   [[nodiscard]] lexical::AllowedRows reach() const;
   [[nodiscard]] lexical::AllowedRows rows_in_scope() const;
   // What weighs a text searched by words.
-  [[nodiscard]] QueryWeighing weighing() const;
+  [[nodiscard]] QueryWeighing weighing(const ChannelPlan& channel) const;
   // The named time of an attempt; null if there is none or the relaxed attempt ignores it.
   [[nodiscard]] const NamedTime* time_of(const Attempt& attempt) const noexcept;
   // The surfacing rule of an attempt; null if the plan has none.

@@ -22,6 +22,7 @@ class Analyzer:
         identifiers: bool,
         folding: str,
         stem: Callable[[list[str]], list[str]] | None,
+        function_words: list[str] = [],
     ) -> None: ...
     def tokens(self, *, text: str | bytes) -> list[tuple[str, int]]: ...
     def clauses(

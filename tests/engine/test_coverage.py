@@ -75,7 +75,7 @@ def test_relevance_is_the_oracles(
         # What is hidden stays in the statistics, what is deleted leaves them.
         documents = {row: one.split() for row, one in enumerate(texts) if row not in deleted}
         seen = {row for row in documents if row not in hidden}
-        hits = bm25.rank(documents, query.split(), 100, k1=1.2, b=1.0, allowed=seen, half_length=50)
+        hits = bm25.rank(documents, query.split(), 100, k1=1.2, b=1.0, allowed=seen, half_length=65)
         channels: dict[str, fusion.Hits[int]] = {"lexical": hits}
         cosine = {row: vector[0] for row in seen if (vector := embeddings[row]) is not None}
         is_asked = any(embeddings[row] is not None for row in documents)

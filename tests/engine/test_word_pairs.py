@@ -67,7 +67,7 @@ def test_relevance_is_the_oracles(
             engine.delete(str(row))
         documents = {row: one for row, one in enumerate(texts) if row not in deleted}
         asked = query.split()
-        hits = bm25.rank(documents, asked, 100, k1=1.2, b=1.0, half_length=50.0)
+        hits = bm25.rank(documents, asked, 100, k1=1.2, b=1.0, half_length=65.0)
         held = {word: sum(word in one for one in documents.values()) for word in asked}
         idf = {word: bm25.IDF["lucene"](len(documents), df) for word, df in held.items() if df}
         weights = house.pair_weights(asked, idf)

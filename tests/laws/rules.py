@@ -186,6 +186,15 @@ TESTS = {
         "engine/test_word_pairs.py::test_relevance_is_the_oracles",
         "engine/test_word_pairs.py::test_a_scope_has_the_scores_of_a_store_of_its_own",
     ),
+    "H17": (
+        "engine/test_word_shares.py::test_relevance_is_the_oracles",
+        "engine/test_word_shares.py::test_a_scope_has_the_scores_of_a_store_of_its_own",
+        "engine/test_word_shares.py::test_only_english_has_function_words",
+    ),
+    "H18": (
+        "engine/test_word_shares.py::test_relevance_is_the_oracles",
+        "engine/test_word_shares.py::test_a_word_late_in_a_long_query_counts_for_less",
+    ),
     "H11": (
         _MODEL,
         _WHOLE,

@@ -41,21 +41,28 @@ def term_weight(variant: str, tf: int, norm: float, k1: float, delta: float) -> 
 
 
 def length_strength(b: float, average: float, half_length: float) -> float:
-    """Return b L / (L + half length), L being the average length in words. house.md H5."""
-    return b * average / (average + half_length) if half_length else b
+    """Return b L^2 / (L^2 + half length^2), L being the average length in words. house.md H5."""
+    squared = average * average
+    return b * squared / (squared + half_length * half_length) if half_length else b
 
 
-def possible(n: int, frequencies: Mapping[str, int], query: Sequence[str]) -> float:
+def possible(
+    n: int,
+    frequencies: Mapping[str, int],
+    query: Sequence[str],
+    shares: Mapping[str, float] | None = None,
+) -> float:
     """Return the BM25 that no text exceeds, by Lucene's idf. house.md H3.
 
     The sum of count x idf over the distinct words; a word that none of the ``n`` texts holds counts
     once, with the idf of a word that one text holds. ``frequencies``: how many texts hold a word.
+    ``shares``: of the weight of a word, as for :func:`rank`.
     """
     total = 0.0
     for word in dict.fromkeys(query) if n else ():
         df = frequencies.get(word, 0)
         count = list(query).count(word) if df else 1
-        total += count * IDF["lucene"](n, df or 1)
+        total += (shares or {}).get(word, 1.0) * count * IDF["lucene"](n, df or 1)
     return total
 
 
@@ -69,13 +76,15 @@ def rank(
     delta: float | None = None,
     allowed: Collection[int] | None = None,
     half_length: float = 0.0,
+    shares: Mapping[str, float] | None = None,
 ) -> list[tuple[int, float]]:
     """Return the best ``k`` (row, score), score descending, then row ascending. Kamphuis, table 1.
 
     The score is summed over the distinct terms of the query in order of first appearance; a term
     asked for twice counts twice. Statistics (N, df, average length) are over all ``documents``,
     ``allowed`` only hides (docs/systems/reverie.md R1). A document without any term is no hit.
-    ``half_length``: see :func:`length_strength`.
+    ``half_length``: see :func:`length_strength`. ``shares``: what a word of the query has of its
+    weight, 1 if it is not named (house.md H17, H18).
     """
     delta = DEFAULT_DELTA.get(variant, 0.0) if delta is None else delta
     n = len(documents)
@@ -95,6 +104,6 @@ def rank(
             tf = list(tokens).count(term)
             if tf:
                 weight = term_weight(variant, tf, norm, k1, delta)
-                score += times * IDF[variant](n, df[term]) * weight
+                score += (shares or {}).get(term, 1.0) * times * IDF[variant](n, df[term]) * weight
         hits.append((row, score))
     return sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:k]

@@ -161,6 +161,31 @@ def names_time(text: str) -> bool:
     )
 
 
+FUNCTION_SHARE = 0.3
+"""What a function word has of its weight in a query. H17."""
+WHOLE_QUERY = 30
+"""The place up to which a query's words have their whole weight. H18."""
+
+
+def word_shares(
+    words: Sequence[str],
+    function_words: Iterable[str],
+    share: float = FUNCTION_SHARE,
+    whole: float = WHOLE_QUERY,
+) -> dict[str, float]:
+    """Return what each word of a query has of its weight. H17, H18.
+
+    ``words``: of the query, in order, no stop word among them; a word has the share of the first
+    place where it stands.
+    """
+    light = set(function_words)
+    shares: dict[str, float] = {}
+    for place, word in enumerate(words, 1):
+        by_place = min(1.0, math.sqrt(whole / place))
+        shares.setdefault(word, by_place * (share if word in light else 1.0))
+    return shares
+
+
 def pair_weights(words: Sequence[str], idf: Mapping[str, float]) -> dict[frozenset[str], float]:
     """Return what each pair of a query weighs. H14.
 

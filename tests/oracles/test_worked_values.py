@@ -226,13 +226,30 @@ def test_blend_gives_the_values_done_by_hand() -> None:
     )
 
 
-def test_a_half_length_is_that_many_words_more_in_every_text() -> None:
-    assert bm25.length_strength(1.0, 50.0, 50.0) == 0.5  # H5
+def test_a_half_length_is_some_words_more_in_every_text() -> None:
+    assert bm25.length_strength(1.0, 65.0, 65.0) == 0.5  # H5
+    assert bm25.length_strength(1.0, 130.0, 65.0) == 0.8
     assert bm25.length_strength(0.75, 4.0, 0.0) == 0.75
-    documents = {0: ["a"], 1: ["a", "b", "b"]}  # 2 words on average
+    documents = {0: ["a"], 1: ["a", "b", "b"]}  # 2 words on average: 10^2 / 2 = 50 words more
     idf = math.log(1 + 0.5 / 2.5)
-    got = dict(bm25.rank(documents, ["a"], 10, k1=0.9, b=1.0, half_length=50.0))
+    got = dict(bm25.rank(documents, ["a"], 10, k1=0.9, b=1.0, half_length=10.0))
     assert got == pytest.approx({0: idf / (1 + 0.9 * 51 / 52), 1: idf / (1 + 0.9 * 53 / 52)})
+
+
+def test_words_of_a_query_have_the_shares_done_by_hand() -> None:
+    words = ["what", "ant", "bee", "what", "cat"]
+    assert house.word_shares(words, {"what"}, 0.3, 2) == pytest.approx(
+        {"what": 0.3, "ant": 1.0, "bee": math.sqrt(2 / 3), "cat": math.sqrt(2 / 5)}  # H17, H18
+    )
+    idf = math.log(1 + 1.5 / 1.5)  # of a word that one of two texts holds
+    documents = {0: ["what", "ant"], 1: ["bee", "cat"]}
+    shares = {"what": 0.3}
+    whole = dict(bm25.rank(documents, ["ant"], 10))[0]
+    assert dict(bm25.rank(documents, ["what", "ant"], 10, shares=shares)) == pytest.approx(
+        {0: 1.3 * whole}
+    )
+    held = {"what": 1, "ant": 1}
+    assert bm25.possible(2, held, ["what", "ant", "zebu"], shares) == pytest.approx(2.3 * idf)
 
 
 def test_what_words_allow_counts_each_known_one_as_often_as_it_is_asked_for() -> None:

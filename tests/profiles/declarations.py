@@ -136,6 +136,8 @@ CHANNELS = st.tuples(
         k1=WEIGHT,
         b=SHARE,
         half_length=st.none() | st.floats(0, 1e6, exclude_min=True),
+        function_words=st.none() | st.floats(0.001, 1),
+        whole_query=st.none() | st.integers(1, 1_000_000),
     )
     | st.builds(LexicalChannel, word_share=SHARE, floor=SHARE),
     st.builds(

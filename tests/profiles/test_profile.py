@@ -316,6 +316,8 @@ def test_numbers_of_words_and_sessions_survive_toml_and_change_the_hash() -> Non
     plain = Profile(name="a", channels=(LexicalChannel(),), fusion=Blend(), neighbours=Neighbours())
     changes: tuple[tuple[str, Any, str], ...] = (
         ("channels", (LexicalChannel(half_length=12.5),), "half_length = 12.5"),
+        ("channels", (LexicalChannel(function_words=0.25),), "function_words = 0.25"),
+        ("channels", (LexicalChannel(whole_query=12),), "whole_query = 12"),
         ("fusion", Blend(scale="coverage"), 'scale = "coverage"'),
         ("neighbours", Neighbours(above_session=True), "above_session = true"),
         ("neighbours", Neighbours(from_better=True), "from_better = true"),
@@ -336,6 +338,7 @@ def test_numbers_of_words_and_sessions_survive_toml_and_change_the_hash() -> Non
 
 def test_what_says_the_default_is_the_default() -> None:
     assert Blend(scale="best") == Blend()
+    assert LexicalChannel(function_words=1) == LexicalChannel()
     assert Neighbours(above_session=False, from_better=False) == Neighbours()
     assert (
         Profile.from_toml('name = "a"\n[fusion]\nname = "blend"\nscale = "best"').fusion == Blend()
@@ -357,6 +360,19 @@ def test_what_says_the_default_is_the_default() -> None:
             TypeError,
             "half_length: expected a number, got",
         ),
+        (
+            lambda: LexicalChannel(function_words=0),
+            ValueError,
+            "function_words: must be .* got 0",
+        ),
+        (lambda: LexicalChannel(function_words=1.5), ValueError, "function_words: .* got 1.5"),
+        (
+            lambda: LexicalChannel(function_words="a"),
+            TypeError,
+            "function_words: expected a number",
+        ),
+        (lambda: LexicalChannel(whole_query=0), ValueError, "whole_query: must be .* got 0"),
+        (lambda: LexicalChannel(whole_query=2.5), TypeError, "whole_query: expected an int"),
         (lambda: Blend(scale="max"), ValueError, "scale: must be one of best, coverage, got 'max'"),
         (lambda: Blend(scale=1), ValueError, "scale: must be one of best, coverage, got 1"),
         (lambda: Neighbours(above_session=1), TypeError, "above_session: must be True or False"),

@@ -59,10 +59,12 @@ struct IndexBytes {
   }
 };
 
-// A distinct term of a query with its number of occurrences.
+// A distinct term of a query with its number of occurrences, and the share of its weight that it
+// has in this query, above 0 and at most 1.
 struct QueryTerm {
   TermId term;
   std::uint32_t count;
+  double share = 1.0;
 };
 
 // Hits in rank order, and the weighted query for scoring other rows on the same scale.

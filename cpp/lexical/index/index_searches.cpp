@@ -69,11 +69,11 @@ Index::Moment Index::weighed(std::span<const QueryTerm> query,
   moment.query.average_length = counted.counts.average_length();
   for (std::size_t i = 0; i < query.size(); ++i) {
     if (counted.df[i] != 0) {
-      const double weight =
-          query[i].count * idf(bm25_.variant, counted.counts.documents, counted.df[i]);
+      const double weight = query[i].share * query[i].count *
+                            idf(bm25_.variant, counted.counts.documents, counted.df[i]);
       moment.query.terms.push_back({.term = query[i].term, .weight = weight});
     } else {
-      ++moment.query.missing_count;
+      moment.query.missing_count += query[i].share;
     }
   }
   if (counted.counts.documents != 0) {

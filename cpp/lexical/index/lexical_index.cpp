@@ -15,6 +15,7 @@
 #include <exception>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "threads/for_each_chunk.h"
@@ -237,23 +238,17 @@ std::size_t LexicalIndex::add_analyzed(std::span<const std::uint32_t> rows, Anal
 // Chooses between a bag of words and clauses. Limits are checked before terms are looked up.
 LexicalIndex::AnalyzedAsRead LexicalIndex::analyze_query(std::string_view query,
                                                          const QueryReading& reading,
-                                                         const QueryStatistics* given) const {
+                                                         const QueryWeighing& by) const {
   if (query.size() > kMaxQueryBytes) {
     throw QueryTooLarge("query: must be at most " + std::to_string(kMaxQueryBytes) +
                         " bytes of UTF-8, got " + std::to_string(query.size()));
   }
   if (reading.syntax == lexical::QuerySyntax::kPlain && reading.minimum_should_match <= 1) {
-    const AnalyzedQuery analyzed = analyzer_->analyze_whole_query(query);
-    std::vector<lexical::QueryTerm> terms = lexical::count_query_terms(analyzed.terms);
-    if (const std::size_t count = terms.size() + analyzed.unknown_term_count;
-        count > kMaxQueryTerms) {
-      refuse(kMaxQueryTerms, "terms", std::to_string(count));
-    }
-    return AnalyzedTerms{.terms = std::move(terms), .unknown_count = analyzed.unknown_term_count};
+    return analyze_terms(query, by.shares);
   }
-  lexical::AnalyzedClauses analyzed =
-      lexical::analyze_clauses(lexical::parse_query(query, reading.syntax), *analyzer_,
-                               kMaxQueryTerms, given == nullptr ? nullptr : &given->prefix_terms);
+  lexical::AnalyzedClauses analyzed = lexical::analyze_clauses(
+      lexical::parse_query(query, reading.syntax), *analyzer_, kMaxQueryTerms,
+      by.given == nullptr ? nullptr : &by.given->prefix_terms);
   if (analyzed.term_count > kMaxQueryTerms) {
     refuse(kMaxQueryTerms, "terms", "more");  // the rest was not read
   }
@@ -263,7 +258,7 @@ LexicalIndex::AnalyzedAsRead LexicalIndex::analyze_query(std::string_view query,
       terms.insert(terms.end(), clause.terms.begin(), clause.terms.end());
     }
     AnalyzedTerms found{.terms = lexical::count_query_terms(terms)};
-    found.unknown_count = analyzed.term_count - found.terms.size();
+    found.unknown_count = static_cast<double>(analyzed.term_count - found.terms.size());
     return found;
   }
   std::vector<lexical::CountedClause> clauses = lexical::count_clauses(std::move(analyzed.clauses));
@@ -272,6 +267,45 @@ LexicalIndex::AnalyzedAsRead LexicalIndex::analyze_query(std::string_view query,
   }
   return lexical::ClauseQuery{.clauses = std::move(clauses),
                               .minimum_should_match = reading.minimum_should_match};
+}
+
+// A word has the share of the place where it first stands. Without shares, positions are not
+// needed.
+LexicalIndex::AnalyzedTerms LexicalIndex::analyze_terms(std::string_view query,
+                                                        const lexical::WordShares& shares) const {
+  const auto require_few = [](std::size_t count) {
+    if (count > kMaxQueryTerms) {
+      refuse(kMaxQueryTerms, "terms", std::to_string(count));
+    }
+  };
+  if (shares.are_alike()) {
+    const AnalyzedQuery analyzed = analyzer_->analyze_whole_query(query);
+    AnalyzedTerms found{.terms = lexical::count_query_terms(analyzed.terms),
+                        .unknown_count = static_cast<double>(analyzed.unknown_term_count)};
+    require_few(found.terms.size() + analyzed.unknown_term_count);
+    return found;
+  }
+  const AnalyzedWords words = analyzer_->analyze_words(query);
+  std::vector<TermId> terms;
+  std::unordered_map<TermId, double> share_of;
+  std::vector<bool> is_met(words.unknown.size());
+  AnalyzedTerms found;
+  for (const WordOccurrence& word : words.occurrences) {
+    const double share = shares.of(word);
+    if (word.term != kUnknownTerm) {
+      terms.push_back(word.term);
+      share_of.try_emplace(word.term, share);
+    } else if (!is_met[word.unknown]) {
+      is_met[word.unknown] = true;
+      found.unknown_count += share;
+    }
+  }
+  found.terms = lexical::count_query_terms(terms);
+  require_few(found.terms.size() + words.unknown.size());
+  for (lexical::QueryTerm& term : found.terms) {
+    term.share = share_of.at(term.term);
+  }
+  return found;
 }
 
 // Terms of a query that the index contains, but the given statistics do not, would be ignored.
@@ -306,7 +340,7 @@ lexical::TermStatistics LexicalIndex::translate(const QueryStatistics& given,
 template <typename Use>
 auto LexicalIndex::weighed_by(std::string_view query, const QueryReading& reading,
                               const QueryWeighing& by, const Use& use) const {
-  const AnalyzedAsRead analyzed = analyze_query(query, reading, by.given);
+  const AnalyzedAsRead analyzed = analyze_query(query, reading, by);
   std::optional<lexical::TermStatistics> given;
   if (by.given != nullptr) {
     given = translate(*by.given, analyzed);
@@ -315,14 +349,14 @@ auto LexicalIndex::weighed_by(std::string_view query, const QueryReading& readin
   if (const auto* const plain = std::get_if<AnalyzedTerms>(&analyzed)) {
     return use(plain->terms, source, plain->unknown_count);
   }
-  return use(std::get<lexical::ClauseQuery>(analyzed), source, std::size_t{0});
+  return use(std::get<lexical::ClauseQuery>(analyzed), source, 0.0);
 }
 
 lexical::Found LexicalIndex::search(std::string_view query, std::size_t k,
                                     const lexical::AllowedRows& allowed,
                                     const QueryReading& reading, const QueryWeighing& by) const {
   return weighed_by(query, reading, by,
-                    [&](const auto& terms, const auto& source, std::size_t unknown_count) {
+                    [&](const auto& terms, const auto& source, double unknown_count) {
                       lexical::Found found = index_.search(terms, k, allowed, source);
                       found.query.missing_count += unknown_count;
                       return found;
@@ -331,7 +365,7 @@ lexical::Found LexicalIndex::search(std::string_view query, std::size_t k,
 
 QueryStatistics LexicalIndex::statistics(std::string_view query, const QueryReading& reading,
                                          const QueryWeighing& by) const {
-  const AnalyzedAsRead analyzed = analyze_query(query, reading, by.given);
+  const AnalyzedAsRead analyzed = analyze_query(query, reading, by);
   const lexical::StatisticsSource source{.rows = by.rows, .given = nullptr};
   const auto* const plain = std::get_if<AnalyzedTerms>(&analyzed);
   const lexical::TermStatistics counted =
@@ -386,7 +420,7 @@ std::optional<std::vector<std::uint8_t>> LexicalIndex::permitted(
 lexical::WeighedQuery LexicalIndex::weigh(std::string_view query, const QueryReading& reading,
                                           const QueryWeighing& by) const {
   return weighed_by(query, reading, by,
-                    [&](const auto& terms, const auto& source, std::size_t unknown_count) {
+                    [&](const auto& terms, const auto& source, double unknown_count) {
                       lexical::WeighedQuery weighed = index_.weigh(terms, source);
                       weighed.missing_count += unknown_count;
                       return weighed;

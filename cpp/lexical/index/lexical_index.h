@@ -19,6 +19,7 @@
 #include "lexical/filters/allowed_rows.h"
 #include "lexical/index/index.h"
 #include "lexical/query/clauses.h"
+#include "lexical/query/word_shares.h"
 #include "lexical/search/bm25.h"
 #include "lexical/search/top_k.h"
 #include "snapshot/snapshot_reader.h"
@@ -58,10 +59,11 @@ struct QueryStatistics {
 };
 
 // What weighs a query: the statistics of the documents of some rows, by default of all, or given
-// ones in their place.
+// ones in their place, and the shares of its words.
 struct QueryWeighing {
   lexical::AllowedRows rows = {};
   const QueryStatistics* given = nullptr;
+  lexical::WordShares shares = {};
 };
 
 // Metadata and further sections of a snapshot.
@@ -212,7 +214,7 @@ class LexicalIndex {
   // A bag of words: the terms that the vocabulary has, and the number of others.
   struct AnalyzedTerms {
     std::vector<lexical::QueryTerm> terms;
-    std::size_t unknown_count = 0;  // distinct
+    double unknown_count = 0;  // distinct, each by its share
   };
   using AnalyzedAsRead = std::variant<AnalyzedTerms, lexical::ClauseQuery>;
 
@@ -223,7 +225,9 @@ class LexicalIndex {
   std::vector<Occurrence> analyze_tags(std::string_view tags, std::size_t& cut_token_count) const;
   // Parses and analyses a query, as a bag of words if that is equivalent.
   AnalyzedAsRead analyze_query(std::string_view query, const QueryReading& reading,
-                               const QueryStatistics* given = nullptr) const;
+                               const QueryWeighing& by = {}) const;
+  // The same for plain syntax.
+  AnalyzedTerms analyze_terms(std::string_view query, const lexical::WordShares& shares) const;
   // Calls use(terms or clauses, source of statistics, number of unknown terms).
   template <typename Use>
   auto weighed_by(std::string_view query, const QueryReading& reading, const QueryWeighing& by,

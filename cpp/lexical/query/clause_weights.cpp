@@ -126,7 +126,7 @@ WeighedQuery weigh_clauses(const ClauseQuery& query, const Bm25& bm25,
   for (const auto& [clause, count] : query.clauses) {
     weighed.clauses.push_back(weighing.weigh(clause, count));
     if (clause.occur != Occur::kMustNot && weighed.clauses.back().is_missing()) {
-      ++weighed.missing_count;
+      weighed.missing_count += 1.0;
     }
   }
   if (statistics.counts.documents != 0) {

@@ -3,7 +3,7 @@
 //
 // A document's score is the sum over the query's terms it contains of
 //     count * idf(N, df) * saturation(tf, dl),    B = 1 - b' + b' * dl / average length,
-//     b' = b * average length / (average length + half length),
+//     b' = b * average length^2 / (average length^2 + half length^2),
 //
 //     variant    idf                                saturation
 //     lucene     ln(1 + (N - df + 0.5)/(df + 0.5))  tf / (tf + k1 B)
@@ -14,8 +14,9 @@
 //                                                   c = tf / B
 //
 // The half length is ours (docs/systems/house.md H5) and 0 in what was published, so that b' is b.
-// With b = 1, B is (half length + dl) / (half length + average length): every text counts as longer
-// by a constant, so lengths matter little among short texts and much among long ones.
+// With b = 1, B is (extra + dl) / (extra + average length), extra being half length^2 / average
+// length: every text counts as longer by a constant that is smaller where texts are long, so
+// lengths matter little among short texts and much among long ones.
 //
 // With fields, tf and dl are sums over them (BM25F with one b: Robertson, Zaragoza, Taylor: "Simple
 // BM25 Extension to Multiple Weighted Fields", CIKM 2004).
@@ -55,8 +56,12 @@ Bm25 make_bm25(std::string_view variant, double k1, double b, double delta,
 // The strength of the length normalisation at an average length: b' of the table's head.
 // REQUIRES: average_length > 0, in units of FieldWeights::part.
 inline double length_strength(const Bm25& bm25, double average_length) {
+  if (bm25.half_length == 0.0) {
+    return bm25.b;
+  }
   const double words = average_length * bm25.weights.part;
-  return bm25.half_length == 0.0 ? bm25.b : bm25.b * words / (words + bm25.half_length);
+  const double squared = words * words;
+  return bm25.b * squared / (squared + bm25.half_length * bm25.half_length);
 }
 
 // The weight of a term that occurs in df documents. Negative for robertson if that is more than

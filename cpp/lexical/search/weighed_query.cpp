@@ -21,7 +21,7 @@ double weight_of(const WeighedClause& clause) {
 }  // namespace
 
 double possible_score(const WeighedQuery& query, const Bm25& bm25) {
-  double sum = static_cast<double>(query.missing_count) * std::max(query.missing_weight, 0.0);
+  double sum = query.missing_count * std::max(query.missing_weight, 0.0);
   for (const WeightedTerm& term : query.terms) {
     sum += std::max(term.weight, 0.0);
   }

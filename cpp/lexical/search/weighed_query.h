@@ -14,7 +14,7 @@ namespace oneiros::lexical {
 // A term with its weight.
 struct WeightedTerm {
   TermId term;
-  double weight;  // the term's count in the query times its idf
+  double weight;  // the term's count in the query times its idf and its share
 };
 
 // A clause of a query with operators, and its number of repetitions.
@@ -47,9 +47,10 @@ struct WeighedQuery {
   std::vector<WeighedClause> clauses;
   std::size_t minimum_should_match = 0;
   double average_length = 0;  // > 0 if any document contains a term of the query
-  // The distinct words (with clauses: the clauses) that no document can match, and the weight of a
-  // word that one document contains: what each of them would have at most. They change no score.
-  std::size_t missing_count = 0;
+  // The distinct words (with clauses: the clauses) that no document can match, each counted by its
+  // share, and the weight of a word that one document contains: what each of them would have at
+  // most. They change no score.
+  double missing_count = 0;
   double missing_weight = 0.0;
 
   bool is_empty() const { return terms.empty() && clauses.empty(); }

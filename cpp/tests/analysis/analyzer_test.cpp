@@ -148,3 +148,24 @@ TEST_CASE("analyzer: surfaces are stemmed with their accents, terms have none") 
   CHECK(asked == std::vector<std::string>{"häuser", "hauser", "über", "x", "strasse"});
   CHECK(analyzer.analyze_query("Häuser hauser haüser").size() == 3);
 }
+
+TEST_CASE(
+    "analyzer: function words are marked by their terms, and unknown words have their place") {
+  PluralStemmer stemmer;
+  Analyzer analyzer({.stop_words = {"the"},
+                     .identifiers = true,
+                     .stem = stemmer.function(),
+                     .function_words = {"whats", "the", "two words", "how"}});
+  CHECK(stemmer.calls == std::vector<std::vector<std::string>>{{"whats", "how"}});
+  CHECK(analyzer.vocabulary_size() == 0);
+  analyzer.analyze("what the cat");
+  const oneiros::AnalyzedWords words = analyzer.analyze_words("dogs How what the cat fox dog how");
+  CHECK(words.unknown == std::vector<std::string>{"dog", "how", "fox"});
+  std::string line;
+  for (const oneiros::WordOccurrence& word : words.occurrences) {
+    line +=
+        word.term == oneiros::kUnknownTerm ? words.unknown[word.unknown] : analyzer.term(word.term);
+    line += (word.is_function_word ? "!/" : "/") + std::to_string(word.position) + " ";
+  }
+  CHECK(line == "dog/0 how!/1 what!/2 cat/4 fox/5 dog/6 how!/7 ");
+}

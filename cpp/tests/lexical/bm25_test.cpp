@@ -50,13 +50,14 @@ TEST_CASE("BM25: each variant by hand") {
         near(2.2 * (24.0 / 11 + 0.5) / (1.2 + 24.0 / 11 + 0.5)));
 }
 
-// Average 4, half length 12: b' = 0.75 / 4, so B = 0.8125 + 0.1875 * 1.5 = 1.09375.
+// Average 4, half length 12: b' = 0.75 / 10, so B = 0.925 + 0.075 * 1.5 = 1.0375.
 TEST_CASE("BM25: the half length weakens the length normalisation of short texts") {
   Bm25 bm25{.k1 = 1.2, .b = 0.75, .half_length = 12.0};
-  CHECK(length_strength(bm25, 4) == 0.1875);
+  CHECK(length_strength(bm25, 4) == 0.075);
   CHECK(length_strength(bm25, 12) == 0.375);
+  CHECK(length_strength(bm25, 36) == 0.675);
   CHECK(Saturation<Bm25Variant::kLucene>(bm25, 4)(3, 6) ==
-        doctest::Approx(3.0 / (3.0 + 1.2 * 1.09375)).epsilon(1e-14));
+        doctest::Approx(3.0 / (3.0 + 1.2 * 1.0375)).epsilon(1e-14));
   bm25.weights = make_field_weights(2.0, 1.5);  // units of half a word
   CHECK(length_strength(bm25, 24) == 0.375);
   bm25.half_length = 0.0;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -236,4 +237,33 @@ TEST_CASE("LexicalIndex: writers and readers side by side") {
   CHECK(wrong_count == 0);
   CHECK(index.document_count() == 300);
   CHECK(index.search("ant", 1000, {}).hits.size() == 300);
+}
+
+TEST_CASE("LexicalIndex: words of a query weigh by their shares, known or not") {
+  LexicalIndex index(
+      std::make_shared<Analyzer>(AnalyzerOptions{
+          .stop_words = {}, .identifiers = false, .stem = {}, .function_words = {"what"}}),
+      {});
+  index.add(0, "what");
+  index.add(1, "fox");
+  const auto weights = [&](std::string_view query, const lexical::WordShares& shares) {
+    const lexical::WeighedQuery weighed =
+        index.weigh(query, {}, {.rows = {}, .given = nullptr, .shares = shares});
+    std::vector<double> found;
+    for (const lexical::WeightedTerm& term : weighed.terms) {
+      found.push_back(term.weight / weighed.missing_weight);
+    }
+    found.push_back(weighed.missing_count);
+    return found;
+  };
+  using Weights = std::vector<double>;
+  CHECK(weights("what fox cow cow", {}) == Weights{1.0, 1.0, 1.0});
+  CHECK(weights("what fox cow cow", {.function_words = 0.5}) == Weights{0.5, 1.0, 1.0});
+  // Places 1 to 5; a word that stands twice has the share of its first place.
+  CHECK(weights("cow what fox fox hen", {.function_words = 0.5, .whole_length = 1})[0] ==
+        doctest::Approx(0.5 / std::sqrt(2.0)));
+  CHECK(weights("cow what fox fox hen", {.function_words = 0.5, .whole_length = 1})[1] ==
+        doctest::Approx(2.0 / std::sqrt(3.0)));
+  CHECK(weights("cow what fox fox hen", {.function_words = 0.5, .whole_length = 1})[2] ==
+        doctest::Approx(1.0 + 1.0 / std::sqrt(5.0)));
 }

@@ -46,9 +46,9 @@ class PlainIndex {
     for (const auto& [row, terms] : documents_) {
       double score = 0;
       bool is_hit = false;
-      for (const auto& [term, count] : counted) {
+      for (const auto& [term, count, share] : counted) {
         if (const auto tf = std::ranges::count(terms, term); tf != 0) {
-          score += count * idf_of[term] *
+          score += share * count * idf_of[term] *
                    saturation(static_cast<double>(tf), static_cast<double>(terms.size()), average);
           is_hit = true;
         }
@@ -72,7 +72,8 @@ class PlainIndex {
   // As printed in Kamphuis et al., table 1.
   double saturation(double tf, double length, double average) const {
     const double half = bm25_.half_length;
-    const double b = half == 0.0 ? bm25_.b : bm25_.b * average / (average + half);
+    const double squared = average * average;
+    const double b = half == 0.0 ? bm25_.b : bm25_.b * squared / (squared + half * half);
     const double norm = 1 - b + b * length / average;
     switch (bm25_.variant) {
       case Bm25Variant::kLucene:

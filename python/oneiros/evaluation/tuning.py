@@ -56,7 +56,7 @@ class Parameter:
 PARAMETERS: Final = (
     Parameter("channels.lexical.k1", (0.3, 0.6, 0.9, 1.2, 1.6, 2.0)),
     Parameter("channels.lexical.b", (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.75, 0.9, 1.0)),
-    Parameter("channels.lexical.half_length", (20.0, 35.0, 50.0, 70.0, 100.0)),
+    Parameter("channels.lexical.half_length", (30.0, 45.0, 65.0, 90.0, 130.0)),
     Parameter("fusion.k", (5.0, 10.0, 20.0, 30.0, 60.0, 100.0)),
     Parameter("fusion.weight", (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7)),
     Parameter("neighbours.share", (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)),

@@ -20,7 +20,7 @@ from oneiros import _core
 from oneiros._lazy import needed
 from oneiros.runtime.hashing import blake2b
 
-__all__ = ["LISTED", "NAMES", "identity", "make", "of"]
+__all__ = ["FUNCTION_WORDS", "LISTED", "NAMES", "identity", "make", "of"]
 
 
 ENGLISH: Final = (
@@ -54,6 +54,33 @@ def of(language: str) -> list[str]:
     return words
 
 
+FUNCTION_WORDS: Final = (
+    # pronouns, but "us" and "mine", which are also a country and a pit
+    *("me", "my", "myself", "we", "our", "ours", "ourselves", "you", "your", "yours", "yourself"),
+    *("yourselves", "he", "him", "his", "himself", "she", "her", "hers", "herself", "its"),
+    *("itself", "them", "theirs", "themselves"),
+    # question words
+    *("what", "which", "who", "whom", "whose", "when", "where", "why", "how", "whether"),
+    # auxiliary verbs, but "may", which is also a month
+    *("am", "were", "been", "being", "do", "does", "did", "doing", "done", "have", "has", "had"),
+    *("having", "can", "cannot", "could", "would", "shall", "should", "might", "must"),
+    *("don't", "doesn't", "didn't", "isn't", "aren't", "wasn't", "weren't", "haven't", "hasn't"),
+    *("hadn't", "can't", "couldn't", "won't", "wouldn't", "shouldn't", "mustn't"),
+    *("you're", "you've", "you'd", "you'll", "he'd", "he'll", "she'd", "she'll", "we're", "we've"),
+    *("we'd", "we'll", "let's"),
+    # determiners
+    *("some", "any", "all", "both", "each", "either", "neither", "every", "none", "another"),
+    *("other", "others", "much", "many", "more", "most", "few", "several", "same", "own"),
+    # conjunctions
+    *("nor", "so", "yet", "because", "while", "although", "though", "unless", "whereas"),
+    # adverbs of degree, place and time
+    *("very", "too", "also", "just", "only", "even", "here", "now", "again", "once", "ever"),
+    *("never", "still", "already", "quite", "rather", "almost", "perhaps", "maybe"),
+)
+"""English words that hold a sentence together and say little of what it is about; stop words
+excepted. They are indexed, and a profile may let them weigh less in a query
+(``LexicalChannel.function_words``). Source: docs/systems/house.md H17."""
+
 if TYPE_CHECKING:
     NAMES: Final[tuple[str, ...]] = ()
     """Every name that :func:`make` accepts."""
@@ -85,7 +112,11 @@ def make(name: str) -> _core.Analyzer:
     language = _OTHER_STEMS.get(name, name)
     folding = {"english": "full", "turkish": "turkish_lower"}.get(language, "lower")
     return _core.Analyzer(
-        stop_words=of(language), identifiers=True, folding=folding, stem=_snowball(name)
+        stop_words=of(language),
+        identifiers=True,
+        folding=folding,
+        stem=_snowball(name),
+        function_words=list(FUNCTION_WORDS) if language == "english" else [],
     )
 
 

@@ -82,7 +82,7 @@ class LexicalIndex:
         delta: lower bound of a match, 0 to 1e100; only for ``"bm25plus"`` (default 1.0) and
             ``"bm25l"`` (default 0.5).
         half_length: the average length that halves ``b``, in words that the analyzer keeps (no stop
-            words), 0 to 1e100: the normalisation has the strength b L / (L + half_length) where
+            words), 0 to 1e100: the normalisation has the strength b L² / (L² + half_length²) where
             texts have L words on average. Short texts differ in length by chance, long ones by what
             they treat. 0: ``b`` as it is.
         fields: whether texts may have a title and tags (BM25F).

@@ -21,9 +21,12 @@ from oneiros.scoring.tables import NOT_NEGATIVE, SHARE, WEIGHT
 if TYPE_CHECKING:
     from typing import Self, TypeAlias
 
-    CoreChannel: TypeAlias = tuple[str, int, int, bool, float | None, tuple[float, float] | None]
+    CoreChannel: TypeAlias = tuple[
+        str, int, int, bool, float | None, tuple[float, float] | None, tuple[float, int] | None
+    ]
     """Name, depth, candidates per result or 0, whether it reaches k, least score, word share and
-    floor of BM25."""
+    floor of BM25, share of function words and length of a query whose words have their whole
+    weight, or 0."""
 
 __all__ = ["CHANNELS", "ChannelDeclaration", "LexicalChannel", "TemporalChannel", "VectorChannel"]
 
@@ -72,7 +75,7 @@ class _Channel:
 
     def for_core(self) -> CoreChannel:
         """Return the channel's entry in the core's plan."""
-        return self.name, self.depth, 0, bool(self.reaches_k), self.least, None
+        return self.name, self.depth, 0, bool(self.reaches_k), self.least, None, None
 
 
 def _settle_reach(channel: ChannelDeclaration) -> None:
@@ -116,10 +119,26 @@ class LexicalChannel(_Channel):
     reaches_k: bool | None = None
     """True: ``depth`` or ``k`` candidates, whichever is more. None: ``depth``."""
 
+    function_words: float | None = None
+    """Share of their weight that function words have in a query ("what", "did", "her"), 0.001 to 1,
+    where the analyzer is of a language with a list of them
+    (:data:`oneiros.analyzers.FUNCTION_WORDS`: English). For queries in plain syntax. None: 1.
+    Source: docs/systems/house.md H17."""
+
+    whole_query: int | None = None
+    """Length in words, stop words counted, up to which the words of a query have their whole weight,
+    1 to 1e6. A word that first stands at a later place has ``sqrt(whole_query / place)`` of it. For
+    queries in plain syntax. None: no limit. Source: docs/systems/house.md H18."""
+
     def __post_init__(self) -> None:
         _settle_reach(self)
         require_int("depth", self.depth, low=1, high=_DEEPEST)
         settle_numbers(self, k1=NOT_NEGATIVE, b=SHARE)
+        if self.function_words is not None:
+            share = require_number("function_words", self.function_words, low=0.001, high=1.0)
+            settle(self, "function_words", None if share == 1.0 else share)
+        if self.whole_query is not None:
+            require_int("whole_query", self.whole_query, low=1, high=1_000_000)
         if self.half_length is not None:
             settle_numbers(self, half_length=WEIGHT)
         if (self.word_share is None) != (self.floor is None):
@@ -144,7 +163,11 @@ class LexicalChannel(_Channel):
         words = None
         if self.word_share is not None and self.floor is not None:
             words = (self.word_share, self.floor)
-        return self.name, self.depth, 0, bool(self.reaches_k), None, words
+        shares = None
+        if self.function_words is not None or self.whole_query is not None:
+            full = 1.0 if self.function_words is None else self.function_words
+            shares = (full, self.whole_query or 0)
+        return self.name, self.depth, 0, bool(self.reaches_k), None, words, shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +217,7 @@ class VectorChannel(_Channel):
 
     def for_core(self) -> CoreChannel:
         reaches_k = bool(self.reaches_k)
-        return self.name, self.depth, self.per_result or 0, reaches_k, self.minimum, None
+        return self.name, self.depth, self.per_result or 0, reaches_k, self.minimum, None, None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """The default profile: BM25 and cosine blended, damped lifecycle factors.
 
-Source: docs/systems/house.md H1 to H15.
+Source: docs/systems/house.md H1 to H18.
 """
 
 from __future__ import annotations
@@ -45,7 +45,14 @@ _LIMITS_DAYS = Table(  # H8
 ONEIROS = Profile(
     name="oneiros",
     channels=(
-        LexicalChannel(depth=100, k1=1.2, b=1.0, half_length=50.0),  # H1, H5
+        LexicalChannel(
+            depth=100,
+            k1=1.2,
+            b=1.0,
+            half_length=65.0,  # H1, H5
+            function_words=0.3,  # H17
+            whole_query=30,  # H18
+        ),
         VectorChannel(depth=100),  # H1
         TemporalChannel(depth=100),  # H1
     ),
