@@ -129,12 +129,12 @@ class Calibration:
             msg = "graph: expected a measured breadth for each depth"
             raise ValueError(msg)
 
-    def figures(self) -> list[dict[str, Any]]:
-        """Return the depths for people: whole numbers and shares of three digits."""
-        return [
-            {"k": depth.k, "breadth": depth.breadth, "recall": round(depth.recall, 3)}
+    def figures(self) -> dict[str, dict[str, Any]]:
+        """Return the depths for people: whole numbers and shares of three digits, by "top_10"."""
+        return {
+            f"top_{depth.k}": {"breadth": depth.breadth, "recall": round(depth.recall, 3)}
             for depth in self.depths
-        ]
+        }
 
 
 def needs_full_precision(column: _core.VectorColumn, is_stopped: Callable[[], bool]) -> bool:

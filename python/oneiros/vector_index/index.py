@@ -426,7 +426,7 @@ class VectorIndex:
         if sealed is not None:
             found |= {"method": "hnsw", "bits": 16 if sealed.graph.is_rounded else 32}
             if sealed.calibration is not None:
-                found |= {"measured": sealed.calibration.figures()}
+                found |= sealed.calibration.figures()
         return found
 
     @property
