@@ -96,13 +96,39 @@ def test_the_trace_says_which_vectors_were_searched_approximately() -> None:
         assert index.has_graph
         one = engine.search("t1", embedding=vectors[1], reinforce=False)
         many = engine.search_many(["t1", "t2"], embeddings=vectors[1:3], reinforce=False)
-        recall = engine.stats()["vector_search"]["measured"][0]["recall"]
+        recall = engine.stats()["vector_search"]["top_10"]["recall"]
         said = re.fullmatch(
             r"approximate: HNSW, breadth (\d+), measured recall ([.\d]+)", note_of_vectors(one)
         )
         assert said is not None
         assert 96 <= int(said[1]) < 200  # wider where some vectors left the graph
+        assert int(said[1]) == engine.stats()["vector_search"]["top_10"]["breadth"]
         assert float(said[2]) == recall >= 0.98
         assert list(map(note_of_vectors, many)) == [note_of_vectors(one)] * 2
         few = engine.scope(project="few").search("t1", embedding=vectors[1], reinforce=False)
         assert note_of_vectors(few) == ""  # all of so few are compared
+
+
+def test_stats_say_how_vectors_are_searched() -> None:
+    with oneiros.Engine(":memory:", vector_index="hnsw", vector_recall=0.9) as engine:
+        engine.add("no vector")
+        assert engine.stats()["vector_search"] is None
+        vectors = clustered(100, 8, 3)
+        engine.add_many([{"text": f"t{n}", "embedding": v} for n, v in enumerate(vectors)])
+        exact = {"method": "exact", "target_recall": 0.9}
+        assert engine.stats()["vector_search"] == exact
+        vectors = clustered(1_000, 8, 4)
+        engine.add_many([{"text": f"u{n}", "embedding": v} for n, v in enumerate(vectors)])
+        index = engine._scope.services.read_model.indexes.vectors
+        assert index is not None
+        assert index.settle(120)
+        found = engine.stats()["vector_search"]
+        assert (found["method"], found["target_recall"], found["bits"]) == ("hnsw", 0.9, 16)
+        assert found["top_10"]["recall"] > 0.9
+        assert found["top_10"]["breadth"] == found["top_100"]["breadth"] == 0  # a scan is faster
+
+
+@pytest.mark.parametrize("recall", [0, 1.5, float("nan")])
+def test_a_share_of_vectors_outside_its_range_is_refused(recall: float) -> None:
+    with pytest.raises(ValueError, match="vector_recall: must"):
+        oneiros.Engine(":memory:", vector_recall=recall)

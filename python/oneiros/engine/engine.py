@@ -386,14 +386,16 @@ class Engine(Memories):
 
         ``vector_search`` is None, or says how vectors are searched now: the ``method``, "exact" or
         "hnsw", and the ``target_recall``. With a graph, ``bits`` are those that it keeps of each
-        component, 16 or 32, and ``measured`` has for 10 and 100 results the ``breadth`` of the
-        search, 0 for an exact one, and the share of the exact nearest that such searches found in a
-        sample of the store's vectors, ``recall``. ``without_vector`` counts live memories with an embeddable text and no vector;
+        component, 16 or 32, and ``top_10`` and ``top_100`` have for so many results the ``breadth``
+        of the search, 0 for an exact one, and the share of the exact nearest that such searches
+        found for a sample of the store's vectors, ``recall``.
+
+        ``without_vector`` counts live memories with an embeddable text and no vector;
         :meth:`embed_missing` embeds them. ``reembedding`` is None, or the embedder of an unfinished
         :meth:`reembed` and the number of memories ``done``. ``damaged`` counts the memories found
-        damaged; no other count includes them. ``file_bytes`` is the
-        size of the store's file and its log, 0 in memory. ``waiting`` counts the writes of this engine that wait
-        or run, and the memories whose use is not written yet. ``read_only`` is True for a read-only engine, and
+        damaged; no other count includes them. ``file_bytes`` is the size of the store's file and
+        its log, 0 in memory. ``waiting`` counts the writes of this engine that wait or run, and the
+        memories whose use is not written yet. ``read_only`` is True for a read-only engine, and
         otherwise missing.
 
         Examples:

@@ -571,6 +571,9 @@ class Memories:
         derived from those stay, such as summaries of memories that a cycle deleted later. A scope
         purges only what is in it.
 
+        Once three quarters of the read model's rows, and at least 10,000, are those of erased
+        memories, the read model is rebuilt without them, which gives their memory back.
+
         Args:
             older_than_days: the least age of the deletion, >= 0, in days or as a ``timedelta``.
             now: the current time, as in :meth:`add`.

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -128,13 +128,6 @@ class Calibration:
         if not is_sound:
             msg = "graph: expected a measured breadth for each depth"
             raise ValueError(msg)
-
-    def figures(self) -> list[dict[str, Any]]:
-        """Return the depths for people: whole numbers and shares of three digits."""
-        return [
-            {"k": depth.k, "breadth": depth.breadth, "recall": round(depth.recall, 3)}
-            for depth in self.depths
-        ]
 
 
 def needs_full_precision(column: _core.VectorColumn, is_stopped: Callable[[], bool]) -> bool:

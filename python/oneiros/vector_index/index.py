@@ -422,12 +422,14 @@ class VectorIndex:
 
     def measured(self) -> dict[str, Any]:
         """Return how vectors are searched now, and what was measured of it; see ``Engine.stats``."""
-        sealed = self._state.now.sealed
+        now = self._state.now
+        sealed = now.sealed
         found: dict[str, Any] = {"method": "exact", "target_recall": self.recall}
         if sealed is not None:
             found |= {"method": "hnsw", "bits": 16 if sealed.graph.is_rounded else 32}
-            if sealed.calibration is not None:
-                found |= {"measured": sealed.calibration.figures()}
+            for depth in () if sealed.calibration is None else sealed.calibration.depths:
+                figures = {"breadth": now.breadth(depth.k), "recall": round(depth.recall, 3)}
+                found[f"top_{depth.k}"] = figures
         return found
 
     @property

@@ -132,6 +132,10 @@ class VectorSnapshot:
             for query, walked in zip(queries, walks, strict=True)
         ]
 
+    def breadth(self, k: int) -> int:
+        """Return the breadth of a search for ``k`` results without a filter; 0: it is exact."""
+        return next(self._breadths(k, None), 0)
+
     def narrowest(self, k: int) -> int:
         """Return the breadth of the narrowest walk for ``k`` results among the graph's rows."""
         if self.live is None:
