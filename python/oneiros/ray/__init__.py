@@ -12,6 +12,7 @@ from oneiros._lazy import door
 
 if TYPE_CHECKING:
     from oneiros.ray.batches import rescore as rescore
+    from oneiros.ray.failures import MixedShards as MixedShards
     from oneiros.ray.failures import ShardUnavailable as ShardUnavailable
     from oneiros.ray.generations import Generation as Generation
     from oneiros.ray.generations import back_up as back_up
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from oneiros.ray.generations import restore as restore
     from oneiros.ray.reports import ScopeResponses as ScopeResponses
     from oneiros.ray.reports import ShardedReport as ShardedReport
+    from oneiros.ray.reports import WholeResponse as WholeResponse
     from oneiros.ray.sharded import ShardedEngine as ShardedEngine
     from oneiros.ray.sharded import ShardScope as ShardScope
 else:
@@ -28,11 +30,13 @@ else:
         ("batches", "cluster"),
         {
             "Generation": "generations",
+            "MixedShards": "failures",
             "ScopeResponses": "reports",
             "ShardScope": "sharded",
             "ShardUnavailable": "failures",
             "ShardedEngine": "sharded",
             "ShardedReport": "reports",
+            "WholeResponse": "reports",
             "back_up": "generations",
             "list_generations": "generations",
             "open_replica": "generations",
@@ -43,11 +47,13 @@ else:
 
 __all__ = [
     "Generation",
+    "MixedShards",
     "ScopeResponses",
     "ShardScope",
     "ShardUnavailable",
     "ShardedEngine",
     "ShardedReport",
+    "WholeResponse",
     "back_up",
     "list_generations",
     "open_replica",

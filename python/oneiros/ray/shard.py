@@ -13,6 +13,7 @@ from oneiros.clock import system_clock
 from oneiros.dream.report import DreamReport
 from oneiros.engine.engine import Engine, QuietEngine
 from oneiros.errors import DuplicateId, StoreIOError
+from oneiros.ray.candidates import CandidateSource
 from oneiros.ray.cluster import require_ray
 from oneiros.ray.copies import upload
 from oneiros.runtime.dataclasses import asdict
@@ -79,6 +80,7 @@ class Shard:
         self._store = store
         self._number = number
         self._engine = Engine(store, **options)
+        self._source = CandidateSource(self._engine, number)
         if not is_known and not is_read_only:
             write_layout(note, number, layout)
 
@@ -119,6 +121,10 @@ class Shard:
             if rest:
                 scope.add_many(rest, **options)
         return [str(record["id"]) for record in records]
+
+    def candidates(self, method: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """Call a method of the shard's :class:`oneiros.ray.candidates.CandidateSource`."""
+        return getattr(self._source, method)(*args, **keywords)
 
     def _within(self, bounds: Mapping[str, str]) -> Memories:
         return self._engine.scope(**bounds) if bounds else self._engine

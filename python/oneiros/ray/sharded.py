@@ -23,9 +23,11 @@ from oneiros.model.validation import (
     seconds_of,
     within,
 )
-from oneiros.ray.actors import Actors, Call, read_call, write_call
+from oneiros.ray.actors import Actors, ActorShards, Call, read_call, write_call
 from oneiros.ray.failures import ShardUnavailable
+from oneiros.ray.ranking import Client
 from oneiros.ray.reports import ScopeResponses, ShardedReport, merged_stats
+from oneiros.ray.rounds import search_shards
 from oneiros.ray.routing import KEYS, Layout, key_in
 
 if TYPE_CHECKING:
@@ -163,10 +165,10 @@ class ShardScope:
 class ShardedEngine:
     """A store split by user, namespace or project into shards, each an engine in a Ray actor.
 
-    All memories with one value of the key lie in one shard, with their links, sessions and
-    duplicates. Calls name the value and go to that shard alone. A search weighs words by the scope's own
-    statistics, so results do not depend on the number of shards or on other users. Safety limits, dream cycles and the uniqueness of ids are per
-    shard. Ray restarts the actor of a shard that dies; it opens the store with all memories that were
+    All memories with one value of the key lie in one shard, with their links and duplicates. Calls name
+    the value and go to that shard alone; a search may also be over all shards. Results do not depend on
+    the number of shards. Safety limits, dream cycles and the uniqueness of ids are per shard. Ray
+    restarts the actor of a shard that dies; it opens the store with all memories that were
     committed. Uses that were not yet written are lost, as in any crash.
 
     Use it as a context manager, or call :meth:`close`.
@@ -224,6 +226,8 @@ class ShardedEngine:
             patience_seconds=patience,
         )
         """The actors of the shards."""
+        self._engine_options = dict(engine_options)
+        self._client: Client | None = None  # made by the first search over all shards
 
     def scope(self, **bounds: str) -> ShardScope:
         """Return a view of the memories of one value of the key, or of a part of them.
@@ -282,27 +286,62 @@ class ShardedEngine:
         """Erase memories of the value of the key for good; see :meth:`ShardScope.forget`."""
         return self._scope_in(options, "forget").forget(id, **options)
 
-    def search(self, query: str, k: int = 10, **options: Any) -> SearchResponse:
-        """Search the memories of one value of the key, in its shard alone.
+    def search(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        scope: Mapping[str, str] | None = None,
+        allow_partial: bool = False,
+        **options: Any,
+    ) -> SearchResponse:
+        """Search the memories of one value of the key in its shard, or those of all shards.
+
+        With a value of the key the call goes to one shard. Without one, the shards hand out their
+        candidates, and the caller's process ranks these as one engine with all memories would: with
+        the same bits, if vectors are compared exactly (docs/howto/ray.md). Profile, embedder,
+        reranker and clock are those of ``engine_options``.
 
         Args:
             query: the query.
             k: most results.
+            scope: fields that bound the search as in :meth:`oneiros.Engine.scope`, such as
+                ``{"project": "atlas"}``; with the key, those of one shard. Default: all memories.
+            allow_partial: in a search over all shards, leave out those that do not come back. The
+                response is then marked (``is_partial``, ``missing``) and never abstains.
             **options: the key, such as ``user="ada"``, and options of :meth:`oneiros.Engine.search`.
 
+        Returns:
+            A response; over all shards a :class:`oneiros.ray.WholeResponse`.
+
         Raises:
-            ValueError: the key is missing. One ranking over several shards would need statistics of
-                all of them; :meth:`search_each` searches several scopes, each for itself.
-            ShardUnavailable: the shard does not come back.
+            ValueError: an option that a search over all shards does not support: ``as_of``, a
+                ``query_expander`` that the profile uses, or a prefix in the syntax of queries.
+            DuplicateId: two shards have a memory of one id among the candidates.
+            MixedShards: the shards' versions, lexical options or embedders differ.
+            ShardUnavailable: a shard does not come back.
         """
-        if options.get(self.layout.key) is None:
-            msg = (
-                f"search: needs {self.layout.key}, by which the store is split into shards. One "
-                f"ranking over shards is not supported; search_each(query, [{self.layout.key}, ...]) "
-                "searches several scopes, each for itself"
-            )
-            raise ValueError(msg)
-        return self._scope_in(options, "search").search(query, k, **options)
+        require_flag("allow_partial", allow_partial)
+        bounds = checked_bounds({} if scope is None else scope)
+        value = options.get(self.layout.key)
+        if value is not None:
+            bounds = {**bounds, self.layout.key: key_in(self.layout, options, "search")}
+            del options[self.layout.key]
+        if self.layout.key in bounds:
+            return self.scope(**bounds).search(query, k, **options)
+        if self._client is None:
+            self._client = Client.of(self._engine_options)
+        embedding = options.pop("embedding", None)
+        return search_shards(
+            ActorShards(self.actors),
+            self._client,
+            query,
+            k,
+            bounds=bounds,
+            embedding=embedding,
+            options=self._client.options(options, self.search),
+            allow_partial=allow_partial,
+        )
 
     def search_each(
         self,

@@ -1,0 +1,586 @@
+"""The part of a shard in a search over all shards: statistics, candidates, and their surroundings.
+
+Nothing here knows Ray: a :class:`CandidateSource` reads an engine, and its answers can be pickled.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+import oneiros
+from oneiros import lexical
+from oneiros.errors import StoreCorrupt
+from oneiros.filters import allowed_bits
+from oneiros.graph.graph import TAU_DAYS, links_found
+from oneiros.index.columns import coded
+from oneiros.model.fields import FIELDS
+from oneiros.runtime.dataclasses import dataclass, replace
+from oneiros.scoring.channels import LexicalChannel, TemporalChannel, VectorChannel
+from oneiros.scoring.fusion import WeightedSum
+from oneiros.scoring.profile import Profile
+from oneiros.search.call import SearchCall, SearchRequest
+from oneiros.search.options import SearchOptions
+from oneiros.search.pipeline import SearchRun, walk_graph
+from oneiros.search.query.parsed import PLAIN, Understood
+from oneiros.store.rows import json_text
+from oneiros.write.reinforce import OF_USE, ReinforcementEvent
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from oneiros.engine.engine import Engine
+    from oneiros.engine.scope import EngineServices, Scope
+    from oneiros.index import Visible
+    from oneiros.index.columns import Lifecycle
+    from oneiros.index.indexes import LexicalOptions
+    from oneiros.lexical.statistics import QueryStatistics
+    from oneiros.scoring.factors.thompson import Verdicts
+    from oneiros.scoring.reinforcement import ReinforcementDeclaration
+    from oneiros.scoring.selection import Selection
+    from oneiros.search.query.dates import TimeRange
+    from oneiros.store import StoredLink, StoredMemory
+
+__all__ = [
+    "Around",
+    "Candidate",
+    "CandidateSource",
+    "Found",
+    "Linked",
+    "Order",
+    "Overview",
+    "Part",
+    "Place",
+    "Question",
+    "Used",
+    "with_terms",
+]
+
+Order = tuple[float, int, int]
+"""Sorts the memories of all shards as one store would hold them: the time of addition (never before
+that of an earlier memory of the shard), the number of the shard, the sequence number in it."""
+
+_STATES: Final = tuple(name for name in OF_USE if FIELDS[name].column is not None)
+_RAW: Final = WeightedSum(weights=(1.0,), importance=0.0, normalise=("none",))
+_CHANNELS: Final = {
+    "lexical": LexicalChannel,
+    "vector": VectorChannel,
+    "temporal": TemporalChannel,
+}
+
+
+class Part(NamedTuple):
+    """A text to search for: the query, or a part of a compound one."""
+
+    query: str
+    plain_text: str
+    vector: npt.NDArray[np.float32] | None
+    time: TimeRange | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A checked search, as every shard gets it."""
+
+    parts: tuple[Part, ...]
+    bounds: Mapping[str, str]
+    syntax: str
+    now: float
+    depths: Mapping[str, int]
+    """Number of candidates by name of the channel."""
+    selection: Selection
+    limits: Mapping[str, Any]
+    """The checked keywords of a search that say which memories it may return."""
+    weighed_by: str | QueryStatistics
+    """As ``statistics`` of a search."""
+    hot_size: int
+    """Number of the most accessed memories that become candidates."""
+    reads_verdicts: bool
+    reads_links: bool
+    reads_sessions: bool
+
+    def profile(self, channels: Iterable[tuple[str, int]]) -> Profile:
+        """Return a profile of channels alone, each with its depth."""
+        return Profile(
+            name="candidates",
+            channels=tuple(_CHANNELS[name](depth=depth) for name, depth in channels),
+            fusion=_RAW,
+            selection=self.selection,
+            reinforcement=None,
+        )
+
+
+class Overview(NamedTuple):
+    """Round one: what weighs the query, and what must be alike in all shards."""
+
+    moment: int
+    """Rises with every change of the shard's memories but by use."""
+    version: str
+    """The version of Oneiros."""
+    options: LexicalOptions
+    embedder: str | None
+    dimension: int | None
+    has_vectors: bool
+    has_links: bool
+    has_sessions: bool
+    """Whether any memory is of a session, where neighbours in sessions count."""
+    statistics: QueryStatistics
+    verdicts: Verdicts
+    row_count: int
+    """Number of memories that the search may return."""
+    bounds_count: int
+    """Number of memories in the scope."""
+
+
+class Candidate(NamedTuple):
+    """A memory with its place among all."""
+
+    order: Order
+    row: StoredMemory
+    is_whole: bool = True
+    """False: without text, title and vector, since only its place in its session counts."""
+
+
+class Found(NamedTuple):
+    """Round two: the best of each channel."""
+
+    moment: int
+    candidates: list[Candidate]
+    leading: frozenset[str]
+    """Ids of the first few of each channel."""
+    breadth: int
+    """Breadth of the walk of the graph of vectors; 0: all vectors were compared."""
+
+
+class Place(NamedTuple):
+    """The place of a memory in its session."""
+
+    session: str
+    time: float
+    order: Order
+    is_leading: bool
+    """Whether its neighbours are probably candidates, too."""
+
+
+class Around(NamedTuple):
+    """Round three: memories next to candidates in their sessions."""
+
+    moment: int
+    candidates: list[Candidate]
+
+
+class Linked(NamedTuple):
+    """Round four: links among candidates and of the best of them, and where these lead."""
+
+    moment: int
+    candidates: list[Candidate]
+    links: list[StoredLink]
+
+
+class Used(NamedTuple):
+    """The results of a search that lie in one shard, as :class:`ReinforcementEvent` has them."""
+
+    ids: tuple[str, ...]
+    now: float
+    session: str | None
+    rule: ReinforcementDeclaration
+    direct: tuple[str, ...]
+    linked: frozenset[str]
+
+
+def with_terms(statistics: QueryStatistics, own: QueryStatistics) -> QueryStatistics:
+    """Return statistics with 0 for the terms that only ``own`` has, which the core insists on."""
+    return replace(
+        statistics, frequencies={**dict.fromkeys(own.frequencies, 0), **statistics.frequencies}
+    )
+
+
+class CandidateSource:
+    """The candidates of one shard.
+
+    Args:
+        engine: the engine of the shard.
+        number: number of the shard.
+    """
+
+    def __init__(self, engine: Engine, number: int) -> None:
+        self._engine = engine
+        self._number = number
+        self._added: tuple[tuple[int, int], npt.NDArray[np.float64]] | None = None
+
+    def overview(self, question: Question, known: QueryStatistics | None = None) -> Overview:
+        """Return what weighs the query here. ``known``: a sum that is not complete."""
+        scope = self._scope(question)
+        call = self._call(scope, question)
+        services = scope.services
+        sync, read_model = services.sync, services.read_model
+        moment, visible = sync.content_revision, call.visible()
+        given = question.weighed_by
+        own = self._engine if given == "store" else self._engine.scope(**question.bounds)
+        vectors = read_model.indexes.vectors
+        verdicts: Verdicts = {}
+        if question.reads_verdicts:
+            verdicts = sync.verdicts.within(question.bounds, sync.revision)
+        links = None
+        if question.reads_links:
+            links = sync.links_to_follow(is_bounded=bool(question.bounds))
+        return Overview(
+            moment=moment,
+            version=oneiros.__version__,
+            options=self._engine._options,
+            embedder=sync.vectors.recorded_name,
+            dimension=sync.vectors.dimension,
+            has_vectors=bool(vectors),
+            has_links=links is not None and len(links) > 0,
+            has_sessions=question.reads_sessions and self._has_sessions(scope),
+            statistics=given
+            if isinstance(given, lexical.statistics.QueryStatistics)
+            else (own if question.bounds else self._engine).statistics(
+                [part.query for part in question.parts], syntax=question.syntax, known=known
+            ),
+            verdicts=verdicts,
+            row_count=visible.row_count,
+            bounds_count=visible.bounds_count,
+        )
+
+    def found(self, question: Question, statistics: QueryStatistics, leading: int) -> Found:
+        """Return the best memories of each channel, and the most accessed ones.
+
+        Args:
+            question: the search.
+            statistics: the sum over all shards.
+            leading: number of the first of each channel that are named as such.
+        """
+        scope = self._scope(question)
+        moment = scope.services.sync.content_revision
+        statistics = self._with_own_terms(question, statistics)
+        rows: dict[int, None] = {}
+        first: set[int] = set()
+        breadth = 0
+        for part in question.parts:
+            for name, depth in question.depths.items():
+                if (name == "vector" and part.vector is None) or (
+                    name == "temporal" and part.time is None
+                ):
+                    continue
+                hits, walked = self._hits(scope, question, part, name, depth, statistics)
+                rows |= dict.fromkeys(hits)
+                first |= set(hits[:leading])
+                breadth = max(breadth, walked)
+        if question.hot_size:
+            for part in question.parts:
+                rows |= dict.fromkeys(self._most_accessed(scope, question, part))
+        id_of = scope.services.read_model.lifecycle.ids
+        ids = frozenset(id_of[row] for row in first)
+        return Found(moment, self._candidates(scope, rows), ids, breadth)
+
+    def around(
+        self, question: Question, places: Sequence[Place], *, reach: int, steps: int
+    ) -> Around:
+        """Return the memories next to places in sessions, those of other shards included.
+
+        Args:
+            question: the search.
+            places: places in sessions.
+            reach: most steps at which a neighbour may become a candidate.
+            steps: steps to either side.
+        """
+        scope = self._scope(question)
+        moment = scope.services.sync.content_revision
+        lifecycle = scope.services.read_model.lifecycle
+        code_of = lifecycle.words_of("session")
+        by_session: dict[str, list[Place]] = {}
+        for place in places:
+            by_session.setdefault(place.session, []).append(place)
+        codes = {word: code for code, word in enumerate(code_of) if word in by_session}
+        rows = self._standing(scope, question)
+        sessions = lifecycle.column("session_code")[rows]
+        is_wanted = np.isin(sessions, np.array(list(codes.values()), sessions.dtype))
+        rows, sessions = rows[is_wanted], sessions[is_wanted]
+        times = _times(lifecycle.column("event_at")[rows], lifecycle.column("created_at")[rows])
+        in_order = np.lexsort((rows, times, sessions))
+        rows, sessions, times = rows[in_order], sessions[in_order], times[in_order]
+        added, numbers = self._added_at(scope)[rows], lifecycle.column("sequence")[rows]
+        near: set[int] = set()
+        far: set[int] = set()
+        for session, code in codes.items():
+            start, end = np.searchsorted(sessions, [code, code + 1]).tolist()
+            own = rows[start:end]
+            for place in by_session[session]:
+                before, after = self._split(
+                    place, times[start:end], added[start:end], numbers[start:end]
+                )
+                for part in (
+                    own[max(0, before - steps) : before][::-1],
+                    own[after : after + steps],
+                ):
+                    beside = part.tolist()
+                    near |= set(beside[:reach]) if place.is_leading else set()
+                    far |= set(beside)
+        return Around(
+            moment,
+            [
+                *self._candidates(scope, sorted(near)),
+                *self._candidates(scope, sorted(far - near), is_whole=False),
+            ],
+        )
+
+    def memories(self, question: Question, ids: Sequence[str]) -> Around:
+        """Return memories by their ids; those of other shards are left out."""
+        scope = self._scope(question)
+        moment = scope.services.sync.content_revision
+        row_of = scope.services.read_model.lifecycle.row_of
+        rows = [row for id in ids if (row := row_of.get(id)) is not None]
+        return Around(moment, self._candidates(scope, rows))
+
+    def linked(
+        self,
+        question: Question,
+        seeds: Sequence[str],
+        others: Sequence[str],
+        *,
+        hops: int,
+        least: float,
+    ) -> Linked:
+        """Return links, and the memories to which the links of some memories lead.
+
+        Args:
+            question: the search.
+            seeds: ids of memories whose links are followed; those of other shards are ignored.
+            others: ids of more memories, whose links among all are returned.
+            hops: most links on a path.
+            least: least weight of a link that is followed.
+        """
+        scope = self._scope(question)
+        sync, read_model = scope.services.sync, scope.services.read_model
+        moment = sync.content_revision
+        associations = sync.links_to_follow(is_bounded=bool(question.bounds))
+        if associations is None or associations.graph is None:
+            return Linked(moment, [], [])
+        graph, row_of = associations.graph, read_model.lifecycle.row_of
+        count = graph.row_count
+
+        def known(ids: Sequence[str]) -> dict[int, None]:
+            found = (row_of.get(id) for id in ids)
+            return {row: None for row in found if row is not None and row < count}
+
+        def neighbours(row: int) -> list[tuple[int, float, int, float, float]]:
+            return graph.neighbours(row=row, now_seconds=question.now, tau_days=TAU_DAYS)
+
+        live = scope.matching(None)
+        frontier = known(seeds)
+        reached = dict(frontier)
+        for _ in range(hops):
+            step: dict[int, None] = {}
+            for row in frontier:
+                for other, weight, *_rest in neighbours(row):
+                    if weight >= least and other in live and other not in reached:
+                        step[other] = None
+            reached |= step
+            frontier = step
+        rows = reached | known(others)
+        pairs = {
+            (min(row, other), max(row, other))
+            for row in rows
+            for other, *_rest in neighbours(row)
+            if other in rows
+        }
+        ordered = sorted(pairs)
+        ids = read_model.lifecycle.ids
+        links = links_found(graph, ordered, [(ids[a], ids[b]) for a, b in ordered])
+        return Linked(
+            moment,
+            self._candidates(scope, reached),
+            [link for link in links if link is not None],
+        )
+
+    def use(self, used: Used) -> None:
+        """Reinforce the results of a search that lie here."""
+        services = self._engine._scope.services
+        if not services.is_read_only:
+            services.sync.reinforce(ReinforcementEvent(*used))
+
+    # -- private -----------------------------------------------------------------------------------
+
+    def _scope(self, question: Question) -> Scope:
+        owner = self._engine.scope(**question.bounds) if question.bounds else self._engine
+        owner._scope.follow_others()
+        return owner._scope
+
+    def _call(self, scope: Scope, question: Question, channel: str = "lexical") -> SearchCall:
+        depth = question.depths.get(channel, 1)
+        profile = question.profile([(channel, depth)])
+        options = SearchOptions(  # the limits are checked values
+            **question.limits, now=question.now, profile=profile, syntax=question.syntax
+        )
+        return SearchCall(scope, options, depth)
+
+    def _hits(
+        self,
+        scope: Scope,
+        question: Question,
+        part: Part,
+        channel: str,
+        depth: int,
+        statistics: QueryStatistics,
+    ) -> tuple[list[int], int]:
+        """Return the rows that a channel finds, best first, and the breadth of a walk."""
+        call = self._call(scope, question, channel)
+        read_model = scope.services.read_model
+        request = SearchRequest(
+            query=part.query,
+            plain_text=part.plain_text,
+            syntax=question.syntax,
+            vector=part.vector if channel == "vector" else None,
+            absent="",
+            k=depth,
+            now=question.now,
+            profile=call.profile,
+            profile_hash=call.profile.hash,
+            understood=PLAIN
+            if channel != "temporal" or part.time is None
+            else Understood(time=part.time),
+            is_explained=False,
+            verdicts={},
+            deep_recall_rows=None,
+            text_matcher=None,
+            reranker=None,
+            until=None,
+            statistics=lexical.statistics.given_statistics(
+                statistics, read_model.indexes.made_with
+            ),
+        )
+        visible = call.visible()
+        walk = walk_graph(request, read_model, visible)
+        outcome = SearchRun(request, read_model, visible, scope.loader, walk).run.run()
+        return outcome.rows(), request.breadth
+
+    def _with_own_terms(self, question: Question, statistics: QueryStatistics) -> QueryStatistics:
+        """Return the statistics with 0 for terms that only other texts here have.
+
+        They are outside the scope, or were added since round one.
+        """
+        queries = [part.query for part in question.parts]
+        own = self._engine.statistics(queries, syntax=question.syntax)
+        return with_terms(statistics, own)
+
+    def _most_accessed(self, scope: Scope, question: Question, part: Part) -> list[int]:
+        visible = self._call(scope, question).visible()
+        read_model = scope.services.read_model
+        bits = self._bits(scope, visible)
+        permitted = read_model.indexes.permitted(part.query, bits, question.syntax)
+        return read_model.lifecycle.columns.most_accessed(
+            count=question.hot_size, allowed=permitted
+        )
+
+    @staticmethod
+    def _has_sessions(scope: Scope) -> bool:
+        read_model = scope.services.read_model
+        live = np.array(read_model.row_sets.live.to_array(), np.uint32)
+        return bool(read_model.lifecycle.column("session_code")[live].any())
+
+    @staticmethod
+    def _bits(scope: Scope, visible: Visible) -> npt.NDArray[np.uint8]:
+        if visible.bits is not None:
+            return visible.bits
+        read_model = scope.services.read_model
+        return allowed_bits(read_model.row_sets.live, len(read_model.lifecycle.ids))
+
+    def _standing(self, scope: Scope, question: Question) -> npt.NDArray[np.uint32]:
+        """Return the rows among which neighbours in sessions are sought. H4."""
+        row_sets = scope.services.read_model.row_sets
+        rows = scope.matching(None)
+        if question.limits.get("status") is None:
+            rows -= row_sets.states()["archived"]
+        return np.array(rows.to_array(), np.uint32)
+
+    def _split(
+        self,
+        place: Place,
+        times: npt.NDArray[np.float64],
+        added: npt.NDArray[np.float64],
+        numbers: npt.NDArray[np.float64],
+    ) -> tuple[int, int]:
+        """Return how many memories of a session stand before a place, and the first after it."""
+        low, high = (int(np.searchsorted(times, place.time, side)) for side in ("left", "right"))
+
+        def order_at(at: int) -> Order:
+            return float(added[at]), self._number, int(numbers[at])
+
+        at_once = range(low, high)  # at the same time, in order of addition
+        before = low + bisect_left(at_once, place.order, key=order_at)
+        return before, low + bisect_right(at_once, place.order, key=order_at)
+
+    def _added_at(self, scope: Scope) -> npt.NDArray[np.float64]:
+        """Return for each row the latest time of addition up to it."""
+        lifecycle = scope.services.read_model.lifecycle
+        state = (scope.services.sync.content_revision, len(lifecycle.ids))
+        if self._added is None or self._added[0] != state:
+            learned = np.nan_to_num(lifecycle.column("learned_at"), nan=-np.inf)
+            self._added = state, np.maximum.accumulate(learned)
+        return self._added[1]
+
+    def _candidates(
+        self, scope: Scope, rows: Iterable[int], *, is_whole: bool = True
+    ) -> list[Candidate]:
+        """Return memories as searches here see them now, uses that are not written yet included."""
+        numbers = list(rows)
+        if not numbers:
+            return []
+        services = scope.services
+        lifecycle, added = services.read_model.lifecycle, self._added_at(scope)
+        ids = [lifecycle.ids[row] for row in numbers]
+        stored = _stored(services, ids)
+        fresh = _uses_not_written(lifecycle, numbers, stored)
+        found: list[Candidate] = []
+        for row, memory, changes in zip(numbers, stored, fresh, strict=True):
+            if memory is None or row >= len(added):
+                continue  # forgotten meanwhile
+            if not is_whole:
+                changes |= {"text": "", "title": "", "embedding": None}
+            order = (float(added[row]), self._number, int(memory.sequence))
+            found.append(Candidate(order, memory._replace(**changes), is_whole))
+        return found
+
+
+def _stored(services: EngineServices, ids: Sequence[str]) -> list[StoredMemory | None]:
+    """Return memories; None for one that was forgotten meanwhile or is damaged, which is noted."""
+    sync = services.sync
+    try:
+        with sync.noting_damage(), services.store.read() as reading:
+            return reading.load_stored(ids, sync.numbers_of(ids))
+    except StoreCorrupt:
+        if len(ids) == 1:
+            return [None]
+        return [stored for id in ids for stored in _stored(services, [id])]
+
+
+def _uses_not_written(
+    lifecycle: Lifecycle, rows: Sequence[int], stored: Sequence[StoredMemory | None]
+) -> list[dict[str, Any]]:
+    """Return for each memory the cells that use has changed and the store does not have yet."""
+    changes: list[dict[str, Any]] = [{} for _ in rows]
+    for name in _STATES:
+        now = lifecycle.column(name)[np.array(rows, np.uint32)]
+        missing = np.nan if now.dtype.kind == "f" else 0
+        cells = [None if memory is None else getattr(memory, name) for memory in stored]
+        written = np.array([missing if cell is None else cell for cell in cells], now.dtype)
+        is_other = (now != written) & ~(np.isnan(now) & np.isnan(written))
+        for place, value in zip(
+            np.flatnonzero(is_other).tolist(), coded(now[is_other]), strict=True
+        ):
+            changes[place][name] = value
+    for place, (row, memory) in enumerate(zip(rows, stored, strict=True)):
+        if memory is not None and (sessions := lifecycle.sessions_of(row)) != memory.sessions:
+            changes[place]["sessions_json"] = json_text(sorted(sessions))
+    return changes
+
+
+def _times(
+    event: npt.NDArray[np.float64], created: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    times: npt.NDArray[np.float64] = np.where(np.isnan(event), created, event)
+    return times
