@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import random
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 import oneiros
 from oneiros import profiles
 from oneiros.errors import DuplicateId, EmbedderMismatch
-from oneiros.ray import candidates
+from oneiros.ray import candidates, rounds
 from oneiros.ray.candidates import Around, CandidateSource
 from oneiros.ray.failures import MixedShards
 from oneiros.ray.ranking import Client
@@ -280,6 +281,43 @@ def test_a_change_between_rounds_starts_the_search_again(times: int) -> None:
         expected = whole.search("tea of zebras", reinforce=False)
         assert plain_values(response) == plain_values(expected)
     assert len(response) == 10
+
+
+@pytest.mark.parametrize("leading", [0, 2])
+def test_neighbours_are_fetched_when_a_ranking_lacks_them(
+    leading: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also hidden ones, which stand between others, and archived ones, which do not."""
+    monkeypatch.setattr(rounds, "_LEADING", leading)
+    chance = random.Random(5)
+    records = [
+        {**record, "kind": chance.choice(["note", "fact"])}
+        | ({"status": "archived"} if chance.random() < 0.2 else {})
+        for record in RECORDS
+    ]
+    whole, parts = engines_of(records, 3)
+    shards = LocalShards(parts, client_of(embedder="hashing"))
+    ways: tuple[dict[str, Any], ...] = (
+        {},
+        {"where": oneiros.where(kind="fact")},
+        {"status": ["archived", "staged"]},
+        {"date_range": (NOW - 9_000, NOW - 4_000)},
+        {"exclude": ["r4", "r8", "r9", "r41"]},
+        {"syntax": "query"},
+    )
+    brought = fetched = 0
+    few = profiles.get("oneiros")
+    few = few.replace(channels=tuple(replace(channel, depth=6) for channel in few.channels))
+    for way in ways:
+        for query in ("tea 3", "+honey -5" if "syntax" in way else "honey 5"):
+            shards.calls.clear()
+            options: dict[str, Any] = {"profile": few, "reinforce": False, "explain": True, **way}
+            found = shards.search(query, 20, **options)
+            assert plain_values(found) == plain_values(whole.search(query, 20, **options))
+            brought += sum(result.neighbour_of is not None for result in found)
+            fetched += shards.calls.count("around")
+    assert brought > 50
+    assert fetched == 2 * len(ways) if leading else fetched > 3 * len(ways)
 
 
 def test_an_id_in_two_shards_is_refused() -> None:

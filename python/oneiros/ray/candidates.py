@@ -45,16 +45,19 @@ if TYPE_CHECKING:
     from oneiros.store import StoredLink, StoredMemory
 
 __all__ = [
+    "HOT",
     "Around",
     "Candidate",
     "CandidateSource",
     "Found",
+    "Hit",
     "Linked",
     "Order",
     "Overview",
     "Part",
     "Place",
     "Question",
+    "Spacer",
     "Used",
     "with_terms",
 ]
@@ -63,6 +66,8 @@ Order = tuple[float, int, int]
 """Sorts the memories of all shards as one store would hold them: the time of addition (never before
 that of an earlier memory of the shard), the number of the shard, the sequence number in it."""
 
+HOT: Final = "most accessed"
+"""The name of the most accessed memories next to those of channels."""
 _STATES: Final = tuple(name for name in OF_USE if FIELDS[name].column is not None)
 _RAW: Final = WeightedSum(weights=(1.0,), importance=0.0, normalise=("none",))
 _CHANNELS: Final = {
@@ -140,36 +145,56 @@ class Candidate(NamedTuple):
 
     order: Order
     row: StoredMemory
-    is_whole: bool = True
-    """False: without text, title and vector, since only its place in its session counts."""
+
+
+class Hit(NamedTuple):
+    """A memory that a channel found."""
+
+    id: str
+    score: float
+    order: Order
+    session: str | None
+    time: float
+    """The time by which it stands in its session, seconds."""
 
 
 class Found(NamedTuple):
     """Round two: the best of each channel."""
 
     moment: int
-    candidates: list[Candidate]
-    leading: frozenset[str]
-    """Ids of the first few of each channel."""
+    hits: list[dict[str, list[Hit]]]
+    """For each part, by name of the channel, or :data:`HOT`."""
     breadth: int
     """Breadth of the walk of the graph of vectors; 0: all vectors were compared."""
 
 
 class Place(NamedTuple):
-    """The place of a memory in its session."""
+    """The place of a candidate in its session."""
 
     session: str
     time: float
     order: Order
     is_leading: bool
-    """Whether its neighbours are probably candidates, too."""
+    """Whether its neighbours may become candidates, too."""
+
+
+class Spacer(NamedTuple):
+    """A memory that only stands between others in a session."""
+
+    id: str
+    order: Order
+    session: str
+    time: float
+    is_visible: bool
+    """Whether the search may return it."""
 
 
 class Around(NamedTuple):
-    """Round three: memories next to candidates in their sessions."""
+    """Round three: candidates, and the memories next to them in their sessions."""
 
     moment: int
     candidates: list[Candidate]
+    spacers: list[Spacer]
 
 
 class Linked(NamedTuple):
@@ -246,66 +271,89 @@ class CandidateSource:
             bounds_count=visible.bounds_count,
         )
 
-    def found(self, question: Question, statistics: QueryStatistics, leading: int) -> Found:
+    def found(self, question: Question, statistics: QueryStatistics) -> Found:
         """Return the best memories of each channel, and the most accessed ones.
 
         Args:
             question: the search.
             statistics: the sum over all shards.
-            leading: number of the first of each channel that are named as such.
         """
         scope = self._scope(question)
         moment = scope.services.sync.content_revision
         statistics = self._with_own_terms(question, statistics)
-        rows: dict[int, None] = {}
-        first: set[int] = set()
         breadth = 0
+        hits: list[dict[str, list[Hit]]] = []
         for part in question.parts:
+            own: dict[str, list[Hit]] = {}
             for name, depth in question.depths.items():
                 if (name == "vector" and part.vector is None) or (
                     name == "temporal" and part.time is None
                 ):
                     continue
-                hits, walked = self._hits(scope, question, part, name, depth, statistics)
-                rows |= dict.fromkeys(hits)
-                first |= set(hits[:leading])
+                rows, scores, walked = self._hits(scope, question, part, name, depth, statistics)
+                own[name] = self._as_hits(scope, rows, scores)
                 breadth = max(breadth, walked)
-        if question.hot_size:
-            for part in question.parts:
-                rows |= dict.fromkeys(self._most_accessed(scope, question, part))
-        id_of = scope.services.read_model.lifecycle.ids
-        ids = frozenset(id_of[row] for row in first)
-        return Found(moment, self._candidates(scope, rows), ids, breadth)
+            if question.hot_size:
+                rows = self._most_accessed(scope, question, part)
+                counts = scope.services.read_model.lifecycle.column("access_count")[rows]
+                own[HOT] = self._as_hits(scope, rows, counts.tolist())
+            hits.append(own)
+        return Found(moment, hits, breadth)
 
     def around(
-        self, question: Question, places: Sequence[Place], *, reach: int, steps: int
+        self, question: Question, ids: Sequence[str], places: Sequence[Place], *, reach: int
     ) -> Around:
-        """Return the memories next to places in sessions, those of other shards included.
+        """Return candidates, and what stands next to places in sessions.
+
+        Next to leading places, memories within ``reach`` are returned whole, and as many behind them
+        as spacers, as a neighbour that becomes a candidate has neighbours of its own. Next to other
+        places, all are spacers.
 
         Args:
             question: the search.
-            places: places in sessions.
-            reach: most steps at which a neighbour may become a candidate.
-            steps: steps to either side.
+            ids: of candidates; those of other shards are ignored.
+            places: in sessions, also of candidates of other shards.
+            reach: most steps at which a neighbour counts.
         """
         scope = self._scope(question)
-        moment = scope.services.sync.content_revision
+        services = scope.services
+        moment, lifecycle = services.sync.content_revision, services.read_model.lifecycle
+        whole = {row: None for id in ids if (row := lifecycle.row_of.get(id)) is not None}
+        beside: dict[int, None] = {}
+        if places:
+            near, beside = self._beside(scope, question, places, reach)
+            if question.syntax != "plain":  # operators judge words, which spacers do not have
+                near, beside = near | beside, {}
+            whole |= near
+        return Around(
+            moment,
+            self._candidates(scope, whole),
+            self._spacers(scope, question, [row for row in beside if row not in whole]),
+        )
+
+    def _beside(
+        self, scope: Scope, question: Question, places: Sequence[Place], reach: int
+    ) -> tuple[dict[int, None], dict[int, None]]:
+        """Return the rows next to leading places, and those that only stand there."""
         lifecycle = scope.services.read_model.lifecycle
-        code_of = lifecycle.words_of("session")
         by_session: dict[str, list[Place]] = {}
         for place in places:
             by_session.setdefault(place.session, []).append(place)
-        codes = {word: code for code, word in enumerate(code_of) if word in by_session}
+        codes = {
+            word: code
+            for code, word in enumerate(lifecycle.words_of("session"))
+            if word in by_session
+        }
         rows = self._standing(scope, question)
         sessions = lifecycle.column("session_code")[rows]
         is_wanted = np.isin(sessions, np.array(list(codes.values()), sessions.dtype))
         rows, sessions = rows[is_wanted], sessions[is_wanted]
-        times = _times(lifecycle.column("event_at")[rows], lifecycle.column("created_at")[rows])
+        times = _times(lifecycle, rows)
         in_order = np.lexsort((rows, times, sessions))
         rows, sessions, times = rows[in_order], sessions[in_order], times[in_order]
         added, numbers = self._added_at(scope)[rows], lifecycle.column("sequence")[rows]
-        near: set[int] = set()
-        far: set[int] = set()
+        near: dict[int, None] = {}
+        beside: dict[int, None] = {}
         for session, code in codes.items():
             start, end = np.searchsorted(sessions, [code, code + 1]).tolist()
             own = rows[start:end]
@@ -313,28 +361,13 @@ class CandidateSource:
                 before, after = self._split(
                     place, times[start:end], added[start:end], numbers[start:end]
                 )
-                for part in (
-                    own[max(0, before - steps) : before][::-1],
-                    own[after : after + steps],
-                ):
-                    beside = part.tolist()
-                    near |= set(beside[:reach]) if place.is_leading else set()
-                    far |= set(beside)
-        return Around(
-            moment,
-            [
-                *self._candidates(scope, sorted(near)),
-                *self._candidates(scope, sorted(far - near), is_whole=False),
-            ],
-        )
-
-    def memories(self, question: Question, ids: Sequence[str]) -> Around:
-        """Return memories by their ids; those of other shards are left out."""
-        scope = self._scope(question)
-        moment = scope.services.sync.content_revision
-        row_of = scope.services.read_model.lifecycle.row_of
-        rows = [row for id in ids if (row := row_of.get(id)) is not None]
-        return Around(moment, self._candidates(scope, rows))
+                steps = 2 * reach if place.is_leading else reach
+                back, on = own[max(0, before - steps) : before][::-1], own[after : after + steps]
+                for side in (back.tolist(), on.tolist()):
+                    whole = reach if place.is_leading else 0
+                    near |= dict.fromkeys(side[:whole])
+                    beside |= dict.fromkeys(side[whole:])
+        return near, beside
 
     def linked(
         self,
@@ -426,8 +459,8 @@ class CandidateSource:
         channel: str,
         depth: int,
         statistics: QueryStatistics,
-    ) -> tuple[list[int], int]:
-        """Return the rows that a channel finds, best first, and the breadth of a walk."""
+    ) -> tuple[list[int], list[float], int]:
+        """Return rows that a channel finds, their scores, and the breadth of a walk."""
         call = self._call(scope, question, channel)
         read_model = scope.services.read_model
         request = SearchRequest(
@@ -456,7 +489,44 @@ class CandidateSource:
         visible = call.visible()
         walk = walk_graph(request, read_model, visible)
         outcome = SearchRun(request, read_model, visible, scope.loader, walk).run.run()
-        return outcome.rows(), request.breadth
+        return outcome.rows(), outcome.scores(), request.breadth
+
+    def _as_hits(self, scope: Scope, rows: Sequence[int], scores: Sequence[float]) -> list[Hit]:
+        lifecycle = scope.services.read_model.lifecycle
+        numbers = np.array(rows, np.uint32)
+        words = lifecycle.words_of("session")
+        codes = lifecycle.column("session_code")[numbers].tolist()
+        values = zip(
+            rows,
+            scores,
+            self._orders(scope, numbers),
+            codes,
+            _times(lifecycle, numbers).tolist(),
+            strict=True,
+        )
+        return [
+            Hit(id, score, order, words[code] if code else None, time)
+            for row, score, order, code, time in values
+            if (id := lifecycle.ids[row])
+        ]
+
+    def _spacers(self, scope: Scope, question: Question, rows: Sequence[int]) -> list[Spacer]:
+        bits = self._call(scope, question).visible().bits
+        numbers = np.array(rows, np.uint32)
+        is_visible = np.ones(len(rows), np.bool_)
+        if bits is not None:
+            is_visible = (bits[numbers >> 3] >> (numbers & 7)) & 1 != 0
+        hits = self._as_hits(scope, rows, is_visible.tolist())
+        return [
+            Spacer(id, order, session, time, bool(visible))
+            for id, visible, order, session, time in hits
+            if session is not None
+        ]
+
+    def _orders(self, scope: Scope, rows: npt.NDArray[np.uint32]) -> list[Order]:
+        numbers = scope.services.read_model.lifecycle.column("sequence")[rows].tolist()
+        added = self._added_at(scope)[rows].tolist()
+        return [(at, self._number, int(number)) for at, number in zip(added, numbers, strict=True)]
 
     def _with_own_terms(self, question: Question, statistics: QueryStatistics) -> QueryStatistics:
         """Return the statistics with 0 for terms that only other texts here have.
@@ -523,27 +593,21 @@ class CandidateSource:
             self._added = state, np.maximum.accumulate(learned)
         return self._added[1]
 
-    def _candidates(
-        self, scope: Scope, rows: Iterable[int], *, is_whole: bool = True
-    ) -> list[Candidate]:
+    def _candidates(self, scope: Scope, rows: Iterable[int]) -> list[Candidate]:
         """Return memories as searches here see them now, uses that are not written yet included."""
         numbers = list(rows)
         if not numbers:
             return []
         services = scope.services
-        lifecycle, added = services.read_model.lifecycle, self._added_at(scope)
-        ids = [lifecycle.ids[row] for row in numbers]
-        stored = _stored(services, ids)
+        lifecycle = services.read_model.lifecycle
+        stored = _stored(services, [lifecycle.ids[row] for row in numbers])
         fresh = _uses_not_written(lifecycle, numbers, stored)
-        found: list[Candidate] = []
-        for row, memory, changes in zip(numbers, stored, fresh, strict=True):
-            if memory is None or row >= len(added):
-                continue  # forgotten meanwhile
-            if not is_whole:
-                changes |= {"text": "", "title": "", "embedding": None}
-            order = (float(added[row]), self._number, int(memory.sequence))
-            found.append(Candidate(order, memory._replace(**changes), is_whole))
-        return found
+        orders = self._orders(scope, np.array(numbers, np.uint32))
+        return [
+            Candidate(order, memory._replace(**changes) if changes else memory)
+            for order, memory, changes in zip(orders, stored, fresh, strict=True)
+            if memory is not None  # else forgotten meanwhile
+        ]
 
 
 def _stored(services: EngineServices, ids: Sequence[str]) -> list[StoredMemory | None]:
@@ -579,8 +643,8 @@ def _uses_not_written(
     return changes
 
 
-def _times(
-    event: npt.NDArray[np.float64], created: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def _times(lifecycle: Lifecycle, rows: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
+    """Return the times by which rows stand in their sessions."""
+    event, created = (lifecycle.column(name)[rows] for name in ("event_at", "created_at"))
     times: npt.NDArray[np.float64] = np.where(np.isnan(event), created, event)
     return times

@@ -13,21 +13,26 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
+import numpy as np
+from pyroaring import BitMap
+
 from oneiros import _core, lexical
 from oneiros.clock import system_clock
 from oneiros.engine.scope import EngineServices, Scope
+from oneiros.filters import allowed_bits
 from oneiros.index import ReadModel
 from oneiros.model.zones import checked_zone
 from oneiros.models import named
 from oneiros.models.embedders import name_of
-from oneiros.ray.candidates import with_terms
+from oneiros.ray.candidates import Spacer, with_terms
 from oneiros.scoring.profiles import resolved
 from oneiros.search.cache import RecentAnswers
 from oneiros.search.call import SearchCall
 from oneiros.search.options import SearchOptions
 from oneiros.search.pipeline import SearchRun, Walk
+from oneiros.store.columns import StoredColumns
 from oneiros.store.loading import OwnRow
-from oneiros.store.rows import embedding_later
+from oneiros.store.rows import StoredMemory, embedding_later
 from oneiros.write.vectors import DIMENSION_SETTING, EMBEDDER_SETTING, TextVectors
 
 if TYPE_CHECKING:
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
 
     from oneiros.clock import Clock
     from oneiros.graph import Associations
+    from oneiros.index import Visible
     from oneiros.index.indexes import LexicalOptions
     from oneiros.index.texts import MemoryTexts
     from oneiros.lexical.statistics import QueryStatistics
@@ -48,11 +54,12 @@ if TYPE_CHECKING:
     from oneiros.scoring.profile import Profile
     from oneiros.search.call import SearchRequest
     from oneiros.search.response import SearchResponse
-    from oneiros.store import StoredLink, StoredMemory
+    from oneiros.store import StoredLink
 
 __all__ = ["CandidateModel", "Client", "Ranked", "RememberedVectors", "settings_of"]
 
 _NO_WALK: Final = Walk(None, 0.0)
+_FIELDS: Final = StoredMemory._fields
 
 
 class Client(NamedTuple):
@@ -108,8 +115,8 @@ class Ranked(NamedTuple):
     """A ranking, and what it would have looked at in the whole."""
 
     response: SearchResponse
-    brought: frozenset[str]
-    """Ids of the memories that became candidates as neighbours in a session."""
+    beside: frozenset[str]
+    """Ids of the candidates whose neighbours in a session became candidates."""
     followed: frozenset[str]
     """Ids of the memories whose links were followed, and perhaps of some more."""
 
@@ -140,6 +147,7 @@ class CandidateModel:
     Args:
         client: what ranks.
         candidates: the memories, in any order.
+        spacers: memories that only stand between them in sessions.
         links: links between them.
         options: the lexical options of the shards.
         settings: name and width of the shards' vectors; see ``TextVectors``.
@@ -156,6 +164,7 @@ class CandidateModel:
         self,
         client: Client,
         candidates: Sequence[Candidate],
+        spacers: Sequence[Spacer],
         links: Sequence[StoredLink],
         *,
         options: LexicalOptions,
@@ -175,16 +184,9 @@ class CandidateModel:
         width = settings.get(DIMENSION_SETTING)
         if has_vectors and width:
             model.indexes._vectors_of(int(width))
-        ordered = sorted(candidates, key=lambda candidate: candidate.order)
-        rows = [
-            candidate.row._replace(sequence=number)
-            for number, candidate in enumerate(ordered, start=1)
-        ]
-        if rows:
-            model.apply_columns(rows)
-            model.apply_indexes(rows)
         self._model = model
-        self._blank = {each.row.id for each in ordered if not each.is_whole}
+        self._whole = [candidate.row.id for candidate in candidates]
+        rows = self._fill(candidates, spacers)
         self._loader = _CandidateLoader({row.id: row for row in rows})
         self._services = _Services(
             client, model, TextVectors(embedder, settings), has_links=has_links
@@ -193,6 +195,54 @@ class CandidateModel:
         self._bounds = bounds
         self._has_sessions = has_sessions
         self.set_links(links)
+
+    def _fill(
+        self, candidates: Sequence[Candidate], spacers: Sequence[Spacer]
+    ) -> list[StoredMemory]:
+        """Put memories into the model, in the order of the whole, and return those that are whole.
+
+        Spacers have only a place in a session: no channel and no link finds them.
+        """
+        model = self._model
+        both: list[Candidate | Spacer] = [*candidates, *spacers]
+        ordered = sorted(both, key=lambda each: each.order)
+        places = {each.order: number for number, each in enumerate(ordered, start=1)}
+        rows = [each.row._replace(sequence=places[each.order]) for each in candidates]
+        self._hidden = BitMap()
+        self._spaces = BitMap()
+        if not rows:
+            return rows
+        columns = StoredColumns.of(rows)
+        own = {each.order: at for at, each in enumerate(candidates)}
+        which = [own.get(each.order, 0) for each in ordered]
+        cells = {name: list(map(columns[name].__getitem__, which)) for name in _FIELDS}
+        for row, each in enumerate(ordered):
+            cells["sequence"][row] = row + 1
+            if isinstance(each, Spacer):
+                self._spaces.add(row)
+                if not each.is_visible:
+                    self._hidden.add(row)
+                for name, value in (
+                    *(("id", each.id), ("session", each.session), ("text", "")),
+                    *(("created_at", each.time), ("event_at", None)),
+                    *(("access_count", 0), ("sessions_json", None)),
+                ):
+                    cells[name][row] = value
+        model.apply_columns(StoredColumns(len(ordered), cells, {}, {}))
+        model.apply_indexes(columns)
+        return rows
+
+    def _with_spacers(self, visible: Visible) -> Visible:
+        """Return what a search may return, and where neighbours stand, with the spacers."""
+        if not self._spaces:
+            return visible
+        count = len(self._model.lifecycle.ids)
+        rows = BitMap(range(count)) if visible.bits is None else _rows_of(visible.bits)
+        bits = allowed_bits((rows | self._spaces) - self._hidden, count)
+        standing = visible.standing
+        if standing is not None:
+            standing = allowed_bits(_rows_of(standing) | self._spaces, count)
+        return visible._replace(bits=bits, standing=standing)
 
     def set_links(self, links: Sequence[StoredLink]) -> None:
         """Replace the links."""
@@ -232,7 +282,7 @@ class CandidateModel:
         """
         call = self.call(options, k)
         requests, part_counts = call.requests([query], [embedding])
-        visible = call.visible()
+        visible = self._with_spacers(call.visible())
         visible = visible._replace(
             row_count=counts[0],
             bounds_count=counts[1],
@@ -251,7 +301,7 @@ class CandidateModel:
             with_terms(statistics, own), indexes.made_with
         )
         responses: list[SearchResponse] = []
-        brought: set[str] = set()
+        beside: set[str] = set()
         followed: set[str] = set()
         for request in requests:
             request.statistics, request.breadth = weights, breadth
@@ -260,15 +310,11 @@ class CandidateModel:
             search = SearchRun(request, self._model, visible, self._loader, _NO_WALK)
             outcome = search.run.run()
             ids = self._model.lifecycle.ids
-            brought |= {ids[row] for row in outcome.brought()}
+            beside |= {ids[row] for row in outcome.brought().values()}
             followed |= {ids[row] for row in self._followed(search, outcome, request)}
             responses.append(search.response(outcome))
         (response,) = call.merge_parts([query], part_counts, requests, responses)
-        return Ranked(response, frozenset(brought), frozenset(followed))
-
-    def blank(self, ids: frozenset[str]) -> list[str]:
-        """Return those of the ids of which only the place in a session is known."""
-        return sorted(ids & self._blank)
+        return Ranked(response, frozenset(beside), frozenset(followed).intersection(self._whole))
 
     def _followed(
         self, search: SearchRun, outcome: _core.SearchOutcome, request: SearchRequest
@@ -290,6 +336,10 @@ class CandidateModel:
         far = {row for row, (is_low, *_rest) in search.run.far().items() if not is_low}
         ranked = [row for row in search.run.ranked(linked=False).rows.tolist() if row not in far]
         return ranked[:most]
+
+
+def _rows_of(bits: npt.NDArray[np.uint8]) -> BitMap:
+    return BitMap(np.flatnonzero(np.unpackbits(bits, bitorder="little")))
 
 
 class _CandidateLoader:

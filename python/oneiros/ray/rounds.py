@@ -7,6 +7,7 @@ process.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from functools import reduce
 from operator import add
 from time import perf_counter
@@ -16,7 +17,7 @@ from oneiros import _core
 from oneiros.errors import DuplicateId
 from oneiros.index.indexes import LexicalOptions
 from oneiros.model.validation import moment
-from oneiros.ray.candidates import Candidate, Overview, Part, Place, Question, Used
+from oneiros.ray.candidates import HOT, Overview, Part, Place, Question, Used
 from oneiros.ray.failures import MixedShards, ShardUnavailable
 from oneiros.ray.ranking import CandidateModel, RememberedVectors, settings_of
 from oneiros.ray.reports import WholeResponse
@@ -26,20 +27,20 @@ from oneiros.search.options import SearchOptions
 if TYPE_CHECKING:
     from oneiros.lexical.statistics import QueryStatistics
     from oneiros.models.embedders import Embedder
-    from oneiros.ray.candidates import Around, Found, Linked
+    from oneiros.ray.candidates import Around, Candidate, Found, Hit, Linked, Order, Spacer
     from oneiros.ray.ranking import Client
     from oneiros.scoring.factors.thompson import Verdicts
     from oneiros.scoring.profile import Profile
     from oneiros.search.call import SearchCall, SearchRequest
     from oneiros.search.response import SearchResponse
-    from oneiros.store import StoredLink, StoredMemory
+    from oneiros.store import StoredLink
 
 __all__ = ["Shards", "search_shards"]
 
 _checked_now: Final = moment("now")
 _ATTEMPTS: Final = 4
 """Most runs of a search while the shards change; the last one accepts it, as one engine does."""
-_LEADING: Final = 3
+_LEADING: Final = 2
 """So many times the seeds of a channel's list have neighbours that are sent whole at once."""
 _LIMITS: Final = (
     *("where", "status", "valid_at", "include_expired", "deep_recall"),
@@ -174,7 +175,11 @@ class _Search:
         self.is_last = False
         """Whether changes between rounds are accepted, as in one engine next to a writer."""
         self._moments: dict[int, int] = {}
+        self._hits: dict[str, Hit] = {}
         self._candidates: dict[str, Candidate] = {}
+        self._spacers: dict[str, Spacer] = {}
+        self._orders: dict[str, Order] = {}
+        self._leading: set[str] = set()
 
     def run(self) -> SearchResponse:
         """Run all rounds.
@@ -182,7 +187,6 @@ class _Search:
         Raises:
             _Moved: a shard changed meanwhile; unless ``is_last``.
         """
-        self._moments, self._candidates = {}, {}
         call, question = self._question()
         overviews = self._overviews(question)
         statistics = self._statistics(question, overviews)
@@ -230,24 +234,43 @@ class _Search:
 
     def _find(self, call: SearchCall, question: Question, statistics: QueryStatistics) -> int:
         """Collect the candidates and what stands next to them; return the breadth of a walk."""
+        found: dict[int, Found] = self._shards.ask("found", question, statistics)
+        self._note(found)
         rule = call.profile.neighbours
-        leading = 0 if rule is None else _LEADING * rule.seeds
-        found: dict[int, Found] = self._shards.ask("found", question, statistics, leading)
-        self._take(found)
-        if rule is not None:
-            first = frozenset[str]().union(*(each.leading for each in found.values()))
-            places = [
-                Place(row.session, _time_of(row), each.order, id in first)
-                for id, each in self._candidates.items()
-                if (row := each.row).session is not None
-            ]
-            if places:
-                # A neighbour that becomes a candidate has neighbours of its own.
-                steps = 2 * rule.reach
-                self._take(
-                    self._shards.ask("around", question, places, reach=rule.reach, steps=steps)
-                )
+        depths = {**question.depths, HOT: question.hot_size}
+        leading: set[str] = set()
+        for part in range(len(question.parts)):
+            for name, depth in depths.items():
+                hits = [hit for each in found.values() for hit in each.hits[part].get(name, ())]
+                hits.sort(key=lambda hit: (-hit.score, hit.order))
+                del hits[depth:]
+                for hit in hits:
+                    self._know(hit.id, hit.order)
+                    self._hits[hit.id] = hit
+                if rule is not None:
+                    leading |= {hit.id for hit in hits[: _LEADING * rule.seeds]}
+        if self._hits:
+            self._fetch(question, self._hits, leading, 0 if rule is None else rule.reach)
         return max(each.breadth for each in found.values())
+
+    def _fetch(
+        self, question: Question, ids: Iterable[str], leading: AbstractSet[str], reach: int
+    ) -> None:
+        """Get hits whole, with what stands next to them in their sessions."""
+        places = [
+            Place(hit.session, hit.time, hit.order, id in leading)
+            for id in ids
+            if reach and (hit := self._hits[id]).session is not None
+        ]
+        self._leading |= leading
+        around: dict[int, Around] = self._shards.ask(
+            "around", question, sorted(ids), places, reach=reach
+        )
+        self._take(around)
+        for each in around.values():
+            for spacer in each.spacers:
+                self._know(spacer.id, spacer.order)
+                self._spacers[spacer.id] = spacer
 
     def _rank(
         self,
@@ -266,7 +289,7 @@ class _Search:
         rule = profile.expansion
         links: dict[tuple[str, str], StoredLink] = {}
         known: set[str] = set()
-        model, size = self._model(overviews, links.values()), len(self._candidates)
+        model, size = self._model(overviews, links.values()), self._size
         is_final = not self._reranks
         while True:
             ranked = model.ranked(
@@ -279,15 +302,16 @@ class _Search:
                 breadth=breadth,
                 reranks=is_final,
             )
-            blank = model.blank(ranked.brought)
+            beside = ranked.beside - self._leading
             seeds = sorted(ranked.followed - known) if follows else []
-            if not blank and not seeds:
+            if not beside and not seeds:
                 if is_final:
                     return ranked.response
                 is_final = True
                 continue
-            if blank:
-                self._take(self._shards.ask("memories", question, blank))
+            if beside:
+                assert profile.neighbours is not None
+                self._fetch(question, beside, beside, profile.neighbours.reach)
             if seeds:
                 linked: dict[int, Linked] = self._shards.ask(
                     "linked",
@@ -301,8 +325,8 @@ class _Search:
                 known |= set(seeds)
                 for each in linked.values():
                     links |= {(link.one, link.other): link for link in each.links}
-            if blank or len(self._candidates) != size:
-                model, size = self._model(overviews, links.values()), len(self._candidates)
+            if beside or self._size != size:
+                model, size = self._model(overviews, links.values()), self._size
             else:
                 model.set_links(list(links.values()))
 
@@ -350,6 +374,7 @@ class _Search:
         return CandidateModel(
             self._client,
             list(self._candidates.values()),
+            [each for id, each in self._spacers.items() if id not in self._candidates],
             list(links),
             options=known[0].options if known else LexicalOptions(),
             settings=settings_of(
@@ -371,33 +396,36 @@ class _Search:
             if self._moments.setdefault(shard, answer.moment) != answer.moment and not self.is_last:
                 raise _Moved
 
-    def _take(self, answers: Mapping[int, Found | Around | Linked]) -> None:
-        """Add candidates. One that is whole replaces one that is not.
+    def _take(self, answers: Mapping[int, Around | Linked]) -> None:
+        """Add candidates."""
+        self._note(answers)
+        for answer in answers.values():
+            for each in answer.candidates:
+                self._know(each.row.id, each.order)
+                self._candidates.setdefault(each.row.id, each)
+
+    def _know(self, id: str, order: Order) -> None:
+        """Note where a memory lies.
 
         Raises:
             DuplicateId: another shard has a memory of the same id.
         """
-        self._note(answers)
-        for answer in answers.values():
-            for each in answer.candidates:
-                former = self._candidates.setdefault(each.row.id, each)
-                if former.order[1:] != each.order[1:]:
-                    msg = (
-                        f"id: {each.row.id!r} is in the shards {former.order[1]} and "
-                        f"{each.order[1]}; one ranking needs ids that no two shards share"
-                    )
-                    raise DuplicateId(msg)
-                if each.is_whole and not former.is_whole:
-                    self._candidates[each.row.id] = each
+        former = self._orders.setdefault(id, order)
+        if former[1] != order[1]:
+            msg = (
+                f"id: {id!r} is in the shards {former[1]} and {order[1]}; one ranking needs ids "
+                "that no two shards share"
+            )
+            raise DuplicateId(msg)
+
+    @property
+    def _size(self) -> int:
+        """The number of memories known so far."""
+        return len(self._candidates) + len(self._spacers)
 
 
 def _part(request: SearchRequest) -> Part:
     return Part(request.query, request.plain_text, request.vector, request.understood.time)
-
-
-def _time_of(row: StoredMemory) -> float:
-    """Return the time by which a memory stands in its session."""
-    return float(row.created_at if row.event_at is None else row.event_at)
 
 
 def _summed(all_verdicts: Iterable[Verdicts]) -> Verdicts:
