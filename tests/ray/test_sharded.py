@@ -140,14 +140,68 @@ def test_errors_are_those_of_the_engine(shared: ShardedEngine) -> None:
     for call in (
         lambda: shared.add("x"),
         lambda: shared.add_many([{"text": "x"}]),
-        lambda: shared.get("x"),
-        lambda: shared.update("x", text="y"),
-        lambda: shared.delete("x"),
-        lambda: shared.forget("x"),
+        lambda: shared.delete(where=oneiros.where(kind="fact")),
+        lambda: shared.forget(where=oneiros.where(kind="fact")),
         lambda: shared.scope(project="x"),
     ):
         with pytest.raises(ValueError, match="needs user, by which the store is split"):
             call()
+
+
+def test_an_id_is_found_in_its_shard(tmp_path: Path) -> None:
+    with ShardedEngine(tmp_path, shards=2, clock=clock) as engine:
+        one, other = (
+            next(user for user in USERS if engine.layout.shard_of(user) == shard)
+            for shard in range(2)
+        )
+        engine.add_many(
+            [
+                {"id": "tea", "text": "tea", "user": one},
+                {"id": "milk", "text": "milk", "user": one},
+                {"id": "rum", "text": "rum", "user": other},
+                {"id": "twice", "text": "here", "user": one},
+                {"id": "twice", "text": "there", "user": other},
+            ]
+        )
+        assert (engine.locate("tea"), engine.locate("rum")) == (0, 1)
+        assert engine.get("rum").user == other
+        engine.update("tea", importance=0.9)
+        engine.feedback("tea", "helpful")
+        engine.pin("tea")
+        engine.link("tea", "milk", 0.8)
+        memory = engine.get("tea", user=one)
+        assert (memory.importance, memory.feedback, memory.pinned) == (0.9, 1, True)
+        assert [link.id for link in engine.neighbours("tea")] == ["milk"]
+        assert engine.unlink("tea", "milk", user=one)
+        assert engine.neighbours("milk", user=one) == []
+        assert engine.history("tea")[-1].changed == ("pinned",)
+        engine.supersede("milk", "tea", "oat")
+        assert engine.get("milk").superseded_by == "tea"
+        scope = engine.scope(user=one)
+        assert scope.why_not("milk", "milk").hidden[0].reason == "superseded"
+        assert [similar.id for similar in scope.similar("TEA")] == ["tea"]
+        assert [memory.id for memory in scope.last(1)] == ["twice"]
+        assert engine.delete("rum") == 1
+        assert engine.locate("rum") == 1  # until it is forgotten
+        assert engine.restore("rum")
+        assert engine.forget("rum").ids == ("rum",)
+        for call in (
+            lambda: engine.locate("rum"),
+            lambda: engine.get("rum"),
+            lambda: engine.link("tea", "rum"),
+        ):
+            with pytest.raises(oneiros.UnknownMemory, match="'rum'"):
+                call()
+        with pytest.raises(oneiros.DuplicateId, match="'twice' is in the shards 0, 1; name a val"):
+            engine.get("twice")
+        assert engine.get("twice", user=other).text == "there"
+        engine.add("rum", id="rum", user=other)
+        with pytest.raises(
+            ValueError, match="'rum' lies in shard 1 and 'tea' in shard 0; links do"
+        ):
+            engine.link("tea", "rum")
+        with pytest.raises(ValueError, match="successors do not cross shards"):
+            engine.supersede("tea", "rum")
 
 
 def test_scopes_are_searched_each_for_itself(shared: ShardedEngine) -> None:

@@ -94,6 +94,12 @@ class Shard:
         """Call a method of the engine, or of a scope of it."""
         return getattr(self._within(bounds), method)(*args, **options)
 
+    def has(self, id: str) -> bool:
+        """Return whether a memory is here, soft-deleted or not."""
+        scope = self._engine._scope
+        scope.follow_others()
+        return scope.services.read_model.lifecycle.row_of.get(id) is not None
+
     def add_many(
         self,
         bounds: Mapping[str, str],
