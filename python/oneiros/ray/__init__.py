@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from oneiros.ray.batches import rescore as rescore
     from oneiros.ray.failures import MixedShards as MixedShards
     from oneiros.ray.failures import ShardUnavailable as ShardUnavailable
+    from oneiros.ray.folder_status import FolderStatus as FolderStatus
+    from oneiros.ray.folder_status import ShardStatus as ShardStatus
+    from oneiros.ray.folder_status import status as status
     from oneiros.ray.generations import Generation as Generation
     from oneiros.ray.generations import back_up as back_up
     from oneiros.ray.generations import list_generations as list_generations
@@ -29,10 +32,12 @@ else:
         __name__,
         ("batches", "cluster"),
         {
+            "FolderStatus": "folder_status",
             "Generation": "generations",
             "MixedShards": "failures",
             "ScopeResponses": "reports",
             "ShardScope": "sharded",
+            "ShardStatus": "folder_status",
             "ShardUnavailable": "failures",
             "ShardedEngine": "sharded",
             "ShardedReport": "reports",
@@ -42,14 +47,17 @@ else:
             "open_replica": "generations",
             "rescore": "batches",
             "restore": "generations",
+            "status": "folder_status",
         },
     )
 
 __all__ = [
+    "FolderStatus",
     "Generation",
     "MixedShards",
     "ScopeResponses",
     "ShardScope",
+    "ShardStatus",
     "ShardUnavailable",
     "ShardedEngine",
     "ShardedReport",
@@ -59,4 +67,5 @@ __all__ = [
     "open_replica",
     "rescore",
     "restore",
+    "status",
 ]

@@ -5,6 +5,7 @@ Nothing here knows Ray: a :class:`CandidateSource` reads an engine, and its answ
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -52,6 +53,7 @@ __all__ = [
     "Found",
     "Hit",
     "Linked",
+    "Moment",
     "Order",
     "Overview",
     "Part",
@@ -66,6 +68,8 @@ Order = tuple[float, int, int]
 """Sorts the memories of all shards as one store would hold them: the time of addition (never before
 that of an earlier memory of the shard), the number of the shard, the sequence number in it."""
 
+Moment = tuple[str, int]
+"""A process, and a number that rises with every commit that it applies."""
 HOT: Final = "most accessed"
 """The name of the most accessed memories next to those of channels."""
 _STATES: Final = tuple(name for name in OF_USE if FIELDS[name].column is not None)
@@ -121,8 +125,8 @@ class Question:
 class Overview(NamedTuple):
     """Round one: what weighs the query, and what must be alike in all shards."""
 
-    moment: int
-    """Rises with every change of the shard's memories but by use."""
+    moment: Moment
+    """Another one after every change of the shard's memories but by use."""
     version: str
     """The version of Oneiros."""
     options: LexicalOptions
@@ -161,7 +165,7 @@ class Hit(NamedTuple):
 class Found(NamedTuple):
     """Round two: the best of each channel."""
 
-    moment: int
+    moment: Moment
     hits: list[dict[str, list[Hit]]]
     """For each part, by name of the channel, or :data:`HOT`."""
     breadth: int
@@ -192,7 +196,7 @@ class Spacer(NamedTuple):
 class Around(NamedTuple):
     """Round three: candidates, and the memories next to them in their sessions."""
 
-    moment: int
+    moment: Moment
     candidates: list[Candidate]
     spacers: list[Spacer]
 
@@ -200,7 +204,7 @@ class Around(NamedTuple):
 class Linked(NamedTuple):
     """Round four: links among candidates and of the best of them, and where these lead."""
 
-    moment: int
+    moment: Moment
     candidates: list[Candidate]
     links: list[StoredLink]
 
@@ -234,6 +238,7 @@ class CandidateSource:
     def __init__(self, engine: Engine, number: int) -> None:
         self._engine = engine
         self._number = number
+        self._process = os.urandom(8).hex()
         self._added: tuple[tuple[int, int], npt.NDArray[np.float64]] | None = None
 
     def overview(self, question: Question, known: QueryStatistics | None = None) -> Overview:
@@ -242,7 +247,7 @@ class CandidateSource:
         call = self._call(scope, question)
         services = scope.services
         sync, read_model = services.sync, services.read_model
-        moment, visible = sync.content_revision, call.visible()
+        moment, visible = self._moment(scope), call.visible()
         given = question.weighed_by
         own = self._engine if given == "store" else self._engine.scope(**question.bounds)
         vectors = read_model.indexes.vectors
@@ -279,7 +284,7 @@ class CandidateSource:
             statistics: the sum over all shards.
         """
         scope = self._scope(question)
-        moment = scope.services.sync.content_revision
+        moment = self._moment(scope)
         statistics = self._with_own_terms(question, statistics)
         breadth = 0
         hits: list[dict[str, list[Hit]]] = []
@@ -317,7 +322,7 @@ class CandidateSource:
         """
         scope = self._scope(question)
         services = scope.services
-        moment, lifecycle = services.sync.content_revision, services.read_model.lifecycle
+        moment, lifecycle = self._moment(scope), services.read_model.lifecycle
         whole = {row: None for id in ids if (row := lifecycle.row_of.get(id)) is not None}
         beside: dict[int, None] = {}
         if places:
@@ -389,7 +394,7 @@ class CandidateSource:
         """
         scope = self._scope(question)
         sync, read_model = scope.services.sync, scope.services.read_model
-        moment = sync.content_revision
+        moment = self._moment(scope)
         associations = sync.links_to_follow(is_bounded=bool(question.bounds))
         if associations is None or associations.graph is None:
             return Linked(moment, [], [])
@@ -437,6 +442,9 @@ class CandidateSource:
             services.sync.reinforce(ReinforcementEvent(*used))
 
     # -- private -----------------------------------------------------------------------------------
+
+    def _moment(self, scope: Scope) -> Moment:
+        return self._process, scope.services.sync.content_revision
 
     def _scope(self, question: Question) -> Scope:
         owner = self._engine.scope(**question.bounds) if question.bounds else self._engine

@@ -27,7 +27,7 @@ from oneiros.search.options import SearchOptions
 if TYPE_CHECKING:
     from oneiros.lexical.statistics import QueryStatistics
     from oneiros.models.embedders import Embedder
-    from oneiros.ray.candidates import Around, Candidate, Found, Hit, Linked, Order, Spacer
+    from oneiros.ray.candidates import Around, Candidate, Found, Hit, Linked, Moment, Order, Spacer
     from oneiros.ray.ranking import Client
     from oneiros.scoring.factors.thompson import Verdicts
     from oneiros.scoring.profile import Profile
@@ -174,7 +174,7 @@ class _Search:
         self._reranks = client.reranker is not None or options.reranker is not None
         self.is_last = False
         """Whether changes between rounds are accepted, as in one engine next to a writer."""
-        self._moments: dict[int, int] = {}
+        self._moments: dict[int, Moment] = {}
         self._hits: dict[str, Hit] = {}
         self._candidates: dict[str, Candidate] = {}
         self._spacers: dict[str, Spacer] = {}
