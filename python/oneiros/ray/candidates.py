@@ -227,6 +227,17 @@ def with_terms(statistics: QueryStatistics, own: QueryStatistics) -> QueryStatis
     )
 
 
+class _Sessions(NamedTuple):
+    """Memories of sessions, in order of session, time and addition."""
+
+    code_of: Mapping[str, int]
+    rows: npt.NDArray[np.uint32]
+    codes: npt.NDArray[np.uint32]
+    times: npt.NDArray[np.float64]
+    added: npt.NDArray[np.float64]
+    numbers: npt.NDArray[np.float64]
+
+
 class CandidateSource:
     """The candidates of one shard.
 
@@ -239,6 +250,10 @@ class CandidateSource:
         self._engine = engine
         self._number = number
         self._process = os.urandom(8).hex()
+        # Each is replaced as a whole, so that threads may share them.
+        self._kept_sessions: tuple[tuple[Any, ...], _Sessions] | None = None
+        self._kept_answer: tuple[int, bool] | None = None
+        self._kept_names: tuple[str, ...] | None = None
         self._added: tuple[tuple[int, int], npt.NDArray[np.float64]] | None = None
 
     def overview(self, question: Question, known: QueryStatistics | None = None) -> Overview:
@@ -265,7 +280,7 @@ class CandidateSource:
             dimension=sync.vectors.dimension,
             has_vectors=bool(vectors),
             has_links=links is not None and len(links) > 0,
-            has_sessions=question.reads_sessions and self._has_sessions(scope),
+            has_sessions=question.reads_sessions and self._has_sessions(),
             statistics=given
             if isinstance(given, lexical.statistics.QueryStatistics)
             else (own if question.bounds else self._engine).statistics(
@@ -340,31 +355,23 @@ class CandidateSource:
         self, scope: Scope, question: Question, places: Sequence[Place], reach: int
     ) -> tuple[dict[int, None], dict[int, None]]:
         """Return the rows next to leading places, and those that only stand there."""
-        lifecycle = scope.services.read_model.lifecycle
-        by_session: dict[str, list[Place]] = {}
+        known = self._sessions(scope, question)
+        by_session: dict[int, list[Place]] = {}
         for place in places:
-            by_session.setdefault(place.session, []).append(place)
-        codes = {
-            word: code
-            for code, word in enumerate(lifecycle.words_of("session"))
-            if word in by_session
-        }
-        rows = self._standing(scope, question)
-        sessions = lifecycle.column("session_code")[rows]
-        is_wanted = np.isin(sessions, np.array(list(codes.values()), sessions.dtype))
-        rows, sessions = rows[is_wanted], sessions[is_wanted]
-        times = _times(lifecycle, rows)
-        in_order = np.lexsort((rows, times, sessions))
-        rows, sessions, times = rows[in_order], sessions[in_order], times[in_order]
-        added, numbers = self._added_at(scope)[rows], lifecycle.column("sequence")[rows]
+            code = known.code_of.get(place.session)
+            if code is not None:
+                by_session.setdefault(code, []).append(place)
         near: dict[int, None] = {}
         beside: dict[int, None] = {}
-        for session, code in codes.items():
-            start, end = np.searchsorted(sessions, [code, code + 1]).tolist()
-            own = rows[start:end]
-            for place in by_session[session]:
+        for code, members in by_session.items():
+            start, end = np.searchsorted(known.codes, [code, code + 1]).tolist()
+            own = known.rows[start:end]
+            for place in members:
                 before, after = self._split(
-                    place, times[start:end], added[start:end], numbers[start:end]
+                    place,
+                    known.times[start:end],
+                    known.added[start:end],
+                    known.numbers[start:end],
                 )
                 steps = 2 * reach if place.is_leading else reach
                 back, on = own[max(0, before - steps) : before][::-1], own[after : after + steps]
@@ -502,7 +509,7 @@ class CandidateSource:
     def _as_hits(self, scope: Scope, rows: Sequence[int], scores: Sequence[float]) -> list[Hit]:
         lifecycle = scope.services.read_model.lifecycle
         numbers = np.array(rows, np.uint32)
-        words = lifecycle.words_of("session")
+        words = self._session_names(lifecycle)
         codes = lifecycle.column("session_code")[numbers].tolist()
         values = zip(
             rows,
@@ -517,6 +524,13 @@ class CandidateSource:
             for row, score, order, code, time in values
             if (id := lifecycle.ids[row])
         ]
+
+    def _session_names(self, lifecycle: Lifecycle) -> tuple[str, ...]:
+        """Return the names of sessions by code, kept until there are more."""
+        count = lifecycle.word_count("session")
+        if self._kept_names is None or len(self._kept_names) != count:
+            self._kept_names = lifecycle.words_of("session")
+        return self._kept_names
 
     def _spacers(self, scope: Scope, question: Question, rows: Sequence[int]) -> list[Spacer]:
         bits = self._call(scope, question).visible().bits
@@ -554,11 +568,16 @@ class CandidateSource:
             count=question.hot_size, allowed=permitted
         )
 
-    @staticmethod
-    def _has_sessions(scope: Scope) -> bool:
-        read_model = scope.services.read_model
-        live = np.array(read_model.row_sets.live.to_array(), np.uint32)
-        return bool(read_model.lifecycle.column("session_code")[live].any())
+    def _has_sessions(self) -> bool:
+        """Return whether a live memory of the shard is of a session."""
+        services = self._engine._scope.services
+        moment = services.sync.content_revision
+        if self._kept_answer is None or self._kept_answer[0] != moment:
+            read_model = services.read_model
+            live = np.array(read_model.row_sets.live.to_array(), np.uint32)
+            codes = read_model.lifecycle.column("session_code")[live]
+            self._kept_answer = moment, bool(codes.any())
+        return self._kept_answer[1]
 
     @staticmethod
     def _bits(scope: Scope, visible: Visible) -> npt.NDArray[np.uint8]:
@@ -567,13 +586,41 @@ class CandidateSource:
         read_model = scope.services.read_model
         return allowed_bits(read_model.row_sets.live, len(read_model.lifecycle.ids))
 
-    def _standing(self, scope: Scope, question: Question) -> npt.NDArray[np.uint32]:
-        """Return the rows among which neighbours in sessions are sought. H4."""
-        row_sets = scope.services.read_model.row_sets
-        rows = scope.matching(None)
-        if question.limits.get("status") is None:
-            rows -= row_sets.states()["archived"]
-        return np.array(rows.to_array(), np.uint32)
+    def _sessions(self, scope: Scope, question: Question) -> _Sessions:
+        """Return the memories among which neighbours in sessions are sought, in order. H4.
+
+        The last answer is kept until memories change.
+        """
+        services, status = scope.services, question.limits.get("status")
+        key = (
+            services.sync.content_revision,
+            tuple(sorted(question.bounds.items())),
+            status is None,
+        )
+        kept = self._kept_sessions
+        if kept is not None and kept[0] == key:
+            return kept[1]
+        lifecycle = services.read_model.lifecycle
+        chosen = scope.matching(None)
+        if status is None:
+            chosen -= services.read_model.row_sets.states()["archived"]
+        rows = np.array(chosen.to_array(), np.uint32)
+        codes = lifecycle.column("session_code")[rows]
+        rows, codes = rows[codes != 0], codes[codes != 0]
+        times = _times(lifecycle, rows)
+        in_order = np.lexsort((rows, times, codes))
+        rows = rows[in_order]
+        words = lifecycle.words_of("session")
+        known = _Sessions(
+            code_of={words[code]: code for code in np.unique(codes).tolist()},
+            rows=rows,
+            codes=codes[in_order],
+            times=times[in_order],
+            added=self._added_at(scope)[rows],
+            numbers=lifecycle.column("sequence")[rows],
+        )
+        self._kept_sessions = key, known
+        return known
 
     def _split(
         self,
