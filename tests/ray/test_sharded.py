@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -381,6 +382,12 @@ def test_dreams_are_one_report_and_one_undo(tmp_path: Path) -> None:
         assert all(engine.get(f"door {user}", user=user) for user in USERS)
         with pytest.raises(ValueError, match="report"):
             engine.undo_dream({2: "x"})
+
+
+def test_the_collector_leaves_the_memories_of_a_shard_alone(shared: ShardedEngine) -> None:
+    """Or a search over many shards would wait for one that collects."""
+    actor = shared.actors._actors[0]
+    assert ray.get(actor.__ray_call__.remote(lambda _: gc.get_freeze_count())) > 10_000
 
 
 def test_a_layout_is_fixed(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -81,6 +82,10 @@ class Shard:
         self._number = number
         self._engine = Engine(store, **options)
         self._source = CandidateSource(self._engine, number)
+        # What was read lasts as long as the process. The collector would traverse it in the middle of
+        # searches, and every search over all shards waits for the slowest one.
+        gc.collect()
+        gc.freeze()
         if not is_known and not is_read_only:
             write_layout(note, number, layout)
 
