@@ -11,7 +11,6 @@ import oneiros
 from oneiros.ray.candidates import CandidateSource
 from oneiros.ray.ranking import Client
 from oneiros.ray.rounds import search_shards
-from oneiros.search.options import SearchOptions
 
 __all__ = ["LocalShards", "by_id", "loosen", "one_by_one", "split"]
 
@@ -121,7 +120,7 @@ class LocalShards:
             k,
             bounds=bounds or {},
             embedding=embedding,
-            options=SearchOptions.checked(options, self.search),
+            options=self.client.options(options, self.search),
         )
 
     def leave_out(self, shard: int) -> bool:

@@ -6,6 +6,7 @@ import os
 import pickle
 import random
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 import oneiros
 from oneiros import profiles
 from oneiros.errors import DuplicateId, EmbedderMismatch
+from oneiros.index import snapshot
 from oneiros.ray import candidates, rounds
 from oneiros.ray.candidates import Around, CandidateSource
 from oneiros.ray.failures import MixedShards
@@ -192,6 +194,49 @@ def test_words_that_no_candidate_has_weigh_as_in_the_whole() -> None:
         options: dict[str, Any] = {"syntax": syntax, "reinforce": False, "explain": True}
         found = shards.search(query, **options)
         assert plain_values(found) == plain_values(whole.search(query, **options))
+
+
+def test_shards_opened_from_snapshots_and_read_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot, "FEWEST_ROWS", 1)
+    whole, parts = engines_of(RECORDS, 2)
+    paths = [tmp_path / f"{number}.db" for number in range(2)]
+    for part, path in zip(parts, paths, strict=True):
+        part.backup(path)
+        oneiros.Engine(path, embedder="hashing").close()
+        assert Path(f"{path}-snapshot").exists()
+    for options in ({}, {"read_only": True}):
+        given = {"embedder": "hashing", "clock": clock, **options}
+        engines = [oneiros.Engine(path, **given) for path in paths]
+        shards = LocalShards(engines, Client.of(given))
+        for query in ("tea 5", "note on rum"):
+            found = shards.search(query, reinforce=None if options else False)
+            assert plain_values(found) == plain_values(whole.search(query, reinforce=False))
+        assert "use" not in shards.calls
+        shards.close()
+
+
+def test_times_without_a_zone_are_in_that_of_the_engines() -> None:
+    whole, parts = engines_of(RECORDS, 2, timezone="Europe/Berlin")
+    shards = LocalShards(parts, client_of(embedder="hashing", timezone="Europe/Berlin"))
+    options: dict[str, Any] = {"now": "2025-06-15T17:00:00", "reinforce": False, "explain": True}
+    options["date_range"] = ("2025-06-15T11:00:00", "2025-06-15T15:00:00")
+    found, expected = shards.search("tea", **options), whole.search("tea", **options)
+    assert plain_values(found) == plain_values(expected)
+    assert found.now == 1_750_000_000.0 - 400
+    with pytest.raises(ValueError, match="now: "):
+        LocalShards(parts, client_of(embedder="hashing")).search("tea", **options)
+
+
+def test_many_threads_search_at_once() -> None:
+    whole, parts = engines_of(RECORDS, 3)
+    shards = LocalShards(parts, client_of(embedder="hashing"))
+    queries = [f"{word} {number}" for word in ("tea", "milk", "rum") for number in range(7)]
+    expected = [plain_values(whole.search(query, reinforce=False)) for query in queries]
+    with ThreadPoolExecutor(4) as pool:
+        found = pool.map(lambda query: plain_values(shards.search(query, reinforce=False)), queries)
+        assert list(found) == expected
 
 
 def test_stores_without_memories() -> None:
