@@ -20,6 +20,8 @@ from oneiros import Engine
 from oneiros.cli.application import application
 from oneiros.display.tables import columns_of
 from oneiros.model.fields import FIELDS
+from oneiros.ray.routing import Layout
+from oneiros.ray.shard import layout_file, store_file, write_layout
 from tests.cli.conftest import HOSTILE, Run
 
 GROUP: Any = typer.main.get_command(application)
@@ -82,6 +84,7 @@ CALLS: dict[str, list[tuple[str, ...]]] = {
     ],
     "tune": [("trips", "--over", "fusion.weight=0.4,0.5")],
     "bench": [("--size", "100", "--rounds", "1", "--task", "words")],
+    "ray": [("status", "shards")],
     "simulate": [("--memories", "60", "--days", "20", "--dream-every", "5")],
 }
 SERVERS = {"inspect", "mcp"}  # print no results
@@ -90,7 +93,7 @@ ONE_LINE = {
     *("embed", "export", "backup"),
 }
 """Commands without a table: they say in a line or two what was done."""
-WITHOUT_STORE = {"profiles", "rescore", "demo", "evaluate", "tune", "simulate", "bench"}
+WITHOUT_STORE = {"profiles", "rescore", "demo", "evaluate", "tune", "simulate", "bench", "ray"}
 EVERY = [(name, *call) for name, calls in CALLS.items() for call in calls]
 
 
@@ -112,6 +115,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         engine.delete("gone", now=1.7e9)
         engine.update("coffee", importance=0.8, now=1.72e9)
         engine.dream(1.74e9)
+    (folder / "shards").mkdir()
+    for number in range(2):
+        with Engine(store_file(folder / "shards", number), embedder="hashing") as engine:
+            engine.add(HOSTILE, id=HOSTILE)
+        write_layout(layout_file(folder / "shards", number), number, Layout(3, "user"))
     rows = [{"text": "one", "created_at": NOW}, {"text": "two", "importance": 0.5}]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "bad.jsonl").write_text('{"text": "three"}\nno JSON\n')

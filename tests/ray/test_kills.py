@@ -19,7 +19,8 @@ import pytest
 import oneiros
 from oneiros.ray import ShardedEngine, ShardedReport, ShardUnavailable
 from oneiros.ray.shard import store_file
-from tests.ray.test_sharded import USERS, clock
+from tests.frozen.answers import plain_values
+from tests.ray.test_sharded import NOW, USERS, clock, one_engine, records_of_users
 
 ray = pytest.importorskip("ray", reason="needs Ray: nox -s ray")
 pytestmark = pytest.mark.usefixtures("cluster")
@@ -154,6 +155,47 @@ def test_reads_and_additions_wait_for_the_shard(tmp_path: Path) -> None:
         kill(engine, 0)
         assert engine.add("milk", user="ada", id="milk") == "milk"
         assert engine.stats()["memories"] == 2
+
+
+@pytest.mark.parametrize("patience", [120, 0])
+def test_a_search_over_all_shards_is_whole_or_marked(tmp_path: Path, patience: float) -> None:
+    """Shards die between and within its rounds. It waits for them, or names those it lacks."""
+    records = records_of_users(40)
+    shard_of = {record["id"]: record["user"] for record in records}
+    options: dict[str, Any] = {"reinforce": False, "allow_partial": patience == 0}
+    marked = 0
+    with (
+        one_engine(records) as whole,
+        ShardedEngine(
+            tmp_path, shards=2, clock=clock, embedder="hashing", patience_seconds=120
+        ) as engine,
+    ):
+        for number, record in enumerate(records):
+            engine.add_many([record], now=NOW - 1_000 + number)
+        expected = plain_values(whole.search("note on tea 3", reinforce=False))
+        assert plain_values(engine.search("note on tea 3", **options)) == expected
+        for number in range(KILLS):
+            victim = number % 2 if patience else 1  # without patience, one shard must be left
+            process = pid_of(engine, victim)
+            engine.actors._patience = patience
+            killer = threading.Timer(random.uniform(0, 0.1), os.kill, (process, signal.SIGKILL))
+            killer.start()
+            found = []
+            while killer.is_alive() or not found:
+                found.append(engine.search("note on tea 3", **options))
+            for response in found:
+                if response.missing:
+                    marked += 1
+                    assert options["allow_partial"]
+                    assert list(response.missing) == [victim]
+                    assert len(response) > 0
+                    users = {shard_of[id] for id in response.ids}
+                    assert {engine.layout.shard_of(user) for user in users} == {1 - victim}
+                else:
+                    assert plain_values(response) == expected
+            killer.join()
+            engine.actors._patience = 120
+    assert patience == 0 or marked == 0
 
 
 def test_a_missing_shard_raises_or_is_marked(tmp_path: Path) -> None:

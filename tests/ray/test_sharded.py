@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 
 import oneiros
-from oneiros.ray import ShardedEngine, ShardUnavailable
+from oneiros.ray import ShardedEngine, ShardUnavailable, WholeResponse
 from oneiros.ray.shard import layout_file, store_file
+from tests.frozen.answers import plain_values
 
 ray = pytest.importorskip("ray", reason="needs Ray: nox -s ray")
 pytestmark = pytest.mark.usefixtures("cluster")
@@ -139,16 +141,68 @@ def test_errors_are_those_of_the_engine(shared: ShardedEngine) -> None:
     for call in (
         lambda: shared.add("x"),
         lambda: shared.add_many([{"text": "x"}]),
-        lambda: shared.get("x"),
-        lambda: shared.update("x", text="y"),
-        lambda: shared.delete("x"),
-        lambda: shared.forget("x"),
+        lambda: shared.delete(where=oneiros.where(kind="fact")),
+        lambda: shared.forget(where=oneiros.where(kind="fact")),
         lambda: shared.scope(project="x"),
     ):
         with pytest.raises(ValueError, match="needs user, by which the store is split"):
             call()
-    with pytest.raises(ValueError, match=r"One ranking over shards is not supported; search_each"):
-        shared.search("tea")
+
+
+def test_an_id_is_found_in_its_shard(tmp_path: Path) -> None:
+    with ShardedEngine(tmp_path, shards=2, clock=clock) as engine:
+        one, other = (
+            next(user for user in USERS if engine.layout.shard_of(user) == shard)
+            for shard in range(2)
+        )
+        engine.add_many(
+            [
+                {"id": "tea", "text": "tea", "user": one},
+                {"id": "milk", "text": "milk", "user": one},
+                {"id": "rum", "text": "rum", "user": other},
+                {"id": "twice", "text": "here", "user": one},
+                {"id": "twice", "text": "there", "user": other},
+            ]
+        )
+        assert (engine.locate("tea"), engine.locate("rum")) == (0, 1)
+        assert engine.get("rum").user == other
+        engine.update("tea", importance=0.9)
+        engine.feedback("tea", "helpful")
+        engine.pin("tea")
+        engine.link("tea", "milk", 0.8)
+        memory = engine.get("tea", user=one)
+        assert (memory.importance, memory.feedback, memory.pinned) == (0.9, 1, True)
+        assert [link.id for link in engine.neighbours("tea")] == ["milk"]
+        assert engine.unlink("tea", "milk", user=one)
+        assert engine.neighbours("milk", user=one) == []
+        assert engine.history("tea")[-1].changed == ("pinned",)
+        engine.supersede("milk", "tea", "oat")
+        assert engine.get("milk").superseded_by == "tea"
+        scope = engine.scope(user=one)
+        assert scope.why_not("milk", "milk").hidden[0].reason == "superseded"
+        assert [similar.id for similar in scope.similar("TEA")] == ["tea"]
+        assert [memory.id for memory in scope.last(1)] == ["twice"]
+        assert engine.delete("rum") == 1
+        assert engine.locate("rum") == 1  # until it is forgotten
+        assert engine.restore("rum")
+        assert engine.forget("rum").ids == ("rum",)
+        for call in (
+            lambda: engine.locate("rum"),
+            lambda: engine.get("rum"),
+            lambda: engine.link("tea", "rum"),
+        ):
+            with pytest.raises(oneiros.UnknownMemory, match="'rum'"):
+                call()
+        with pytest.raises(oneiros.DuplicateId, match="'twice' is in the shards 0, 1; name a val"):
+            engine.get("twice")
+        assert engine.get("twice", user=other).text == "there"
+        engine.add("rum", id="rum", user=other)
+        with pytest.raises(
+            ValueError, match="'rum' lies in shard 1 and 'tea' in shard 0; links do"
+        ):
+            engine.link("tea", "rum")
+        with pytest.raises(ValueError, match="successors do not cross shards"):
+            engine.supersede("tea", "rum")
 
 
 def test_scopes_are_searched_each_for_itself(shared: ShardedEngine) -> None:
@@ -159,6 +213,130 @@ def test_scopes_are_searched_each_for_itself(shared: ShardedEngine) -> None:
     assert found["kim"].texts == ["kim drinks oolong"]
     assert len(found["nobody"]) == 0
     assert not found.is_partial
+
+
+def one_engine(records: list[dict[str, Any]], **options: Any) -> oneiros.Engine:
+    """Return an engine with all records, added one after the other."""
+    whole = oneiros.Engine(":memory:", clock=clock, embedder="hashing", **options)
+    for number, record in enumerate(records):
+        whole.add_many([record], now=NOW - 1_000 + number)
+    return whole
+
+
+def records_of_users(count: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": f"r{number}",
+            "text": f"note {number} on {('tea', 'milk', 'honey', 'rum')[number % 4]}, {number % 7}",
+            "user": USERS[number % len(USERS)],
+            "session": f"talk {number // 10}",
+            "project": ("kitchen", "garage")[number % 2],
+        }
+        for number in range(count)
+    ]
+
+
+@pytest.fixture(scope="module")
+def filled(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ShardedEngine]:
+    """Three shards that hold what :func:`one_engine` holds."""
+    assert cluster is None
+    folder = tmp_path_factory.mktemp("filled")
+    with ShardedEngine(folder, shards=3, clock=clock, embedder="hashing") as engine:
+        for number, record in enumerate(records_of_users(60)):
+            engine.add_many([record], now=NOW - 1_000 + number)
+        yield engine
+
+
+@pytest.mark.parametrize("profile", ["oneiros", "omega", "cognitive", "rrf"])
+def test_all_shards_answer_as_one_engine(filled: ShardedEngine, profile: str) -> None:
+    with one_engine(records_of_users(60)) as whole:
+        for query in ("note on tea", "milk and honey 5", "rum 3?", "zebra"):
+            options = {"profile": profile, "reinforce": False, "explain": True}
+            found = filled.search(query, 7, **options)
+            assert plain_values(found) == plain_values(whole.search(query, 7, **options))
+            assert [result.memory.text for result in found] == found.texts
+            assert isinstance(found, WholeResponse)
+            assert (found.missing, found.is_partial) == ({}, False)
+            options["where"] = oneiros.where(user=["ada", "eve"])
+            expected = whole.search(query, 3, offset=2, **options)
+            found = filled.search(query, 3, offset=2, **options)
+            assert plain_values(found) == plain_values(expected)
+
+
+def test_a_scope_may_span_shards(filled: ShardedEngine) -> None:
+    with one_engine(records_of_users(60)) as whole:
+        found = filled.search("note on tea", scope={"project": "kitchen"}, reinforce=False)
+        expected = whole.scope(project="kitchen").search("note on tea", reinforce=False)
+        assert plain_values(found) == plain_values(expected)
+        in_one = filled.search("note", scope={"project": "kitchen", "user": "ada"}, reinforce=False)
+        same = filled.search("note", scope={"project": "kitchen"}, user="ada", reinforce=False)
+        expected = whole.scope(project="kitchen", user="ada").search("note", reinforce=False)
+        assert in_one.ids == same.ids == expected.ids
+        assert in_one.scores == expected.scores
+
+
+def test_results_of_all_shards_count_as_used(tmp_path: Path) -> None:
+    records = records_of_users(12)
+    with ShardedEngine(tmp_path, shards=2, clock=clock, embedder="hashing") as engine:
+        for number, record in enumerate(records):
+            engine.add_many([record], now=NOW - 1_000 + number)
+        found = engine.search("tea", 4, session="mine")
+        users = {record["id"]: record["user"] for record in records}
+        assert len({engine.layout.shard_of(users[id]) for id in found.ids}) == 2
+        for id, user in users.items():
+            memory = engine.get(id, user=user)
+            assert memory.access_count == (id in found.ids)
+            assert ("mine" in memory.sessions) == (id in found.ids)
+        with one_engine(records) as whole:
+            whole.search("tea", 4, session="mine")
+            again = engine.search("tea", 4, explain=True)
+            assert plain_values(again) == plain_values(whole.search("tea", 4, explain=True))
+        engine.search("tea", reinforce=False)
+        assert engine.get(found.ids[0], user=users[found.ids[0]]).access_count == 1
+
+
+def test_what_is_not_supported_over_shards_is_refused(shared: ShardedEngine) -> None:
+    for options, words in (
+        ({"as_of": NOW}, "as_of: not supported in a search over shards"),
+        ({"scope": {"nonsense": "x"}}, "'nonsense' cannot bound a scope"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            shared.search("tea", **options)
+    with pytest.raises(
+        ValueError, match=r"must have no prefix in a search over shards, got 'te'\*"
+    ):
+        shared.search("te* +milk", syntax="query")
+    with pytest.raises(TypeError, match="nonsense"):
+        shared.search("tea", nonsense=1)
+    with pytest.raises(TypeError, match="allow_partial"):
+        shared.search("tea", allow_partial="yes")
+
+
+def test_a_response_without_a_shard_is_marked(tmp_path: Path) -> None:
+    records = records_of_users(12)
+    with ShardedEngine(
+        tmp_path, shards=2, clock=clock, embedder="hashing", patience_seconds=0.2
+    ) as engine:
+        engine.add_many(records)
+        kept = next(r["user"] for r in records if engine.layout.shard_of(r["user"]) == 1)
+        ray.kill(engine.actors._actors[0], no_restart=True)
+        with pytest.raises(ShardUnavailable) as caught:
+            engine.search("tea")
+        assert caught.value.shard == 0
+        response = engine.search("tea", allow_partial=True, explain=True)
+        assert isinstance(response, WholeResponse)
+        assert response.is_partial
+        assert list(response.missing) == [0]
+        users = {record["id"]: record["user"] for record in records}
+        assert {engine.layout.shard_of(users[id]) for id in response.ids} == {1}
+        assert response.profile_hash == oneiros.profiles.get("oneiros").hash
+        again = pickle.loads(pickle.dumps(response))
+        assert (again.missing, again.ids) == (response.missing, response.ids)
+        # Alone, the shard that is left abstains from this question.
+        assert engine.search("quasar voltage", user=kept).abstained
+        nothing = engine.search("quasar voltage", allow_partial=True)
+        assert not nothing.abstained
+        assert len(nothing) > 0
 
 
 def test_stats_are_summed(tmp_path: Path) -> None:
@@ -204,6 +382,12 @@ def test_dreams_are_one_report_and_one_undo(tmp_path: Path) -> None:
         assert all(engine.get(f"door {user}", user=user) for user in USERS)
         with pytest.raises(ValueError, match="report"):
             engine.undo_dream({2: "x"})
+
+
+def test_the_collector_leaves_the_memories_of_a_shard_alone(shared: ShardedEngine) -> None:
+    """Or a search over many shards would wait for one that collects."""
+    actor = shared.actors._actors[0]
+    assert ray.get(actor.__ray_call__.remote(lambda _: gc.get_freeze_count())) > 10_000
 
 
 def test_a_layout_is_fixed(tmp_path: Path) -> None:

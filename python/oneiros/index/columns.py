@@ -211,6 +211,12 @@ class Lifecycle:
         """Return the words of a field by code, kind, topic, project or session; that of 0 is ""."""
         return self._codes[name].words()
 
+    def word_count(self, name: str) -> int:
+        """Return the number of words of a field, that of 0 included; see :meth:`words_of`."""
+        codes = self._codes[name]
+        codes.read()
+        return len(codes)
+
     def stored_word(self, name: str, code: int) -> str | None:
         """Return the word of a code of the snapshot, for a field of ``CODE_COLUMNS``."""
         return self._codes[name].stored_word(code)

@@ -12,7 +12,11 @@ from oneiros._lazy import door
 
 if TYPE_CHECKING:
     from oneiros.ray.batches import rescore as rescore
+    from oneiros.ray.failures import MixedShards as MixedShards
     from oneiros.ray.failures import ShardUnavailable as ShardUnavailable
+    from oneiros.ray.folder_status import FolderStatus as FolderStatus
+    from oneiros.ray.folder_status import ShardStatus as ShardStatus
+    from oneiros.ray.folder_status import status as status
     from oneiros.ray.generations import Generation as Generation
     from oneiros.ray.generations import back_up as back_up
     from oneiros.ray.generations import list_generations as list_generations
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from oneiros.ray.generations import restore as restore
     from oneiros.ray.reports import ScopeResponses as ScopeResponses
     from oneiros.ray.reports import ShardedReport as ShardedReport
+    from oneiros.ray.reports import WholeResponse as WholeResponse
     from oneiros.ray.sharded import ShardedEngine as ShardedEngine
     from oneiros.ray.sharded import ShardScope as ShardScope
 else:
@@ -27,30 +32,40 @@ else:
         __name__,
         ("batches", "cluster"),
         {
+            "FolderStatus": "folder_status",
             "Generation": "generations",
+            "MixedShards": "failures",
             "ScopeResponses": "reports",
             "ShardScope": "sharded",
+            "ShardStatus": "folder_status",
             "ShardUnavailable": "failures",
             "ShardedEngine": "sharded",
             "ShardedReport": "reports",
+            "WholeResponse": "reports",
             "back_up": "generations",
             "list_generations": "generations",
             "open_replica": "generations",
             "rescore": "batches",
             "restore": "generations",
+            "status": "folder_status",
         },
     )
 
 __all__ = [
+    "FolderStatus",
     "Generation",
+    "MixedShards",
     "ScopeResponses",
     "ShardScope",
+    "ShardStatus",
     "ShardUnavailable",
     "ShardedEngine",
     "ShardedReport",
+    "WholeResponse",
     "back_up",
     "list_generations",
     "open_replica",
     "rescore",
     "restore",
+    "status",
 ]

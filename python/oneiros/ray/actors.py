@@ -15,7 +15,7 @@ from oneiros.ray.shard import Shard
 if TYPE_CHECKING:
     from oneiros.ray.routing import Layout
 
-__all__ = ["Actors", "Call", "RayOptions", "read_call", "write_call"]
+__all__ = ["ActorShards", "Actors", "Call", "RayOptions", "read_call", "write_call"]
 
 
 RayOptions = Mapping[str, Any] | Callable[[int], Mapping[str, Any]]
@@ -159,11 +159,46 @@ class Actors:
             reference = self._sent(call)
 
     def _unavailable(self, call: Call, error: Exception) -> ShardUnavailable:
-        name = call.args[0] if call.method == "call" else call.method
+        name = call.args[0] if call.method in ("call", "candidates") else call.method
         why = str(error).strip().splitlines()[-1]
         advice = "" if call.is_repeatable else f"; {name} may or may not have happened"
         msg = f"shard {call.shard} does not respond to {name}{advice}: {why}"
         return ShardUnavailable(msg, call.shard, not call.is_repeatable)
+
+
+class ActorShards:
+    """The shards of one search over all of them; see :class:`oneiros.ray.rounds.Shards`.
+
+    Args:
+        actors: the actors.
+    """
+
+    def __init__(self, actors: Actors) -> None:
+        self._actors = actors
+        self._numbers = list(range(len(actors)))
+
+    def ask(self, method: str, *args: Any, **keywords: Any) -> dict[int, Any]:
+        """Call a method of all shards at the same time."""
+        calls = [Call(n, "candidates", (method, args, keywords), True) for n in self._numbers]
+        found, failures = self._actors.ask_each(calls, at_once=max(1, len(calls)))
+        for error in failures.values():
+            raise error
+        return {calls[place].shard: found[place] for place in sorted(found)}
+
+    def tell(self, method: str, args: Mapping[int, tuple[Any, ...]]) -> None:
+        """Call a method of some shards. Uses are lost if a shard dies, as in any crash."""
+        calls = [
+            Call(shard, "candidates", (method, values, {}), False) for shard, values in args.items()
+        ]
+        _, failures = self._actors.ask_each(calls, at_once=max(1, len(calls)))
+        for error in failures.values():
+            if not isinstance(error, ShardUnavailable):
+                raise error
+
+    def leave_out(self, shard: int) -> bool:
+        """Ask a shard no more, and return whether another one is left."""
+        self._numbers.remove(shard)
+        return bool(self._numbers)
 
 
 def scope_call(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oneiros.errors import OneirosError
 
-__all__ = ["ShardUnavailable"]
+__all__ = ["MixedShards", "ShardUnavailable"]
 
 
 class ShardUnavailable(OneirosError):
@@ -27,3 +27,7 @@ class ShardUnavailable(OneirosError):
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.args[0], self.shard, self.may_have_happened, self.report)
+
+
+class MixedShards(OneirosError):
+    """Shards differ in what one ranking needs alike: version, lexical options, embedder, width."""

@@ -6,12 +6,46 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.runtime.dataclasses import dataclass
+from oneiros.search.response import SearchResponse
 
 if TYPE_CHECKING:
     from oneiros.dream.report import DreamReport
-    from oneiros.search.response import SearchResponse
+    from oneiros.scoring.profile import Profile
 
-__all__ = ["ScopeResponses", "ShardedReport", "merged_stats"]
+__all__ = ["ScopeResponses", "ShardedReport", "WholeResponse", "merged_stats"]
+
+
+class WholeResponse(SearchResponse):
+    """The response of a search over all shards."""
+
+    __slots__ = ("missing",)
+
+    missing: dict[int, str]
+    """Why shards were left out, by number; empty unless ``allow_partial`` left one out."""
+
+    @classmethod
+    def of(
+        cls, response: SearchResponse, missing: Mapping[int, str], profile: Profile
+    ) -> WholeResponse:
+        """Return a response that names the missing shards and the profile that was asked for."""
+        return _whole(response, missing, profile.hash)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether shards did not respond. Such a response never abstains."""
+        return bool(self.missing)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        made, arguments = super().__reduce__()
+        return _whole, (made(*arguments), self.missing, self.profile_hash)
+
+
+def _whole(response: SearchResponse, missing: Mapping[int, str], hash: str) -> WholeResponse:
+    found = WholeResponse.__new__(WholeResponse)
+    for name in SearchResponse.__slots__:
+        setattr(found, name, getattr(response, name))
+    found.profile_hash, found.missing = hash, dict(missing)
+    return found
 
 
 class ScopeResponses(Mapping[str, "SearchResponse"]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from oneiros.clock import system_clock
 from oneiros.dream.report import DreamReport
 from oneiros.engine.engine import Engine, QuietEngine
 from oneiros.errors import DuplicateId, StoreIOError
+from oneiros.ray.candidates import CandidateSource
 from oneiros.ray.cluster import require_ray
 from oneiros.ray.copies import upload
 from oneiros.runtime.dataclasses import asdict
@@ -79,6 +81,11 @@ class Shard:
         self._store = store
         self._number = number
         self._engine = Engine(store, **options)
+        self._source = CandidateSource(self._engine, number)
+        # What was read lasts as long as the process. The collector would traverse it in the middle of
+        # searches, and every search over all shards waits for the slowest one.
+        gc.collect()
+        gc.freeze()
         if not is_known and not is_read_only:
             write_layout(note, number, layout)
 
@@ -91,6 +98,12 @@ class Shard:
     ) -> Any:
         """Call a method of the engine, or of a scope of it."""
         return getattr(self._within(bounds), method)(*args, **options)
+
+    def has(self, id: str) -> bool:
+        """Return whether a memory is here, soft-deleted or not."""
+        scope = self._engine._scope
+        scope.follow_others()
+        return scope.services.read_model.lifecycle.row_of.get(id) is not None
 
     def add_many(
         self,
@@ -119,6 +132,10 @@ class Shard:
             if rest:
                 scope.add_many(rest, **options)
         return [str(record["id"]) for record in records]
+
+    def candidates(self, method: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """Call a method of the shard's :class:`oneiros.ray.candidates.CandidateSource`."""
+        return getattr(self._source, method)(*args, **keywords)
 
     def _within(self, bounds: Mapping[str, str]) -> Memories:
         return self._engine.scope(**bounds) if bounds else self._engine

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from oneiros.clock import system_clock
 from oneiros.engine.scope import checked_bounds
+from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.model.ids import new_ulid
 from oneiros.model.memory import Memory
 from oneiros.model.validation import (
@@ -20,21 +21,29 @@ from oneiros.model.validation import (
     require_flag,
     require_instance,
     require_number,
+    require_utf8,
     seconds_of,
     within,
 )
-from oneiros.ray.actors import Actors, Call, read_call, write_call
+from oneiros.ray.actors import Actors, ActorShards, Call, read_call, write_call
 from oneiros.ray.failures import ShardUnavailable
+from oneiros.ray.ranking import Client
 from oneiros.ray.reports import ScopeResponses, ShardedReport, merged_stats
+from oneiros.ray.rounds import search_shards
 from oneiros.ray.routing import KEYS, Layout, key_in
+from oneiros.write import unknown
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
     from oneiros.clock import Time
     from oneiros.dream.report import DreamReport
+    from oneiros.engine.history import Revision
+    from oneiros.explain.why_not import WhyNot
     from oneiros.filters import Where
+    from oneiros.graph import Link
     from oneiros.ray.actors import RayOptions
+    from oneiros.search.near_duplicates import Similar
     from oneiros.search.response import SearchResponse
     from oneiros.write.erase import Erasure
 
@@ -112,6 +121,31 @@ class ShardScope:
         """Return memories in the order of the ids; see :meth:`oneiros.Engine.get_many`."""
         return list(self._read("get_many", list(ids)))
 
+    def why_not(self, query: str, id: str, **options: Any) -> WhyNot:
+        """Explain why a search of the scope lacks a memory; see :meth:`oneiros.Engine.why_not`."""
+        why: WhyNot = self._read("why_not", query, id, **options)
+        return why
+
+    def similar(self, id_or_text: str, k: int = 10, **options: Any) -> list[Similar]:
+        """Return the most similar memories of the scope; see :meth:`oneiros.Engine.similar`."""
+        found: list[Similar] = self._read("similar", id_or_text, k, **options)
+        return found
+
+    def last(self, n: int = 10, **options: Any) -> list[Memory]:
+        """Return the newest memories; see :meth:`oneiros.Engine.last`."""
+        newest: list[Memory] = self._read("last", n, **options)
+        return newest
+
+    def history(self, id: str) -> list[Revision]:
+        """Return the revisions of a memory; see :meth:`oneiros.Engine.history`."""
+        revisions: list[Revision] = self._read("history", id)
+        return revisions
+
+    def neighbours(self, id: str, **options: Any) -> list[Link]:
+        """Return the links of a memory; see :meth:`oneiros.Engine.neighbours`."""
+        links: list[Link] = self._read("neighbours", id, **options)
+        return links
+
     def list(self, where: Where | None = None, **options: Any) -> list[Memory]:
         """Return memories page by page; see :meth:`oneiros.Engine.list`."""
         page: list[Memory] = self._read("list", where, **options)
@@ -129,6 +163,26 @@ class ShardScope:
         """
         response: SearchResponse = self._read("search", query, k, **options)
         return response
+
+    def link(self, a: str, b: str, weight: float = 0.5, **options: Any) -> None:
+        """Link two memories; see :meth:`oneiros.Engine.link`. It is not repeated."""
+        self._write("link", a, b, weight, **options)
+
+    def unlink(self, a: str, b: str) -> bool:
+        """Remove a link; see :meth:`oneiros.Engine.unlink`. It is not repeated."""
+        return bool(self._write("unlink", a, b))
+
+    def feedback(self, id: str, verdict: str, *, now: Time | None = None) -> None:
+        """Add a verdict to a memory; see :meth:`oneiros.Engine.feedback`. It is not repeated."""
+        self._write("feedback", id, verdict, now=now)
+
+    def pin(self, id: str, pinned: bool = True) -> None:
+        """Pin or unpin a memory; see :meth:`oneiros.Engine.pin`. It is not repeated."""
+        self._write("pin", id, pinned)
+
+    def supersede(self, old: str, new: str, reason: str = "", **options: Any) -> None:
+        """Replace a memory by another; see :meth:`oneiros.Engine.supersede`. It is not repeated."""
+        self._write("supersede", old, new, reason, **options)
 
     def update(self, id: str, **changes: Any) -> None:
         """Change fields of one memory; see :meth:`oneiros.Engine.update`. It is not repeated."""
@@ -163,10 +217,10 @@ class ShardScope:
 class ShardedEngine:
     """A store split by user, namespace or project into shards, each an engine in a Ray actor.
 
-    All memories with one value of the key lie in one shard, with their links, sessions and
-    duplicates. Calls name the value and go to that shard alone. A search weighs words by the scope's own
-    statistics, so results do not depend on the number of shards or on other users. Safety limits, dream cycles and the uniqueness of ids are per
-    shard. Ray restarts the actor of a shard that dies; it opens the store with all memories that were
+    All memories with one value of the key lie in one shard, with their links and duplicates. Calls name
+    the value and go to that shard alone; a search may also be over all shards. Results do not depend on
+    the number of shards. Safety limits, dream cycles and the uniqueness of ids are per shard. Ray
+    restarts the actor of a shard that dies; it opens the store with all memories that were
     committed. Uses that were not yet written are lost, as in any crash.
 
     Use it as a context manager, or call :meth:`close`.
@@ -224,6 +278,8 @@ class ShardedEngine:
             patience_seconds=patience,
         )
         """The actors of the shards."""
+        self._engine_options = dict(engine_options)
+        self._client: Client | None = None  # made by the first search over all shards
 
     def scope(self, **bounds: str) -> ShardScope:
         """Return a view of the memories of one value of the key, or of a part of them.
@@ -266,43 +322,158 @@ class ShardedEngine:
         missing_shards(failures, allow_partial=False)
         return [record["id"] for record in checked]
 
+    def locate(self, id: str) -> int:
+        """Return the number of the shard that has a memory, soft-deleted or not.
+
+        Every shard is asked. The methods below do so if the key is not given, so give it where it is
+        known.
+
+        Raises:
+            UnknownMemory: no shard has it.
+            DuplicateId: several shards have a memory of this id: name a value of the key.
+            ShardUnavailable: a shard does not come back.
+        """
+        require_utf8("id", id)
+        calls = [Call(shard, "has", (id,), True) for shard in range(self.layout.shards)]
+        found, failures = self.actors.ask_each(calls, at_once=len(calls))
+        missing_shards(failures, allow_partial=False)
+        shards = [shard for shard in sorted(found) if found[shard]]
+        if not shards:
+            raise UnknownMemory(unknown(id))
+        if len(shards) > 1:
+            msg = (
+                f"id: {id!r} is in the shards {', '.join(map(str, shards))}; name a value of "
+                f"{self.layout.key}"
+            )
+            raise DuplicateId(msg)
+        return shards[0]
+
     def get(self, id: str, **key: Any) -> Memory:
-        """Return a memory of the value of the key, such as ``user="ada"``."""
-        return self._scope_in(key, "get").get(id, **key)
+        """Return a memory; see :meth:`ShardScope.get`. The key, such as ``user="ada"``, is optional."""
+        return self._scope_with(id, key).get(id, **key)
+
+    def history(self, id: str, **key: Any) -> list[Revision]:
+        """Return the revisions of a memory; see :meth:`ShardScope.history`. The key is optional."""
+        return self._scope_with(id, key).history(id, **key)
+
+    def neighbours(self, id: str, **options: Any) -> list[Link]:
+        """Return the links of a memory; see :meth:`ShardScope.neighbours`. The key is optional."""
+        return self._scope_with(id, options).neighbours(id, **options)
 
     def update(self, id: str, **changes: Any) -> None:
-        """Change fields of a memory of the value of the key; see :meth:`ShardScope.update`."""
-        self._scope_in(changes, "update").update(id, **changes)
+        """Change fields of a memory; see :meth:`ShardScope.update`.
+
+        The key is optional. It names the memory's scope, and so cannot be changed.
+        """
+        self._scope_with(id, changes).update(id, **changes)
+
+    def feedback(self, id: str, verdict: str, **options: Any) -> None:
+        """Add a verdict to a memory; see :meth:`ShardScope.feedback`. The key is optional."""
+        self._scope_with(id, options).feedback(id, verdict, **options)
+
+    def pin(self, id: str, pinned: bool = True, **key: Any) -> None:
+        """Pin or unpin a memory; see :meth:`ShardScope.pin`. The key is optional."""
+        self._scope_with(id, key).pin(id, pinned, **key)
+
+    def link(self, a: str, b: str, weight: float = 0.5, **options: Any) -> None:
+        """Link two memories of one shard; see :meth:`ShardScope.link`. The key is optional.
+
+        Raises:
+            ValueError: they lie in different shards, between which there are no links.
+        """
+        self._scope_with_both(a, b, options, "links").link(a, b, weight, **options)
+
+    def unlink(self, a: str, b: str, **key: Any) -> bool:
+        """Remove a link; see :meth:`ShardScope.unlink`. The key is optional."""
+        return self._scope_with_both(a, b, key, "links").unlink(a, b, **key)
+
+    def supersede(self, old: str, new: str, reason: str = "", **options: Any) -> None:
+        """Replace a memory by another of its shard; see :meth:`ShardScope.supersede`.
+
+        The key is optional.
+
+        Raises:
+            ValueError: they lie in different shards.
+        """
+        scope = self._scope_with_both(old, new, options, "successors")
+        scope.supersede(old, new, reason, **options)
+
+    def restore(self, id: str, **options: Any) -> bool:
+        """Undo a soft deletion; see :meth:`ShardScope.restore`. The key is optional."""
+        return self._scope_with(id, options).restore(id, **options)
 
     def delete(self, id: str | None = None, **options: Any) -> int:
-        """Soft-delete memories of the value of the key; see :meth:`ShardScope.delete`."""
-        return self._scope_in(options, "delete").delete(id, **options)
+        """Soft-delete memories; see :meth:`ShardScope.delete`.
+
+        The key is optional if an id is given.
+        """
+        scope = self._scope_in(options, "delete") if id is None else self._scope_with(id, options)
+        return scope.delete(id, **options)
 
     def forget(self, id: str | None = None, **options: Any) -> Erasure:
-        """Erase memories of the value of the key for good; see :meth:`ShardScope.forget`."""
-        return self._scope_in(options, "forget").forget(id, **options)
+        """Erase memories for good; see :meth:`ShardScope.forget`.
 
-    def search(self, query: str, k: int = 10, **options: Any) -> SearchResponse:
-        """Search the memories of one value of the key, in its shard alone.
+        The key is optional if an id is given.
+        """
+        scope = self._scope_in(options, "forget") if id is None else self._scope_with(id, options)
+        return scope.forget(id, **options)
+
+    def search(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        scope: Mapping[str, str] | None = None,
+        allow_partial: bool = False,
+        **options: Any,
+    ) -> SearchResponse:
+        """Search the memories of one value of the key in its shard, or those of all shards.
+
+        With a value of the key the call goes to one shard. Without one, the shards hand out their
+        candidates, and the caller's process ranks these as one engine with all memories would: with
+        the same bits, if vectors are compared exactly (docs/howto/ray.md). Profile, embedder,
+        reranker and clock are those of ``engine_options``.
 
         Args:
             query: the query.
             k: most results.
+            scope: fields that bound the search as in :meth:`oneiros.Engine.scope`, such as
+                ``{"project": "atlas"}``; with the key, those of one shard. Default: all memories.
+            allow_partial: in a search over all shards, leave out those that do not come back. The
+                response is then marked (``is_partial``, ``missing``) and never abstains.
             **options: the key, such as ``user="ada"``, and options of :meth:`oneiros.Engine.search`.
 
+        Returns:
+            A response; over all shards a :class:`oneiros.ray.WholeResponse`.
+
         Raises:
-            ValueError: the key is missing. One ranking over several shards would need statistics of
-                all of them; :meth:`search_each` searches several scopes, each for itself.
-            ShardUnavailable: the shard does not come back.
+            ValueError: an option that a search over all shards does not support: ``as_of``, a
+                ``query_expander`` that the profile uses, or a prefix in the syntax of queries.
+            DuplicateId: two shards have a memory of one id among the candidates.
+            MixedShards: the shards' versions, lexical options or embedders differ.
+            ShardUnavailable: a shard does not come back.
         """
-        if options.get(self.layout.key) is None:
-            msg = (
-                f"search: needs {self.layout.key}, by which the store is split into shards. One "
-                f"ranking over shards is not supported; search_each(query, [{self.layout.key}, ...]) "
-                "searches several scopes, each for itself"
-            )
-            raise ValueError(msg)
-        return self._scope_in(options, "search").search(query, k, **options)
+        require_flag("allow_partial", allow_partial)
+        bounds = checked_bounds({} if scope is None else scope)
+        value = options.get(self.layout.key)
+        if value is not None:
+            bounds = {**bounds, self.layout.key: key_in(self.layout, options, "search")}
+            del options[self.layout.key]
+        if self.layout.key in bounds:
+            return self.scope(**bounds).search(query, k, **options)
+        if self._client is None:
+            self._client = Client.of(self._engine_options)
+        embedding = options.pop("embedding", None)
+        return search_shards(
+            ActorShards(self.actors),
+            self._client,
+            query,
+            k,
+            bounds=bounds,
+            embedding=embedding,
+            options=self._client.options(options, self.search),
+            allow_partial=allow_partial,
+        )
 
     def search_each(
         self,
@@ -459,6 +630,29 @@ class ShardedEngine:
         value = key_in(self.layout, fields, call)
         del fields[self.layout.key]
         return self.scope(**{self.layout.key: value})
+
+    def _scope_with(self, id: str, fields: dict[str, Any]) -> ShardScope:
+        """Take the key out of the arguments of a call, and return its scope.
+
+        Without it, the scope is the whole shard that has the memory.
+        """
+        if fields.get(self.layout.key) is None:
+            fields.pop(self.layout.key, None)
+            return ShardScope(self.actors, self.locate(id), {})
+        return self._scope_in(fields, "id")
+
+    def _scope_with_both(self, a: str, b: str, fields: dict[str, Any], what: str) -> ShardScope:
+        """Return the scope of two memories, as :meth:`_scope_with` does."""
+        if fields.get(self.layout.key) is not None:
+            return self._scope_in(fields, "id")
+        first, second = self._scope_with(a, fields), self._scope_with(b, fields)
+        if first.shard != second.shard:
+            msg = (
+                f"{b!r} lies in shard {second.shard} and {a!r} in shard {first.shard}; {what} do not "
+                "cross shards"
+            )
+            raise ValueError(msg)
+        return first
 
     def _cycle(self, calls: Sequence[Call], *, at_once: int, allow_partial: bool) -> ShardedReport:
         """Run cycles, or undo them, in shards that respond."""
