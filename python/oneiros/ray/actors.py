@@ -15,7 +15,7 @@ from oneiros.ray.shard import Shard
 if TYPE_CHECKING:
     from oneiros.ray.routing import Layout
 
-__all__ = ["ActorShards", "Actors", "Call", "RayOptions", "read_call", "write_call"]
+__all__ = ["ActorShards", "Actors", "RayOptions", "ShardCall", "read_call", "write_call"]
 
 
 RayOptions = Mapping[str, Any] | Callable[[int], Mapping[str, Any]]
@@ -32,7 +32,7 @@ _PAUSES: Final = (0.02, 0.2)  # seconds between attempts: the first, and the lon
 _DEAD_ATTEMPTS: Final = 5  # of calls to an actor that Ray calls dead, which it may still restart
 
 
-class Call(NamedTuple):
+class ShardCall(NamedTuple):
     """A call of a method of one shard."""
 
     shard: int
@@ -89,7 +89,7 @@ class Actors:
     def __len__(self) -> int:
         return len(self._actors)
 
-    def ask(self, call: Call) -> Any:
+    def ask(self, call: ShardCall) -> Any:
         """Call a method of one shard and return what it returns.
 
         A call that can be repeated is repeated while Ray restarts the actor.
@@ -101,7 +101,7 @@ class Actors:
         return self._result(call, self._sent(call))
 
     def ask_each(
-        self, calls: Iterable[Call], *, at_once: int
+        self, calls: Iterable[ShardCall], *, at_once: int
     ) -> tuple[dict[int, Any], dict[int, Exception]]:
         """Call methods of shards, so many at the same time. All calls are made, whatever fails.
 
@@ -110,7 +110,7 @@ class Actors:
         """
         results: dict[int, Any] = {}
         failures: dict[int, Exception] = {}
-        sent: list[tuple[int, Call, Any]] = []
+        sent: list[tuple[int, ShardCall, Any]] = []
 
         def take() -> None:
             place, call, reference = sent.pop(0)
@@ -133,13 +133,13 @@ class Actors:
             require_ray().kill(actor, no_restart=True)
         self._actors = []
 
-    def _sent(self, call: Call) -> Any:
+    def _sent(self, call: ShardCall) -> Any:
         if not self._actors:
             msg = "the sharded engine is closed"
             raise EngineClosed(msg)
         return getattr(self._actors[call.shard], call.method).remote(*call.args)
 
-    def _result(self, call: Call, reference: Any) -> Any:
+    def _result(self, call: ShardCall, reference: Any) -> Any:
         ray = require_ray()
         deadline = time.monotonic() + self._patience
         pause, dead_attempts = _PAUSES[0], 0
@@ -158,7 +158,7 @@ class Actors:
             pause = min(2 * pause, _PAUSES[1])
             reference = self._sent(call)
 
-    def _unavailable(self, call: Call, error: Exception) -> ShardUnavailable:
+    def _unavailable(self, call: ShardCall, error: Exception) -> ShardUnavailable:
         name = call.args[0] if call.method in ("call", "candidates") else call.method
         why = str(error).strip().splitlines()[-1]
         advice = "" if call.is_repeatable else f"; {name} may or may not have happened"
@@ -179,7 +179,7 @@ class ActorShards:
 
     def ask(self, method: str, *args: Any, **keywords: Any) -> dict[int, Any]:
         """Call a method of all shards at the same time."""
-        calls = [Call(n, "candidates", (method, args, keywords), True) for n in self._numbers]
+        calls = [ShardCall(n, "candidates", (method, args, keywords), True) for n in self._numbers]
         found, failures = self._actors.ask_each(calls, at_once=max(1, len(calls)))
         for error in failures.values():
             raise error
@@ -188,7 +188,8 @@ class ActorShards:
     def tell(self, method: str, args: Mapping[int, tuple[Any, ...]]) -> None:
         """Call a method of some shards. Uses are lost if a shard dies, as in any crash."""
         calls = [
-            Call(shard, "candidates", (method, values, {}), False) for shard, values in args.items()
+            ShardCall(shard, "candidates", (method, values, {}), False)
+            for shard, values in args.items()
         ]
         _, failures = self._actors.ask_each(calls, at_once=max(1, len(calls)))
         for error in failures.values():
@@ -209,9 +210,9 @@ def scope_call(
     options: Mapping[str, Any] | None = None,
     *,
     is_repeatable: bool,
-) -> Call:
+) -> ShardCall:
     """Return the call of a method of the engine of a shard, or of a scope of it."""
-    return Call(
+    return ShardCall(
         shard, "call", (method, dict(bounds), tuple(args), dict(options or {})), is_repeatable
     )
 

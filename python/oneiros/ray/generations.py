@@ -18,7 +18,7 @@ from oneiros.clock import system_clock
 from oneiros.errors import StoreCorrupt
 from oneiros.model.ids import new_ulid
 from oneiros.model.validation import count, file_name, moment, require_instance, require_utf8
-from oneiros.ray.actors import Call
+from oneiros.ray.actors import ShardCall
 from oneiros.ray.copies import ShardCopy, download, opened
 from oneiros.ray.routing import Layout
 from oneiros.ray.shard import layout_file, store_file, write_layout
@@ -99,7 +99,7 @@ def back_up(
     url = _absolute(url)
     layout = engine.layout
     calls = [
-        Call(shard, "back_up", (f"{url}/{id}", options), is_repeatable=True)
+        ShardCall(shard, "back_up", (f"{url}/{id}", options), is_repeatable=True)
         for shard in range(layout.shards)
     ]
     copies, failures = engine.actors.ask_each(calls, at_once=at_once)

@@ -25,7 +25,7 @@ from oneiros.model.validation import (
     seconds_of,
     within,
 )
-from oneiros.ray.actors import Actors, ActorShards, Call, read_call, write_call
+from oneiros.ray.actors import Actors, ActorShards, ShardCall, read_call, write_call
 from oneiros.ray.failures import ShardUnavailable
 from oneiros.ray.ranking import Client
 from oneiros.ray.reports import ScopeResponses, ShardedReport, merged_stats
@@ -108,7 +108,9 @@ class ShardScope:
             msg = 'on_conflict: add_many takes "raise" alone; update memories one by one'
             raise ValueError(msg)
         checked = _records(records, now)
-        call = Call(self.shard, "add_many", (self.bounds, checked, {"now": now, **options}), True)
+        call = ShardCall(
+            self.shard, "add_many", (self.bounds, checked, {"now": now, **options}), True
+        )
         added: list[str] = self._actors.ask(call)
         return added
 
@@ -315,7 +317,7 @@ class ShardedEngine:
             shard = self.layout.shard_of(key_in(self.layout, record, "add_many"))
             by_shard.setdefault(shard, []).append(record)
         calls = [
-            Call(shard, "add_many", ({}, part, {"now": now}), True)
+            ShardCall(shard, "add_many", ({}, part, {"now": now}), True)
             for shard, part in by_shard.items()
         ]
         _, failures = self.actors.ask_each(calls, at_once=self.layout.shards)
@@ -334,7 +336,7 @@ class ShardedEngine:
             ShardUnavailable: a shard does not come back.
         """
         require_utf8("id", id)
-        calls = [Call(shard, "has", (id,), True) for shard in range(self.layout.shards)]
+        calls = [ShardCall(shard, "has", (id,), True) for shard in range(self.layout.shards)]
         found, failures = self.actors.ask_each(calls, at_once=len(calls))
         missing_shards(failures, allow_partial=False)
         shards = [shard for shard in sorted(found) if found[shard]]
@@ -551,7 +553,7 @@ class ShardedEngine:
         require_flag("dry_run", dry_run)
         shared = {"now": now, "dry_run": dry_run, **options}
         return self._cycle(
-            [Call(shard, "dream", (shared,), dry_run) for shard in range(self.layout.shards)],
+            [ShardCall(shard, "dream", (shared,), dry_run) for shard in range(self.layout.shards)],
             at_once=at_once,
             allow_partial=allow_partial,
         )
@@ -606,7 +608,7 @@ class ShardedEngine:
 
     def close(self) -> None:
         """Write pending reinforcement, close the engines and end the actors."""
-        calls = [Call(shard, "close", (), False) for shard in range(len(self.actors))]
+        calls = [ShardCall(shard, "close", (), False) for shard in range(len(self.actors))]
         try:
             _, failures = self.actors.ask_each(calls, at_once=max(1, len(calls)))
             missing_shards(failures, allow_partial=True)  # a shard that is gone needs no closing
@@ -654,7 +656,9 @@ class ShardedEngine:
             raise ValueError(msg)
         return first
 
-    def _cycle(self, calls: Sequence[Call], *, at_once: int, allow_partial: bool) -> ShardedReport:
+    def _cycle(
+        self, calls: Sequence[ShardCall], *, at_once: int, allow_partial: bool
+    ) -> ShardedReport:
         """Run cycles, or undo them, in shards that respond."""
         require_flag("allow_partial", allow_partial)
         count("at_once", at_once, low=1)
