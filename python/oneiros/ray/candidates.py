@@ -100,6 +100,8 @@ class Question:
     now: float
     depths: Mapping[str, int]
     """Number of candidates by name of the channel."""
+    word_weights: Mapping[str, Any]
+    """What the lexical channel weighs the words of a query by, besides BM25: its parameters."""
     selection: Selection
     limits: Mapping[str, Any]
     """The checked keywords of a search that say which memories it may return."""
@@ -113,9 +115,12 @@ class Question:
 
     def profile(self, channels: Iterable[tuple[str, int]]) -> Profile:
         """Return a profile of channels alone, each with its depth."""
+        own: dict[str, Mapping[str, Any]] = {"lexical": self.word_weights}
         return Profile(
             name="candidates",
-            channels=tuple(_CHANNELS[name](depth=depth) for name, depth in channels),
+            channels=tuple(
+                _CHANNELS[name](depth=depth, **own.get(name, {})) for name, depth in channels
+            ),
             fusion=_RAW,
             selection=self.selection,
             reinforcement=None,

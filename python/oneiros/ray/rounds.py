@@ -209,6 +209,12 @@ class _Search:
             syntax=self._options.syntax,
             now=call.now,
             depths={channel.name: channel.depth_for(call.k) for channel in profile.channels},
+            word_weights={
+                name: getattr(channel, name)
+                for channel in profile.channels
+                if channel.name == "lexical"
+                for name in ("function_words", "whole_query")
+            },
             selection=profile.selection,
             limits={name: given[name] for name in _LIMITS if given.get(name) is not None},
             weighed_by=self._weighed_by,
