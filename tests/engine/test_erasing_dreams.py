@@ -151,3 +151,20 @@ def test_a_report_keeps_its_words_when_a_memory_of_that_name_is_forgotten(tmp_pa
         assert (after.phases, after.profile) == (before.phases, before.profile)
         assert str(after) == str(before)
         assert mind.check() == []
+
+
+def test_a_report_forgets_what_was_accessed_most(tmp_path: Path) -> None:
+    with oneiros.Engine(tmp_path / "mind.db", profile="cognitive") as mind:
+        mind.add_many(
+            [{"id": f"m{number}zyx", "text": f"story {number}"} for number in range(3)],
+            now=NOW - 9.0 * DAY,
+        )
+        mind.search("story", session="s", now=NOW - DAY)
+        mind.dream(NOW)
+        (before,) = mind.dreams()
+        assert "m0zyx" in before.drift["top"]
+        mind.forget("m0zyx")
+        (after,) = mind.dreams()
+        assert set(before.drift["top"]) & set(after.drift["top"]) == {"m1zyx", "m2zyx"}
+        assert {**after.drift, "top": ()} == {**before.drift, "top": ()}
+    assert left_in_files(tmp_path / "mind.db", ["m0zyx"]) == set()

@@ -47,7 +47,7 @@ MOST_KEPT: Final = 10_000
 _ANOTHER: Final = "a forgotten memory"
 _SHOWN: Final = 60  # characters of an id in a reason
 _REASONS: Final = ("superseded by ", "same text as ")
-_PARTS_WITH_IDS: Final = ("left_alone", "named", "not_restored", "changed_since")
+_PARTS_WITH_IDS: Final = ("left_alone", "named", "not_restored", "changed_since", "drift")
 """Parts of a report that name memories."""
 _WITHOUT_IDS: Final = frozenset(("field", "phase", "rule", "reason"))
 """Values of a change that name none."""
