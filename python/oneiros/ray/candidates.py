@@ -101,7 +101,7 @@ class Question:
     depths: Mapping[str, int]
     """Number of candidates by name of the channel."""
     word_weights: Mapping[str, Any]
-    """What the lexical channel weighs the words of a query by, besides BM25: its parameters."""
+    """Parameters of the lexical channel that weigh the words of a query, besides BM25."""
     selection: Selection
     limits: Mapping[str, Any]
     """The checked keywords of a search that say which memories it may return."""
