@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from bench.peers.corpora import SEED, Corpus
 from oneiros.benchmark import corpus as drawn
-from oneiros.benchmark.comparison import QUESTIONS, Comparison
+from oneiros.benchmark.comparison import QUESTIONS, EngineComparison
 from oneiros.benchmark.rivals import ENTRANTS, Entrant
 
 __all__ = ["memories"]
@@ -41,7 +41,7 @@ def memories(
             questions = corpus.queries()[:QUESTIONS]
             vectors, asked = (_widened(make(given)) for given in (texts, questions))
             drawn.write(own.folder, texts, vectors, questions, asked, SEED)
-        comparison = Comparison(
+        comparison = EngineComparison(
             size=len(texts), rounds=rounds, seed=SEED, entrants=entrants, corpus=own
         )
         comparison.run()
