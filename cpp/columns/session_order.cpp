@@ -150,10 +150,43 @@ void SessionOrder::place(const Columns& columns, std::span<const std::uint32_t> 
   place_locked(reader, rows);
 }
 
+// Appends each row to the list of its session. Lists are found by their number, so numbers far
+// beyond the rows, as of sessions long gone, are left to place_locked().
+bool SessionOrder::append_all(const Columns::Reader& columns) {
+  places_.resize(columns.size());
+  std::vector<Ends> ends;  // by session
+  for (std::uint32_t row = 0; row < columns.size(); ++row) {
+    const std::uint32_t session = session_of(columns, row);
+    if (session == 0) {
+      continue;
+    }
+    const bool is_far = session > columns.size();
+    if (!is_far && session >= ends.size()) {
+      ends.resize(std::max<std::size_t>(session + 1, 2 * ends.size()));
+    }
+    const std::uint32_t last = is_far ? kNobody : ends[session].last;
+    if (is_far || (last != kNobody &&
+                   !key_of(columns, session, last).precedes(key_of(columns, session, row)))) {
+      places_.assign(columns.size(), Place{});
+      return false;
+    }
+    link(row, session, ends[session], last);
+  }
+  for (std::uint32_t session = 0; session < ends.size(); ++session) {
+    if (ends[session].first != kNobody) {
+      ends_.emplace(session, ends[session]);
+    }
+  }
+  return true;
+}
+
 void SessionOrder::place_all(const Columns& columns) {
   const Columns::Reader reader(columns);
   const std::span<const std::uint32_t> sessions = reader.values<Column::session_code>();
   const std::scoped_lock lock(mutex_);
+  if (ends_.empty() && append_all(reader)) {
+    return;
+  }
   std::vector<std::uint32_t> rows;  // rows that are, or were, in a session
   rows.reserve(reader.size());
   for (std::uint32_t row = 0; row < reader.size(); ++row) {

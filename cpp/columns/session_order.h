@@ -75,6 +75,9 @@ class SessionOrder {
   void unlink(std::uint32_t row);
   void link(std::uint32_t row, std::uint32_t session, Ends& ends, std::uint32_t before);
   void insert(const Columns::Reader& columns, std::span<const Key> keys);
+  // Makes all lists at once if the rows of each session come in order, as in most stores; otherwise
+  // returns false and changes nothing. REQUIRES: all lists are empty, and both locks are held.
+  bool append_all(const Columns::Reader& columns);
   // place() with both locks held.
   void place_locked(const Columns::Reader& columns, std::span<const std::uint32_t> rows);
 

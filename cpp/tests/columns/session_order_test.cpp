@@ -121,6 +121,41 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("session order: all rows at once, in order or not, and sessions of far numbers") {
+  std::mt19937 random(2);  // NOLINT: the same each time
+  for (int world = 0; world < 200; ++world) {
+    const std::uint32_t apart = world % 3 == 0 ? 1'000 : 1;
+    const bool is_in_order = world % 2 == 0;
+    Columns columns;
+    std::vector<Memory> memories;
+    const auto count = static_cast<std::uint32_t>(random() % 30);
+    columns.append(count);
+    for (std::uint32_t row = 0; row < count; ++row) {
+      Memory memory = random_memory(random);
+      memory.session *= apart;
+      if (is_in_order) {
+        memory.created = row;
+        memory.event = std::nan("");
+      }
+      memories.push_back(memory);
+      write(columns, row, memory);
+    }
+    SessionOrder order;
+    order.place_all(columns);
+    check(order, memories);
+    if (count == 0) {
+      continue;
+    }
+    const std::vector<std::uint32_t> rows{static_cast<std::uint32_t>(random() % count)};
+    memories[rows[0]] = random_memory(random);
+    write(columns, rows[0], memories[rows[0]]);
+    order.place(columns, rows);
+    check(order, memories);
+    order.place_all(columns);
+    check(order, memories);
+  }
+}
+
 TEST_CASE("session order: rows that do not exist are refused, or in no list") {
   Columns columns;
   columns.append(1);
