@@ -13,7 +13,7 @@ from oneiros import _core
 from oneiros.index.stored_vectors import graph_of, graph_part
 from oneiros.vector_index import calibration as calibrating
 from oneiros.vector_index import snapshot
-from oneiros.vector_index.calibration import Calibration, Depth, needs_full_precision
+from oneiros.vector_index.calibration import Calibration, MeasuredDepth, needs_full_precision
 from oneiros.vector_index.hnsw_snapshot import KeptGraph
 from oneiros.vector_index.index import VectorIndex
 from tests.vector_index.vectors import clustered, unit
@@ -219,12 +219,12 @@ def test_a_kept_graph_is_walked_as_widely_as_before(is_rounded: bool) -> None:
 @pytest.mark.parametrize(
     "broken",
     [
-        Calibration(1.5, 10, (Depth(10, 1.0, 96, 0.9), Depth(100, 1.0, 200, 0.9))),
-        Calibration(0.9, 10, (Depth(10, 1.0, 96, 0.9),)),
-        Calibration(0.9, 10, (Depth(10, 1.0, 96, 0.9), Depth(50, 1.0, 200, 0.9))),
-        Calibration(0.9, 10, (Depth(10, 1e9, 96, 0.9), Depth(100, 1.0, 200, 0.9))),
-        Calibration(0.9, 10, (Depth(10, 1.0, -1, 0.9), Depth(100, 1.0, 200, 0.9))),
-        Calibration(0.9, 10, (Depth(10, 1.0, 96, -0.1), Depth(100, 1.0, 200, 0.9))),
+        Calibration(1.5, 10, (MeasuredDepth(10, 1.0, 96, 0.9), MeasuredDepth(100, 1.0, 200, 0.9))),
+        Calibration(0.9, 10, (MeasuredDepth(10, 1.0, 96, 0.9),)),
+        Calibration(0.9, 10, (MeasuredDepth(10, 1.0, 96, 0.9), MeasuredDepth(50, 1.0, 200, 0.9))),
+        Calibration(0.9, 10, (MeasuredDepth(10, 1e9, 96, 0.9), MeasuredDepth(100, 1.0, 200, 0.9))),
+        Calibration(0.9, 10, (MeasuredDepth(10, 1.0, -1, 0.9), MeasuredDepth(100, 1.0, 200, 0.9))),
+        Calibration(0.9, 10, (MeasuredDepth(10, 1.0, 96, -0.1), MeasuredDepth(100, 1.0, 200, 0.9))),
     ],
 )
 def test_measures_out_of_range_are_refused(broken: Calibration) -> None:
@@ -237,12 +237,16 @@ def test_the_breadth_never_falls_with_the_number_of_results() -> None:
         return max(96, 2 * k)
 
     for wide, narrow in ((16.0, 1.0), (1.0, 16.0), (3.0, 2.0)):
-        found = Calibration(0.98, 1, (Depth(10, wide, 0, 1.0), Depth(100, narrow, 0, 1.0)))
+        found = Calibration(
+            0.98, 1, (MeasuredDepth(10, wide, 0, 1.0), MeasuredDepth(100, narrow, 0, 1.0))
+        )
         breadths = [found.breadth(k, narrowest) or 0 for k in range(1, 300)]
         assert breadths == sorted(breadths)
         assert breadths[9] == wide * 96
         assert breadths[99] >= narrow * 200
-    exact = Calibration(0.98, 1, (Depth(10, 2.0, 192, 1.0), Depth(100, 0.0, 0, 0.9)))
+    exact = Calibration(
+        0.98, 1, (MeasuredDepth(10, 2.0, 192, 1.0), MeasuredDepth(100, 0.0, 0, 0.9))
+    )
     assert [exact.breadth(k, narrowest) for k in (10, 11, 500)] == [192, None, None]
 
 

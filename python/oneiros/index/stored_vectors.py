@@ -9,7 +9,7 @@ import numpy as np
 from oneiros.errors import SnapshotDamaged, StoreCorrupt
 from oneiros.index.snapshot_parts import PartReader, PartWriter, require_sense
 from oneiros.store.rows import Damaged, decoded_embeddings
-from oneiros.vector_index.calibration import Calibration, Depth
+from oneiros.vector_index.calibration import Calibration, MeasuredDepth
 from oneiros.vector_index.hnsw_snapshot import KeptGraph, Links
 from oneiros.vector_index.index import VectorIndex
 
@@ -94,7 +94,7 @@ def _calibration_of(numbers: npt.NDArray[np.float64]) -> Calibration | None:
     require_sense(len(numbers) % 4 == 2 and bool(np.isfinite(numbers).all()), "no measures")
     target, count = numbers[:2].tolist()
     depths = [
-        Depth(int(k), factor, int(breadth), recall)
+        MeasuredDepth(int(k), factor, int(breadth), recall)
         for k, factor, breadth, recall in numbers[2:].reshape(-1, 4).tolist()
     ]
     return Calibration(target, int(count), tuple(depths))

@@ -57,8 +57,8 @@ __all__ = [
     "Order",
     "Overview",
     "Part",
-    "Place",
-    "Question",
+    "SessionPlace",
+    "ShardQuestion",
     "Spacer",
     "Used",
     "with_terms",
@@ -91,7 +91,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ShardQuestion:
     """A checked search, as every shard gets it."""
 
     parts: tuple[Part, ...]
@@ -177,7 +177,7 @@ class Found(NamedTuple):
     """Breadth of the walk of the graph of vectors; 0: all vectors were compared."""
 
 
-class Place(NamedTuple):
+class SessionPlace(NamedTuple):
     """The place of a candidate in its session."""
 
     session: str
@@ -261,7 +261,7 @@ class CandidateSource:
         self._kept_names: tuple[str, ...] | None = None
         self._added: tuple[tuple[int, int], npt.NDArray[np.float64]] | None = None
 
-    def overview(self, question: Question, known: QueryStatistics | None = None) -> Overview:
+    def overview(self, question: ShardQuestion, known: QueryStatistics | None = None) -> Overview:
         """Return what weighs the query here. ``known``: a sum that is not complete."""
         scope = self._scope(question)
         call = self._call(scope, question)
@@ -296,7 +296,7 @@ class CandidateSource:
             bounds_count=visible.bounds_count,
         )
 
-    def found(self, question: Question, statistics: QueryStatistics) -> Found:
+    def found(self, question: ShardQuestion, statistics: QueryStatistics) -> Found:
         """Return the best memories of each channel, and the most accessed ones.
 
         Args:
@@ -326,7 +326,12 @@ class CandidateSource:
         return Found(moment, hits, breadth)
 
     def around(
-        self, question: Question, ids: Sequence[str], places: Sequence[Place], *, reach: int
+        self,
+        question: ShardQuestion,
+        ids: Sequence[str],
+        places: Sequence[SessionPlace],
+        *,
+        reach: int,
     ) -> Around:
         """Return candidates, and what stands next to places in sessions.
 
@@ -357,11 +362,11 @@ class CandidateSource:
         )
 
     def _beside(
-        self, scope: Scope, question: Question, places: Sequence[Place], reach: int
+        self, scope: Scope, question: ShardQuestion, places: Sequence[SessionPlace], reach: int
     ) -> tuple[dict[int, None], dict[int, None]]:
         """Return the rows next to leading places, and those that only stand there."""
         known = self._sessions(scope, question)
-        by_session: dict[int, list[Place]] = {}
+        by_session: dict[int, list[SessionPlace]] = {}
         for place in places:
             code = known.code_of.get(place.session)
             if code is not None:
@@ -388,7 +393,7 @@ class CandidateSource:
 
     def linked(
         self,
-        question: Question,
+        question: ShardQuestion,
         seeds: Sequence[str],
         others: Sequence[str],
         *,
@@ -458,12 +463,12 @@ class CandidateSource:
     def _moment(self, scope: Scope) -> Moment:
         return self._process, scope.services.sync.content_revision
 
-    def _scope(self, question: Question) -> Scope:
+    def _scope(self, question: ShardQuestion) -> Scope:
         owner = self._engine.scope(**question.bounds) if question.bounds else self._engine
         owner._scope.follow_others()
         return owner._scope
 
-    def _call(self, scope: Scope, question: Question, channel: str = "lexical") -> SearchCall:
+    def _call(self, scope: Scope, question: ShardQuestion, channel: str = "lexical") -> SearchCall:
         depth = question.depths.get(channel, 1)
         profile = question.profile([(channel, depth)])
         options = SearchOptions(  # the limits are checked values
@@ -474,7 +479,7 @@ class CandidateSource:
     def _hits(
         self,
         scope: Scope,
-        question: Question,
+        question: ShardQuestion,
         part: Part,
         channel: str,
         depth: int,
@@ -537,7 +542,7 @@ class CandidateSource:
             self._kept_names = lifecycle.words_of("session")
         return self._kept_names
 
-    def _spacers(self, scope: Scope, question: Question, rows: Sequence[int]) -> list[Spacer]:
+    def _spacers(self, scope: Scope, question: ShardQuestion, rows: Sequence[int]) -> list[Spacer]:
         bits = self._call(scope, question).visible().bits
         numbers = np.array(rows, np.uint32)
         is_visible = np.ones(len(rows), np.bool_)
@@ -555,7 +560,9 @@ class CandidateSource:
         added = self._added_at(scope)[rows].tolist()
         return [(at, self._number, int(number)) for at, number in zip(added, numbers, strict=True)]
 
-    def _with_own_terms(self, question: Question, statistics: QueryStatistics) -> QueryStatistics:
+    def _with_own_terms(
+        self, question: ShardQuestion, statistics: QueryStatistics
+    ) -> QueryStatistics:
         """Return the statistics with 0 for terms that only other texts here have.
 
         They are outside the scope, or were added since round one.
@@ -564,7 +571,7 @@ class CandidateSource:
         own = self._engine.statistics(queries, syntax=question.syntax)
         return with_terms(statistics, own)
 
-    def _most_accessed(self, scope: Scope, question: Question, part: Part) -> list[int]:
+    def _most_accessed(self, scope: Scope, question: ShardQuestion, part: Part) -> list[int]:
         visible = self._call(scope, question).visible()
         read_model = scope.services.read_model
         bits = self._bits(scope, visible)
@@ -591,7 +598,7 @@ class CandidateSource:
         read_model = scope.services.read_model
         return allowed_bits(read_model.row_sets.live, len(read_model.lifecycle.ids))
 
-    def _sessions(self, scope: Scope, question: Question) -> _Sessions:
+    def _sessions(self, scope: Scope, question: ShardQuestion) -> _Sessions:
         """Return the memories among which neighbours in sessions are sought, in order. H4.
 
         The last answer is kept until memories change.
@@ -629,7 +636,7 @@ class CandidateSource:
 
     def _split(
         self,
-        place: Place,
+        place: SessionPlace,
         times: npt.NDArray[np.float64],
         added: npt.NDArray[np.float64],
         numbers: npt.NDArray[np.float64],

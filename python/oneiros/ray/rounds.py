@@ -17,7 +17,7 @@ from oneiros import _core
 from oneiros.errors import DuplicateId
 from oneiros.index.indexes import LexicalOptions
 from oneiros.model.validation import moment
-from oneiros.ray.candidates import HOT, Overview, Part, Place, Question, Used
+from oneiros.ray.candidates import HOT, Overview, Part, SessionPlace, ShardQuestion, Used
 from oneiros.ray.failures import MixedShards, ShardUnavailable
 from oneiros.ray.ranking import CandidateModel, RememberedVectors, settings_of
 from oneiros.ray.reports import WholeResponse
@@ -197,13 +197,13 @@ class _Search:
 
     # -- rounds ------------------------------------------------------------------------------------
 
-    def _question(self) -> tuple[SearchCall, Question]:
+    def _question(self) -> tuple[SearchCall, ShardQuestion]:
         """Return the search, and what the shards need of it."""
         call = self._model(None, ()).call(self._options, self._k)
         call.options.require_reinforcement(call.profile)
         requests, _ = call.requests([self._query], [self._embedding])
         profile, given = call.profile, vars(self._options)
-        question = Question(
+        question = ShardQuestion(
             parts=tuple(map(_part, requests)),
             bounds=self._bounds,
             syntax=self._options.syntax,
@@ -225,20 +225,20 @@ class _Search:
         )
         return call, question
 
-    def _overviews(self, question: Question) -> dict[int, Overview]:
+    def _overviews(self, question: ShardQuestion) -> dict[int, Overview]:
         overviews: dict[int, Overview] = self._shards.ask("overview", question)
         _require_alike(overviews)
         self._note(overviews)
         return overviews
 
     @staticmethod
-    def _statistics(question: Question, overviews: Mapping[int, Overview]) -> QueryStatistics:
+    def _statistics(question: ShardQuestion, overviews: Mapping[int, Overview]) -> QueryStatistics:
         given = question.weighed_by
         if not isinstance(given, str):
             return given
         return reduce(add, (each.statistics for each in overviews.values()))
 
-    def _find(self, call: SearchCall, question: Question, statistics: QueryStatistics) -> int:
+    def _find(self, call: SearchCall, question: ShardQuestion, statistics: QueryStatistics) -> int:
         """Collect the candidates and what stands next to them; return the breadth of a walk."""
         found: dict[int, Found] = self._shards.ask("found", question, statistics)
         self._note(found)
@@ -260,11 +260,11 @@ class _Search:
         return max(each.breadth for each in found.values())
 
     def _fetch(
-        self, question: Question, ids: Iterable[str], leading: AbstractSet[str], reach: int
+        self, question: ShardQuestion, ids: Iterable[str], leading: AbstractSet[str], reach: int
     ) -> None:
         """Get hits whole, with what stands next to them in their sessions."""
         places = [
-            Place(hit.session, hit.time, hit.order, id in leading)
+            SessionPlace(hit.session, hit.time, hit.order, id in leading)
             for id in ids
             if reach and (hit := self._hits[id]).session is not None
         ]
@@ -280,7 +280,7 @@ class _Search:
 
     def _rank(
         self,
-        question: Question,
+        question: ShardQuestion,
         overviews: Mapping[int, Overview],
         statistics: QueryStatistics,
         profile: Profile,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from oneiros.vector_index.hnsw import Matrix
     from oneiros.vector_index.snapshot import VectorSnapshot
 
-__all__ = ["Calibration", "Depth", "calibrated", "needs_full_precision"]
+__all__ = ["Calibration", "MeasuredDepth", "calibrated", "needs_full_precision"]
 
 DEPTHS: Final = (10, 100)
 """Numbers of results for which the breadth is measured."""
@@ -65,7 +65,7 @@ ROUNDED_POOL: Final = 100  # the exact nearest, which are compared in rounded fo
 
 
 @dataclass(frozen=True, slots=True)
-class Depth:
+class MeasuredDepth:
     """The measured breadth and recall for one number of results."""
 
     k: int
@@ -86,10 +86,10 @@ class Calibration:
     """The share of the exact nearest that walks should find, in (0, 1]."""
     count: int
     """Number of vectors in the graph when it was measured."""
-    depths: tuple[Depth, ...]
+    depths: tuple[MeasuredDepth, ...]
     """One for each of ``DEPTHS``."""
 
-    def of(self, k: int) -> Depth:
+    def of(self, k: int) -> MeasuredDepth:
         """Return what applies to a search for ``k`` results: the next depth, or the last one."""
         return next((depth for depth in self.depths if k <= depth.k), self.depths[-1])
 
@@ -173,7 +173,7 @@ def calibrated(
     if exact is None:
         return None
     sample = _Sample(queries, exact)
-    depths: list[Depth] = []
+    depths: list[MeasuredDepth] = []
     for k in DEPTHS:
         if depths and not depths[-1].factor:  # exact for few results, so for more, too
             depths.append(replace(depths[-1], k=k))
@@ -240,7 +240,7 @@ def _measured(
     sample: _Sample,
     target: float,
     is_stopped: Callable[[], bool],
-) -> Depth | None:
+) -> MeasuredDepth | None:
     """Return the smallest breadth from ``least`` on whose walks find enough; None if stopped."""
     most, breadth = 0.0, 0
     for factor in LADDER:
@@ -256,8 +256,8 @@ def _measured(
         most = max(most, recall)
         # One standard error below what was found: a sample may be lucky.
         if recall - _standard_error(shares) >= target:
-            return Depth(k, factor, breadth, recall)
-    return Depth(k, 0.0, 0, most)
+            return MeasuredDepth(k, factor, breadth, recall)
+    return MeasuredDepth(k, 0.0, 0, most)
 
 
 def _shares(
