@@ -239,8 +239,9 @@ def test_a_folder_is_no_store(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_no_repository_leaves_no_store(
-    run: Run, tmp_path: Path, target: Path
+    run: Run, tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))  # which may lie in a repository
     (tmp_path / "plain").mkdir()
     outcome = run("import", "--git", tmp_path / "plain", "-s", target)
     assert outcome.exit_code == 2
