@@ -239,10 +239,11 @@ def test_a_folder_is_no_store(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_no_repository_leaves_no_store(
-    run: Run, tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, target: Path
 ) -> None:
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))  # which may lie in a repository
     (tmp_path / "plain").mkdir()
+    # Leads nowhere, and keeps git from a repository that the temporary folders may lie in.
+    (tmp_path / "plain/.git").write_text(f"gitdir: {tmp_path / 'nowhere'}")
     outcome = run("import", "--git", tmp_path / "plain", "-s", target)
     assert outcome.exit_code == 2
     assert "not a git repository" in outcome.stderr
