@@ -162,7 +162,7 @@ def names_time(text: str) -> bool:
 
 
 FUNCTION_SHARE = 0.3
-"""What a function word has of its weight in a query. H17."""
+"""The share of its weight that a function word has in a query. H17."""
 WHOLE_QUERY = 30
 """The place up to which a query's words have their whole weight. H18."""
 

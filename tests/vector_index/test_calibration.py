@@ -1,4 +1,4 @@
-"""How widely a graph is walked: measured on its own vectors, so that walks find what they should."""
+"""The breadth of walks: measured on the graph's own vectors, so that they find what they should."""
 
 from __future__ import annotations
 
