@@ -11,7 +11,8 @@ namespace oneiros {
 // than there are processors, the system takes them off in turns, among them the one that holds
 // Python's lock: the rest then wait for that lock while a processor is idle. On two processors that
 // had other work, eight threads searched a quarter faster with this limit; on idle ones it makes no
-// difference. No order among those that wait: a thread that arrives may pass one that has been woken.
+// difference. No order among those that wait: a thread that arrives may pass one that has been
+// woken.
 class ConcurrencyLimit {
  public:
   // REQUIRES: most >= 1.
