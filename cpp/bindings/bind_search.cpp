@@ -28,8 +28,8 @@
 #include "bindings/registration.h"
 #include "bindings/texts.h"
 #include "search/search_run.h"
-#include "threads/concurrency_limit.h"
 #include "threads/for_each_chunk.h"
+#include "threads/work_queue.h"
 
 namespace oneiros {
 
@@ -467,11 +467,12 @@ std::shared_ptr<BoundRun> make_run(
 // and would keep others from their turn.
 SearchOutcome outcome_of(BoundRun& bound) {
   const LongCall call;
-  std::optional<ConcurrencyLimit::Entry> entry;
-  if (!bound.has_user_code) {
-    entry.emplace(ConcurrencyLimit::of_process());
+  if (bound.has_user_code) {
+    return bound.run->run(*bound.host);
   }
-  return bound.run->run(*bound.host);
+  SearchOutcome outcome;
+  WorkQueue::of_process().run([&] { outcome = bound.run->run(*bound.host); });
+  return outcome;
 }
 
 // Runs once; a run that fails can be started again.

@@ -2,7 +2,8 @@
 // and reading and writing of rows by the core.
 //
 // MemoryReader runs SQLite on a connection that apsw opened, with the GIL released: rows are read,
-// verified (checksums, ranges) and copied, and only then converted. Objects are made by filling the
+// verified (checksums, ranges) and copied, and only then converted. A few rows of a store in memory
+// are read with the GIL held. Objects are made by filling the
 // slots of a class directly, which skips __init__ and argument parsing and works for frozen
 // classes. The caller closes the reader before the connection.
 #include <pybind11/stl.h>
@@ -203,12 +204,16 @@ sqlite3* connection_at(std::uintptr_t address) {
   return reinterpret_cast<sqlite3*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
-// Runs SQLite without the GIL; re-raises exceptions of a Python file system or handler.
+// Runs SQLite, without the GIL unless it is to be held; re-raises exceptions of a Python file
+// system or handler.
 template <typename Body>
-auto without_gil(Body body) {
+auto without_gil(Body body, bool is_held = false) {
   std::optional<decltype(body())> result;
   {
-    const ReleasedGil released;
+    std::optional<ReleasedGil> released;
+    if (!is_held) {
+      released.emplace();
+    }
     result.emplace(body());
   }
   if (PyErr_Occurred() != nullptr) {
@@ -251,8 +256,9 @@ MemoryQuery memory_query(std::string sql, std::size_t width,
 class MemoryReader {
  public:
   // Throws RuntimeError unless apsw's SQLite has loaded this library.
-  MemoryReader(std::uintptr_t connection, const MemoryQuery& query)
+  MemoryReader(std::uintptr_t connection, const MemoryQuery& query, bool is_in_memory)
       : query_(query),
+        is_in_memory_(is_in_memory),
         reader_(std::make_shared<RowReader>(connection_at(connection), query.rows)) {}
 
   [[nodiscard]] py::list rows(const py::list& numbers, const py::list& ids) {
@@ -302,7 +308,8 @@ class MemoryReader {
     if (reader == nullptr) {
       throw std::runtime_error("the reader is closed");
     }
-    const ReadRows rows = without_gil([&] { return reader->read(wanted); });
+    const bool is_short = is_in_memory_ && wanted.size() <= kFewRows;
+    const ReadRows rows = without_gil([&] { return reader->read(wanted); }, is_short);
     py::list made(wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const std::span<const Cell> row = rows[i];
@@ -347,7 +354,12 @@ class MemoryReader {
     return text != nullptr && *text == std::string_view(wanted, static_cast<std::size_t>(size));
   }
 
+  // Read from memory in some 50 us. The others cannot use the only connection meanwhile, and to
+  // wait for the GIL again takes as long when many threads want it.
+  static constexpr std::size_t kFewRows = 16;
+
   MemoryQuery query_;
+  bool is_in_memory_;
   std::shared_ptr<RowReader> reader_;
 };
 
@@ -551,8 +563,8 @@ void register_stored_rows(py::module_& module) {
       .def(py::init(&memory_query), py::kw_only(), py::arg("sql"), py::arg("width"),
            py::arg("kept"), py::arg("id"), py::arg("checksums"), py::arg("ranges"));
   py::class_<MemoryReader>(module, "MemoryReader")
-      .def(py::init<std::uintptr_t, const MemoryQuery&>(), py::kw_only(), py::arg("connection"),
-           py::arg("query"))
+      .def(py::init<std::uintptr_t, const MemoryQuery&, bool>(), py::kw_only(),
+           py::arg("connection"), py::arg("query"), py::arg("is_in_memory"))
       .def("rows", &MemoryReader::rows, py::kw_only(), py::arg("numbers"), py::arg("ids"),
            "The kept cells of rows by number, where valid and with the given ids; else None.")
       .def("objects", &MemoryReader::objects, py::kw_only(), py::arg("numbers"), py::arg("ids"),

@@ -66,6 +66,7 @@ class StoreConnection(apsw.Connection):
     """A connection that the core reads and writes rows on, too."""
 
     def __init__(self, path: str, *, flags: int, vfs: str | None) -> None:
+        self._is_in_memory = path == MEMORY
         self._memory_readers: dict[_core.MemoryQuery, _core.MemoryReader] = {}
         self._data_version: _core.DataVersion | None = None
         self._memory_writer: _core.MemoryWriter | None = None
@@ -82,7 +83,9 @@ class StoreConnection(apsw.Connection):
         """
         reader = self._memory_readers.get(query)
         if reader is None:
-            reader = _core.MemoryReader(connection=self._address(), query=query)
+            reader = _core.MemoryReader(
+                connection=self._address(), query=query, is_in_memory=self._is_in_memory
+            )
             self._memory_readers[query] = reader
         return reader
 
