@@ -1,4 +1,4 @@
-// A queue under one mutex. A caller with a free place and nobody before it pays for two uncontended
+// A queue under one mutex. A caller with a free place and none before it pays for two uncontended
 // locks, some 40 ns. One that waits costs two switches of threads, about 10 us of a processor.
 #include "threads/work_queue.h"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,7 +98,7 @@ def test_what_is_kept_is_what_would_be_found(
         for what, id, number in steps:
             change(mind, what, id, number)
             mind.count()  # what searches left is applied
-            for each in [replace(one, now=now) for one in asked for now in TIMES]:
+            for each in [one._replace(now=now) for one in asked for now in TIMES]:
                 told = visible(rows, each, bounds), visible(rows, each, bounds)
                 kept, rows._kept = rows._kept, {}
                 assert told == (visible(rows, each, bounds),) * 2

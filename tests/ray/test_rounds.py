@@ -426,8 +426,7 @@ def test_a_walk_of_the_graph_of_vectors_is_noted(monkeypatch: pytest.MonkeyPatch
     _, parts = engines_of(RECORDS, 2)
 
     def walked(request: SearchRequest, *_: object) -> Walk:
-        request.breadth = 64 if request.vector is not None else 0
-        return Walk(None, 0.0)
+        return Walk(None, 0.0, breadth=0 if request.vector is None else 64)
 
     monkeypatch.setattr(candidates, "walk_graph", walked)
     shards = LocalShards(parts, client_of(embedder="hashing"))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from oneiros.index.indexes import LexicalOptions as LexicalOptions
     from oneiros.index.read_model import ReadModel as ReadModel
     from oneiros.index.row_sets import Limits as Limits
+    from oneiros.index.row_sets import Reach as Reach
     from oneiros.index.row_sets import Visible as Visible
 else:
     __getattr__ = door(
@@ -20,9 +21,10 @@ else:
         {
             "LexicalOptions": "indexes",
             "Limits": "row_sets",
+            "Reach": "row_sets",
             "ReadModel": "read_model",
             "Visible": "row_sets",
         },
     )
 
-__all__ = ["LexicalOptions", "Limits", "ReadModel", "Visible"]
+__all__ = ["LexicalOptions", "Limits", "Reach", "ReadModel", "Visible"]

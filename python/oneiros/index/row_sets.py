@@ -14,7 +14,7 @@ from oneiros.filters import allowed_bits, set_of
 from oneiros.index.columns import is_given, is_missing
 from oneiros.index.row_attributes import RowAttributes
 from oneiros.model.fields import ENUMS, kinds_of
-from oneiros.runtime.dataclasses import NamedTuple, dataclass, replace
+from oneiros.runtime.dataclasses import NamedTuple
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -39,8 +39,7 @@ _HOT: Final = ENUMS["tier"].index("hot")
 _MOST_KEPT: Final = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """The limits of a search, from its arguments and its profile.
 
     Source: docs/systems/fields.md, "Hidden from recall"; docs/systems/cognitive.md C7.
@@ -267,7 +266,7 @@ class RowSets:
     def visible(self, limits: Limits, bounds: Where | None) -> Visible:
         """Return the rows that a search may return in a scope."""
         if limits.excluded or limits.learned_before is not None:
-            others = replace(limits, excluded=frozenset(), learned_before=None)
+            others = limits._replace(excluded=frozenset(), learned_before=None)
             left_out = BitMap.union(BitMap(), *self._left_out(limits).values())
             visible = self.visible(others, bounds)
             if visible.bits is None:

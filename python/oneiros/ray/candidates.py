@@ -514,7 +514,7 @@ class CandidateSource:
         visible = call.visible()
         walk = walk_graph(request, read_model, visible)
         outcome = SearchRun(request, read_model, visible, scope.loader, walk).run.run()
-        return outcome.rows(), outcome.scores(), request.breadth
+        return outcome.rows(), outcome.scores(), walk.breadth
 
     def _as_hits(self, scope: Scope, rows: Sequence[int], scores: Sequence[float]) -> list[Hit]:
         lifecycle = scope.services.read_model.lifecycle

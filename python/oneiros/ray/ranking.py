@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CandidateModel", "Client", "Ranked", "RememberedVectors", "settings_of"]
 
-_NO_WALK: Final = Walk(None, 0.0)
 _FIELDS: Final = StoredMemory._fields
 
 
@@ -300,14 +299,15 @@ class CandidateModel:
         weights = lexical.statistics.given_statistics(
             with_terms(statistics, own), indexes.made_with
         )
+        walk = Walk(None, 0.0, breadth)
         responses: list[SearchResponse] = []
         beside: set[str] = set()
         followed: set[str] = set()
         for request in requests:
-            request.statistics, request.breadth = weights, breadth
+            request = request._replace(statistics=weights)  # noqa: PLW2901 - as it is ranked here
             if not reranks:
-                request.reranker = None
-            search = SearchRun(request, self._model, visible, self._loader, _NO_WALK)
+                request = request._replace(reranker=None)  # noqa: PLW2901
+            search = SearchRun(request, self._model, visible, self._loader, walk)
             outcome = search.run.run()
             ids = self._model.lifecycle.ids
             beside |= {ids[row] for row in outcome.brought().values()}

@@ -8,10 +8,10 @@ from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Final
 
 from oneiros import _core, lexical
-from oneiros.index import Limits
+from oneiros.index import Limits, Visible
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import count, require_text
-from oneiros.runtime.dataclasses import NamedTuple, dataclass, replace
+from oneiros.runtime.dataclasses import NamedTuple, replace
 from oneiros.scoring.fusion import ReciprocalRankFusion
 from oneiros.scoring.stages import with_place
 from oneiros.scoring.understanding import fused_by_shares
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.engine.scope import Scope
-    from oneiros.index import Visible
+    from oneiros.index import Reach
     from oneiros.index.row_sets import DeepRecallRows
     from oneiros.models.rerankers import Reranker
     from oneiros.scoring.factor import Factor
@@ -80,8 +80,7 @@ class Window(NamedTuple):
 WHOLE: Final = Window()
 
 
-@dataclass(slots=True, eq=False)
-class SearchRequest:
+class SearchRequest(NamedTuple):
     """One search, checked."""
 
     query: str
@@ -124,10 +123,6 @@ class SearchRequest:
     """Whether the statistics of the whole store weigh words."""
     window: Window = WHOLE
     """The part of the ``k`` results that is returned."""
-    breadth: int = 0
-    """Breadth of the walk that found the nearest vectors; 0: all were compared."""
-    walk_recall: float | None = None
-    """The share of the nearest that such walks found when the graph was measured; None: unknown."""
 
 
 class _Traits(NamedTuple):
@@ -235,25 +230,36 @@ class SearchCall:
         limits, services, bounds = self.limits, self.services, self.bounds
         row_sets = services.read_model.row_sets
         visible = row_sets.visible(limits, bounds)
-        if bounds is not None:
-            visible = visible._replace(scope=row_sets.in_bounds(bounds).bits, has_bounds=True)
-        if self.profile.neighbours is not None:
-            visible = visible._replace(standing=row_sets.standing(limits, bounds))
-        expansion = self.profile.expansion
+        has_bounds, has_neighbours = bounds is not None, self.profile.neighbours is not None
+        return Visible(
+            bits=visible.bits,
+            row_count=visible.row_count,
+            bounds_count=visible.bounds_count,
+            reach=self._reach(visible),
+            scope=visible.scope if bounds is None else row_sets.in_bounds(bounds).bits,
+            standing=row_sets.standing(limits, bounds) if has_neighbours else visible.standing,
+            rows=visible.rows,
+            has_bounds=has_bounds or visible.has_bounds,
+        )
+
+    def _reach(self, visible: Visible) -> Reach | None:
+        """Return the rows to which links may lead; None: no links are followed."""
+        limits, services, bounds = self.limits, self.services, self.bounds
+        row_sets, expansion = services.read_model.row_sets, self.profile.expansion
         links = (
             None
             if expansion is None and self.profile.newer_first is None
             else services.sync.links_to_follow(is_bounded=bounds is not None)
         )
         if expansion is None or links is None:
-            return visible
+            return None
         linked = visible
         if limits.is_deep and not expansion.needs_scores:  # then there is no score to penalise
-            limits = replace(limits, is_deep=False)
+            limits = limits._replace(is_deep=False)
             linked = row_sets.visible(limits, bounds)
         if expansion.cold and limits.selection.hide_cold:
-            limits = replace(limits, selection=replace(limits.selection, hide_cold=False))
-        return visible._replace(reach=row_sets.reach(limits, bounds, linked, links))
+            limits = limits._replace(selection=replace(limits.selection, hide_cold=False))
+        return row_sets.reach(limits, bounds, linked, links)
 
     # -- requests ----------------------------------------------------------------------------------
 
@@ -283,19 +289,13 @@ class SearchCall:
         skips_vector = [bool(self._understood(text).skips_vectors) for text in plain_texts]
         vectors = self._embedded(plain_texts, vectors, skips_vector)
         requests = [self.request(part, vector) for part, vector in zip(parts, vectors, strict=True)]
-        if not self.window.is_whole:
-            self._leave_parts_whole(requests, counts)
+        if not self.window.is_whole:  # of a compound query it is that of the merged results
+            is_part = [count > 1 for count in counts for _ in range(count)]
+            requests = [
+                request._replace(window=WHOLE) if is_of_many else request
+                for request, is_of_many in zip(requests, is_part, strict=True)
+            ]
         return requests, counts
-
-    @staticmethod
-    def _leave_parts_whole(requests: Sequence[SearchRequest], counts: Sequence[int]) -> None:
-        """Take the window from the parts of compound queries: it is of the merged results."""
-        start = 0
-        for part_count in counts:
-            if part_count > 1:
-                for request in requests[start : start + part_count]:
-                    request.window = WHOLE
-            start += part_count
 
     def _parts_of(self, query: str) -> Sequence[str]:
         """Return the parts of a compound query, else the query. docs/systems/omega.md O10."""

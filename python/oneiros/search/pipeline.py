@@ -88,7 +88,9 @@ class SearchRun:
         is_whole: whether candidates beyond the last result run through the stages too.
     """
 
-    __slots__ = ("callbacks", "load", "plan", "reach", "read_model", "request", "run", "started")
+    __slots__ = (
+        *("callbacks", "load", "plan", "reach", "read_model", "request", "run", "started", "walk"),
+    )
 
     def __init__(
         self,
@@ -102,6 +104,7 @@ class SearchRun:
     ) -> None:
         self.started = perf_counter() - walk.ms / 1e3
         self.request = request
+        self.walk = walk
         self.read_model = read_model
         self.plan = plan = read_model.search_plan(request.profile, request.added)
         self.reach = reach = visible.reach
@@ -249,6 +252,7 @@ class FoundRows:
         "_plan",
         "_request",
         "_search",
+        "_walk",
         "ids",
         "outcome",
         "scores",
@@ -263,6 +267,7 @@ class FoundRows:
         self._callbacks = search.callbacks
         # A run holds all candidates; only explanations need them.
         self._search = search if search.request.is_explained else None
+        self._walk = search.walk
         self._id_of = search.read_model.lifecycle.ids
         self.ids = ids_of(self._id_of, outcome.rows())
         self.scores = outcome.scores()
@@ -399,7 +404,7 @@ class FoundRows:
             if note in REASONS:
                 words = self.reason(is_relaxed=is_retry)
             elif note and not words:
-                words = note_words(note, first, second, request)
+                words = note_words(note, first, second, request, self._walk)
             full_name = f"retry/{name}" if is_retry else name
             stages.append(StageTrace(full_name, entered, left, ms, read, written, words))
         if not request.window.is_whole:
@@ -492,6 +497,10 @@ class Walk(NamedTuple):
     """Rows and scores; None: there was no walk."""
     ms: float
     """Duration; in a batch, the query's share."""
+    breadth: int = 0
+    """Candidates kept during the walk (HNSW's efSearch); 0: all vectors are compared."""
+    recall: float | None = None
+    """The share of the nearest that such walks found when the graph was measured; None: unknown."""
 
 
 _NO_WALK: Final = Walk(None, 0.0)
@@ -538,8 +547,9 @@ def _walk_graph_many(
     if vector_of:
         share_ms = (perf_counter() - started) * 1e3 / len(vector_of)
         for place, walked in zip(vector_of, found, strict=True):
-            walks[place] = Walk(None if walked is None else walked.ranked, share_ms)
-            if walked is not None:
-                requests[place].breadth = walked.breadth
-                requests[place].walk_recall = walked.recall
+            walks[place] = (
+                Walk(None, share_ms)
+                if walked is None
+                else Walk(walked.ranked, share_ms, walked.breadth, walked.recall)
+            )
     return walks

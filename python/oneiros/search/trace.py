@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from oneiros.display.tables import DisplayTable
     from oneiros.search.call import SearchRequest
+    from oneiros.search.pipeline import Walk
 
 __all__ = [
     "NO_TIME",
@@ -172,20 +173,19 @@ REASONS: Final = frozenset((Note.SURFACING, Note.LOW, Note.WEAK))
 """Notes on why nothing is returned, put in words by :func:`reason_words`."""
 
 
-def _words_of_walk(request: SearchRequest) -> str:
+def _words_of_walk(walk: Walk) -> str:
     """Return how the nearest vectors were searched; "" if all were compared."""
-    if not request.breadth:
+    if not walk.breadth:
         return ""
-    words = f"approximate: HNSW, breadth {request.breadth}"
-    recall = request.walk_recall
-    return words if recall is None else f"{words}, measured recall {recall:.3f}"
+    words = f"approximate: HNSW, breadth {walk.breadth}"
+    return words if walk.recall is None else f"{words}, measured recall {walk.recall:.3f}"
 
 
-def note_words(note: int, first: float, second: float, request: SearchRequest) -> str:
+def note_words(note: int, first: float, second: float, request: SearchRequest, walk: Walk) -> str:
     """Return a stage's note, with its two figures, in words; "" for none."""
     match note:
         case Note.VECTOR_ABSENT:
-            return request.absent or _words_of_walk(request)
+            return request.absent or _words_of_walk(walk)
         case Note.NO_TIME:
             return NO_TIME
         case Note.NOT_KEYWORD_LIKE:

@@ -13,7 +13,7 @@ from oneiros.errors import StorePoisoned
 from oneiros.graph.graph import TAU_DAYS
 from oneiros.model.fields import ENUMS
 from oneiros.model.memory import set_fields
-from oneiros.runtime.dataclasses import NamedTuple, dataclass
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.scoring.reinforcement import SpacedReinforcement
 from oneiros.store.columns import StoredColumns
 from oneiros.write.background import do_nothing
@@ -135,8 +135,7 @@ _TO_FIELD: Final[dict[str, Callable[[Any], object]]] = {
 """Converts the number in a column to the field's value."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReinforcementEvent:
+class ReinforcementEvent(NamedTuple):
     """The memories one search returned."""
 
     ids: tuple[str, ...]
