@@ -10,19 +10,16 @@ namespace oneiros::conflicts {
 
 namespace {
 
-// The number of values in both of two ascending lists.
+// The number of values in both of two ascending lists. Which list goes on next is as good as random,
+// so no branch depends on it.
 std::size_t in_both(Stems one, Stems other) {
   std::size_t count = 0;
-  for (auto a = one.begin(), b = other.begin(); a != one.end() && b != other.end();) {
-    if (*a == *b) {
-      ++count;
-      ++a;
-      ++b;
-    } else if (*a < *b) {
-      ++a;
-    } else {
-      ++b;
-    }
+  for (std::size_t a = 0, b = 0; a < one.size() && b < other.size();) {
+    const std::uint32_t first = one[a];
+    const std::uint32_t second = other[b];
+    count += static_cast<std::size_t>(first == second);
+    a += static_cast<std::size_t>(first <= second);
+    b += static_cast<std::size_t>(second <= first);
   }
   return count;
 }
