@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oneiros import _core
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.scoring.factor import Operation, base_of, operation_of
+from oneiros.scoring.factor import Operation, base_of, is_function, operation_of
 from oneiros.scoring.program import ProgramBuilder, ProgramText
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class CompiledProfile:
     score: int
     retention: int
     """The product of the lifecycle factors' base values; 1 without lifecycle factors."""
+    has_functions: bool
+    """Whether factors are Python functions."""
     keep: int | None
     """1 for memories that pass the filters, 0 or NaN for others; None: no filters."""
     reads_kinds: bool
@@ -127,6 +129,7 @@ def compile_profile(
         relevance=registers[0],
         score=registers[1],
         retention=registers[2],
+        has_functions=any(map(is_function, factors)),
         keep=kept,
         reads_kinds=program.reads_kinds,
         fills_scores=fusion.needs_scores or (not fusion.reads_scores and _reads_scores(text)),

@@ -55,6 +55,8 @@ def blocks(size: int) -> Iterator[tuple[int, int]]:
 def columns_read(compiled: CompiledProfile) -> tuple[str, ...]:
     """Return the columns and signals that the profile reads, including those of its functions."""
     names = compiled.program.input_names
+    if not compiled.has_functions:
+        return tuple(names)
     return tuple(dict.fromkeys((*names, *fields_of(compiled.profile.factors))))
 
 
@@ -135,14 +137,16 @@ def judged_values(
         Values out of range are computed all the same.
     """
     program, size = compiled.program, len(out[0])
-    signals = signals_of(
-        compiled.profile.factors,
-        lambda name: _column(name, columns.get(name), size),
-        compiled.kinds,
-        now,
-        size,
-    )
-    inputs = {**columns, **signals}
+    inputs: Mapping[str, Array | float] = columns
+    if compiled.has_functions:
+        signals = signals_of(
+            compiled.profile.factors,
+            lambda name: _column(name, columns.get(name), size),
+            compiled.kinds,
+            now,
+            size,
+        )
+        inputs = {**columns, **signals}
     _, future_count, is_within = program.run_and_judge(
         operands={name: inputs[name] for name in program.input_names if name in inputs},
         now_seconds=now,

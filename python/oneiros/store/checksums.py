@@ -7,6 +7,7 @@ the old and new cells (``cpp/encoding/row_checksum.h``), so it does not hide dam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import apsw
@@ -151,7 +152,8 @@ class RawRow(NamedTuple):
     besides: tuple[Any, ...]
 
 
-def select_raw(table: str, *, besides: Sequence[str] = (), rest: str = "") -> str:
+@lru_cache(maxsize=64)
+def select_raw(table: str, *, besides: tuple[str, ...] = (), rest: str = "") -> str:
     """Return SQL whose rows :func:`raw_rows` reads.
 
     Args:

@@ -150,7 +150,7 @@ class CycleReading:
             values: bound in ``rest``.
         """
         rows = self._reading.raw(
-            "dream_cycle", besides=["number", changes], rest=rest, values=values
+            "dream_cycle", besides=("number", changes), rest=rest, values=values
         )
         return map(_cycle, rows)
 

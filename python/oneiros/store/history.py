@@ -309,7 +309,7 @@ class HistoryReading:
         return self._changes("WHERE sequence = ? ORDER BY number DESC", sequence)
 
     def _changes(self, rest: str, *values: int) -> Iterator[_Change]:
-        for row in self._reading.raw("past", besides=["number"], rest=rest, values=values):
+        for row in self._reading.raw("past", besides=("number",), rest=rest, values=values):
             revision, sequence, kind, text = row.cells
             if not row.is_whole:
                 msg = f"the store's history of memory number {sequence!r} is damaged"

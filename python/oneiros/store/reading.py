@@ -720,7 +720,12 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
                     yield f"table {table}: a row is damaged: the checksum is another ({cells})"
 
     def raw(
-        self, table: str, *, besides: Sequence[str] = (), rest: str = "", values: Sequence[Any] = ()
+        self,
+        table: str,
+        *,
+        besides: tuple[str, ...] = (),
+        rest: str = "",
+        values: Sequence[Any] = (),
     ) -> Iterator[RawRow]:
         """Yield the raw rows of a table, damaged ones included."""
         cursor = self.run(select_raw(table, besides=besides, rest=rest), values)
