@@ -112,8 +112,8 @@ def _killed(path: Path, seed: int, first: int, durability: str, rng: random.Rand
         if rng.random() < 0.15:
             time.sleep(rng.uniform(0.02, 0.2))  # somewhere from the start of Python to the opening
         else:
-            _await_opening(process, said)
-            time.sleep(rng.uniform(0.0, 0.25))
+            _await_lines(process, said, rng.randrange(1, 40))
+            time.sleep(rng.uniform(0.0, 0.05))
         is_alive = process.poll() is None
         process.send_signal(signal.SIGKILL)
     if not is_alive:
@@ -123,8 +123,9 @@ def _killed(path: Path, seed: int, first: int, durability: str, rng: random.Rand
     return [json.loads(line) for line in lines if line.endswith(b"\n")]
 
 
-def _await_opening(process: subprocess.Popen[bytes], said: Path) -> None:
-    while process.poll() is None and not said.stat().st_size:
+def _await_lines(process: subprocess.Popen[bytes], said: Path, count: int) -> None:
+    """Wait until a writer has said so much, however slow the machine is."""
+    while process.poll() is None and said.read_bytes().count(b"\n") < count:
         time.sleep(0.001)
 
 
