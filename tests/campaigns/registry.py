@@ -16,7 +16,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 import oneiros
 from tests.campaigns.campaign import Campaign, Figures, Part
-from tests.crash import dream_kills, harness, store_damage
+from tests.crash import dream_kills, harness, store_damage, system_calls
 
 __all__ = ["CAMPAIGNS"]
 
@@ -60,6 +60,20 @@ def damage(part: Part) -> Figures:
     )
     counts = {"harmless": found.harmless, "noticed": found.noticed, "not opened": found.refused}
     return Figures(counts, found.wrong)
+
+
+def failing_calls(part: Part) -> Figures:
+    """Let every call of the system fail in turn: ten operations, each with four ways to fail."""
+    figures = Figures({"failed calls": 0})
+    library = system_calls.compiled(part.folder)
+    for number in range(part.number, part.number + part.count):
+        operation, failure = system_calls.SWEEPS[number % len(system_calls.SWEEPS)]
+        folder = part.folder / str(number)
+        folder.mkdir()
+        found = system_calls.run(folder, library, operation, failure)
+        figures.counts["failed calls"] += found.failed
+        figures.problems += found.problems
+    return figures
 
 
 def lost_power(part: Part) -> Figures:
@@ -148,6 +162,7 @@ CAMPAIGNS: Final[dict[str, Campaign]] = {
     "kills": Campaign("kills", 25, 10_000, kills),
     "kills_of_dreams": Campaign("kills", 10, 2_000, kills_of_dreams),
     "store_damage": Campaign("mutations", 50, 100_000, damage),
+    "failing_calls": Campaign("sweeps", 1, len(system_calls.SWEEPS), failing_calls),
     "lost_power": Campaign("states", 250, 100_000, lost_power),
     "scopes": Campaign("operations", 1_500, 100_000, scopes),
     "states": Campaign("examples", 5, 50_000, states),
