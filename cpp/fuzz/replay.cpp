@@ -106,9 +106,10 @@ int main(int count, char** arguments) {
     std::size_t size = input.size();
     input.resize(kMost);
     const std::size_t most = std::min(kMost, size + 4096);
-    size = LLVMFuzzerCustomMutator != nullptr
-               ? LLVMFuzzerCustomMutator(input.data(), size, most, choices()())
-               : LLVMFuzzerMutate(input.data(), size, most);
+    size =
+        LLVMFuzzerCustomMutator != nullptr
+            ? LLVMFuzzerCustomMutator(input.data(), size, most, static_cast<unsigned>(choices()()))
+            : LLVMFuzzerMutate(input.data(), size, most);
     input.resize(size);
     input.shrink_to_fit();  // so that a read beyond the end is one beyond its memory
     run(input);
