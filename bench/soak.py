@@ -12,6 +12,7 @@ tenth with the first one after the warm-up.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -51,6 +52,7 @@ class Soak:
         if self.figures.exists():
             self.lines = [json.loads(line) for line in self.figures.read_text().splitlines()]
         self.step = self.lines[-1]["step"] if self.lines else 0
+        self._run = self.lines[-1].get("run", 0) + 1 if self.lines else 0
         self._live = live
         self._steps_of_line = steps_of_line
         self._random = random.Random(SEED + self.step)
@@ -115,6 +117,7 @@ class Soak:
             "threads": sum(1 for _ in Path("/proc/self/task").iterdir()),
             "p99_ms": float(np.percentile(self._searches, 99)) * 1e3,
             "seconds": time.time(),
+            "run": self._run,
             "tables": tables,
         }
         self._searches.clear()
@@ -154,16 +157,28 @@ def summary(lines: list[dict[str, Any]]) -> dict[str, Any]:
 
     names = ("live", "file_bytes", "memory_bytes", "descriptors", "threads", "p99_ms")
     steps = max(1.0, mean(last, "step") - mean(first, "step"))
+    elapsed = _elapsed(lines)
+    seconds = max(1.0, float(np.mean(elapsed[-tenth:]) - np.mean(elapsed[:tenth])))
+    grew = mean(last, "memory_bytes") - mean(first, "memory_bytes")
     return {
         "steps": int(lines[-1]["step"]),
+        "hours_between_the_tenths": round(seconds / 3_600, 2),
         **{name: [round(mean(part, name), 2) for part in (first, last)] for name in names},
-        "memory_bytes_of_1000_steps": round(
-            (mean(last, "memory_bytes") - mean(first, "memory_bytes")) * 1_000 / steps
-        ),
+        "memory_bytes_of_1000_steps": round(grew * 1_000 / steps),
+        "memory_mib_of_an_hour": round(grew / 2**20 * 3_600 / seconds, 1),
         "tables_grew": {
             name: last[-1]["tables"][name] - size for name, size in first[0]["tables"].items()
         },
     }
+
+
+def _elapsed(lines: list[dict[str, Any]]) -> list[float]:
+    """Return the seconds of work from the first line to each, without pauses between runs."""
+    steps = (
+        later["seconds"] - line["seconds"] if later.get("run") == line.get("run") else 0.0
+        for line, later in itertools.pairwise(lines)
+    )
+    return list(itertools.accumulate(steps, initial=0.0))
 
 
 def main(arguments: list[str]) -> None:

@@ -43,6 +43,13 @@ def test_lone_surrogates_are_refused_in_tags_and_metadata(mind: oneiros.Engine) 
     assert len(mind) == 0
 
 
+@pytest.mark.parametrize("syntax", ["plain", "query"])
+def test_lone_surrogates_are_refused_in_queries(mind: oneiros.Engine, syntax: str) -> None:
+    mind.add("ant")
+    with pytest.raises(oneiros.TextEncodingError, match="query"):
+        mind.search(LONE, syntax=syntax)
+
+
 def test_bytes_are_no_text(mind: oneiros.Engine) -> None:
     with pytest.raises((TypeError, oneiros.TextEncodingError), match="text"):
         mind.add(b"ant \xff")

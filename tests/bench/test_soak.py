@@ -22,3 +22,20 @@ def test_a_soak_goes_on_and_counts_what_grows(tmp_path: Path) -> None:
     assert found["descriptors"][1] <= found["descriptors"][0] + 2
     assert found["threads"][1] <= found["threads"][0] + 1
     assert set(found["tables_grew"]) >= {"memory", "erased", "dream_cycle", "past"}
+
+
+def test_the_slope_of_an_hour_leaves_out_pauses_between_runs() -> None:
+    lines = [
+        {
+            "step": 60 * number,
+            "run": number // 10,
+            "seconds": 90.0 * number + 86_400.0 * (number // 10),
+            "memory_bytes": 2**20 * number,
+            "tables": {},
+            **dict.fromkeys(("live", "file_bytes", "descriptors", "threads", "p99_ms"), 1),
+        }
+        for number in range(20)
+    ]
+    found = summary(lines)
+    assert found["hours_between_the_tenths"] == round(14 * 90 / 3_600, 2)
+    assert found["memory_mib_of_an_hour"] == 42.9  # 15 MiB in 14 steps of 90 s

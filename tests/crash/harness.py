@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,8 +62,6 @@ def run(
     seed: int,
     durability: str,
     kills_a_file: int = 50,
-    report: Report | None = None,
-    tell: Callable[[Report], None] = lambda _: None,
 ) -> Report:
     """Kill a writer again and again on one file, and check the file after each kill.
 
@@ -74,16 +72,13 @@ def run(
         durability: "full" or "normal".
         kills_a_file: after so many the next file is begun: each check reads the whole file, which
             grows with every writer, so one file for all kills would take ever longer.
-        report: filled as the kills go on, for who wants to see it before the end.
-        tell: called with the report as each file is done with.
     """
     rng = random.Random(seed)
-    report = report or Report()
+    report = Report()
     for start in range(0, kills, kills_a_file):
         with tempfile.TemporaryDirectory(dir=folder) as place:
             path = Path(place) / "mind.db"
             _kill_on_one_file(path, min(kills_a_file, kills - start), durability, rng, report)
-        tell(report)
     return report
 
 
@@ -112,8 +107,8 @@ def _killed(path: Path, seed: int, first: int, durability: str, rng: random.Rand
         if rng.random() < 0.15:
             time.sleep(rng.uniform(0.02, 0.2))  # somewhere from the start of Python to the opening
         else:
-            _await_opening(process, said)
-            time.sleep(rng.uniform(0.0, 0.25))
+            _await_lines(process, said, rng.randrange(1, 40))
+            time.sleep(rng.uniform(0.0, 0.05))
         is_alive = process.poll() is None
         process.send_signal(signal.SIGKILL)
     if not is_alive:
@@ -123,8 +118,9 @@ def _killed(path: Path, seed: int, first: int, durability: str, rng: random.Rand
     return [json.loads(line) for line in lines if line.endswith(b"\n")]
 
 
-def _await_opening(process: subprocess.Popen[bytes], said: Path) -> None:
-    while process.poll() is None and not said.stat().st_size:
+def _await_lines(process: subprocess.Popen[bytes], said: Path, count: int) -> None:
+    """Wait until a writer has said so much, however slow the machine is."""
+    while process.poll() is None and said.read_bytes().count(b"\n") < count:
         time.sleep(0.001)
 
 

@@ -28,32 +28,58 @@ def main() -> None:
     number = int(first)
     subject = Subject(Path(path), durability)
     say("open")
-    own: list[str] = []
+    own: dict[str, State] = {}
+    deleted: dict[str, State] = {}
     while True:
         choice = rng.random()
         if choice < 0.55 or not own:
             ids = [f"m{number + i}" for i in range(1 if choice < 0.4 else rng.randrange(2, 60))]
             number += len(ids)
             texts = {id: f"memory {id} " + "and more of it " * rng.randrange(60) for id in ids}
-            say({id: (text, 0.5) for id, text in texts.items()})
+            added: dict[str, State] = {id: (text, 0.5) for id, text in texts.items()}
+            say(added)
             subject.add_many(texts) if len(ids) > 1 else subject.add(ids[0], texts[ids[0]])
-            own += ids
+            own |= added
         elif choice < 0.8:
-            id = rng.choice(own)
-            state: State = (f"changed {id} {rng.random()}", round(rng.random(), 6))
-            say({id: state})
-            subject.update(id, *state)
-        elif choice < 0.9:
-            id = own.pop(rng.randrange(len(own)))
+            id = rng.choice(list(own))
+            own[id] = (f"changed {id} {rng.random()}", round(rng.random(), 6))
+            say({id: own[id]})
+            subject.update(id, *own[id])
+        elif choice < 0.87:
+            id = rng.choice(list(own))
+            state = own.pop(id)
             say({id: None})
-            subject.delete(id) if choice < 0.87 else subject.forget(id)
-        elif choice < 0.97:
-            say({})
-            subject.recall("memory changed more")
+            if choice < 0.84:
+                subject.delete(id)
+                deleted[id] = state
+            else:
+                subject.forget(id)
+        elif choice < 0.89 and deleted:
+            id = rng.choice(list(deleted))
+            own[id] = deleted.pop(id)
+            say({id: own[id]})
+            subject.restore(id)
         else:
             say({})
-            subject.flush()
+            change_nothing_checked(subject, list(own), rng)
         say("done")
+
+
+def change_nothing_checked(subject: Subject, own: list[str], rng: random.Random) -> None:
+    """Write what leaves texts and importances alone, or open the store again."""
+    match rng.randrange(8):
+        case 0 | 1 | 2:
+            subject.recall("memory changed more")
+        case 3:
+            subject.flush()
+        case 4:
+            subject.judge(rng.choice(own))
+        case 5:
+            subject.link(rng.choice(own), rng.choice(own))
+        case 6:
+            subject.supersede(rng.choice(own), rng.choice(own))
+        case _:
+            subject.reopen()
 
 
 if __name__ == "__main__":

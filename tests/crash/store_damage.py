@@ -1,4 +1,4 @@
-"""Damage a store's file and ask it for answers: ``python -m tests.crash.store_damage --mutations 10000``.
+"""Damage a store's file and ask it for answers: ``python -m tests.campaigns store_damage``.
 
 A mutation is harmless (all answers are those of the sound file), or noticed: an answer is a typed
 error, or ``check(deep=True)`` tells of damage. A memory that comes back is always what was stored.
@@ -6,13 +6,10 @@ error, or ``check(deep=True)`` tells of damage. A memory that comes back is alwa
 
 from __future__ import annotations
 
-import argparse
 import math
 import random
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -20,7 +17,6 @@ from typing import Any, Final, TypeAlias
 import oneiros
 from oneiros.errors import OneirosError
 from oneiros.index import snapshot
-from tests.folders import IN_MEMORY
 
 __all__ = ["Report", "run"]
 
@@ -199,7 +195,6 @@ def run(
     seed: int,
     with_snapshot: bool,
     report: Report,
-    tell: Callable[[Report], None] = lambda _: None,
 ) -> None:
     """Damage copies of a store and ask them.
 
@@ -209,7 +204,6 @@ def run(
         seed: of their choice.
         with_snapshot: beside the store lies the snapshot of its read model, which is sound.
         report: is filled.
-        tell: called now and then.
     """
     rng = random.Random(seed)
     path = folder / "sound.db"
@@ -232,8 +226,6 @@ def run(
             _judge(sound, _outcome(folder, held, beside), words, report)
         except Exception as error:  # noqa: BLE001 - no error may be of another kind
             report.wrong.append(f"{words}: {type(error).__name__}: {error}")
-        if number % 100 == 99:
-            tell(report)
 
 
 def _outcome(folder: Path, held: bytes, beside: bytes | None) -> Answers | OneirosError:
@@ -265,34 +257,3 @@ def _asked(folder: Path, held: bytes, beside: bytes | None) -> Answers:
     if beside is not None:
         Path(f"{path}-snapshot").write_bytes(beside)
     return answers(path)
-
-
-def main() -> int:
-    """Run the mutations and print the figures, after Ctrl-C those so far; exit 0 without a wrong answer."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mutations", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--with-snapshot", action="store_true")
-    given = parser.parse_args()
-    report = Report()
-    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder, suppress(KeyboardInterrupt):
-        run(
-            Path(folder),
-            mutations=given.mutations,
-            seed=given.seed,
-            with_snapshot=given.with_snapshot,
-            report=report,
-            tell=_tell,
-        )
-    sys.stdout.write(f"{report}\n")
-    for line in report.wrong:
-        sys.stdout.write(f"  {line}\n")
-    return 0 if report.mutations and not report.wrong else 1
-
-
-def _tell(report: Report) -> None:
-    sys.stderr.write(f"{report}\n")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import oneiros
@@ -14,7 +15,17 @@ class Subject:
     """An engine on a file."""
 
     def __init__(self, path: Path, durability: str) -> None:
-        self._mind = oneiros.Engine(path, profile="reverie", durability=durability)
+        self._path = path
+        self._durability = durability
+        self._open()
+
+    def _open(self) -> None:
+        self._mind = oneiros.Engine(self._path, profile="reverie", durability=self._durability)
+
+    def reopen(self) -> None:
+        """Close the store and open it again."""
+        self._mind.close()
+        self._open()
 
     def add(self, id: str, text: str) -> None:
         """Add one memory."""
@@ -35,6 +46,24 @@ class Subject:
     def forget(self, id: str) -> None:
         """Erase a memory, and empty the log."""
         self._mind.forget(id)
+
+    def restore(self, id: str) -> None:
+        """Take a soft deletion back."""
+        self._mind.restore(id)
+
+    def judge(self, id: str) -> None:
+        """Record a verdict."""
+        self._mind.feedback(id, "helpful")
+
+    def link(self, one: str, other: str) -> None:
+        """Link two memories, if they are two."""
+        if one != other:
+            self._mind.link(one, other)
+
+    def supersede(self, old: str, new: str) -> None:
+        """Mark a memory as superseded by another, unless that would close a circle."""
+        with suppress(ValueError):
+            self._mind.supersede(old, new, "newer")
 
     def recall(self, query: str) -> None:
         """Search, so that reinforcement is written behind while other writes go on."""

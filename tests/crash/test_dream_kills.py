@@ -16,7 +16,7 @@ from tests.crash import dream_kills
 from tests.crash.dream_kills import Watched, cycles, dreaming_mind, step
 
 KILLS = int(os.environ.get("ONEIROS_KILLS") or (5 if os.environ.get("CI") else 2))
-"""A profile; ``python -m tests.crash.dream_kills --kills 200`` runs more."""
+"""A profile; ``python -m tests.campaigns kills_of_dreams`` runs more."""
 
 PROFILES = ("oneiros", "reverie", "cognitive", "omega")
 

@@ -11,7 +11,7 @@ from tests.crash import harness
 from tests.crash.subject import Subject
 
 KILLS = int(os.environ.get("ONEIROS_KILLS") or (50 if os.environ.get("CI") else 20))
-"""``python -m tests.crash.run --kills 1000`` runs more."""
+"""``python -m tests.campaigns kills`` runs more."""
 
 
 @pytest.mark.parametrize("durability", ["full", "normal"])

@@ -11,7 +11,7 @@ import oneiros
 from tests.crash import store_damage
 
 MUTATIONS = int(os.environ.get("ONEIROS_MUTATIONS") or (400 if os.environ.get("CI") else 200))
-"""``python -m tests.crash.store_damage --mutations 10000`` makes more."""
+"""``python -m tests.campaigns store_damage`` makes more."""
 
 
 @pytest.mark.parametrize("with_snapshot", [False, True], ids=["alone", "snapshot"])

@@ -248,17 +248,16 @@ def require_alike(name: str, scope: Scope, answers: tuple[Any, Any]) -> None:
     assert mine == alone, f"{name} of {scope.marker} differs from a store of its own"
 
 
-@pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
-@pytest.mark.parametrize("profile", ["oneiros", "omega"])  # the default; one with a response cache
-def test_no_scope_learns_of_another(profile: str) -> None:
+def operate(profile: str, operations: int, seed: int) -> Counter[str]:
+    """Write to the scopes and read from them; return how often each reader was asked."""
     clock = VirtualClock(NOW)
-    random = np.random.default_rng(11)
+    random = np.random.default_rng(seed)
     shared = oneiros.Engine(":memory:", profile=profile, clock=clock)
     twins = [oneiros.Engine(":memory:", profile=profile, clock=clock) for _ in range(SCOPES)]
     scopes = [Scope(number, shared, twin) for number, twin in enumerate(twins)]
     asked: Counter[str] = Counter()
     try:
-        for step in range(OPERATIONS):
+        for step in range(operations):
             scope = scopes[int(random.integers(SCOPES))]
             strangers = [other.ids[-1] for other in scopes if other is not scope and other.ids]
             if step < 5 * SCOPES or random.random() < 0.35:
@@ -270,5 +269,12 @@ def test_no_scope_learns_of_another(profile: str) -> None:
     finally:
         for engine in (shared, *twins):
             engine.close()
+    return asked
+
+
+@pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
+@pytest.mark.parametrize("profile", ["oneiros", "omega"])  # the default; one with a response cache
+def test_no_scope_learns_of_another(profile: str) -> None:
+    asked = operate(profile, OPERATIONS, seed=11)
     print(f"\n{profile}: {OPERATIONS} operations, 0 leaks; asked {dict(asked)}")  # noqa: T201
     assert len(asked) == 16

@@ -152,6 +152,15 @@ def test_json_round_trip(condition: Where) -> None:
     assert Where.from_json(condition.to_json()) == condition
 
 
+def test_times_of_far_years_survive_json() -> None:
+    last = "9999-12-31T23:59:59.999999Z"  # as a number, it would be taken for milliseconds
+    condition = where(occurred_at=("6025-03-01T00:00:00Z", last))
+    assert condition.to_json() == {
+        "occurred_at": ["6025-03-01T00:00:00Z", "9999-12-31T23:59:59.999969Z"]
+    }
+    assert Where.from_json(json.dumps(condition.to_json())) == condition
+
+
 def test_json_reads_like_the_keywords() -> None:
     text = '{"occurred_at": ["2025-03-01T00:00:00Z", null], "project": "x", "kind": ["a", "b"]}'
     want = where(occurred_at=(MARCH, None), project="x", kind=["a", "b"])

@@ -102,6 +102,14 @@ def test_ranges_may_be_endless(query: str, start: float, end: float) -> None:
     assert found[:3] == (start, end, "explicit")
 
 
+@pytest.mark.parametrize("query", ["between 15 and 11 August 2023", "between 0 and 11 August 2023"])
+def test_a_pair_in_the_wrong_order_is_no_range(query: str) -> None:
+    found = range_in(query, NOW)
+    assert found is not None
+    assert found.words == "11 August 2023"
+    assert found.end - found.start == 86_400
+
+
 @pytest.mark.parametrize(
     "query",
     [

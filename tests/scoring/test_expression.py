@@ -37,6 +37,12 @@ def values(text: str) -> Array:
     return expression.values({name: known[name] for name in expression.names}, KINDS)
 
 
+def test_kinds_that_no_memory_has_are_no_input() -> None:
+    text = "1.5 if kind in ('decision', 'constraint') and strength < 90 else 1.0"
+    arrays = {"kind": np.zeros(2), "strength": np.ones(2)}
+    assert Expression(text).values(arrays, ("note",)).tolist() == [1.0, 1.0]
+
+
 @pytest.mark.parametrize(
     "text",
     [

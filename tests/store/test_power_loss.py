@@ -161,13 +161,22 @@ def found_in(files: dict[str, bytes]) -> State:
             return {row.id: row.importance for part in store.changes(0) for row in part}
 
 
-@pytest.mark.parametrize("durability", ["full", "normal"])
-def test_a_loss_of_power_leaves_a_prefix_with_every_promised_commit(
-    tmp_path: Path, durability: str
-) -> None:
-    recording = Recording(tmp_path / "mind.db", durability)
-    rng = random.Random(20)
-    moments = sorted(rng.randrange(len(recording.log) + 1) for _ in range(STATES))
+class Survived(NamedTuple):
+    """What the states of a recording held."""
+
+    commits: set[int]
+    """The last commits that were found in them."""
+    every: int
+    """States of the recording."""
+    beyond: int
+    """States whose log had more than was promised."""
+
+
+def lose_power(path: Path, durability: str, *, states: int, seed: int) -> Survived:
+    """Open states that a disk may hold after a loss of power, and check each."""
+    recording = Recording(path, durability)
+    rng = random.Random(seed)
+    moments = sorted(rng.randrange(len(recording.log) + 1) for _ in range(states))
     disk, place, survivors, beyond = Disk(), 0, set(), 0
     for number, moment in enumerate(moments):
         for event in recording.log[place:moment]:
@@ -181,6 +190,16 @@ def test_a_loss_of_power_leaves_a_prefix_with_every_promised_commit(
         assert commits[-1] >= least, f"state {number}: a commit is gone that the log has whole"
         survivors.add(commits[-1])
         beyond += least > disk.promised
-    every = len(recording.states)
-    assert len(survivors) >= (every if durability == "full" else every // 2), "too few states"
-    assert beyond > 0 or durability == "full", "no log came through beyond what was promised"
+    return Survived(survivors, len(recording.states), beyond)
+
+
+@pytest.mark.parametrize("durability", ["full", "normal"])
+def test_a_loss_of_power_leaves_a_prefix_with_every_promised_commit(
+    tmp_path: Path, durability: str
+) -> None:
+    survived = lose_power(tmp_path / "mind.db", durability, states=STATES, seed=20)
+    few = survived.every if durability == "full" else survived.every // 2
+    assert len(survived.commits) >= few, "too few states"
+    assert survived.beyond > 0 or durability == "full", (
+        "no log came through beyond what was promised"
+    )

@@ -183,7 +183,7 @@ TEST_CASE("store snapshot: with bits flipped, it is refused or the same") {
   fill(live, 1, 20);
   save(folder / "sound", live, some_ids(20));
   const FileBytes sound = testing::read_file(folder / "sound");
-  std::mt19937_64 random(7);
+  std::mt19937_64 random(testing::case_seed(7));
   for (std::size_t i = testing::case_count("ONEIROS_SNAPSHOT_FLIPS", 500); i > 0; --i) {
     FileBytes damaged = sound;
     damaged[random() % damaged.size()] ^= static_cast<std::byte>(1U << (random() % 8));
@@ -204,7 +204,7 @@ TEST_CASE("store snapshot: hostile by structure, it is refused or answers") {
   Columns columns;
   fill(columns, 1, 30);
   save(folder / "sound", columns, some_ids(30));
-  testing::HostileSnapshots hostile(testing::read_file(folder / "sound"), 13);
+  testing::HostileSnapshots hostile(testing::read_file(folder / "sound"), testing::case_seed(13));
   const std::size_t count = testing::case_count("ONEIROS_HOSTILE_SNAPSHOTS", 500);
   std::size_t refused = 0;
   for (std::size_t i = 0; i < count; ++i) {

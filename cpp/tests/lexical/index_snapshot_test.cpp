@@ -244,7 +244,7 @@ TEST_CASE("index snapshot: with bits flipped, it is refused or the same") {
   for (const lexical::SegmentLimits& limits : kBoth) {
     const FileBytes sound = small_snapshot(folder, 120, limits);
     const LexicalIndex::Opened live = open(folder / "sound");
-    std::mt19937_64 random(7);
+    std::mt19937_64 random(testing::case_seed(7));
     for (std::size_t i = testing::case_count("ONEIROS_SNAPSHOT_FLIPS", 2'500); i > 0; --i) {
       FileBytes damaged = sound;
       for (std::size_t flips = 1 + random() % 3; flips > 0; --flips) {
@@ -264,7 +264,7 @@ TEST_CASE("index snapshot: with bits flipped, it is refused or the same") {
 TEST_CASE("index snapshot: hostile by structure, it is refused or answers") {
   const ScratchFolder folder;
   for (const lexical::SegmentLimits& limits : kBoth) {
-    testing::HostileSnapshots hostile(small_snapshot(folder, 120, limits), 11);
+    testing::HostileSnapshots hostile(small_snapshot(folder, 120, limits), testing::case_seed(11));
     std::size_t opened = 0;
     const std::size_t count = testing::case_count("ONEIROS_HOSTILE_SNAPSHOTS", 1'500);
     for (std::size_t i = 0; i < count; ++i) {

@@ -64,6 +64,12 @@ inline std::size_t case_count(const char* variable, std::size_t usual) {
   return asked == nullptr ? usual : std::strtoull(asked, nullptr, 10);
 }
 
+// The seed of a test's cases: that of the environment, so that a long run has others in each part.
+inline std::uint64_t case_seed(std::uint64_t usual) {
+  const char* const asked = std::getenv("ONEIROS_CASE_SEED");
+  return asked == nullptr ? usual : std::strtoull(asked, nullptr, 10);
+}
+
 inline SnapshotHeader header_of(const FileBytes& file) {
   SnapshotHeader header;
   std::memcpy(&header, file.data(), sizeof(header));

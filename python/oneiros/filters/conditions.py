@@ -23,6 +23,7 @@ from oneiros.filters.fields import (
 from oneiros.filters.metadata_paths import Key
 from oneiros.model.calls import nearest
 from oneiros.model.fields import ENUMS, FIELDS
+from oneiros.model.validation import LAST_NUMBER
 from oneiros.runtime.dataclasses import dataclass, field
 
 if TYPE_CHECKING:
@@ -420,7 +421,9 @@ def to_json(condition: Where) -> dict[str, object]:
             return {name: values[0] if len(values) == 1 else list(values)}
         case AllOf(name=name, values=values):
             return {f"{name}_all": list(values)}
-        case Within(name=name, start=low, end=high) | Measured(name=name, low=low, high=high):
+        case Within(name=name, start=start, end=end):
+            return {name: [_json_time(start), _json_time(end)]}
+        case Measured(name=name, low=low, high=high):
             return {name: [low, high]}
         case OnMetadata():
             return {"metadata": filters.metadata.to_json(condition)}
@@ -429,6 +432,13 @@ def to_json(condition: Where) -> dict[str, object]:
         case _:
             msg = f"where: no JSON form of {type(condition).__name__}"
             raise TypeError(msg)
+
+
+def _json_time(seconds: float | None) -> float | str | None:
+    """Return a time as a number, or as ISO 8601 where a number would be taken for milliseconds."""
+    if seconds is None or seconds <= LAST_NUMBER:
+        return seconds
+    return filters.metadata_times.time_text(seconds)
 
 
 def _conjunction(parts: list[dict[str, object]]) -> dict[str, object]:

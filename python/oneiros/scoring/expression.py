@@ -498,21 +498,20 @@ class Expression:
         dtype, size = _require_arrays(self.names, names)
         builder = ProgramBuilder(kinds)
         register = emit(self._steps, builder, lambda name, to: to.signal(f"given {name}", nan))
-        (result,), _ = (
-            builder.build()
-            .compiled()
-            .run(
-                operands={
-                    name if name in WORD_FIELDS else f"given {name}": array
-                    for name, array in names.items()
-                },
-                now_seconds=0.0,
-                size=size,
-                outputs=builder.numbers([register]),
-                dtype=dtype,
-                out=None,
-                threads=1,
-            )
+        program = builder.build()
+        given = {
+            name if name in WORD_FIELDS else f"given {name}": array for name, array in names.items()
+        }
+        # `kind` compared with words that are not among `kinds` is a constant, and no input.
+        read = {name for _, name, _ in program.inputs if isinstance(name, str)}
+        (result,), _ = program.compiled().run(
+            operands={name: array for name, array in given.items() if name in read},
+            now_seconds=0.0,
+            size=size,
+            outputs=builder.numbers([register]),
+            dtype=dtype,
+            out=None,
+            threads=1,
         )
         return result
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from oneiros import _core, lexical
 from oneiros.index import Limits, Visible
 from oneiros.model.fields import FIELDS
-from oneiros.model.validation import count, require_text
+from oneiros.model.validation import count, require_text, require_utf8
 from oneiros.runtime.dataclasses import NamedTuple, replace
 from oneiros.scoring.fusion import ReciprocalRankFusion
 from oneiros.scoring.stages import with_place
@@ -575,5 +575,6 @@ def _plain_text_of(query: str, syntax: str) -> str:
     """Return a query's text without the signs of its syntax, as an embedder reads it."""
     if syntax == "plain":
         return query
+    require_utf8("query", query)
     clauses = _core.parse_query(text=query, syntax=syntax)
     return " ".join(text for occur, _, _, text in clauses if occur != "must_not")

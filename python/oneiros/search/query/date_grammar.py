@@ -434,7 +434,9 @@ class _Reader(NamedTuple):
             if last is None or last.end - last.start != _DAY:
                 return None
             number = int(self._word(place).rstrip("stndrh"))
-            return last._replace(start=last.start.replace(day=number)) if number else None
+            if not 0 < number <= last.start.day:
+                return None
+            return last._replace(start=last.start.replace(day=number))
         if first is None or self._word(first.stop) not in joint:
             return None
         last = self._span(first.stop + 1)

@@ -1,0 +1,1 @@
+"""Long campaigns, each one command: ``python -m tests.campaigns NAME --count N --folder F``."""

@@ -1,0 +1,172 @@
+"""The campaigns: what a part of each is."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import subprocess
+import warnings
+from pathlib import Path
+from typing import Any, Final
+
+from hypothesis import HealthCheck, settings
+from hypothesis import seed as seeded
+from hypothesis.stateful import run_state_machine_as_test
+
+import oneiros
+from tests.campaigns.campaign import Campaign, Figures, Part
+from tests.crash import dream_kills, harness, store_damage, system_calls
+
+__all__ = ["CAMPAIGNS"]
+
+ROOT: Final = Path(__file__).parents[2]
+_DURABILITIES: Final = ("full", "normal")
+_STEPS: Final = 200
+
+
+def kills(part: Part) -> Figures:
+    """Kill a writer of mixed changes at random moments; four processes in turn, and more."""
+    durability = _DURABILITIES[part.number % 2]
+    found = harness.run(part.folder, kills=part.count, seed=part.seed, durability=durability)
+    counts = {
+        "acknowledged writes": found.acknowledged,
+        "cut off": found.in_doubt,
+        "while opening": found.before_open,
+        "lost": len(found.lost),
+        "torn": len(found.torn),
+    }
+    return Figures(counts, [*found.lost, *found.torn, *found.problems])
+
+
+def kills_of_dreams(part: Part) -> Figures:
+    """Kill a process amid dream cycles and their undoing, under each profile that dreams in turn."""
+    profile = dream_kills.PROFILES[part.number % len(dream_kills.PROFILES)]
+    found = dream_kills.run(part.folder, kills=part.count, seed=part.seed, profile=profile)
+    counts = {"cycles done": found.done, "cut off": found.cut_off, "of them there": found.kept}
+    return Figures(counts, [f"{profile}: {problem}" for problem in found.problems])
+
+
+def damage(part: Part) -> Figures:
+    """Change bits and bytes of a store's SQLite file, with and without its snapshot in turn."""
+    found = store_damage.Report()
+    is_beside = part.number % 2 == 1
+    store_damage.run(
+        part.folder,
+        mutations=part.count,
+        seed=part.seed,
+        with_snapshot=is_beside,
+        report=found,
+    )
+    counts = {"harmless": found.harmless, "noticed": found.noticed, "not opened": found.refused}
+    return Figures(counts, found.wrong)
+
+
+def failing_calls(part: Part) -> Figures:
+    """Let every call of the system fail in turn: ten operations, each with four ways to fail."""
+    figures = Figures({"failed calls": 0})
+    library = system_calls.compiled(part.folder)
+    for number in range(part.number, part.number + part.count):
+        operation, failure = system_calls.SWEEPS[number % len(system_calls.SWEEPS)]
+        folder = part.folder / str(number)
+        folder.mkdir()
+        found = system_calls.run(folder, library, operation, failure)
+        figures.counts["failed calls"] += found.failed
+        figures.problems += found.problems
+    return figures
+
+
+def lost_power(part: Part) -> Figures:
+    """Open states that a disk may hold after a loss of power."""
+    tests = importlib.import_module("tests.store.test_power_loss")
+    durability = _DURABILITIES[part.number % 2]
+    found = tests.lose_power(part.folder / "mind.db", durability, states=part.count, seed=part.seed)
+    return Figures({"beyond what was promised": found.beyond})
+
+
+def scopes(part: Part) -> Figures:
+    """Write and read in ten scopes; each answers as a store of its own does."""
+    tests = importlib.import_module("tests.engine.test_canaries")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", oneiros.MissingEmbedderWarning)
+        asked = tests.operate(("oneiros", "omega")[part.number % 2], part.count, part.seed)
+    return Figures({"reads": sum(asked.values())})
+
+
+_MACHINES: Final = (
+    ("tests.store.test_state_machine", "StoreMachine"),
+    ("tests.engine.test_dreaming_machine", "Dreaming"),
+    ("tests.engine.test_recall_oracle", "Recall"),
+    ("tests.engine.test_links", "Linked"),
+)
+
+
+def states(part: Part) -> Figures:
+    """Run a state machine against its model in plain Python, 200 steps an example; four in turn."""
+    module, name = _MACHINES[part.number % len(_MACHINES)]
+    machine: Any = getattr(importlib.import_module(module), name)
+    chosen = settings(
+        max_examples=part.count,
+        stateful_step_count=_STEPS,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(seeded(part.seed)(machine), settings=chosen)
+    return Figures({f"of {name}": part.count})
+
+
+def hostile_snapshots(part: Part) -> Figures:
+    """Change what snapshots say by structure, checksums right, and their bits, under ASan and UBSan."""
+    count = str(part.count // 4)  # three snapshots hostile by structure, and bits of each
+    variables = {"ONEIROS_HOSTILE_SNAPSHOTS": count, "ONEIROS_SNAPSHOT_FLIPS": count}
+    chosen = "*snapshot: with bits flipped*,*snapshot: hostile by structure*"
+    return _core_tests("asan", chosen, part.seed, variables)
+
+
+def threads(part: Part) -> Figures:
+    """Run the C++ tests of one writer and several readers under TSan."""
+    chosen = "Index: *,*concurrency*,LeftRight*,*ThreadPool*,WorkQueue*,*readers*,*thread*"
+    figures = Figures()
+    for _ in range(part.count):
+        found = _core_tests("tsan", chosen, part.seed, {})
+        figures.problems += found.problems
+        for name, value in found.counts.items():
+            figures.counts[name] = figures.counts.get(name, 0) + value
+    return figures
+
+
+def _core_tests(preset: str, chosen: str, seed: int, variables: dict[str, str]) -> Figures:
+    program = ROOT / "build" / preset / "core_tests"
+    if not program.exists():
+        msg = f"{program} is missing; build it with `cmake --workflow --preset {preset}`"
+        raise FileNotFoundError(msg)
+    made = subprocess.run(
+        [str(program), f"--test-case={chosen}"],
+        env={**os.environ, **variables, "ONEIROS_CASE_SEED": str(seed)},
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    ran = re.search(r"test cases: *(\d+) \| *(\d+) passed", made.stdout)
+    is_sound = made.returncode == 0 and ran is not None and int(ran.group(1)) > 0
+    said = (made.stdout + made.stderr)[-2_000:]
+    return Figures(
+        {"test cases": int(ran.group(1)) if ran else 0},
+        [] if is_sound else [f"seed {seed}, exit code {made.returncode}: {said}"],
+    )
+
+
+CAMPAIGNS: Final[dict[str, Campaign]] = {
+    "kills": Campaign("kills", 25, 10_000, kills),
+    "kills_of_dreams": Campaign("kills", 10, 2_000, kills_of_dreams),
+    "store_damage": Campaign("mutations", 50, 100_000, damage),
+    "failing_calls": Campaign("sweeps", 1, len(system_calls.SWEEPS), failing_calls),
+    "lost_power": Campaign("states", 250, 100_000, lost_power),
+    "scopes": Campaign("operations", 1_500, 100_000, scopes),
+    "states": Campaign("examples", 5, 50_000, states),
+    "hostile_snapshots": Campaign("files", 20_000, 10_000_000, hostile_snapshots),
+    "threads": Campaign("rounds", 1, 500, threads),
+}
+"""By name."""

@@ -1,0 +1,90 @@
+"""Calls of the system that fail under an engine's operations: the error is typed, nothing is half done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.crash import failing_calls, system_calls
+
+STEP = 15
+"""``python -m tests.campaigns failing_calls`` takes every call of every operation."""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return system_calls.compiled(tmp_path_factory.mktemp("library"))
+
+
+@pytest.mark.parametrize(
+    ("operation", "failure"),
+    [
+        ("add", "EIO"),
+        ("snapshot", "ENOSPC"),
+        ("export", "EINTR"),
+        ("backup", "short"),
+        ("dream", "EIO"),
+    ],
+)
+def test_a_failed_call_is_typed_and_nothing_is_half_done(
+    tmp_path: Path, library: Path, operation: str, failure: str
+) -> None:
+    found = system_calls.run(tmp_path, library, operation, failure, step=STEP)
+    assert found.problems == []
+    assert found.failed > 1
+
+
+class NoCalls:
+    """Stands in for the library: says that the armed call has failed, or that none has."""
+
+    def __init__(self, *, has_failed: bool) -> None:
+        self._has_failed = has_failed
+
+    def arm_failing_call(self, at: int, mode: int) -> None: ...
+    def disarm_failing_call(self) -> None: ...
+    def has_failed(self) -> bool:
+        return self._has_failed
+
+
+def swept(tmp_path: Path, operation: str) -> failing_calls.Sweep:
+    sweep = failing_calls.Sweep.__new__(failing_calls.Sweep)
+    sweep.folder, sweep.name, sweep.failure, sweep.problems = tmp_path, operation, "EIO", []
+    failing_calls.base(tmp_path / "base.db")
+    sweep.before = failing_calls.records(tmp_path / "base.db", sweep.problems, "before")
+    sweep.after = sweep._sound()
+    assert sweep.problems == []
+    return sweep
+
+
+def test_the_harness_sees_what_is_half_done_untyped_and_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = swept(tmp_path, "add")
+
+    def half(engine: failing_calls.oneiros.Engine, folder: Path) -> None:
+        engine.add_many(failing_calls.NEW[:3])
+        (folder / "stray").write_text("x")
+        raise KeyError
+
+    monkeypatch.setitem(failing_calls.OPERATIONS, "add", half)
+    sweep.calls = NoCalls(has_failed=True)  # type: ignore[assignment]
+    assert sweep.fail(1)
+    said = " / ".join(sweep.problems)
+    assert "KeyError" in said
+    assert "neither as before nor as after" in said
+    assert "left ['stray']" in said
+
+
+def test_the_harness_sees_an_error_without_a_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = swept(tmp_path, "change")
+
+    def refuse(_engine: failing_calls.oneiros.Engine, _folder: Path) -> None:
+        raise OSError
+
+    monkeypatch.setitem(failing_calls.OPERATIONS, "change", refuse)
+    sweep.calls = NoCalls(has_failed=False)  # type: ignore[assignment]
+    assert not sweep.fail(1)
+    assert sweep.problems == ["change, EIO at call 1: an error without a fault"]

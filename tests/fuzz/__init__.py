@@ -1,0 +1,1 @@
+"""Fuzz targets and their campaigns: ``python -m tests.fuzz NAME --seconds N --folder F``."""
