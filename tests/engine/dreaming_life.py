@@ -148,7 +148,7 @@ class Life(RuleBasedStateMachine):
         told = []
         for place, mind in enumerate(self.minds):
             assert mind.check() == []
-            assert [(one.id, one.undoes) for one in mind.dreams(limit=100)] == self.dreamt
+            assert [(one.id, one.undoes) for one in mind.dreams(limit=1_000)] == self.dreamt
             begun = mind.interrupted_dream()
             assert (None if begun is None else begun.id) == self.cut_off
             if not self.owed.get(place):
