@@ -68,8 +68,9 @@ Order = tuple[float, int, int]
 """Sorts the memories of all shards as one store would hold them: the time of addition (never before
 that of an earlier memory of the shard), the number of the shard, the sequence number in it."""
 
-Moment = tuple[str, int]
-"""A process, and a number that rises with every commit that it applies."""
+Moment = tuple[str, int, str]
+"""A process, a number that rises with every commit that it applies, and a text that every step of a
+move of a scope to or from the shard replaces."""
 HOT: Final = "most accessed"
 """The name of the most accessed memories next to those of channels."""
 _STATES: Final = tuple(name for name in OF_USE if FIELDS[name].column is not None)
@@ -255,6 +256,8 @@ class CandidateSource:
         self._engine = engine
         self._number = number
         self._process = os.urandom(8).hex()
+        self.token = ""
+        """Names the last step of a move of a scope to or from the shard."""
         # Each is replaced as a whole, so that threads may share them.
         self._kept_sessions: tuple[tuple[Any, ...], _Sessions] | None = None
         self._kept_answer: tuple[int, bool] | None = None
@@ -461,7 +464,7 @@ class CandidateSource:
     # -- private -----------------------------------------------------------------------------------
 
     def _moment(self, scope: Scope) -> Moment:
-        return self._process, scope.services.sync.content_revision
+        return self._process, scope.services.sync.content_revision, self.token
 
     def _scope(self, question: ShardQuestion) -> Scope:
         owner = self._engine.scope(**question.bounds) if question.bounds else self._engine
