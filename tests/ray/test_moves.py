@@ -422,3 +422,31 @@ def test_a_drained_shard_is_empty_and_takes_nothing_new(folder: Path) -> None:
             pass
         with pytest.raises(ScopeMoved):
             shards.scopes[0].using(["new"], writes=True).__enter__()
+
+
+def test_a_read_that_has_begun_sees_the_whole_scope(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The source erases its copy when no call reads it; new calls go to the target at once."""
+    monkeypatch.setattr("oneiros.ray.shard_scopes._PATIENCE", 0.05)
+    with opened(folder) as shards:
+        source, target = shards.scopes
+        expected = state_of(shards.engines[0])
+        target.begin(MOVE)
+        changed = source.changed("ada", 0)
+        target.stage(MOVE, source.rows(changed.sequences), changed.links)
+        source.leave(MOVE)
+        remainder = source.remainder("ada")
+        with target.using(None, writes=False), pytest.raises(ScopeBusy, match="do not end"):
+            target.take(MOVE, remainder)
+        target.take(MOVE, remainder)
+        with source.using(["ada"], writes=False):
+            with pytest.raises(ScopeBusy, match="do not end"):
+                source.release(MOVE)
+            assert state_of(shards.engines[0]) == expected
+            with pytest.raises(ScopeMoved):
+                source.using(["ada"], writes=False).__enter__()
+        with source.using(["bob"], writes=False):
+            source.release(MOVE)
+        assert state_of(shards.engines[0])["rows"] == []
+        assert state_of(shards.engines[1]) == expected

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from oneiros.index.columns import Lifecycle
     from oneiros.index.indexes import LexicalOptions
     from oneiros.lexical.statistics import QueryStatistics
+    from oneiros.ray.shard_scopes import ShardScopes
     from oneiros.scoring.factors.thompson import Verdicts
     from oneiros.scoring.reinforcement import ReinforcementDeclaration
     from oneiros.scoring.selection import Selection
@@ -256,8 +257,8 @@ class CandidateSource:
         self._engine = engine
         self._number = number
         self._process = os.urandom(8).hex()
-        self.token = ""
-        """Names the last step of a move of a scope to or from the shard."""
+        self.scopes: ShardScopes | None = None
+        """The scopes of the shard, where they can be moved."""
         # Each is replaced as a whole, so that threads may share them.
         self._kept_sessions: tuple[tuple[Any, ...], _Sessions] | None = None
         self._kept_answer: tuple[int, bool] | None = None
@@ -464,7 +465,8 @@ class CandidateSource:
     # -- private -----------------------------------------------------------------------------------
 
     def _moment(self, scope: Scope) -> Moment:
-        return self._process, scope.services.sync.content_revision, self.token
+        token = "" if self.scopes is None else self.scopes.token
+        return self._process, scope.services.sync.content_revision, token
 
     def _scope(self, question: ShardQuestion) -> Scope:
         owner = self._engine.scope(**question.bounds) if question.bounds else self._engine

@@ -109,7 +109,7 @@ class Shard:
             write_layout(note, number, layout)
         self._layout = layout
         self._scopes = ShardScopes(self._engine, number, layout)
-        self._source.token = self._scopes.token
+        self._source.scopes = self._scopes
 
     def call(
         self,
@@ -133,10 +133,7 @@ class Shard:
 
     def scopes(self, method: str, args: Sequence[Any]) -> Any:
         """Call a method of :class:`oneiros.ray.shard_scopes.ShardScopes`, a step of a move."""
-        try:
-            return getattr(self._scopes, method)(*args)
-        finally:
-            self._source.token = self._scopes.token
+        return getattr(self._scopes, method)(*args)
 
     def places(self) -> dict[str, Place]:
         """Return what is known about scopes that were moved to this shard or away from it."""
@@ -150,8 +147,9 @@ class Shard:
         """
         self._scopes.require_settled()
         scope = self._engine._scope
-        scope.follow_others()
-        return scope.services.read_model.lifecycle.row_of.get(id) is not None
+        with self._scopes.using(None, writes=False):
+            scope.follow_others()
+            return scope.services.read_model.lifecycle.row_of.get(id) is not None
 
     def add_many(
         self,
@@ -194,7 +192,8 @@ class Shard:
         """
         if method == "overview":
             self._scopes.require_settled()
-        return getattr(self._source, method)(*args, **keywords)
+        with self._scopes.using(None, writes=False):
+            return getattr(self._source, method)(*args, **keywords)
 
     def _within(self, bounds: Mapping[str, str]) -> Memories:
         return self._engine.scope(**bounds) if bounds else self._engine

@@ -111,7 +111,10 @@ class ShardScopes:
         self._layout = layout
         self._store = Path(engine._scope.services.store.path)
         self._quiet = threading.Condition()
+        self._uses: Counter[str | None] = Counter()  # by value; None: calls about all memories
         self._writers: Counter[str | None] = Counter()
+        self._shut: set[str | None] = set()  # calls about these wait
+        self._process, self._step_count = os.urandom(8).hex(), 0
         self._held: set[str | None] = set()  # writes to these wait; None: all writes
         self._places: dict[str, Place] = {}
         self._open_shards: list[int] = []
@@ -140,9 +143,8 @@ class ShardScopes:
 
     @property
     def token(self) -> str:
-        """Another text after every step of a move that changes which memories lie here."""
-        last = max(self._places.values(), key=lambda place: (place.move, place.state), default=None)
-        return "" if last is None else f"{last.move} {last.state}"
+        """Another text before and after every step that changes which memories lie here."""
+        return f"{self._process} {self._step_count}"
 
     def require_settled(self) -> None:
         """Refuse a call about all memories of the shard while a scope is leaving.
@@ -167,17 +169,22 @@ class ShardScopes:
             ScopeBusy: the call writes to a scope that is leaving.
         """
         roots = None if values is None else {self._layout.root(value) for value in values}
+        taken: list[str | None] = [None] if roots is None else list(roots)
         with self._quiet:
             self._require_here(roots, writes=writes)
-            taken: list[str | None] = []
+            if self._shut.intersection(taken):
+                msg = "a scope is coming or going; the call was not carried out"
+                raise ScopeBusy(msg)
+            self._uses.update(taken)
             if writes:
-                taken = [None] if roots is None else list(roots)
                 self._writers.update(taken)
         try:
             yield
         finally:
             with self._quiet:
-                self._writers.subtract(taken)
+                self._uses.subtract(taken)
+                if writes:
+                    self._writers.subtract(taken)
                 self._quiet.notify_all()
 
     def _require_here(self, roots: set[str] | None, *, writes: bool) -> None:
@@ -295,7 +302,8 @@ class ShardScopes:
     def release(self, move: Move) -> None:
         """Erase a scope that the target has taken, and note where it went."""
         gone = Place("gone", move.target, move.id)
-        if self._places.get(move.value) == gone:
+        if self._stored_place(move.value) == gone:
+            self._places[move.value] = gone
             return
         services = self._engine._scope.services
         bounds, setting = self._bounds(move.value), {_PLACE + move.value: json.dumps(gone)}
@@ -313,7 +321,9 @@ class ShardScopes:
                 with suppress(StoreBusy):  # the next opening removes them
                     services.sync.remove_traces()
 
-        services.sync.writer.run(release, is_write=True)
+        self._places[move.value] = gone  # the target has it: calls go there from now on
+        with self._shut_for(move.value):
+            services.sync.writer.run(release, is_write=True)
         services.drop_past(erased)
         drop_empty_rows(services)
 
@@ -411,7 +421,8 @@ class ShardScopes:
                 _set(transaction, {**remainder.settings, **setting})
             self._take_note(setting)
 
-        services.sync.writer.run(take, is_write=True)
+        with self._shut_for(move.value):
+            services.sync.writer.run(take, is_write=True)
         self._discard(move)
 
     def settle(self, move: Move) -> bool:
@@ -464,6 +475,11 @@ class ShardScopes:
 
     # -- private -------------------------------------------------------------------------------------
 
+    def _stored_place(self, value: str) -> Place | None:
+        with self._engine._scope.services.store.read() as reading:
+            found = reading.settings().get(_PLACE + value)
+        return None if found is None else Place(*json.loads(found))
+
     def _bounds(self, value: str) -> dict[str, str]:
         return {self._layout.key: value}
 
@@ -490,6 +506,30 @@ class ShardScopes:
         finally:
             with self._quiet:
                 self._held.discard(value)
+
+    @contextmanager
+    def _shut_for(self, value: str) -> Iterator[None]:
+        """Refuse calls about a scope, or about all memories, in the block.
+
+        It begins when those that have begun are over, so that none sees a part of the scope.
+
+        Raises:
+            ScopeBusy: one does not end.
+        """
+        both = {value, None}
+        with self._quiet:
+            self._shut |= both
+            self._step_count += 1
+        try:
+            with self._quiet:
+                if not self._quiet.wait_for(lambda: not (+self._uses).keys() & both, _PATIENCE):
+                    msg = "calls about the scope do not end; call again"
+                    raise ScopeBusy(msg)
+            yield
+        finally:
+            with self._quiet:
+                self._shut -= both
+                self._step_count += 1
 
     def _require_alone(self) -> None:
         """Refuse to move scopes while another process has the shard open.
@@ -541,6 +581,7 @@ class ShardScopes:
             self._note(key, value)
 
     def _note(self, key: str, value: str) -> None:
+        self._step_count += 1
         if key.startswith(_PLACE):
             state, shard, move = json.loads(value)
             self._places[key.removeprefix(_PLACE)] = Place(state, shard, move)
