@@ -1,138 +1,46 @@
 """Actors killed under load: no acknowledged write is lost, and no addition is repeated.
 
-``ONEIROS_LONG=1`` kills two hundred times.
+``ONEIROS_LONG=1`` kills a thousand times under load; ``python -m tests.ray.kills`` prints figures.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import signal
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import oneiros
 from oneiros.ray import ShardedEngine, ShardedReport, ShardUnavailable
-from oneiros.ray.shard import store_file
 from tests.frozen.answers import plain_values
-from tests.ray.test_sharded import NOW, USERS, clock, one_engine, records_of_users
+from tests.ray.test_sharded import NOW, clock, one_engine, records_of_users
 
 ray = pytest.importorskip("ray", reason="needs Ray: nox -s ray")
+from tests.ray.kills import pid_of, run, user_in
+
 pytestmark = pytest.mark.usefixtures("cluster")
 
 IS_LONG = os.environ.get("ONEIROS_LONG") == "1"
-KILLS = 200 if IS_LONG else 6
-SHARDS = 2
-
-
-def pid_of(engine: ShardedEngine, shard: int) -> int:
-    """Return the process of a shard, once it runs."""
-    engine.scope(user=user_in(engine, shard)).count()  # waits until it is back
-    actor = engine.actors._actors[shard]
-    return int(ray.get(actor.__ray_call__.remote(lambda _: os.getpid())))
-
-
-def user_in(engine: ShardedEngine, shard: int) -> str:
-    return next(user for user in USERS if engine.layout.shard_of(user) == shard)
+KILLS = 1_000 if IS_LONG else 6
+ROUNDS = 200 if IS_LONG else 6
+"""Kills of a search over all shards, one at a time."""
 
 
 def kill(engine: ShardedEngine, shard: int) -> None:
     os.kill(pid_of(engine, shard), signal.SIGKILL)
 
 
-class Writer(threading.Thread):
-    """Adds, updates and deletes memories of one user until told to stop, and notes what was done."""
-
-    def __init__(self, engine: ShardedEngine, user: str) -> None:
-        super().__init__()
-        self.engine = engine
-        self.user = user
-        self.texts: dict[str, str | None] = {}
-        """Id -> the text that was acknowledged last; None: deleted."""
-        self.unknown: set[str] = set()
-        """Ids whose last write may have happened."""
-        self.added = 0
-        self.failure: Exception | None = None
-        self.is_over = threading.Event()
-
-    def run(self) -> None:
-        drawn = random.Random(self.user)
-        try:
-            while not self.is_over.is_set():
-                text = f"{self.user} writes number {self.added}"
-                id = self.engine.add(text, user=self.user)
-                self.added += 1
-                self.texts[id] = text
-                choice = drawn.random()
-                if choice < 0.3:
-                    self.change(
-                        id,
-                        f"{text}, changed",
-                        lambda id=id, text=text: self.engine.update(
-                            id, user=self.user, text=f"{text}, changed"
-                        ),
-                    )
-                elif choice < 0.5:
-                    self.change(id, None, lambda id=id: self.engine.delete(id, user=self.user))
-                elif choice < 0.6:
-                    self.engine.search("writes number", user=self.user)
-        except Exception as error:  # noqa: BLE001 - the test raises it
-            self.failure = error
-
-    def change(self, id: str, text: str | None, write: Callable[[], Any]) -> None:
-        try:
-            write()
-        except ShardUnavailable as error:
-            if not error.may_have_happened:
-                raise
-            self.unknown.add(id)
-        else:
-            self.texts[id] = text
-
-
 def test_no_acknowledged_write_is_lost(tmp_path: Path) -> None:
-    drawn = random.Random(7)
-    with ShardedEngine(tmp_path, shards=SHARDS, patience_seconds=120) as engine:
-        writers = [Writer(engine, user_in(engine, shard)) for shard in range(SHARDS)]
-        for writer in writers:
-            writer.start()
-        for number in range(KILLS):
-            process = pid_of(engine, number % SHARDS)
-            time.sleep(
-                drawn.uniform(0.05, 0.6)
-            )  # killed at once each time, it would get nothing done
-            os.kill(process, signal.SIGKILL)
-        for writer in writers:
-            writer.is_over.set()
-        for writer in writers:
-            writer.join(240)
-            assert not writer.is_alive()
-            assert writer.failure is None, writer.failure
-        for writer in writers:
-            check(engine, writer)
-    for shard in range(SHARDS):
-        with oneiros.Engine(store_file(tmp_path, shard)) as alone:
-            assert alone.check(deep=True) == []
-
-
-def check(engine: ShardedEngine, writer: Writer) -> None:
-    """Compare the memories of a user with what was acknowledged."""
-    scope = engine.scope(user=writer.user)
-    assert writer.added > KILLS
-    deleted = [id for id, text in writer.texts.items() if text is None]
-    kept = {memory.id: memory.text for memory in scope.list(limit=1_000_000)}
-    for id, text in writer.texts.items():
-        if id not in writer.unknown:
-            assert kept.get(id) == text, id
-        elif id in kept:
-            assert kept[id] in (text, f"{text}, changed")
-    assert kept.keys() <= writer.texts.keys()  # an addition that was repeated made no second memory
-    assert len(kept) <= writer.added - len(deleted)
+    """Nor does a search over all shards give an answer that lacks a shard without saying so."""
+    report = run(tmp_path, kills=KILLS, seconds=math.inf, tell=lambda _: None)
+    assert report.problems == []
+    assert report.kills == KILLS
+    assert report.acknowledged > KILLS
+    assert report.whole > 0
 
 
 def test_a_write_that_may_have_happened_says_so(tmp_path: Path) -> None:
@@ -174,7 +82,7 @@ def test_a_search_over_all_shards_is_whole_or_marked(tmp_path: Path, patience: f
             engine.add_many([record], now=NOW - 1_000 + number)
         expected = plain_values(whole.search("note on tea 3", reinforce=False))
         assert plain_values(engine.search("note on tea 3", **options)) == expected
-        for number in range(KILLS):
+        for number in range(ROUNDS):
             victim = number % 2 if patience else 1  # without patience, one shard must be left
             process = pid_of(engine, victim)
             engine.actors._patience = patience

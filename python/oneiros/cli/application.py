@@ -50,7 +50,7 @@ _GROUPS = {  # heading -> name -> module of this folder, function, summary; in t
         "backup": ("store", "backup", "Copy the store while it is in use."),
         "config": ("configuration", "config", "Show the settings, and where each comes from."),
         "inspect": ("inspect", "inspect", "Look into a store with a browser on this machine."),
-        "ray": ("shards", "ray", "Show the shards of a folder."),
+        "ray": ("shards", "ray", "Show or drain the shards of a folder."),
         "mcp": ("mcp", "mcp", "Offer the memories to agents as a server of the MCP."),
     },
     "Scores": {

@@ -1,4 +1,4 @@
-"""``oneiros ray status``: the shards of a folder."""
+"""``oneiros ray``: the shards of a folder."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from oneiros.cli.failures import FAILED
 from oneiros.cli.options import JsonOption, PlainOption
 from oneiros.cli.terminal import output, show_rows, text
 from oneiros.model.validation import require_choice
+from oneiros.ray.folder_drain import drain_folder
 from oneiros.ray.folder_status import status
 from oneiros.runtime.dataclasses import asdict
 
@@ -19,20 +20,36 @@ __all__ = ["ray"]
 
 _HEADS = ("shard", ">memories", ">deleted", ">links", ">bytes", "embedder", "problem")
 
+_MOVED_HEADS = ("scope", ">shard", ">memories", ">seconds")
+
 
 def ray(
-    action: Annotated[str, typer.Argument(metavar="status", help="What to show.")],
+    action: Annotated[str, typer.Argument(metavar="ACTION", help="status, or drain with --shard.")],
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Folder of the shards, on this machine.")
     ],
+    shard: Annotated[
+        int | None,
+        typer.Option("--shard", metavar="N", help="Number of the shard to drain, from 0."),
+    ] = None,
     plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Show the shards of a folder, whether or not their actors run.
+    """Show the shards of a folder, whether or not their actors run, or move all scopes off one.
 
-    Exit code 1 when something is wrong.
+    "status" exits with 1 when something is wrong. "drain" needs all stores on this machine, and no
+    process that has them open. The shard then takes no new scopes.
     """
-    require_choice("ACTION", action, ("status",))
+    require_choice("ACTION", action, ("status", "drain"))
+    if action == "drain":
+        if shard is None:
+            msg = "--shard: name the shard to drain"
+            raise ValueError(msg)
+        _drain(folder, shard, plain=plain, json=json)
+        return
+    if shard is not None:
+        msg = "--shard: only drain takes it"
+        raise ValueError(msg)
     found = status(folder)
     if json:
         states: list[dict[str, Any]] = [asdict(state) for state in found.states]
@@ -64,3 +81,19 @@ def ray(
             output().print(text(summary))
     if found.problems:
         raise typer.Exit(FAILED)
+
+
+def _drain(folder: Path, shard: int, *, plain: bool, json: bool) -> None:
+    moved = drain_folder(folder, shard)
+    if json:
+        scopes: list[dict[str, Any]] = [asdict(each) for each in moved]
+        terminal.write("ray", None, {"folder": str(folder), "shard": shard, "moved": scopes})
+        return
+    rows = [
+        (each.value, str(each.target), str(each.memories), f"{each.seconds:.2f}") for each in moved
+    ]
+    show_rows(_MOVED_HEADS, rows, plain=plain, folds=("scope",))
+    if not plain:
+        total = sum(each.memories for each in moved)
+        summary = f"{total} memories of {len(moved)} scopes left shard {shard}"
+        output().print(text(summary))

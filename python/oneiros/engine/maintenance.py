@@ -195,11 +195,11 @@ def purge(scope: Scope, older_than_days: float | timedelta, now: Time | None) ->
         return scope.services.remember.erasing.purge(before, seen=scope.contains, erased=erased)
     finally:  # also if they are gone, and only their bytes may be in the log
         scope.services.drop_past(erased)
-        _drop_empty_rows(scope.services)
+        drop_empty_rows(scope.services)
         scope.publish("forget", "purge", erased, now)
 
 
-def _drop_empty_rows(services: EngineServices) -> None:
+def drop_empty_rows(services: EngineServices) -> None:
     """Rebuild the read model if nearly all of its rows are those of erased memories.
 
     Row numbers are never used again: some 700 bytes of each erased memory stay in memory, in its

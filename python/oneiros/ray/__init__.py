@@ -13,7 +13,9 @@ from oneiros._lazy import door
 if TYPE_CHECKING:
     from oneiros.ray.batches import rescore as rescore
     from oneiros.ray.failures import MixedShards as MixedShards
+    from oneiros.ray.failures import ScopeBusy as ScopeBusy
     from oneiros.ray.failures import ShardUnavailable as ShardUnavailable
+    from oneiros.ray.folder_drain import drain_folder as drain_folder
     from oneiros.ray.folder_status import FolderStatus as FolderStatus
     from oneiros.ray.folder_status import ShardStatus as ShardStatus
     from oneiros.ray.folder_status import status as status
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from oneiros.ray.generations import list_generations as list_generations
     from oneiros.ray.generations import open_replica as open_replica
     from oneiros.ray.generations import restore as restore
+    from oneiros.ray.moves import MovedScope as MovedScope
     from oneiros.ray.reports import ScopeResponses as ScopeResponses
     from oneiros.ray.reports import ShardedReport as ShardedReport
     from oneiros.ray.reports import WholeResponse as WholeResponse
@@ -35,6 +38,8 @@ else:
             "FolderStatus": "folder_status",
             "Generation": "generations",
             "MixedShards": "failures",
+            "MovedScope": "moves",
+            "ScopeBusy": "failures",
             "ScopeResponses": "reports",
             "ShardScope": "sharded",
             "ShardStatus": "folder_status",
@@ -43,6 +48,7 @@ else:
             "ShardedReport": "reports",
             "WholeResponse": "reports",
             "back_up": "generations",
+            "drain_folder": "folder_drain",
             "list_generations": "generations",
             "open_replica": "generations",
             "rescore": "batches",
@@ -55,6 +61,8 @@ __all__ = [
     "FolderStatus",
     "Generation",
     "MixedShards",
+    "MovedScope",
+    "ScopeBusy",
     "ScopeResponses",
     "ShardScope",
     "ShardStatus",
@@ -63,6 +71,7 @@ __all__ = [
     "ShardedReport",
     "WholeResponse",
     "back_up",
+    "drain_folder",
     "list_generations",
     "open_replica",
     "rescore",

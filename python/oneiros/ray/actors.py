@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oneiros.errors import EngineClosed
 from oneiros.ray.cluster import require_ray
-from oneiros.ray.failures import ShardUnavailable
+from oneiros.ray.failures import ScopeBusy, ScopeMoved, ShardUnavailable
+from oneiros.ray.moves import finish, interrupted, table_of
 from oneiros.ray.shard import Shard
 
 if TYPE_CHECKING:
     from oneiros.ray.routing import Layout
+    from oneiros.ray.shard_scopes import Place
 
 __all__ = ["ActorShards", "Actors", "RayOptions", "ShardCall", "read_call", "write_call"]
 
@@ -66,6 +68,8 @@ class Actors:
         patience_seconds: float,
     ) -> None:
         self._patience = patience_seconds
+        self._layout = layout
+        self._moved: dict[str, int] = {}
         kind = require_ray().remote(Shard)
         self._actors = []
         for number in range(layout.shards):
@@ -76,12 +80,7 @@ class Actors:
                 )
             )
         try:
-            _, failures = self.ask_each(
-                [read_call(number, "__len__", {}) for number in range(layout.shards)],
-                at_once=layout.shards,
-            )
-            for error in failures.values():
-                raise error
+            self._open(is_read_only=bool(engine_options.get("read_only", False)))
         except BaseException:
             self.kill()
             raise
@@ -89,13 +88,50 @@ class Actors:
     def __len__(self) -> int:
         return len(self._actors)
 
+    def shard_of(self, value: str) -> int:
+        """Return the number of the shard that has the memories of a value of the key."""
+        return self._moved.get(self._layout.root(value), self._layout.shard_of(value))
+
+    def places(self) -> dict[int, dict[str, Place]]:
+        """Return what each shard knows of scopes that were moved.
+
+        Raises:
+            ShardUnavailable: a shard does not come back.
+        """
+        calls = [ShardCall(number, "places", (), True) for number in range(len(self._actors))]
+        found, failures = self.ask_each(calls, at_once=max(1, len(calls)))
+        for error in failures.values():
+            raise error
+        return found
+
+    def step(self, shard: int, name: str, *args: Any) -> Any:
+        """Call a step of a move in a shard; see :class:`oneiros.ray.shard_scopes.ShardScopes`."""
+        return self.ask(ShardCall(shard, "scopes", (name, args), is_repeatable=True))
+
+    def note_moved(self, value: str, shard: int) -> None:
+        """Note where the memories of a value of the key lie now."""
+        self._moved[self._layout.root(value)] = shard
+
+    def _open(self, *, is_read_only: bool) -> None:
+        """Wait for the shards, end the moves that were interrupted, and note what was moved."""
+        places = self.places()
+        if not is_read_only:
+            moves = interrupted(places)
+            for move in moves:
+                finish(self.step, move)
+            if moves:
+                places = self.places()
+        self._moved = table_of(places)
+
     def ask(self, call: ShardCall) -> Any:
         """Call a method of one shard and return what it returns.
 
-        A call that can be repeated is repeated while Ray restarts the actor.
+        A call that can be repeated is repeated while Ray restarts the actor. A call that was refused,
+        since its scope was moved or is being moved, goes to the other shard.
 
         Raises:
-            ShardUnavailable: the actor does not respond.
+            ShardUnavailable: the actor does not respond, or a move does not end.
+            ScopeMoved: a call about several scopes was refused, as one of them was moved.
             Exception: what the method raised.
         """
         return self._result(call, self._sent(call))
@@ -148,7 +184,17 @@ class Actors:
                 return ray.get(reference)
             except ray.exceptions.RayTaskError as error:
                 cause = error.cause
-                raise (cause if isinstance(cause, Exception) else error) from None
+                if isinstance(cause, ScopeMoved):
+                    self.note_moved(cause.value, cause.shard)
+                    # A call about several scopes is for the caller to divide again.
+                    if not _names(call, self._layout.key):
+                        raise cause from None
+                    call = call._replace(shard=cause.shard)
+                elif not isinstance(cause, ScopeBusy) or call.method == "scopes":
+                    raise (cause if isinstance(cause, Exception) else error) from None
+                elif time.monotonic() > deadline:
+                    msg = f"shard {call.shard}: {cause}"
+                    raise ShardUnavailable(msg, call.shard) from None
             except ray.exceptions.RayActorError as error:
                 dead_attempts += isinstance(error, ray.exceptions.ActorDiedError)
                 is_over = time.monotonic() > deadline or dead_attempts == _DEAD_ATTEMPTS
@@ -164,6 +210,12 @@ class Actors:
         advice = "" if call.is_repeatable else f"; {name} may or may not have happened"
         msg = f"shard {call.shard} does not respond to {name}{advice}: {why}"
         return ShardUnavailable(msg, call.shard, not call.is_repeatable)
+
+
+def _names(call: ShardCall, key: str) -> bool:
+    """Return whether a call is bounded to one scope."""
+    bounds = {"call": 1, "add_many": 0}.get(call.method)
+    return bounds is not None and key in call.args[bounds]
 
 
 class ActorShards:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from oneiros.index.columns import Lifecycle
     from oneiros.index.indexes import LexicalOptions
     from oneiros.lexical.statistics import QueryStatistics
+    from oneiros.ray.shard_scopes import ShardScopes
     from oneiros.scoring.factors.thompson import Verdicts
     from oneiros.scoring.reinforcement import ReinforcementDeclaration
     from oneiros.scoring.selection import Selection
@@ -68,8 +69,9 @@ Order = tuple[float, int, int]
 """Sorts the memories of all shards as one store would hold them: the time of addition (never before
 that of an earlier memory of the shard), the number of the shard, the sequence number in it."""
 
-Moment = tuple[str, int]
-"""A process, and a number that rises with every commit that it applies."""
+Moment = tuple[str, int, str]
+"""A process, a number that rises with every commit that it applies, and a text that every step of a
+move of a scope to or from the shard replaces."""
 HOT: Final = "most accessed"
 """The name of the most accessed memories next to those of channels."""
 _STATES: Final = tuple(name for name in OF_USE if FIELDS[name].column is not None)
@@ -255,6 +257,8 @@ class CandidateSource:
         self._engine = engine
         self._number = number
         self._process = os.urandom(8).hex()
+        self.scopes: ShardScopes | None = None
+        """The scopes of the shard, where they can be moved."""
         # Each is replaced as a whole, so that threads may share them.
         self._kept_sessions: tuple[tuple[Any, ...], _Sessions] | None = None
         self._kept_answer: tuple[int, bool] | None = None
@@ -461,7 +465,8 @@ class CandidateSource:
     # -- private -----------------------------------------------------------------------------------
 
     def _moment(self, scope: Scope) -> Moment:
-        return self._process, scope.services.sync.content_revision
+        token = "" if self.scopes is None else self.scopes.token
+        return self._process, scope.services.sync.content_revision, token
 
     def _scope(self, question: ShardQuestion) -> Scope:
         owner = self._engine.scope(**question.bounds) if question.bounds else self._engine

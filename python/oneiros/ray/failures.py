@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oneiros.errors import OneirosError
 
-__all__ = ["MixedShards", "ShardUnavailable"]
+__all__ = ["MixedShards", "ScopeBusy", "ScopeMoved", "ShardUnavailable"]
 
 
 class ShardUnavailable(OneirosError):
@@ -31,3 +31,27 @@ class ShardUnavailable(OneirosError):
 
 class MixedShards(OneirosError):
     """Shards differ in what one ranking needs alike: version, lexical options, embedder, width."""
+
+
+class ScopeBusy(OneirosError):
+    """A scope is on its way to another shard: the call was not carried out, and may be repeated.
+
+    Calls to a :class:`oneiros.ray.ShardedEngine` are repeated by themselves for a while.
+    """
+
+
+class ScopeMoved(OneirosError):
+    """The memories of a scope lie in another shard. The call was not carried out.
+
+    Attributes:
+        value: value of the key.
+        shard: number of the shard that has them.
+    """
+
+    def __init__(self, value: str, shard: int) -> None:
+        super().__init__(f"the memories of {value!r} lie in shard {shard}")
+        self.value = value
+        self.shard = shard
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.value, self.shard)

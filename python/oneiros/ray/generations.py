@@ -20,6 +20,7 @@ from oneiros.model.ids import new_ulid
 from oneiros.model.validation import count, file_name, moment, require_instance, require_utf8
 from oneiros.ray.actors import ShardCall
 from oneiros.ray.copies import ShardCopy, download, opened
+from oneiros.ray.failures import ScopeBusy
 from oneiros.ray.routing import Layout
 from oneiros.ray.shard import layout_file, store_file, write_layout
 from oneiros.ray.sharded import ShardedEngine, missing_shards
@@ -34,6 +35,7 @@ __all__ = ["Generation", "back_up", "list_generations", "open_replica", "restore
 
 _MANIFEST: Final = "manifest.json"
 _FORMAT: Final = 1
+_ATTEMPTS: Final = 3  # of a copy, if scopes are moved meanwhile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,8 @@ def back_up(
     """Copy all shards to an object store while they are in use.
 
     Each actor makes a consistent copy on its disk and uploads it. Shards are independent, so that
-    they are copied at different moments makes no memory contradict another.
+    they are copied at different moments makes no memory contradict another. If a scope is moved
+    meanwhile, which would be in both copies or in none, all are copied again.
 
     Args:
         engine: the store.
@@ -80,6 +83,7 @@ def back_up(
     Raises:
         ShardUnavailable: a shard does not respond. The generation is not complete, and does not
             count.
+        ScopeBusy: scopes were moved between shards during each of three attempts.
         OSError: a copy cannot be written.
         ImportError: fsspec, or the package for this kind of URL, is not installed.
 
@@ -94,16 +98,22 @@ def back_up(
     require_instance("engine", engine, (ShardedEngine,), "a ShardedEngine")
     count("at_once", at_once, low=1)
     options = dict(storage_options or {})
-    began_at = system_clock()
-    id = new_ulid(began_at)
-    url = _absolute(url)
-    layout = engine.layout
-    calls = [
-        ShardCall(shard, "back_up", (f"{url}/{id}", options), is_repeatable=True)
-        for shard in range(layout.shards)
-    ]
-    copies, failures = engine.actors.ask_each(calls, at_once=at_once)
-    missing_shards(failures, allow_partial=False)
+    url, layout = _absolute(url), engine.layout
+    for _ in range(_ATTEMPTS):
+        began_at = system_clock()
+        id = new_ulid(began_at)
+        places = engine.actors.places()
+        calls = [
+            ShardCall(shard, "back_up", (f"{url}/{id}", options), is_repeatable=True)
+            for shard in range(layout.shards)
+        ]
+        copies, failures = engine.actors.ask_each(calls, at_once=at_once)
+        missing_shards(failures, allow_partial=False)
+        if engine.actors.places() == places:
+            break
+    else:
+        msg = "scopes were moved between shards during the copy; call again when none is"
+        raise ScopeBusy(msg)
     generation = Generation(
         id=id,
         began_at=began_at,

@@ -120,7 +120,7 @@ def search_shards(
         if missing:
             options = replace(options, profile=profile.replace(abstention=None))
         search = _Search(shards, client, query, k, bounds, embedding, options, embedder)
-        search.is_last = attempt == _ATTEMPTS
+        search.is_last = attempt >= _ATTEMPTS
         try:
             response = search.run()
         except _Moved:
@@ -397,9 +397,14 @@ class _Search:
         )
 
     def _note(self, answers: Mapping[int, Overview | Found | Around | Linked]) -> None:
-        """Compare the moments of the shards with those of the rounds before."""
+        """Compare the moments of the shards with those of the rounds before.
+
+        A scope that was moved meanwhile may be in two shards, or in none: that is never accepted.
+        """
         for shard, answer in answers.items():
-            if self._moments.setdefault(shard, answer.moment) != answer.moment and not self.is_last:
+            before = self._moments.setdefault(shard, answer.moment)
+            is_accepted = self.is_last and before[-1] == answer.moment[-1]
+            if before != answer.moment and not is_accepted:
                 raise _Moved
 
     def _take(self, answers: Mapping[int, Around | Linked]) -> None:

@@ -29,10 +29,12 @@ class Layout:
 
         A namespace lies in the shard of its first segment, with all that is above and below it.
         """
-        if self.key == "namespace":
-            value = value.partition("/")[0]
-        digest = hashlib.blake2b(value.encode(), digest_size=8).digest()
+        digest = hashlib.blake2b(self.root(value).encode(), digest_size=8).digest()
         return int.from_bytes(digest, "big") % self.shards
+
+    def root(self, value: str) -> str:
+        """Return what moves together: the value, or the first segment of a namespace."""
+        return value.partition("/")[0] if self.key == "namespace" else value
 
 
 def key_in(layout: Layout, fields: Mapping[str, Any], call: str) -> str:

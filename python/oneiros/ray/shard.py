@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.clock import system_clock
 from oneiros.dream.report import DreamReport
@@ -17,14 +17,33 @@ from oneiros.errors import DuplicateId, StoreIOError
 from oneiros.ray.candidates import CandidateSource
 from oneiros.ray.cluster import require_ray
 from oneiros.ray.copies import upload
+from oneiros.ray.shard_scopes import ShardScopes
 from oneiros.runtime.dataclasses import asdict
 from oneiros.runtime.files import new_file
 
 if TYPE_CHECKING:
     from oneiros.engine.memories import Memories
     from oneiros.ray.routing import Layout
+    from oneiros.ray.shard_scopes import Place
 
 __all__ = ["Shard", "layout_file", "store_file", "write_layout"]
+
+
+_READS: Final = frozenset(
+    {
+        "__len__",
+        "count",
+        "get",
+        "get_many",
+        "history",
+        "last",
+        "list",
+        "neighbours",
+        "similar",
+        "stats",
+        "why_not",
+    }
+)
 
 
 def store_file(folder: Path, number: int) -> Path:
@@ -88,6 +107,9 @@ class Shard:
         gc.freeze()
         if not is_known and not is_read_only:
             write_layout(note, number, layout)
+        self._layout = layout
+        self._scopes = ShardScopes(self._engine, number, layout)
+        self._source.scopes = self._scopes
 
     def call(
         self,
@@ -96,14 +118,38 @@ class Shard:
         args: Sequence[Any],
         options: Mapping[str, Any],
     ) -> Any:
-        """Call a method of the engine, or of a scope of it."""
-        return getattr(self._within(bounds), method)(*args, **options)
+        """Call a method of the engine, or of a scope of it.
+
+        Raises:
+            ScopeMoved, ScopeBusy: the scope is elsewhere, or on its way.
+        """
+        value = bounds.get(self._layout.key)
+        # A search counts uses, unless reinforce=False.
+        writes = method not in _READS and not (
+            method == "search" and options.get("reinforce") is False
+        )
+        with self._scopes.using(None if value is None else [value], writes=writes):
+            return getattr(self._within(bounds), method)(*args, **options)
+
+    def scopes(self, method: str, args: Sequence[Any]) -> Any:
+        """Call a method of :class:`oneiros.ray.shard_scopes.ShardScopes`, a step of a move."""
+        return getattr(self._scopes, method)(*args)
+
+    def places(self) -> dict[str, Place]:
+        """Return what is known about scopes that were moved to this shard or away from it."""
+        return self._scopes.places
 
     def has(self, id: str) -> bool:
-        """Return whether a memory is here, soft-deleted or not."""
+        """Return whether a memory is here, soft-deleted or not.
+
+        Raises:
+            ScopeBusy: a scope is leaving, perhaps with the memory.
+        """
+        self._scopes.require_settled()
         scope = self._engine._scope
-        scope.follow_others()
-        return scope.services.read_model.lifecycle.row_of.get(id) is not None
+        with self._scopes.using(None, writes=False):
+            scope.follow_others()
+            return scope.services.read_model.lifecycle.row_of.get(id) is not None
 
     def add_many(
         self,
@@ -120,22 +166,34 @@ class Shard:
 
         Returns:
             The ids of the records.
+
+        Raises:
+            ScopeMoved, ScopeBusy: a scope is elsewhere, or on its way. Nothing was added.
         """
-        scope = self._within(bounds)
-        try:
-            scope.add_many(records, **options)
-        except DuplicateId:
-            existing = self._existing(scope, records)
-            if not existing:
-                raise
-            rest = [record for record in records if record["id"] not in existing]
-            if rest:
-                scope.add_many(rest, **options)
+        scope, key = self._within(bounds), self._layout.key
+        named = [bounds[key]] if key in bounds else [str(record[key]) for record in records]
+        with self._scopes.using(set(named), writes=True):
+            try:
+                scope.add_many(records, **options)
+            except DuplicateId:
+                existing = self._existing(scope, records)
+                if not existing:
+                    raise
+                rest = [record for record in records if record["id"] not in existing]
+                if rest:
+                    scope.add_many(rest, **options)
         return [str(record["id"]) for record in records]
 
     def candidates(self, method: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        """Call a method of the shard's :class:`oneiros.ray.candidates.CandidateSource`."""
-        return getattr(self._source, method)(*args, **keywords)
+        """Call a method of the shard's :class:`oneiros.ray.candidates.CandidateSource`.
+
+        Raises:
+            ScopeBusy: a search over all shards begins while a scope is leaving this one.
+        """
+        if method == "overview":
+            self._scopes.require_settled()
+        with self._scopes.using(None, writes=False):
+            return getattr(self._source, method)(*args, **keywords)
 
     def _within(self, bounds: Mapping[str, str]) -> Memories:
         return self._engine.scope(**bounds) if bounds else self._engine
@@ -169,11 +227,13 @@ class Shard:
 
     def dream(self, options: Mapping[str, Any]) -> DreamReport:
         """Run a cycle, or plan one and return the plan's report, since a plan is bound to its store."""
-        done = self._engine.dream(**options)
+        with self._scopes.using(None, writes=not options.get("dry_run")):
+            done = self._engine.dream(**options)
         return done if isinstance(done, DreamReport) else done.report
 
     def back_up(self, url: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """Copy the store to a file next to it, upload that, and return the manifest's entry."""
+        self._scopes.require_settled()
         copied_at = system_clock()
         draft = self._store.with_name(f".{self._store.name}.{os.urandom(6).hex()}.part")
         try:
@@ -185,6 +245,7 @@ class Shard:
     def close(self) -> None:
         """Close the engine, which writes pending reinforcement."""
         self._engine.close()
+        self._scopes.close()
 
 
 def _words(note: Mapping[str, Any]) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from oneiros.clock import system_clock
 from oneiros.engine.scope import checked_bounds
 from oneiros.errors import DuplicateId, UnknownMemory
+from oneiros.model.fields import FIELDS
 from oneiros.model.ids import new_ulid
 from oneiros.model.memory import Memory
 from oneiros.model.validation import (
@@ -26,11 +27,13 @@ from oneiros.model.validation import (
     within,
 )
 from oneiros.ray.actors import Actors, ActorShards, ShardCall, read_call, write_call
-from oneiros.ray.failures import ShardUnavailable
+from oneiros.ray.failures import ScopeMoved, ShardUnavailable
+from oneiros.ray.moves import MovedScope, drain, finish, interrupted, move_scope
 from oneiros.ray.ranking import Client
 from oneiros.ray.reports import ScopeResponses, ShardedReport, merged_stats
 from oneiros.ray.rounds import search_shards
 from oneiros.ray.routing import KEYS, Layout, key_in
+from oneiros.ray.shard_scopes import Move
 from oneiros.write import unknown
 
 if TYPE_CHECKING:
@@ -63,12 +66,16 @@ class ShardScope:
     raise :class:`oneiros.ray.ShardUnavailable`.
     """
 
-    def __init__(self, actors: Actors, shard: int, bounds: Mapping[str, str]) -> None:
+    def __init__(self, actors: Actors, value: str, bounds: Mapping[str, str]) -> None:
         self._actors = actors
-        self.shard = shard
-        """Number of the shard, from 0."""
+        self._value = value
         self.bounds = dict(bounds)
         """The fields that bound the scope, with their values."""
+
+    @property
+    def shard(self) -> int:
+        """Number of the shard, from 0."""
+        return self._actors.shard_of(self._value)
 
     def add(
         self, text: str, *, id: str | None = None, now: Time | None = None, **fields: Any
@@ -216,6 +223,36 @@ class ShardScope:
         return f"<ShardScope {self.bounds} in shard {self.shard}>"
 
 
+class _LocatedScope(ShardScope):
+    """The shard that has a memory, for calls by its id alone."""
+
+    def __init__(self, engine: ShardedEngine, id: str) -> None:
+        super().__init__(engine.actors, "", {})
+        self._engine = engine
+        self._id = id
+        self._located = engine.locate(id)
+
+    @property
+    def shard(self) -> int:
+        return self._located
+
+    def _read(self, method: str, *args: Any, **options: Any) -> Any:
+        return self._again(super()._read, method, *args, **options)
+
+    def _write(self, method: str, *args: Any, **options: Any) -> Any:
+        return self._again(super()._write, method, *args, **options)
+
+    def _again(self, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Call it, once more if the memory was moved to another shard meanwhile."""
+        try:
+            return call(*args, **options)
+        except UnknownMemory:
+            before, self._located = self._located, self._engine.locate(self._id)
+            if self._located == before:
+                raise
+            return call(*args, **options)
+
+
 class ShardedEngine:
     """A store split by user, namespace or project into shards, each an engine in a Ray actor.
 
@@ -293,8 +330,7 @@ class ShardedEngine:
             ValueError, TypeError: the key is missing, or a field breaks its rule.
         """
         checked = checked_bounds(bounds)
-        shard = self.layout.shard_of(key_in(self.layout, checked, "scope"))
-        return ShardScope(self.actors, shard, checked)
+        return ShardScope(self.actors, key_in(self.layout, checked, "scope"), checked)
 
     def add(self, text: str, **fields: Any) -> str:
         """Add one memory, whose fields name the key; see :meth:`ShardScope.add`."""
@@ -312,16 +348,24 @@ class ShardedEngine:
             DuplicateId, ShardUnavailable: as :meth:`ShardScope.add`.
         """
         checked = _records(records, now)
-        by_shard: dict[int, list[dict[str, Any]]] = {}
-        for record in checked:
-            shard = self.layout.shard_of(key_in(self.layout, record, "add_many"))
-            by_shard.setdefault(shard, []).append(record)
-        calls = [
-            ShardCall(shard, "add_many", ({}, part, {"now": now}), True)
-            for shard, part in by_shard.items()
-        ]
-        _, failures = self.actors.ask_each(calls, at_once=self.layout.shards)
-        missing_shards(failures, allow_partial=False)
+        left = checked
+        while left:
+            by_shard: dict[int, list[dict[str, Any]]] = {}
+            for record in left:
+                shard = self.actors.shard_of(key_in(self.layout, record, "add_many"))
+                by_shard.setdefault(shard, []).append(record)
+            calls = [
+                ShardCall(shard, "add_many", ({}, part, {"now": now}), True)
+                for shard, part in by_shard.items()
+            ]
+            _, failures = self.actors.ask_each(calls, at_once=self.layout.shards)
+            moved = [place for place, error in failures.items() if isinstance(error, ScopeMoved)]
+            missing_shards(
+                {place: error for place, error in failures.items() if place not in moved},
+                allow_partial=False,
+            )
+            parts = list(by_shard.values())
+            left = [record for place in moved for record in parts[place]]
         return [record["id"] for record in checked]
 
     def locate(self, id: str) -> int:
@@ -336,10 +380,10 @@ class ShardedEngine:
             ShardUnavailable: a shard does not come back.
         """
         require_utf8("id", id)
-        calls = [ShardCall(shard, "has", (id,), True) for shard in range(self.layout.shards)]
-        found, failures = self.actors.ask_each(calls, at_once=len(calls))
-        missing_shards(failures, allow_partial=False)
-        shards = [shard for shard in sorted(found) if found[shard]]
+        shards = self._shards_with(id)
+        if len(shards) != 1:
+            # A scope may have been moved between the responses of two shards.
+            shards = self._shards_with(id)
         if not shards:
             raise UnknownMemory(unknown(id))
         if len(shards) > 1:
@@ -349,6 +393,86 @@ class ShardedEngine:
             )
             raise DuplicateId(msg)
         return shards[0]
+
+    def move(self, value: str, to: int) -> MovedScope:
+        """Move all memories of one value of the key to another shard, while they are in use.
+
+        With them go their history of use, verdicts, vectors, links with each other, and soft-deleted
+        ones. Reads go on. Calls that write to the scope, and searches that reinforce, wait for the last
+        step (``waiting_seconds``), as do searches over all shards. The shard that had the memories
+        erases them. Former texts of memories (:meth:`ShardScope.history`) stay behind and are erased
+        with them, so do links to memories of other scopes, and dream cycles from before cannot be
+        undone for these memories.
+
+        If the process is killed, opening the store again ends the move: the scope is in one of the two
+        shards, whole. No other process may have the stores open for writing.
+
+        Args:
+            value: value of the key; of a namespace, its first segment moves, with all below it.
+            to: number of the shard, from 0.
+
+        Returns:
+            What was moved, and how long it took.
+
+        Raises:
+            ValueError: no such shard, the scope lies there already, or one of its memories supersedes
+                one of another scope.
+            DuplicateId: the other shard has a memory of the same id. Nothing is moved.
+            MixedShards: the vectors there are of another embedder.
+            ScopeBusy: another process has one of the stores open.
+            ShardUnavailable: a shard does not come back. The next opening ends the move.
+
+        Examples:
+            >>> import oneiros.ray
+            >>> with oneiros.ray.ShardedEngine("moving", shards=2) as engine:
+            ...     id = engine.add("tea", user="ada", id="tea")
+            ...     moved = engine.move("ada", 1 - engine.scope(user="ada").shard)
+            ...     moved.memories, engine.search("tea", user="ada").ids
+            (1, ['tea'])
+        """
+        FIELDS[self.layout.key].check(value)
+        within("to", index_of("to", to), 0, self.layout.shards - 1)
+        root = self.layout.root(value)
+        source = self.actors.shard_of(root)
+        for move in interrupted(self.actors.places()):
+            if move.value == root and finish(self.actors.step, move):
+                self.actors.note_moved(root, move.target)
+                source = move.target
+        if source == to:
+            msg = f"to: the memories of {root!r} lie in shard {to} already"
+            raise ValueError(msg)
+        try:
+            moved = move_scope(self.actors.step, Move(new_ulid(system_clock()), root, source, to))
+        except ScopeMoved as error:  # by another copy of this engine
+            self.actors.note_moved(root, error.shard)
+            raise
+        self.actors.note_moved(root, to)
+        return moved
+
+    def drain(self, shard: int) -> list[MovedScope]:
+        """Move all scopes off a shard, one after the other, and let it take no new ones.
+
+        Each goes to the shard that has the fewest memories then. Do this before you change the machine
+        of a shard, or to empty one that has grown too large. The shard stays part of the store: it
+        knows where its scopes went. :meth:`reopen` lets it take new ones.
+
+        Args:
+            shard: its number, from 0.
+
+        Returns:
+            What was moved. If an error interrupts it, call it again for the rest.
+
+        Raises:
+            ValueError: no such shard, or no other one is open.
+            Exception: as :meth:`move`.
+        """
+        within("shard", index_of("shard", shard), 0, self.layout.shards - 1)
+        return drain(self.actors.step, shard, self.layout.shards, self.move)
+
+    def reopen(self, shard: int) -> None:
+        """Let a drained shard take new scopes again. Those that were moved stay where they are."""
+        within("shard", index_of("shard", shard), 0, self.layout.shards - 1)
+        self.actors.step(shard, "close_for_new", [])
 
     def get(self, id: str, **key: Any) -> Memory:
         """Return a memory; see :meth:`ShardScope.get`. The key, such as ``user="ada"``, is optional."""
@@ -633,6 +757,13 @@ class ShardedEngine:
         del fields[self.layout.key]
         return self.scope(**{self.layout.key: value})
 
+    def _shards_with(self, id: str) -> list[int]:
+        """Return the numbers of the shards that have a memory of an id."""
+        calls = [ShardCall(shard, "has", (id,), True) for shard in range(self.layout.shards)]
+        found, failures = self.actors.ask_each(calls, at_once=len(calls))
+        missing_shards(failures, allow_partial=False)
+        return [shard for shard in sorted(found) if found[shard]]
+
     def _scope_with(self, id: str, fields: dict[str, Any]) -> ShardScope:
         """Take the key out of the arguments of a call, and return its scope.
 
@@ -640,7 +771,7 @@ class ShardedEngine:
         """
         if fields.get(self.layout.key) is None:
             fields.pop(self.layout.key, None)
-            return ShardScope(self.actors, self.locate(id), {})
+            return _LocatedScope(self, id)
         return self._scope_in(fields, "id")
 
     def _scope_with_both(self, a: str, b: str, fields: dict[str, Any], what: str) -> ShardScope:
@@ -648,6 +779,8 @@ class ShardedEngine:
         if fields.get(self.layout.key) is not None:
             return self._scope_in(fields, "id")
         first, second = self._scope_with(a, fields), self._scope_with(b, fields)
+        if first.shard != second.shard:  # or they were moved after the first was found
+            first, second = self._scope_with(a, fields), self._scope_with(b, fields)
         if first.shard != second.shard:
             msg = (
                 f"{b!r} lies in shard {second.shard} and {a!r} in shard {first.shard}; {what} do not "

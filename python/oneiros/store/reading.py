@@ -12,7 +12,8 @@ import apsw
 
 from oneiros import store
 from oneiros.errors import StoreCorrupt
-from oneiros.model.fields import ENUMS
+from oneiros.model.fields import ENUMS, FIELDS
+from oneiros.model.validation import wrong
 from oneiros.store.checksums import (
     CHANGED,
     CHANGED_STATES,
@@ -644,6 +645,38 @@ SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
         if within:
             sql += f" JOIN memory USING (sequence) WHERE {' AND '.join(_bounds(within))}"
         return self.rows(f"{sql} GROUP BY 1, 2 ORDER BY 1, 2", tuple(within.values()))
+
+    def verdicts_of(self, within: Mapping[str, str]) -> list[tuple[int, str, str, float]]:
+        """Return (sequence, kind, verdict, time) of the verdicts on memories, in their order.
+
+        Args:
+            within: field of a scope to its value; empty for all memories.
+        """
+        conditions = " AND ".join(_bounds(within)) or "1"
+        sql = f"""
+SELECT sequence, feedback_event.kind, verdict, time
+FROM feedback_event JOIN memory USING (sequence) WHERE {conditions} ORDER BY number"""
+        return self.rows(sql, tuple(within.values()))
+
+    def successors_across(self, within: Mapping[str, str]) -> list[tuple[str, str]]:
+        """Return (older, newer) ids of memories of which one supersedes the other and one lies outside.
+
+        Args:
+            within: field of a scope to its value, at least one.
+        """
+        inside = " AND ".join(_bounds(within))
+        outside = inside.replace("memory.", "newer.")
+        sql = f"""
+SELECT memory.id, newer.id FROM memory JOIN memory AS newer ON newer.id = memory.superseded_by
+WHERE coalesce({inside}, 0) <> coalesce({outside}, 0) ORDER BY memory.sequence LIMIT 100"""
+        return self.rows(sql, (*within.values(), *within.values()))
+
+    def values_of(self, field: str) -> list[str]:
+        """Return the values that a field of scopes has among the memories, soft-deleted ones too."""
+        if field not in FIELDS:
+            raise ValueError(wrong("field", "a field of memories", field))
+        sql = f"SELECT DISTINCT {field} FROM memory WHERE {field} IS NOT NULL ORDER BY 1"
+        return [row[0] for row in self.rows(sql)]
 
     def count(self) -> int:
         """Return the number of memories, soft-deleted ones too."""

@@ -42,6 +42,11 @@ _VERDICT: Final = {"sequence": "sequence", "kind": "kind", "verdict": "?1", "tim
 _ADD_VERDICT: Final = f"""
 INSERT INTO feedback_event ({", ".join(_VERDICT)}, checksum)
 SELECT {", ".join(_VERDICT.values())}, {checksum(_VERDICT)} FROM memory WHERE sequence = ?3"""
+_PUT_VERDICT: Final = f"""
+INSERT INTO feedback_event (sequence, kind, verdict, time, checksum)
+VALUES (?1, ?2, ?3, ?4, {
+    checksum({"sequence": "?1", "kind": "?2", "verdict": "?3", "time": "?4"})
+})"""
 _SET_SETTING: Final = insert_of("setting", "INSERT OR REPLACE")
 # Compares with the rows themselves, as a damaged index may lead to others.
 _SUPERSEDED: Final = """
@@ -266,6 +271,15 @@ class Transaction(RowWriting):
         self.run(_ADD_VERDICT, (verdict, time, number))
         if self.keeper is not None:
             self.keeper.note_verdict(number)
+
+    def add_verdicts(self, rows: Iterable[tuple[int, str, str, float]]) -> None:
+        """Add verdicts as they were given before; the memories' ``feedback`` counts them already.
+
+        Args:
+            rows: (sequence, kind, verdict, time), in the order in which they were given.
+        """
+        self._has_changed = True
+        self._run_many(_PUT_VERDICT, list(rows))
 
     def set_link(self, link: StoredLink) -> bool:
         """Create or replace a link.
