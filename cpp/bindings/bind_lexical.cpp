@@ -153,7 +153,8 @@ void register_lexical(py::module_& module) {
   py::class_<lexical::Bm25>(module, "Bm25", "The scoring parameters of an index.")
       .def(py::init(&lexical::make_bm25), py::kw_only(), py::arg("variant"), py::arg("k1"),
            py::arg("b"), py::arg("delta"), py::arg("half_length") = 0.0,
-           py::arg("title_weight") = py::none(), py::arg("tags_weight") = py::none());
+           py::arg("title_weight") = py::none(), py::arg("tags_weight") = py::none(),
+           py::arg("title_length") = 1.0);
   LexicalIndexClass index(module, "LexicalIndex",
                           "An index of texts, ranked by BM25. Thread-safe.");
   index

@@ -74,6 +74,7 @@ class Bm25:
         half_length: float = 0.0,
         title_weight: float | None = None,
         tags_weight: float | None = None,
+        title_length: float = 1.0,
     ) -> None: ...
 
 class LexicalIndex:

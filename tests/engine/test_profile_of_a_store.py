@@ -77,6 +77,44 @@ def test_a_new_store_takes_the_half_length_from_the_profile_and_keeps_it(tmp_pat
         assert half_length(mind) == (1.0, 0.0)
 
 
+def titles(mind: Engine) -> tuple[float, float]:
+    stats: dict[str, Any] = mind.stats()["lexical"]
+    return stats["title_weight"], stats["title_length"]
+
+
+def lexical_scores(mind: Engine) -> dict[str, float | None]:
+    response = mind.search("cat", explain=True, reinforce=False)
+    found: dict[str, float | None] = {}
+    for one in response.results:
+        assert one.explanation is not None
+        found[one.id] = one.explanation.channels[0].score
+    return found
+
+
+def test_a_new_store_takes_the_numbers_of_titles_from_the_profile_and_keeps_them(
+    tmp_path: Path,
+) -> None:
+    path, older = tmp_path / "mind.db", tmp_path / "older.db"
+    with Engine(path) as mind:
+        assert titles(mind) == (3.0, 0.0)  # H5
+        mind.add("ant bee", title="cat dog")
+        mind.add("cat", title="")
+        scores = lexical_scores(mind)
+    for profile in ("reverie", "oneiros"):
+        with Engine(path, profile=profile) as mind:
+            assert titles(mind) == (3.0, 0.0)
+    with Engine(path) as mind:
+        assert lexical_scores(mind) == scores
+    with Engine(path, title_length=1) as mind:
+        assert titles(mind) == (3.0, 1.0)
+        assert lexical_scores(mind) != scores
+    with Engine(older, profile="reverie") as mind:
+        assert titles(mind) == (2.0, 1.0)
+        mind.add("ant", title="bee")
+    with Engine(older) as mind:
+        assert titles(mind) == (2.0, 1.0)
+
+
 def test_a_strength_that_is_given_alone_is_not_halved(tmp_path: Path) -> None:
     path = tmp_path / "mind.db"
     with Engine(":memory:", profile=HALVED, k1=2.0) as mind:

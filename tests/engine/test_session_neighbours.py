@@ -14,7 +14,7 @@ from oneiros.scoring.channels import LexicalChannel, VectorChannel
 from oneiros.scoring.fusion import Blend
 from oneiros.scoring.relevance_adjustments import Neighbours
 from tests.oracles.neighbours import lent, sequences
-from tests.oracles.whole.finding import lengths
+from tests.oracles.whole.finding import HOUSE_TITLE, lengths
 
 NOW = 1_750_000_000.0
 # Without pairs of words: with them the best of the candidates, hence H3's scale, follows the depth.
@@ -133,7 +133,7 @@ def test_results_are_the_oracle(
             from_better=bool(rule.from_better),
             session_share=rule.session_share or 0.0,
             whole_length=rule.whole_length,
-            lengths=lengths(records),
+            lengths=lengths(records, HOUSE_TITLE),
         )
         response = searched(mind, mine, **question)
         told = {result.id: result.relevance_score for result in response}

@@ -73,7 +73,8 @@ def test_every_channel_keeps_to_the_signs(
         everything = {memory.id: memory for memory in mind.list()}
         found = mind.search(query, 20, syntax="query", explain=True)
         told = mind.stats()["lexical"]
-        numbers = {name: told[name] for name in ("k1", "b", "half_length")}
+        names = ("k1", "b", "half_length", "title_weight", "title_length")
+        numbers = {name: told[name] for name in names}
         plain = oneiros.LexicalIndex(**numbers, fields=True)
         for id, memory in everything.items():
             plain.add(id, memory.text, memory.title, memory.tags)

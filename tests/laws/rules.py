@@ -150,6 +150,8 @@ TESTS = {
         f"{_STORE}::test_a_new_store_takes_k1_and_b_from_the_profile_and_keeps_them",
         f"{_STORE}::test_a_new_store_takes_the_half_length_from_the_profile_and_keeps_it",
         f"{_STORE}::test_the_half_length_is_in_the_scores_of_every_opening",
+        f"{_STORE}::test_a_new_store_takes_the_numbers_of_titles_from_the_profile_and_keeps_them",
+        "lexical/test_structured_queries.py::test_any_history_and_query_gives_what_the_oracle_gives",
         "lexical/test_laws.py::test_any_history_scores_as_the_oracle_to_the_bit",
         "evaluation/test_tuning.py::test_what_helps_is_found_and_holds_where_it_was_not_looked_for",
         "evaluation/test_tuning.py::test_without_a_gain_beyond_chance_nothing_changes",

@@ -26,6 +26,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "title_weight": 4.0,
         "tags_weight": 0.5,
     },
+    "titles without a length": {"fields": True, "title_weight": 3.0, "title_length": 0.0},
     "code": {"analyzer": "code", "fields": True},
     "half length": {"b": 1.0, "half_length": 6.0},
     "half length with fields": {"variant": "bm25l", "fields": True, "half_length": 6.0},

@@ -127,13 +127,17 @@ def assert_ranked(found: list[tuple[int, float]], want: dict[int, float], k: int
     st.sampled_from(VARIANTS),
     st.integers(0, 3),
     st.integers(0, 14),
-    st.sampled_from([(2.0, 1.5), (1.0, 1.0), (0.25, 3.0)]),
+    st.sampled_from(
+        [(2.0, 1.5, 1.0), (1.0, 1.0, 1.0), (0.25, 3.0, 1.0), (3.0, 1.5, 0.0), (2.0, 1.0, 0.125)]
+    ),
 )
 def test_any_history_and_query_gives_what_the_oracle_gives(
-    history: list, query: str, variant: str, minimum: int, k: int, fields: tuple[float, float]
+    history: list, query: str, variant: str, minimum: int, k: int, fields: tuple[float, ...]
 ) -> None:
-    title, tags = fields
-    index, there = play(history, variant=variant, title_weight=title, tags_weight=tags)
+    title, tags, title_length = fields
+    index, there = play(
+        history, variant=variant, title_weight=title, tags_weight=tags, title_length=title_length
+    )
     told = Told(there)
     want = oracle.rank(
         told.documents,
@@ -141,6 +145,7 @@ def test_any_history_and_query_gives_what_the_oracle_gives(
         variant=variant,
         weights=weights(title, tags),
         minimum_should_match=minimum,
+        title_length=title_length,
     )
     asked: dict[str, Any] = {"syntax": "query", "minimum_should_match": minimum}
     assert_ranked(list(index.search(query, k=k, **asked)), want, k)

@@ -57,16 +57,25 @@ class Scorer:
     """BM25F over all documents."""
 
     def __init__(
-        self, documents: Mapping[int, Document], variant: str, weights: Mapping[int, float]
+        self,
+        documents: Mapping[int, Document],
+        variant: str,
+        weights: Mapping[int, float],
+        title_length: float = 1.0,
     ) -> None:
         self.documents = documents
         self.variant = variant
         self.weights = weights
+        self.title_length = title_length
         lengths = [self.length(document) for document in documents.values()]
         self.average = sum(lengths) / len(lengths) if lengths else 0.0
 
     def length(self, document: Document) -> float:
-        return sum(self.weights[one.field] for one in document)
+        """Return the weighted count of words, a title's by its share; all where that is 0. H5."""
+        weights = dict(self.weights)
+        whole = sum(weights[one.field] for one in document)
+        weights[TITLE] *= self.title_length
+        return sum(weights[one.field] for one in document) or whole
 
     def idf(self, terms: Iterable[str]) -> float:
         sought = set(terms)
@@ -111,9 +120,10 @@ def rank(
     variant: str,
     weights: Mapping[int, float],
     minimum_should_match: int,
+    title_length: float = 1.0,
 ) -> dict[int, float]:
     """Return the score of every document that matches."""
-    scorer = Scorer(documents, variant, weights)
+    scorer = Scorer(documents, variant, weights, title_length)
     has_must = any(clause.occur == "must" for clause in clauses)
     minimum = max(minimum_should_match, 0 if has_must else 1)
     found = {}

@@ -318,6 +318,8 @@ def test_numbers_of_words_and_sessions_survive_toml_and_change_the_hash() -> Non
         ("channels", (LexicalChannel(half_length=12.5),), "half_length = 12.5"),
         ("channels", (LexicalChannel(function_words=0.25),), "function_words = 0.25"),
         ("channels", (LexicalChannel(whole_query=12),), "whole_query = 12"),
+        ("channels", (LexicalChannel(title_weight=2.5),), "title_weight = 2.5"),
+        ("channels", (LexicalChannel(title_length=0),), "title_length = 0.0"),
         ("fusion", Blend(scale="coverage"), 'scale = "coverage"'),
         ("neighbours", Neighbours(above_session=True), "above_session = true"),
         ("neighbours", Neighbours(from_better=True), "from_better = true"),
@@ -339,6 +341,7 @@ def test_numbers_of_words_and_sessions_survive_toml_and_change_the_hash() -> Non
 def test_what_says_the_default_is_the_default() -> None:
     assert Blend(scale="best") == Blend()
     assert LexicalChannel(function_words=1) == LexicalChannel()
+    assert LexicalChannel(title_weight=2, title_length=1) == LexicalChannel()
     assert Neighbours(above_session=False, from_better=False) == Neighbours()
     assert (
         Profile.from_toml('name = "a"\n[fusion]\nname = "blend"\nscale = "best"').fusion == Blend()
@@ -371,6 +374,11 @@ def test_what_says_the_default_is_the_default() -> None:
             TypeError,
             "function_words: expected a number",
         ),
+        (lambda: LexicalChannel(title_weight=9), ValueError, "title_weight: must be .* got 9"),
+        (lambda: LexicalChannel(title_weight=0.3), ValueError, "title_weight: must be .* got 0.3"),
+        (lambda: LexicalChannel(title_length=-1), ValueError, "title_length: must be .* got -1"),
+        (lambda: LexicalChannel(title_length=0.3), ValueError, "title_length: .* got 0.3 for 2.0"),
+        (lambda: LexicalChannel(title_length="a"), TypeError, "title_length: expected a number"),
         (lambda: LexicalChannel(whole_query=0), ValueError, "whole_query: must be .* got 0"),
         (lambda: LexicalChannel(whole_query=2.5), TypeError, "whole_query: expected an int"),
         (lambda: Blend(scale="max"), ValueError, "scale: must be one of best, coverage, got 'max'"),

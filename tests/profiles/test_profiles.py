@@ -340,7 +340,14 @@ def test_the_house_profile_reads_like_its_page() -> None:
     profile = profiles.get("oneiros")
     lexical, vector, temporal = profile.channels
     assert lexical == LexicalChannel(  # H1, H5, H17, H18
-        depth=100, k1=1.2, b=1, half_length=65, function_words=0.3, whole_query=30
+        depth=100,
+        k1=1.2,
+        b=1,
+        half_length=65,
+        function_words=0.3,
+        whole_query=30,
+        title_weight=3,
+        title_length=0,
     )
     assert vector == VectorChannel(depth=100)  # H1
     assert temporal == TemporalChannel(depth=100)  # H1

@@ -47,14 +47,16 @@ double within(const char* field, double value, double largest) {
 }  // namespace
 
 Bm25 make_bm25(std::string_view variant, double k1, double b, double delta, double half_length,
-               std::optional<double> title_weight, std::optional<double> tags_weight) {
+               std::optional<double> title_weight, std::optional<double> tags_weight,
+               double title_length) {
   Bm25 bm25{.variant = variant_of(variant),
             .k1 = within("k1", k1, kLargest),
             .b = within("b", b, 1.0),
             .delta = within("delta", delta, kLargest),
             .half_length = within("half_length", half_length, kLargest)};
   if (title_weight || tags_weight) {
-    bm25.weights = make_field_weights(title_weight.value_or(1.0), tags_weight.value_or(1.0));
+    bm25.weights =
+        make_field_weights(title_weight.value_or(1.0), tags_weight.value_or(1.0), title_length);
   }
   return bm25;
 }

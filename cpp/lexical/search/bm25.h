@@ -48,10 +48,11 @@ struct Bm25 {
 // Throws std::invalid_argument on another name, or unless k1, delta and half_length are in
 // [0, 1e100] (a score could overflow beyond) and b is in [0, 1]. If a weight is given, title and
 // tags are fields next to the text, a missing weight being 1; make_field_weights() then throws for
-// weights out of range.
+// weights out of range. `title_length` is the share of the title's weight that counts in the
+// length.
 Bm25 make_bm25(std::string_view variant, double k1, double b, double delta,
                double half_length = 0.0, std::optional<double> title_weight = {},
-               std::optional<double> tags_weight = {});
+               std::optional<double> tags_weight = {}, double title_length = 1.0);
 
 // The strength of the length normalisation at an average length: b' of the table's head.
 // REQUIRES: average_length > 0, in units of FieldWeights::part.
@@ -86,7 +87,7 @@ class Saturation {
 
   // Lengths and frequencies are in units of FieldWeights::part. Since the unit is a power of two,
   // scaling is exact: a document without title and tags gets the same bits for all weights.
-  // REQUIRES: 1 <= frequency <= length.
+  // REQUIRES: 1 <= frequency, 1 <= length.
   double operator()(double frequency, double length) const {
     const double tf = frequency * part_;
     const double normaliser = 1.0 - b_ + b_ * length / average_length_;

@@ -25,16 +25,22 @@ Document count_terms(std::uint32_t row, const FieldTexts& texts, const FieldWeig
   // Term and position in one number: after sorting, a term's first entry is its first occurrence.
   std::vector<std::uint64_t> sorted;
   std::vector<std::uint32_t> worth;
+  std::uint32_t all = 0;
+  std::uint32_t counted = 0;
   sorted.reserve(count);
   worth.reserve(count);
   for (const std::size_t place : kPlaces) {
     for (const Occurrence& occurrence : texts.fields[place]) {
       sorted.push_back(std::uint64_t{occurrence.term} << 32U | worth.size());
       worth.push_back(weights.parts[place]);
+      all += weights.parts[place];
+      counted += weights.lengths[place];
     }
   }
   std::ranges::sort(sorted);
-  Document document{.row = row, .length = 0, .terms = {}, .occurrences = {}};
+  // A document with terms has a length, also where all of them are in a title that adds none.
+  Document document{
+      .row = row, .length = counted == 0 ? all : counted, .terms = {}, .occurrences = {}};
   document.terms.reserve(count);
   std::vector<bool> is_repeat(count);
   for (const std::uint64_t one : sorted) {
@@ -45,7 +51,6 @@ Document count_terms(std::uint32_t row, const FieldTexts& texts, const FieldWeig
       document.terms.push_back({.term = term, .frequency = 0});
     }
     document.terms.back().frequency += worth[at];
-    document.length += worth[at];
   }
   OccurrenceBytes bytes;
   std::size_t at = 0;

@@ -19,7 +19,9 @@ struct TermFrequency {
 // An analysed document of a row.
 struct Document {
   std::uint32_t row = 0;
-  std::uint32_t length = 0;  // sum over all occurrences, in the same units; BM25's document length
+  // BM25's document length: the sum of FieldWeights::lengths over all occurrences, in the same
+  // units; of FieldWeights::parts where that is 0.
+  std::uint32_t length = 0;
   std::vector<TermFrequency> terms = {};       // ascending by term, distinct
   std::vector<std::uint8_t> occurrences = {};  // written by OccurrenceBytes
 };

@@ -93,8 +93,11 @@ class Engine(Memories):
             :class:`oneiros.LexicalIndex`); 0 where ``b`` is given and is not the store's, else in a new
             store the profile's.
         title_weight: weight of a word in the title relative to one in the text (BM25F), a multiple
-            of 0.25 from 0.25 to 8; in a new store 2.
+            of 0.25 from 0.25 to 8; in a new store the profile's, which is 2 in most.
         tags_weight: the same for a word in the tags; in a new store 1.5.
+        title_length: share of ``title_weight`` that a word in the title adds to the length of its
+            text, 0 to 1; in a new store the profile's, which is 1 in most. Times ``title_weight``, it
+            is a multiple of 0.25.
         vector_index: "auto" (exact up to 10,000 vectors, HNSW above), "flat" (exact) or "hnsw". The
             HNSW graph of an existing store loads in the background from the second vector search
             on; until then, for a fraction of a second, searches are exact. HNSW needs FAISS
@@ -169,6 +172,7 @@ class Engine(Memories):
         half_length: float | None = None,
         title_weight: float | None = None,
         tags_weight: float | None = None,
+        title_length: float | None = None,
         vector_index: Kind = "auto",
         vector_recall: float = DEFAULT_RECALL,
         durability: str = "full",
@@ -192,6 +196,7 @@ class Engine(Memories):
             half_length=half_length,
             title_weight=title_weight,
             tags_weight=tags_weight,
+            title_length=title_length,
         )
         require_choice("vector_index", vector_index, get_args(Kind))
         if vector_index == "hnsw":

@@ -42,6 +42,7 @@ class LexicalOptions:
     half_length: float = 0.0
     title_weight: float = FIELD_WEIGHTS["title_weight"]
     tags_weight: float = FIELD_WEIGHTS["tags_weight"]
+    title_length: float = FIELD_WEIGHTS["title_length"]
 
 
 def _text_digest(memory: StoredMemory) -> int:
@@ -135,6 +136,7 @@ class Indexes:
             half_length=options.half_length,
             title_weight=options.title_weight,
             tags_weight=options.tags_weight,
+            title_length=options.title_length,
         )
         self.lexical = self.made_with.new_index()
         self.has_erased = False

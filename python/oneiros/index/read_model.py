@@ -259,7 +259,7 @@ def checked_options(**given: object) -> dict[str, Any]:
 def recorded_options(store: Store, given: dict[str, Any], profile: Profile) -> LexicalOptions:
     """Return the given options, else those recorded in the store, else the defaults.
 
-    An empty store takes k1, b and the half length from the profile.
+    An empty store takes k1, b, the half length and the numbers of titles from the profile.
     """
     recorded = store.settings()
     default = LexicalOptions()

@@ -89,6 +89,9 @@ class LexicalIndex:
         title_weight: weight of a word in the title, relative to 1 for the text; a multiple of 0.25
             from 0.25 to 8. Default: 2.
         tags_weight: weight of a word in the tags, likewise. Default: 1.5.
+        title_length: share of ``title_weight`` that a word in the title adds to the length of its
+            text, 0 to 1; times ``title_weight``, it is a multiple of 0.25. With 0, a title makes a
+            text no longer. Default: 1.
 
     Raises:
         ValueError: an unknown variant or analyzer, a number out of its range, a ``delta`` for a
@@ -114,6 +117,7 @@ class LexicalIndex:
         fields: bool = False,
         title_weight: float | None = None,
         tags_weight: float | None = None,
+        title_length: float | None = None,
     ) -> None:
         require_text("variant", variant)
         require_text("analyzer", analyzer)
@@ -121,7 +125,13 @@ class LexicalIndex:
             msg = f"delta: only bm25plus and bm25l have one, got {delta!r} for {variant!r}"
             raise ValueError(msg)
         weights = checked_weights(
-            fields, {"title_weight": title_weight, "tags_weight": tags_weight}, FIELD_WEIGHTS
+            fields,
+            {
+                "title_weight": title_weight,
+                "tags_weight": tags_weight,
+                "title_length": title_length,
+            },
+            FIELD_WEIGHTS,
         )
         self._made_with = MadeWith(
             analyzer=analyzer,

@@ -174,8 +174,9 @@ def _index(value: Any, rule: str) -> int:
 PUBLISHED_DELTA: Final = {"bm25plus": 1.0, "bm25+": 1.0, "bm25l": 0.5}
 """Lower bound of a match, by variant: Lv and Zhai (2011)."""
 
-FIELD_WEIGHTS: Final = {"title_weight": 2.0, "tags_weight": 1.5}
-"""Default weight of a word in a field, relative to 1 for the text."""
+FIELD_WEIGHTS: Final = {"title_weight": 2.0, "tags_weight": 1.5, "title_length": 1.0}
+"""Default weight of a word in a field, relative to 1 for the text, and the share of the title's
+weight that counts in the length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +191,7 @@ class MadeWith:
     half_length: float = 0.0
     title_weight: float | None = None
     tags_weight: float | None = None
+    title_length: float = 1.0
 
     @property
     def has_fields(self) -> bool:
@@ -203,6 +205,8 @@ class MadeWith:
         if self.has_fields:
             weights = f"title_weight={self.title_weight!r}, tags_weight={self.tags_weight!r}"
             text += f", fields=True, {weights}"
+            if self.title_length != 1.0:
+                text += f", title_length={self.title_length!r}"
         return text
 
     def identity(self, **others: object) -> str:
@@ -214,6 +218,8 @@ class MadeWith:
         settings = {field.name: getattr(self, field.name) for field in fields(self)}
         if not self.half_length:  # files of 0.1.0 do not name it
             del settings["half_length"]
+        if self.title_length == 1.0:  # nor this
+            del settings["title_length"]
         identity = {**settings, "analysis": analyzers.identity(self.analyzer), **others}
         return json.dumps(identity, sort_keys=True)
 
@@ -281,6 +287,7 @@ def open_saved(path: str) -> tuple[MadeWith, _core.LexicalIndex, bytes]:
             half_length=float(settings.get("half_length", 0.0)),
             title_weight=_optional_float(settings["title_weight"]),
             tags_weight=_optional_float(settings["tags_weight"]),
+            title_length=float(settings.get("title_length", 1.0)),
         )
         index, attachment = made_with.open(path)
     except (ValueError, TypeError, KeyError, RecursionError) as error:

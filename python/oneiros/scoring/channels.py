@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from oneiros.lexical.options import FIELD_WEIGHTS
 from oneiros.model.validation import (
     require_flag,
     require_int,
@@ -84,6 +85,25 @@ def _settle_reach(channel: ChannelDeclaration) -> None:
         settle(channel, "reaches_k", require_flag("reaches_k", channel.reaches_k) or None)
 
 
+def _settle_title(channel: LexicalChannel) -> None:
+    """Check the numbers of a title, and store defaults as None, which a record leaves out."""
+    given = {"title_weight": channel.title_weight, "title_length": channel.title_length}
+    used = dict(FIELD_WEIGHTS)
+    for name, low, high in (("title_weight", 0.25, 8.0), ("title_length", 0.0, 1.0)):
+        if given[name] is not None:
+            used[name] = require_number(name, given[name], low=low, high=high)
+            settle(channel, name, None if used[name] == FIELD_WEIGHTS[name] else used[name])
+    if not (4.0 * used["title_weight"]).is_integer():
+        msg = f"title_weight: must be a multiple of 0.25, got {channel.title_weight!r}"
+        raise ValueError(msg)
+    if not (4.0 * used["title_weight"] * used["title_length"]).is_integer():
+        msg = (
+            "title_length: must be, times title_weight, a multiple of 0.25,"
+            f" got {channel.title_length!r} for {used['title_weight']!r}"
+        )
+        raise ValueError(msg)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalChannel(_Channel):
     """BM25 over text; the index sets the BM25 variant.
@@ -130,6 +150,15 @@ class LexicalChannel(_Channel):
     1 to 1e6. A word that first stands at a later place has ``sqrt(whole_query / place)`` of it. For
     queries in plain syntax. None: no limit. Source: docs/systems/house.md H18."""
 
+    title_weight: float | None = None
+    """Weight of a word in the title relative to one in the text, of stores created with this
+    profile: a multiple of 0.25 from 0.25 to 8. None: 2. Source: docs/systems/house.md H5."""
+
+    title_length: float | None = None
+    """Share of ``title_weight`` that a word in the title adds to the length of its text, 0 to 1, of
+    stores created with this profile; times ``title_weight``, it is a multiple of 0.25. None: 1.
+    Source: docs/systems/house.md H5."""
+
     def __post_init__(self) -> None:
         _settle_reach(self)
         require_int("depth", self.depth, low=1, high=_DEEPEST)
@@ -141,6 +170,7 @@ class LexicalChannel(_Channel):
             require_int("whole_query", self.whole_query, low=1, high=1_000_000)
         if self.half_length is not None:
             settle_numbers(self, half_length=WEIGHT)
+        _settle_title(self)
         if (self.word_share is None) != (self.floor is None):
             msg = (
                 f"floor: must be given where word_share is, got {self.floor} and {self.word_share}"
@@ -157,7 +187,16 @@ class LexicalChannel(_Channel):
 
     @property
     def bm25(self) -> dict[str, Any]:
-        return {"k1": self.k1, "b": self.b, "half_length": self.half_length or 0.0}
+        numbers: dict[str, Any] = {
+            "k1": self.k1,
+            "b": self.b,
+            "half_length": self.half_length or 0.0,
+        }
+        for name in ("title_weight", "title_length"):
+            value = getattr(self, name)
+            if value is not None:
+                numbers[name] = value
+        return numbers
 
     def for_core(self) -> CoreChannel:
         words = None

@@ -13,9 +13,22 @@ from tests.oracles.omega import temporal_proximity
 from tests.oracles.records import Record, time_of
 from tests.oracles.whole.doubt import ordered
 
-__all__ = ["allowed_by_words", "bm25f", "cosines", "first", "in_time", "lengths", "pairs"]
+__all__ = [
+    "HOUSE_TITLE",
+    "TITLE",
+    "allowed_by_words",
+    "bm25f",
+    "cosines",
+    "first",
+    "in_time",
+    "lengths",
+    "pairs",
+]
 
-FIELD_WEIGHTS = {"title": 2.0, "text": 1.0, "tags": 1.5}  # DESIGN.md section 4
+TITLE = (2.0, 1.0)
+"""The weight of a title's word, and the share of it that counts in the length."""
+HOUSE_TITLE = (3.0, 0.0)  # H5
+FIELD_WEIGHTS = {"text": 1.0, "tags": 1.5}  # DESIGN.md section 4
 
 
 def fields_of(record: Record) -> dict[str, list[str]]:
@@ -33,22 +46,35 @@ def apart(record: Record) -> list[list[str]]:
     return [fields["title"], fields["text"], *([tag] for tag in fields["tags"])]
 
 
-def counted(records: Mapping[str, Record]) -> dict[str, dict[str, float]]:
+def counted(
+    records: Mapping[str, Record], title_weight: float = TITLE[0]
+) -> dict[str, dict[str, float]]:
     """Return the words of every memory that is not deleted, counted by the weights of the fields."""
+    weights = FIELD_WEIGHTS | {"title": title_weight}
     documents = {}
     for id, record in records.items():
         if not record.get("is_deleted"):
             counts: dict[str, float] = {}
             for name, held in fields_of(record).items():
                 for word in held:
-                    counts[word] = counts.get(word, 0.0) + FIELD_WEIGHTS[name]
+                    counts[word] = counts.get(word, 0.0) + weights[name]
             documents[id] = counts
     return documents
 
 
-def lengths(records: Mapping[str, Record]) -> dict[str, float]:
-    """Return the length of every memory that is not deleted, in words by weight."""
-    return {id: sum(counts.values()) for id, counts in counted(records).items()}
+def lengths(records: Mapping[str, Record], title: tuple[float, float] = TITLE) -> dict[str, float]:
+    """Return the length of every memory that is not deleted, in words by weight.
+
+    A word of the title counts by the share of its weight; by all of it where nothing else is there
+    and the share is 0. H5.
+    """
+    weight, share = title
+    found = {}
+    for id, counts in counted(records, weight).items():
+        whole = sum(counts.values())
+        missing = (1 - share) * weight * len(fields_of(records[id])["title"])
+        found[id] = whole - missing or whole
+    return found
 
 
 def terms(words: str) -> list[str]:
@@ -74,10 +100,15 @@ def pairs(records: Mapping[str, Record], words: str) -> tuple[dict[str, float], 
 
 
 def bm25f(
-    records: Mapping[str, Record], words: str, k1: float, b: float, half_length: float = 0.0
+    records: Mapping[str, Record],
+    words: str,
+    k1: float,
+    b: float,
+    half_length: float = 0.0,
+    title: tuple[float, float] = TITLE,
 ) -> dict[str, float]:
     """Return Lucene's BM25F of every memory that holds a word. Statistics: all not deleted."""
-    documents, length = counted(records), lengths(records)
+    documents, length = counted(records, title[0]), lengths(records, title)
     average = sum(length.values()) / len(documents) if documents else 0.0
     strength = length_strength(b, average, half_length) if average else b
     asked = terms(words)

@@ -18,6 +18,7 @@ from tests.oracles.remembering import HOUSE, Rule
 from tests.oracles.whole.answers import MISSES, Answer, Found
 from tests.oracles.whole.asking import Question, is_superseded, is_visible
 from tests.oracles.whole.doubt import none_near, ordered, reaches
+from tests.oracles.whole.finding import HOUSE_TITLE, TITLE
 from tests.oracles.whole.judging import reordered
 from tests.oracles.whole.learning import Learning, counts_only, reverie_rule, spaced
 from tests.oracles.whole.scoring import Lending, Search, is_back
@@ -39,6 +40,7 @@ class Pipeline:
     k1: float = 1.2
     b: float = 0.75
     half_length: float = 0.0
+    title: tuple[float, float] = TITLE
     hides_cold: bool = False
     has_time: bool = False
     damps_outside: bool = False
@@ -70,6 +72,7 @@ class Pipeline:
             self.k1,
             self.b,
             self.half_length,
+            self.title,
             hides_cold=self.hides_cold,
             has_time=self.has_time,
             damps_outside=self.damps_outside,
@@ -208,6 +211,7 @@ PIPELINES = {
         k1=1.2,
         b=1.0,
         half_length=65.0,
+        title=HOUSE_TITLE,
         has_time=True,
         damps_outside=True,
         lending=Lending(),

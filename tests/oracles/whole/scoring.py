@@ -23,6 +23,7 @@ from tests.oracles.whole.asking import (
 )
 from tests.oracles.whole.doubt import none_near
 from tests.oracles.whole.finding import (
+    TITLE,
     allowed_by_words,
     bm25f,
     cosines,
@@ -63,6 +64,7 @@ class Search:
     k1: float
     b: float
     half_length: float = 0.0
+    title: tuple[float, float] = TITLE
     hides_cold: bool = False
     has_time: bool = False
     damps_outside: bool = False
@@ -76,7 +78,7 @@ class Search:
 
     def __post_init__(self) -> None:
         records, asked = self.world.records, self.question
-        self.bm25 = bm25f(records, asked.words, self.k1, self.b, self.half_length)
+        self.bm25 = bm25f(records, asked.words, self.k1, self.b, self.half_length, self.title)
         paired, all_pairs = pairs(records, asked.words)
         share = self.model.pairs
         self.words = {id: score + share * paired[id] for id, score in self.bm25.items()}
@@ -135,7 +137,7 @@ class Search:
             from_better=lending.from_better,
             session_share=lending.session_share,
             whole_length=lending.whole_length,
-            lengths=lengths(records),
+            lengths=lengths(records, self.title),
         )
         self.brought_by = everyone.brought_by
         return everyone.relevance

@@ -52,6 +52,8 @@ ONEIROS = Profile(
             half_length=65.0,  # H1, H5
             function_words=0.3,  # H17
             whole_query=30,  # H18
+            title_weight=3.0,  # H5
+            title_length=0.0,
         ),
         VectorChannel(depth=100),  # H1
         TemporalChannel(depth=100),  # H1
