@@ -10,8 +10,8 @@ namespace oneiros::conflicts {
 
 namespace {
 
-// The number of values in both of two ascending lists. Which list goes on next is as good as random,
-// so no branch depends on it.
+// The number of values in both of two ascending lists. Which list goes on next is as good as
+// random, so no branch depends on it.
 std::size_t in_both(Stems one, Stems other) {
   std::size_t count = 0;
   for (std::size_t a = 0, b = 0; a < one.size() && b < other.size();) {
