@@ -23,7 +23,16 @@ def test_all_scopes_go_to_the_others(tmp_path: Path, run: Run) -> None:
     shown = run("ray", "drain", folder, "--shard", "0")
     assert shown.exit_code == 0, shown.stderr
     assert "6 memories of 2 scopes left shard 0" in shown.stdout
-    assert [state.memories for state in status(tmp_path).states] == [0, 6]
+    states = status(tmp_path).states
+    assert [(state.memories, state.is_drained) for state in states] == [(0, True), (6, False)]
+    first, last = run("ray", "status", folder, "--plain").stdout.splitlines()[1:]
+    assert first.split("\t")[5:] == [
+        "0",
+        "2",
+        "oneiros/hashing-1-512",
+        "drained: takes no new scopes",
+    ]
+    assert last.split("\t")[5:] == ["2", "0", "oneiros/hashing-1-512", "-"]
     with opened(tmp_path) as shards:
         assert {user: state_of(shards.engines[1], user) for user in expected} == expected
     again = run("ray", "drain", folder, "--shard", "0", "--json").document

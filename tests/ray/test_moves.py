@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import oneiros
+from oneiros.ray import status
 from oneiros.ray.failures import MixedShards, ScopeBusy, ScopeMoved
 from oneiros.ray.moves import drain, finish, interrupted, move_scope, table_of
 from oneiros.ray.routing import Layout
@@ -450,3 +451,20 @@ def test_a_read_that_has_begun_sees_the_whole_scope(
             source.release(MOVE)
         assert state_of(shards.engines[0])["rows"] == []
         assert state_of(shards.engines[1]) == expected
+
+
+def test_the_status_of_the_folder_shows_moves(folder: Path) -> None:
+    def shown() -> list[tuple[int | None, int | None, tuple[str, ...]]]:
+        states = status(folder).states
+        return [(state.moved_here, state.moved_away, state.leaving) for state in states]
+
+    assert shown() == [(0, 0, ()), (0, 0, ())]
+    with opened(folder) as shards:
+        shards.step(1, "begin", MOVE)
+        shards.step(0, "leave", MOVE)
+        assert shown() == [(0, 0, ("ada",)), (0, 0, ())]
+        assert not finish(shards.step, MOVE)
+        assert shown() == [(0, 0, ()), (0, 0, ())]
+        move_scope(shards.step, Move("02M", "ada", 0, 1))
+    assert shown() == [(0, 1, ()), (1, 0, ())]
+    assert status(folder).problems == ()

@@ -13,12 +13,15 @@ from oneiros.cli.options import JsonOption, PlainOption
 from oneiros.cli.terminal import output, show_rows, text
 from oneiros.model.validation import require_choice
 from oneiros.ray.folder_drain import drain_folder
-from oneiros.ray.folder_status import status
+from oneiros.ray.folder_status import ShardStatus, status
 from oneiros.runtime.dataclasses import asdict
 
 __all__ = ["ray"]
 
-_HEADS = ("shard", ">memories", ">deleted", ">links", ">bytes", "embedder", "problem")
+_HEADS = (
+    *("shard", ">memories", ">deleted", ">links", ">bytes", ">moved here", ">moved away"),
+    *("embedder", "remarks"),
+)
 
 _MOVED_HEADS = ("scope", ">shard", ">memories", ">seconds")
 
@@ -68,19 +71,33 @@ def ray(
                 str(state.shard),
                 *(
                     "-" if value is None else str(value)
-                    for value in (state.memories, state.deleted, state.links, state.file_bytes)
+                    for value in (
+                        *(state.memories, state.deleted, state.links, state.file_bytes),
+                        *(state.moved_here, state.moved_away),
+                    )
                 ),
                 state.embedder or "-",
-                state.problem or ("-" if state.is_here else "not on this machine"),
+                _remarks(state),
             )
             for state in found.states
         ]
-        show_rows(_HEADS, rows, plain=plain, folds=("problem", "embedder"))
+        show_rows(_HEADS, rows, plain=plain, folds=("remarks", "embedder"))
         if not plain:
             summary = f"{found.memories} memories in {found.shards} shards by {found.key}"
             output().print(text(summary))
     if found.problems:
         raise typer.Exit(FAILED)
+
+
+def _remarks(state: ShardStatus) -> str:
+    """Return what is wrong with a shard, or what else there is to say; "-" for nothing."""
+    remarks = [state.problem] if state.problem else []
+    if not state.is_here and not state.problem:
+        remarks.append("not on this machine")
+    if state.is_drained:
+        remarks.append("drained: takes no new scopes")
+    remarks += [f"the move of {value!r} is not over" for value in state.leaving]
+    return "; ".join(remarks) or "-"
 
 
 def _drain(folder: Path, shard: int, *, plain: bool, json: bool) -> None:

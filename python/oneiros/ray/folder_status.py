@@ -12,7 +12,8 @@ from oneiros.errors import OneirosError
 from oneiros.index.indexes import LexicalOptions
 from oneiros.model.validation import file_name
 from oneiros.ray.shard import layout_file, store_file
-from oneiros.runtime.dataclasses import dataclass, fields
+from oneiros.ray.shard_scopes import places_of, takes_new_scopes
+from oneiros.runtime.dataclasses import dataclass, fields, replace
 from oneiros.store import Store
 from oneiros.write.vectors import DIMENSION_SETTING, EMBEDDER_SETTING
 
@@ -36,6 +37,14 @@ class ShardStatus:
     """The embedder that made the vectors; None: none, or not known."""
     file_bytes: int = 0
     """Bytes of the store's file and its log."""
+    moved_here: int | None = None
+    """Scopes that were moved here and have not left since."""
+    moved_away: int | None = None
+    """Scopes that were moved to other shards, or sent there while this one is drained."""
+    leaving: tuple[str, ...] = ()
+    """Scopes whose move to another shard is not over. It goes on, or ends at the next opening."""
+    is_drained: bool = False
+    """Whether the shard takes no new scopes."""
     problem: str = ""
     """Why it cannot be read, or cannot answer together with the others; else empty."""
 
@@ -128,6 +137,7 @@ def _state(home: Path, shard: int) -> tuple[ShardStatus, dict[str, str]]:
     try:
         with closing(Store(path, read_only=True)) as store, store.read() as reading:
             live, settings = reading.live_count(), dict(reading.settings())
+            places = places_of(settings)
             state = ShardStatus(
                 shard=shard,
                 is_here=True,
@@ -137,6 +147,14 @@ def _state(home: Path, shard: int) -> tuple[ShardStatus, dict[str, str]]:
                 revision=reading.last_revision(),
                 embedder=settings.get(EMBEDDER_SETTING) or None,
                 file_bytes=size,
+                moved_here=sum(
+                    place.state == "here" and place.shard != shard for place in places.values()
+                ),
+                moved_away=sum(place.state == "gone" for place in places.values()),
+                leaving=tuple(
+                    sorted(value for value, place in places.items() if place.state == "leaving")
+                ),
+                is_drained=not takes_new_scopes(settings),
             )
             return state, settings
     except (OneirosError, OSError) as error:
@@ -153,6 +171,5 @@ def _compared(
         own, its = settings.get(name) or otherwise, others.get(name) or otherwise
         if own != its and (name in default or (own and its)):
             problem = f"{name} is {own!r}, and {its!r} in shard {other}: no search over both"
-            values = {field.name: getattr(state, field.name) for field in fields(state)}
-            return ShardStatus(**{**values, "problem": problem})
+            return replace(state, problem=problem)
     return state

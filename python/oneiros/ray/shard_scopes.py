@@ -40,7 +40,15 @@ if TYPE_CHECKING:
     from oneiros.ray.routing import Layout
     from oneiros.store import StoredMemory, Transaction
 
-__all__ = ["Changed", "Move", "Place", "Remainder", "ShardScopes"]
+__all__ = [
+    "Changed",
+    "Move",
+    "Place",
+    "Remainder",
+    "ShardScopes",
+    "places_of",
+    "takes_new_scopes",
+]
 
 
 _PLACE: Final = "scope "
@@ -583,10 +591,23 @@ class ShardScopes:
     def _note(self, key: str, value: str) -> None:
         self._step_count += 1
         if key.startswith(_PLACE):
-            state, shard, move = json.loads(value)
-            self._places[key.removeprefix(_PLACE)] = Place(state, shard, move)
+            self._places |= places_of({key: value})
         elif key == _OPEN_SHARDS:
             self._open_shards = json.loads(value)
+
+
+def places_of(settings: Mapping[str, str]) -> dict[str, Place]:
+    """Return the places of scopes that a store's settings name, by value of the key."""
+    return {
+        key.removeprefix(_PLACE): Place(*json.loads(value))
+        for key, value in settings.items()
+        if key.startswith(_PLACE)
+    }
+
+
+def takes_new_scopes(settings: Mapping[str, str]) -> bool:
+    """Return whether the shard with these settings takes new scopes: it was not drained."""
+    return not json.loads(settings.get(_OPEN_SHARDS, "[]"))
 
 
 def _busy(value: str, place: Place) -> ScopeBusy:
