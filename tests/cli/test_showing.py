@@ -51,7 +51,7 @@ def test_the_demo_runs_to_its_end_in_a_process_of_its_own(tmp_path: Path) -> Non
     abstained = done.stdout.partition("nothing is returned:\n")[2].partition("\n\n")[0]
     assert all(re.match(r"  \S", line) for line in abstained.splitlines())  # wrapped lines, too
     why = done.stdout.partition("Why is the first one first? It has the score ")[2]
-    assert re.match(r"0\.57643\n├── relevance 0\.\d+\n│   ├── lexical: rank 1, ", why)
+    assert re.match(r"0\.57585\n├── relevance 0\.\d+\n│   ├── lexical: rank 1, ", why)
     assert "0.0000" not in why.partition("\n\n")[0]
     assert rows(done.stdout) == ["oneiros", "bm25", "dense", "rrf"]
     assert "oneiros demo --keep demo.db" in done.stdout.partition("What to type next")[2]

@@ -62,6 +62,21 @@ def test_what_is_opened_is_what_was_saved(tmp_path: Path, made: dict[str, object
     assert same(oneiros.LexicalIndex.open(tmp_path / "index"), index)
 
 
+@pytest.mark.parametrize("title_length", [0.0, 0.25, 1.0])
+def test_titles_that_outweigh_their_texts_come_back(tmp_path: Path, title_length: float) -> None:
+    index = oneiros.LexicalIndex(fields=True, title_weight=3.0, title_length=title_length)
+    chosen = random.Random(5)
+    for id in range(80):
+        text, title = (" ".join(chosen.choices(WORDS, k=chosen.randrange(most))) for most in (4, 9))
+        index.add(id, text, title=title)
+    for _ in range(2):  # of a mutable segment, and of a sealed one
+        index.save(tmp_path / "index")
+        opened = oneiros.LexicalIndex.open(tmp_path / "index")
+        assert repr(opened) == repr(index)
+        assert same(opened, index)
+        index.seal()
+
+
 def test_a_file_without_a_half_length_opens_and_has_none(tmp_path: Path) -> None:
     path = tmp_path / "index"
     index = filled(oneiros.LexicalIndex())

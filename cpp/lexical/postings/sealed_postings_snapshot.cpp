@@ -22,7 +22,7 @@ void check_cells(std::span<const ImpactCell> cells) {
   require_sense(cells.size() <= ImpactCells::kCount, "more impact cells than codes");
   for (const ImpactCell& cell : cells) {
     require_sense(1 <= cell.lowest_frequency && cell.lowest_frequency <= cell.highest_frequency &&
-                      cell.lowest_frequency <= cell.shortest && cell.shortest <= cell.longest,
+                      1 <= cell.shortest && cell.shortest <= cell.longest,
                   "an impact cell is empty");
   }
 }
