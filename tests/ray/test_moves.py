@@ -16,7 +16,7 @@ from oneiros.ray.failures import MixedShards, ScopeBusy, ScopeMoved
 from oneiros.ray.moves import drain, finish, interrupted, move_scope, table_of
 from oneiros.ray.routing import Layout
 from oneiros.ray.shard import layout_file, store_file, write_layout
-from oneiros.ray.shard_scopes import Move, Place, ShardScopes
+from oneiros.ray.shard_scopes import Move, ScopePlace, ShardScopes
 from tests.frozen.answers import plain_values
 
 NOW = 1_750_000_000.0
@@ -75,7 +75,7 @@ class Shards:
             raise Killed
         return found
 
-    def places(self) -> dict[int, dict[str, Place]]:
+    def places(self) -> dict[int, dict[str, ScopePlace]]:
         return {number: scopes.places for number, scopes in enumerate(self.scopes)}
 
     def recover(self) -> None:
@@ -372,12 +372,12 @@ def test_another_process_must_not_have_the_stores_open(folder: Path) -> None:
 
 
 def test_shards_of_different_times_are_refused() -> None:
-    gone, here = Place("gone", 1, "01M"), Place("here", 0, "01M")
+    gone, here = ScopePlace("gone", 1, "01M"), ScopePlace("here", 0, "01M")
     assert table_of({0: {"ada": gone}, 1: {"ada": here}}) == {"ada": 1}
     for places in ({0: {"ada": gone}, 1: {}}, {0: {}, 1: {"ada": here}}):
         with pytest.raises(oneiros.StoreCorrupt, match="from one generation"):
             table_of(places)
-    back = {0: {"ada": Place("here", 1, "02M")}, 1: {"ada": here}}
+    back = {0: {"ada": ScopePlace("here", 1, "02M")}, 1: {"ada": here}}
     with pytest.raises(oneiros.StoreCorrupt, match="do not agree on where the memories of 'ada'"):
         table_of(back)
 

@@ -15,7 +15,7 @@ from oneiros.ray.shard import Shard
 
 if TYPE_CHECKING:
     from oneiros.ray.routing import Layout
-    from oneiros.ray.shard_scopes import Place
+    from oneiros.ray.shard_scopes import ScopePlace
 
 __all__ = ["ActorShards", "Actors", "RayOptions", "ShardCall", "read_call", "write_call"]
 
@@ -92,7 +92,7 @@ class Actors:
         """Return the number of the shard that has the memories of a value of the key."""
         return self._moved.get(self._layout.root(value), self._layout.shard_of(value))
 
-    def places(self) -> dict[int, dict[str, Place]]:
+    def places(self) -> dict[int, dict[str, ScopePlace]]:
         """Return what each shard knows of scopes that were moved.
 
         Raises:

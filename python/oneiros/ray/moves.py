@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.errors import StoreCorrupt
-from oneiros.ray.shard_scopes import Move, Place
+from oneiros.ray.shard_scopes import Move, ScopePlace
 from oneiros.runtime.dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def finish(step: Step, move: Move) -> bool:
     return taken
 
 
-def interrupted(places: Mapping[int, Mapping[str, Place]]) -> list[Move]:
+def interrupted(places: Mapping[int, Mapping[str, ScopePlace]]) -> list[Move]:
     """Return the moves that shards know as not over.
 
     Args:
@@ -127,7 +127,7 @@ def interrupted(places: Mapping[int, Mapping[str, Place]]) -> list[Move]:
     ]
 
 
-def table_of(places: Mapping[int, Mapping[str, Place]]) -> dict[str, int]:
+def table_of(places: Mapping[int, Mapping[str, ScopePlace]]) -> dict[str, int]:
     """Return the shard of every scope that is not, or perhaps not, where its hash says.
 
     Args:
@@ -148,7 +148,7 @@ def table_of(places: Mapping[int, Mapping[str, Place]]) -> dict[str, int]:
     return {value: owner for value, (_, owner) in found.items()}
 
 
-def _require_one(value: str, owner: int, places: Mapping[int, Mapping[str, Place]]) -> None:
+def _require_one(value: str, owner: int, places: Mapping[int, Mapping[str, ScopePlace]]) -> None:
     """Refuse a scope that two shards have, or none.
 
     Raises:
@@ -173,11 +173,11 @@ def _require_one(value: str, owner: int, places: Mapping[int, Mapping[str, Place
             raise StoreCorrupt(msg)
 
 
-def _is_here(place: Place | None) -> bool:
+def _is_here(place: ScopePlace | None) -> bool:
     return place is not None and place.state == "here"
 
 
-def _move_of(place: Place) -> tuple[str, str]:
+def _move_of(place: ScopePlace) -> tuple[str, str]:
     return place.move, place.state
 
 

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Changed",
     "Move",
-    "Place",
     "Remainder",
+    "ScopePlace",
     "ShardScopes",
     "places_of",
     "takes_new_scopes",
@@ -72,7 +72,7 @@ class Move(NamedTuple):
     target: int
 
 
-class Place(NamedTuple):
+class ScopePlace(NamedTuple):
     """The state of a scope that was ever moved to a shard or away from it, as this shard knows it."""
 
     state: str
@@ -124,7 +124,7 @@ class ShardScopes:
         self._shut: set[str | None] = set()  # calls about these wait
         self._process, self._step_count = os.urandom(8).hex(), 0
         self._held: set[str | None] = set()  # writes to these wait; None: all writes
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, ScopePlace] = {}
         self._open_shards: list[int] = []
         # Every process that has the shard open shares a lock on its note.
         self._lock: int | None = None
@@ -145,7 +145,7 @@ class ShardScopes:
     # -- calls of clients ----------------------------------------------------------------------------
 
     @property
-    def places(self) -> dict[str, Place]:
+    def places(self) -> dict[str, ScopePlace]:
         """By value of the key."""
         return dict(self._places)
 
@@ -221,7 +221,7 @@ class ShardScopes:
         """
         digest = hashlib.blake2b(value.encode(), digest_size=8, salt=b"assigned").digest()
         shard = self._open_shards[int.from_bytes(digest, "big") % len(self._open_shards)]
-        self._record({_PLACE + value: json.dumps(Place("gone", shard, ""))})
+        self._record({_PLACE + value: json.dumps(ScopePlace("gone", shard, ""))})
         raise ScopeMoved(value, shard)
 
     # -- the source ----------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ class ShardScopes:
             ValueError: a memory of the scope supersedes one outside of it, or the other way round.
         """
         place = self._places.get(move.value)
-        if place == Place("leaving", move.target, move.id):
+        if place == ScopePlace("leaving", move.target, move.id):
             return
         if place is not None and place.state != "here":
             self._require_here({move.value}, writes=True)
@@ -282,7 +282,7 @@ class ShardScopes:
                 )
                 raise ValueError(msg)
             self._engine.flush()
-            place = Place("leaving", move.target, move.id)
+            place = ScopePlace("leaving", move.target, move.id)
             self._record({_PLACE + move.value: json.dumps(place)})
 
     def remainder(self, value: str) -> Remainder:
@@ -309,7 +309,7 @@ class ShardScopes:
 
     def release(self, move: Move) -> None:
         """Erase a scope that the target has taken, and note where it went."""
-        gone = Place("gone", move.target, move.id)
+        gone = ScopePlace("gone", move.target, move.id)
         if self._stored_place(move.value) == gone:
             self._places[move.value] = gone
             return
@@ -337,8 +337,8 @@ class ShardScopes:
 
     def keep(self, move: Move) -> None:
         """Take a scope back that the target has not taken."""
-        if self._places.get(move.value) == Place("leaving", move.target, move.id):
-            here = Place("here", self._number, move.id)
+        if self._places.get(move.value) == ScopePlace("leaving", move.target, move.id):
+            here = ScopePlace("here", self._number, move.id)
             self._record({_PLACE + move.value: json.dumps(here)})
 
     def is_closed_for_new(self) -> bool:
@@ -365,7 +365,7 @@ class ShardScopes:
         settings = {_OPEN_SHARDS: json.dumps(list(open_shards))}
         with self._held_still(None):
             if open_shards:
-                here = json.dumps(Place("here", self._number, ""))
+                here = json.dumps(ScopePlace("here", self._number, ""))
                 missing = [value for value in self.values() if value not in self._places]
                 settings |= {_PLACE + value: here for value in missing}
             self._record(settings)
@@ -405,7 +405,7 @@ class ShardScopes:
             DuplicateId: the shard has a memory of one of the ids. Nothing was added.
             MixedShards: the vectors are of another embedder or width than those here.
         """
-        here = Place("here", move.source, move.id)
+        here = ScopePlace("here", move.source, move.id)
         services = self._engine._scope.services
         setting = {_PLACE + move.value: json.dumps(here)}
 
@@ -441,7 +441,7 @@ class ShardScopes:
         def settle() -> bool:
             with services.sync.writing() as transaction:
                 known = transaction.settings().get(key)
-                if known is not None and Place(*json.loads(known)).move == move.id:
+                if known is not None and ScopePlace(*json.loads(known)).move == move.id:
                     return True
                 _set(transaction, refused)
             return False
@@ -483,10 +483,10 @@ class ShardScopes:
 
     # -- private -------------------------------------------------------------------------------------
 
-    def _stored_place(self, value: str) -> Place | None:
+    def _stored_place(self, value: str) -> ScopePlace | None:
         with self._engine._scope.services.store.read() as reading:
             found = reading.settings().get(_PLACE + value)
-        return None if found is None else Place(*json.loads(found))
+        return None if found is None else ScopePlace(*json.loads(found))
 
     def _bounds(self, value: str) -> dict[str, str]:
         return {self._layout.key: value}
@@ -596,10 +596,10 @@ class ShardScopes:
             self._open_shards = json.loads(value)
 
 
-def places_of(settings: Mapping[str, str]) -> dict[str, Place]:
+def places_of(settings: Mapping[str, str]) -> dict[str, ScopePlace]:
     """Return the places of scopes that a store's settings name, by value of the key."""
     return {
-        key.removeprefix(_PLACE): Place(*json.loads(value))
+        key.removeprefix(_PLACE): ScopePlace(*json.loads(value))
         for key, value in settings.items()
         if key.startswith(_PLACE)
     }
@@ -610,7 +610,7 @@ def takes_new_scopes(settings: Mapping[str, str]) -> bool:
     return not json.loads(settings.get(_OPEN_SHARDS, "[]"))
 
 
-def _busy(value: str, place: Place) -> ScopeBusy:
+def _busy(value: str, place: ScopePlace) -> ScopeBusy:
     msg = f"the memories of {value!r} are on their way to shard {place.shard}"
     return ScopeBusy(msg)
 
