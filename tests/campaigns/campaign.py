@@ -19,20 +19,20 @@ _MOST_PROBLEMS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a part is given."""
+    """The arguments of a part."""
 
     folder: Path
     """An empty one, which goes with the part."""
     number: int
     """From 0."""
     count: int
-    """How many cases."""
+    """The number of cases."""
     seed: int
 
 
 @dataclass(slots=True)
 class Figures:
-    """What a part showed."""
+    """The results of a part."""
 
     counts: dict[str, float] = field(default_factory=dict)
     """Added up over the parts."""
@@ -42,7 +42,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """What is repeated.
+    """A part of a long run that is repeated.
 
     Args:
         unit: what is counted, in the plural.
@@ -59,7 +59,7 @@ class Campaign:
 
 @dataclass
 class Report:
-    """What a campaign did, with earlier runs in its folder."""
+    """The results of a campaign, with earlier runs in its folder."""
 
     name: str
     unit: str

@@ -13,7 +13,7 @@ from tests.campaigns.registry import CAMPAIGNS
 
 
 class Throws:
-    """A campaign that throws a die a case; a part ends early when told so."""
+    """A campaign that throws a die a case; a part is cut off while ``is_cut_off`` is set."""
 
     def __init__(self) -> None:
         self.parts: list[tuple[int, int, int]] = []

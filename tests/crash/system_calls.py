@@ -20,7 +20,7 @@ SWEEPS: Final = tuple((name, failure) for name in OPERATIONS for failure in FAIL
 
 
 class Sweep(NamedTuple):
-    """What one operation with one way to fail showed."""
+    """The results of one operation with one way to fail."""
 
     failed: int
     """Calls that failed, each in a run of its own."""

@@ -31,7 +31,7 @@ SLOWEST_SECONDS: Final = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is fuzzed.
+    """A reader that is fuzzed.
 
     Args:
         check: takes an input and raises for a finding: any error that is not of the documented types.
@@ -48,7 +48,7 @@ class Target:
 
 @dataclass
 class Report:
-    """What a campaign did, with earlier runs in its folder."""
+    """The results of a campaign, with earlier runs in its folder."""
 
     name: str
     seed: int
@@ -104,7 +104,7 @@ def run(
         (home / part).mkdir(parents=True, exist_ok=True)
     report = _read(home / "state.json", name, seed)
     began, spent = time.monotonic(), report.seconds
-    told = began
+    shown_at = began
     with _Lines(target.traced) as lines:
         parents = seeds_of(name) + target.seeds()
         for path in sorted((home / "kept").iterdir(), key=lambda path: path.stat().st_mtime_ns):
@@ -120,8 +120,8 @@ def run(
                 parents.append(data)
                 (home / "kept" / _digest(data)).write_bytes(data)
             report.seconds = spent + time.monotonic() - began
-            if time.monotonic() - told > 10:
-                told = time.monotonic()
+            if time.monotonic() - shown_at > 10:
+                shown_at = time.monotonic()
                 report.kept = len(parents)
                 _write(home / "state.json", report)
                 tell(report)
@@ -188,7 +188,7 @@ def _limited(seconds: float) -> Iterator[None]:
 
 
 class _Lines:
-    """Which line followed which, in the modules of a target."""
+    """The pairs of lines that followed each other, in the modules of a target."""
 
     def __init__(self, traced: Sequence[str]) -> None:
         self._traced = tuple(traced)

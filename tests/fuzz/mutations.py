@@ -1,4 +1,4 @@
-"""How an input is changed: bytes, numbers, and words of the target's language."""
+"""Changes of an input: bytes, numbers, and words of the target's language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read by Python from outside: profiles, expressions, questions, dates, filters, imported files.
+"""The targets that Python reads from outside: profiles, expressions, questions, dates, filters, imported files.
 
 Each check takes bytes. It ends normally when they are refused with an error of a documented type, or
 accepted and then hold what is promised; any other error is a finding.

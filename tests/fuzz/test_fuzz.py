@@ -27,7 +27,7 @@ def test_inputs_are_refused_or_hold_what_is_promised(tmp_path: Path, name: str) 
 def read_number(data: bytes) -> int:
     if data[:1] != b"n":
         return 0
-    return int(data[1:])  # the fault: an error of a type that nobody documented
+    return int(data[1:])  # the fault: an error of an undocumented type
 
 
 NUMBERS = Target(read_number, ("tests/fuzz/test_fuzz.py",), (b"n", b"7"))

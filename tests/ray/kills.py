@@ -43,7 +43,7 @@ _PAUSES = (0.05, 0.6)  # seconds before a kill: at once each time, an actor woul
 
 @dataclass
 class KillReport:
-    """What happened, and what should not have."""
+    """The results of a run of kills."""
 
     kills: int = 0
     seconds: float = 0.0

@@ -52,7 +52,7 @@ def filled(folder: Path, **options: Any) -> ShardedEngine:
 
 
 def test_answers_are_the_same_before_during_and_after(tmp_path: Path) -> None:
-    """Of the scope itself, by the key and by id, and of all shards, against one engine."""
+    """Answers of the scope, by key and by id, and of all shards are those of one engine."""
     failures: list[BaseException] = []
     counts = {"scope": 0, "all": 0, "ids": 0}
     is_over = threading.Event()

@@ -162,7 +162,7 @@ def found_in(files: dict[str, bytes]) -> State:
 
 
 class Survived(NamedTuple):
-    """What the states of a recording held."""
+    """The contents of the states of a recording."""
 
     commits: set[int]
     """The last commits that were found in them."""
