@@ -1,6 +1,7 @@
 // Vectors in 8 bits per component, with bounds of their inner products with a query.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,16 +28,15 @@ class CodeCenter {
   double length_;
 };
 
-// The codes of `rows` vectors padded to `width`. A code must be written before it is read.
-// Thread-safe for different rows.
+// The codes of `rows` vectors padded to `width`: components in lines of the cache, apart from their
+// scales. A code must be written before it is read. Thread-safe for different rows.
 class VectorCodes {
  public:
   // Throws std::bad_alloc.
   VectorCodes(std::size_t rows, std::size_t width);
 
-  // A code consists of `width` components and then its Scale.
   struct Scale {
-    float scale;  // value of a component's unit
+    float unit;  // value of a component's unit
     // The largest error of a product with a query of unit length; infinite: the code is useless.
     float error;
   };
@@ -49,13 +49,31 @@ class VectorCodes {
   // Overwrites the code of a row.
   void wipe(std::size_t row) noexcept;
 
+  // The `width` components of a code.
   [[nodiscard]] const std::int8_t* at(std::size_t row) const noexcept {
-    return codes_.get() + row * bytes_of_code(width_);
+    return lines_[0].components.data() + row * width_;
   }
+  [[nodiscard]] const Scale& scale_of(std::size_t row) const noexcept { return scales_[row]; }
 
  private:
+  struct alignas(64) Line {
+    std::array<std::int8_t, 64> components;
+  };
+
+  [[nodiscard]] std::int8_t* components_of(std::size_t row) noexcept {
+    return lines_[0].components.data() + row * width_;
+  }
+
   std::size_t width_;
-  std::unique_ptr<std::int8_t[]> codes_;
+  std::unique_ptr<Line[]> lines_;
+  std::unique_ptr<Scale[]> scales_;
+};
+
+// Codes that are compared with a query together, by position.
+struct ListedCodes {
+  std::span<const std::int8_t* const> components;
+  std::span<const float> units;
+  std::span<const float> errors;  // infinite: nothing is known of the vector
 };
 
 // A query in 16 bits per component.
@@ -68,17 +86,13 @@ class EncodedQuery {
   // or it has more than 2^16 components.
   [[nodiscard]] bool has_bounds() const noexcept { return !components_.empty(); }
 
-  // A code whose bounds hold for every vector.
-  [[nodiscard]] const std::int8_t* unknown_code() const noexcept { return unknown_code_.data(); }
-
   // Writes lower and upper bounds of what VectorLoops::products returns for the encoded vectors.
-  // REQUIRES: has_bounds(); the spans have equal sizes.
-  void bound(std::span<const std::int8_t* const> codes, std::span<float> least,
+  // REQUIRES: has_bounds(); all spans have equal sizes.
+  void bound(const ListedCodes& codes, std::span<float> least,
              std::span<float> most) const noexcept;
 
  private:
   std::vector<std::int16_t> components_;  // components times scale_
-  std::vector<std::int8_t> unknown_code_;
   float scale_ = 0;
   float length_ = 0;     // of the query, rounded up
   float of_center_ = 0;  // product with the center

@@ -7,12 +7,12 @@
 //
 // nearest() lists the chosen rows in batches and reads the codes of each batch, a quarter of the
 // memory of the vectors. Codes give lower and upper bounds of each product (vector_codes.cpp). The
-// threshold is the k-th best product so far, in the first batch the k-th best lower bound. Rows
-// whose upper bound is below it are dropped; the others are scored by their vectors. Every result
-// row is among them, so the result has the same rows and bits as without codes. This is the VA-file
-// search (Weber, Schek, Blott: "A Quantitative Analysis and Performance Study for Similarity-Search
-// Methods in High-Dimensional Spaces", VLDB 1998). nearest_many() uses no codes: it scores a tile
-// of queries while a block is in the cache.
+// threshold is a lower bound that k rows have. Rows whose upper bound is below it are dropped;
+// the others are scored by their vectors at the end, or before the lock is given back, since a
+// writer may then change them. Every result row is among them, so the result has the same rows and
+// bits as without codes. This is the VA-file search (Weber, Schek, Blott: "A Quantitative Analysis
+// and Performance Study for Similarity-Search Methods in High-Dimensional Spaces", VLDB 1998).
+// nearest_many() uses no codes: it scores a tile of queries while a block is in the cache.
 //
 // Invariants: a row's has_code bit is set only if its code matches its vector. Readers create
 // codes, one reader at a time per block, while others score the vectors. Writers drop the code of a
@@ -20,19 +20,23 @@
 // time on rows without a code as encoding would take, so a process that runs one query creates no
 // codes. All codes of a column have one center, which never changes.
 //
-// Cost: a pass over the codes of the chosen rows, and the vectors of 2 k to 6 k rows. A code of 384
-// components takes 5 ns in the first-level cache, 12 in the last-level cache and 26 from memory; a
-// vector 15 in the first and 50 from memory.
+// Cost: a pass over the codes of the chosen rows, and the vectors of little more than k rows. A
+// code of 384 components takes 3 ns in the first-level cache and 7 to 9 among 100,000, which is
+// what memory delivers; listing its row and choosing by its bounds, 3 more. A vector takes 15 ns in
+// the first-level cache and 150 alone in memory.
 #include "columns/vector_column.h"
 
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "threads/for_each_chunk.h"
 #include "threads/pause.h"
@@ -42,11 +46,11 @@ namespace oneiros {
 namespace {
 
 constexpr std::size_t kRowEnd = std::size_t{1} << 32;
-constexpr std::size_t kMostScored = 4'096;  // rows between two releases of the lock
+constexpr std::size_t kMostScored = 4'096;  // vectors between two releases of the lock
 constexpr std::size_t kQueriesOfTile = 16;
 constexpr std::size_t kVectorsOfTile = 8;
 constexpr std::size_t kGroup = 64;  // rows looked up before they are scored
-// The least number of rows in a batch, and in the first batch per result, for which codes pay off.
+// The least number of rows, and of rows per result, for which codes pay off.
 constexpr std::size_t kFewestCoded = 256;
 constexpr std::size_t kFewestOfResult = 6;
 constexpr std::size_t kRowsOfCenter = kFewestCoded;
@@ -103,6 +107,16 @@ void require_size(std::size_t size, std::size_t dimension) {
   if (size != dimension) {
     throw std::invalid_argument("query: expected " + std::to_string(dimension) +
                                 " components, got " + std::to_string(size));
+  }
+}
+
+void offer(std::span<const std::uint32_t> rows, std::span<const float> products,
+           lexical::TopK& best) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto score = static_cast<double>(products[i]);
+    if (score >= best.threshold()) {  // false for NaN
+      best.offer({score, rows[i]});
+    }
   }
 }
 
@@ -361,6 +375,18 @@ std::size_t VectorColumn::count(const VectorRows& chosen) const {
   return found;
 }
 
+// True if at least `fewest` of the chosen rows have a vector.
+bool VectorColumn::has_rows(const VectorRows& chosen, std::size_t fewest) const {
+  const auto lock = shared();
+  std::size_t found = 0;
+  const std::size_t word_end = block_end_.load(std::memory_order_acquire) * kWordsOfBlock;
+  for (std::size_t word = 0; found < fewest && word < word_end; ++word) {
+    found += static_cast<std::size_t>(
+        std::popcount(chosen_of(word / kWordsOfBlock, word % kWordsOfBlock, chosen)));
+  }
+  return found >= fewest;
+}
+
 void VectorColumn::reconstruct(std::span<const std::uint32_t> rows,
                                std::span<float> vectors) const {
   assert(vectors.size() == rows.size() * dimension_);
@@ -424,15 +450,15 @@ void VectorColumn::Reader::cosines(std::span<const float> query,
   column_.score(PaddedQuery(query, column_.width_).data(), rows, cosines);
 }
 
-// One pass for a tile of queries. Rows are listed first and scored in batches of some hundreds, for
-// a single query some thousands, so that few rows from many blocks are scored together.
+// One pass over vectors for a tile of queries. Rows are listed first and scored in batches, so that
+// few rows from many blocks are scored together.
 class VectorColumn::Scan {
  public:
-  Scan(const VectorColumn& column, const VectorRows& chosen, std::span<const float* const> queries,
+  Scan(const VectorColumn& column, std::span<const float* const> queries,
        std::span<lexical::TopK> best)
-      : column_(column), chosen_(chosen), queries_(queries), best_(best) {}
+      : column_(column), queries_(queries), best_(best) {}
 
-  // Offers rows to each query's heap.
+  // Offers listed rows to each query's heap.
   void run(std::span<const std::uint32_t> listed) {
     for (std::size_t begin = 0; begin < listed.size(); begin += kFewestListed) {
       const auto lock = column_.shared();
@@ -449,21 +475,16 @@ class VectorColumn::Scan {
   }
 
   // Offers every chosen row to each query's heap.
-  void run() {
-    const bool has_codes = queries_.size() == 1;
-    const std::size_t fewest = has_codes ? kFewestListedOfOne : kFewestListed;
+  void run(const VectorRows& chosen) {
     auto lock = column_.shared();
     std::size_t scored = 0;
     for (std::size_t number = 0; number < column_.block_end_.load(std::memory_order_acquire);
          ++number) {
-      list(number);
-      if (count_ < fewest) {
+      list(number, chosen);
+      if (count_ < kFewestListed) {
         continue;
       }
       scored += count_ * queries_.size();
-      if (has_codes) {
-        keep_near();
-      }
       score_listed();
       if (scored >= kMostScored) {
         lock.unlock();
@@ -472,20 +493,16 @@ class VectorColumn::Scan {
         scored = 0;
       }
     }
-    if (has_codes) {
-      keep_near();
-    }
     score_listed();
   }
 
  private:
   static constexpr std::size_t kFewestListed = 256;
-  static constexpr std::size_t kFewestListedOfOne = 2'048;
-  static constexpr std::size_t kMostListed = kFewestListedOfOne + kRowsOfBlock;
+  static constexpr std::size_t kMostListed = kFewestListed + kRowsOfBlock;
 
-  void list(std::size_t number) noexcept {
+  void list(std::size_t number, const VectorRows& chosen) noexcept {
     for (std::size_t word = 0; word < kWordsOfBlock; ++word) {
-      std::uint64_t bits = column_.chosen_of(number, word, chosen_);
+      std::uint64_t bits = column_.chosen_of(number, word, chosen);
       if (bits == 0) {
         continue;
       }
@@ -499,65 +516,6 @@ class VectorColumn::Scan {
     }
   }
 
-  // Keeps the listed rows that can be among the best of the only query.
-  void keep_near() {
-    lexical::TopK& best = best_.front();
-    const bool has_threshold = best.threshold() > -std::numeric_limits<double>::infinity();
-    if (count_ < kFewestCoded || (!has_threshold && count_ / kFewestOfResult < best.k())) {
-      return;
-    }
-    if (!query_) {
-      center_ = &column_.center_of_codes(std::span(vectors_.data(), count_));
-      query_.emplace(std::span(queries_.front(), column_.width_), *center_);
-    }
-    if (!query_->has_bounds() || !list_codes()) {
-      return;
-    }
-    const std::span<float> least(least_.data(), count_);
-    const std::span<float> most(products_.data(), count_);
-    query_->bound(std::span(codes_.data(), count_), least, most);
-    double threshold = best.threshold();
-    if (!has_threshold) {
-      const auto kth = least.begin() + static_cast<std::ptrdiff_t>(best.k() - 1);
-      std::ranges::nth_element(least, kth, std::ranges::greater{});
-      threshold = static_cast<double>(*kth);
-    }
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < count_; ++i) {
-      rows_[kept] = rows_[i];
-      vectors_[kept] = vectors_[i];
-      kept += static_cast<double>(most[i]) >= threshold ? 1U : 0U;
-    }
-    count_ = kept;
-  }
-
-  // Collects the codes of the listed rows, ascending. Returns true if there are any.
-  bool list_codes() {
-    bool has_any = false;
-    std::size_t encoded_blocks = 0;
-    for (std::size_t i = 0; i < count_;) {
-      const std::size_t number = rows_[i] / kRowsOfBlock;
-      Block& block = *column_.block_of(number);
-      std::size_t missed = 0;
-      for (; i < count_ && rows_[i] / kRowsOfBlock == number; ++i) {
-        const std::size_t place = rows_[i] % kRowsOfBlock;
-        const std::uint64_t has_code = block.has_code[place / 64].load(std::memory_order_acquire);
-        if (((has_code >> (place % 64)) & 1U) != 0) {
-          codes_[i] = block.codes->at(place);
-          has_any = true;
-        } else {
-          codes_[i] = query_->unknown_code();
-          ++missed;
-        }
-      }
-      if (missed != 0 && encoded_blocks < kMostEncoded &&
-          column_.encode_if_due(block, missed, *center_)) {
-        ++encoded_blocks;
-      }
-    }
-    return has_any;
-  }
-
   // A few vectors at a time for all queries, so that both stay in the first-level cache.
   void score_listed() {
     const std::size_t most = queries_.size() == 1 ? count_ : kVectorsOfTile;
@@ -565,34 +523,253 @@ class VectorColumn::Scan {
       const std::size_t size = std::min(most, count_ - begin);
       for (std::size_t i = 0; i < queries_.size(); ++i) {
         loops_.products(queries_[i], &vectors_[begin], size, column_.width_, products_.data());
-        offer(std::span(&rows_[begin], size), best_[i]);
+        offer(std::span(&rows_[begin], size), std::span(products_).first(size), best_[i]);
       }
     }
     count_ = 0;
   }
 
-  void offer(std::span<const std::uint32_t> rows, lexical::TopK& best) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const auto score = static_cast<double>(products_[i]);
-      if (score >= best.threshold()) {  // false for NaN
-        best.offer({score, rows[i]});
+  const VectorColumn& column_;
+  const std::span<const float* const> queries_;
+  const std::span<lexical::TopK> best_;
+  const VectorLoops& loops_ = vector_loops();
+  std::size_t count_ = 0;
+  std::array<std::uint32_t, kMostListed> rows_;
+  std::array<const float*, kMostListed> vectors_;
+  std::array<float, kMostListed> products_;
+};
+
+// A pass for one query, over the codes of rows that have one. Rows are listed and weighed, that is,
+// given bounds, in batches. All that were weighed while the lock was held are then looked at
+// together: those that can be among the best are scored.
+class VectorColumn::CodedScan {
+ public:
+  // `best` is the query's heap, which may hold hits.
+  CodedScan(const VectorColumn& column, const float* query, lexical::TopK& best)
+      : column_(column),
+        data_(query),
+        best_(best),
+        block_end_(column.block_end_.load(std::memory_order_acquire)),
+        no_code_(column.width_) {
+    const std::size_t most = std::min(block_end_ * kRowsOfBlock, kMostWeighed) + kRowsOfGroup;
+    rows_ = std::make_unique_for_overwrite<std::uint32_t[]>(most);
+    least_ = std::make_unique_for_overwrite<float[]>(most);
+    most_ = std::make_unique_for_overwrite<float[]>(most);
+  }
+
+  // Offers every chosen row to the heap. Returns false, having done nothing, if products with the
+  // query cannot be bounded.
+  bool run(const VectorRows& chosen) {
+    auto lock = column_.shared();
+    const CodeCenter& center = this->center(chosen);
+    const EncodedQuery query(std::span(data_, column_.width_), center);
+    if (!query.has_bounds()) {
+      return false;
+    }
+    for (std::size_t number = 0; number < block_end_; ++number) {
+      list(number, chosen);
+      if (batch_ < kFewestOfBatch) {
+        continue;
+      }
+      weigh(query);
+      if (weighed_ / kCodesOfVector + missed_ < kMostScored) {
+        continue;
+      }
+      finish(query, center);
+      lock.unlock();
+      pause_here();
+      lock = column_.shared();
+    }
+    finish(query, center);
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kCodesOfVector = 4;  // codes read in the time of a vector
+  static constexpr std::size_t kFewestOfBatch = 2'048;
+  static constexpr std::size_t kMostOfBatch = kFewestOfBatch + kRowsOfBlock;
+  static constexpr std::size_t kMostWeighed = kCodesOfVector * kMostScored + kMostOfBatch;
+  static constexpr std::size_t kRowsOfGroup = 16;
+  static constexpr std::size_t kSample = 512;
+  static constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+  // The column's center, which the first scan makes of some of its rows.
+  const CodeCenter& center(const VectorRows& chosen) {
+    const CodeCenter* const center = column_.center_.load(std::memory_order_acquire);
+    if (center != nullptr) {
+      return *center;
+    }
+    std::vector<const float*> vectors;
+    for (std::size_t word = 0; word < block_end_ * kWordsOfBlock && vectors.size() < kMostScored;
+         ++word) {
+      std::uint64_t bits = column_.chosen_of(word / kWordsOfBlock, word % kWordsOfBlock, chosen);
+      for (; bits != 0; bits &= bits - 1) {
+        vectors.push_back(column_.at(static_cast<std::uint32_t>(word * 64) +
+                                     static_cast<std::uint32_t>(std::countr_zero(bits))));
+      }
+    }
+    return column_.center_of_codes(vectors);
+  }
+
+  void list(std::size_t number, const VectorRows& chosen) noexcept {
+    for (std::size_t word = 0; word < kWordsOfBlock; ++word) {
+      const std::uint64_t bits = column_.chosen_of(number, word, chosen);
+      if (bits == 0) {
+        continue;
+      }
+      const Block& block = *column_.block_of(number);
+      const auto first = static_cast<std::uint32_t>(number * kRowsOfBlock + word * 64);
+      const std::uint64_t coded = bits & block.has_code[word].load(std::memory_order_acquire);
+      if (coded != 0) {
+        const std::int8_t* code = block.codes->at(word * 64);
+        const VectorCodes::Scale* const scales = &block.codes->scale_of(word * 64);
+        for (std::uint64_t left = coded; left != 0; left &= left - 1) {
+          const auto bit = static_cast<std::uint32_t>(std::countr_zero(left));
+          add(first + bit, code + bit * column_.width_, scales[bit]);
+        }
+      }
+      for (std::uint64_t left = bits & ~coded; left != 0; left &= left - 1) {
+        add(first + static_cast<std::uint32_t>(std::countr_zero(left)), no_code_.data(),
+            {.unit = 0, .error = kInfinity});
+        ++missed_;
       }
     }
   }
 
+  void add(std::uint32_t row, const std::int8_t* code, const VectorCodes::Scale& scale) noexcept {
+    rows_[weighed_ + batch_] = row;
+    codes_[batch_] = code;
+    units_[batch_] = scale.unit;
+    errors_[batch_] = scale.error;
+    ++batch_;
+  }
+
+  // Finds the bounds of the rows of the batch.
+  void weigh(const EncodedQuery& query) noexcept {
+    query.bound({std::span(codes_).first(batch_), std::span(units_).first(batch_),
+                 std::span(errors_).first(batch_)},
+                {&least_[weighed_], batch_}, {&most_[weighed_], batch_});
+    weighed_ += batch_;
+    batch_ = 0;
+  }
+
+  // Weighs what is left, and scores what can be among the best.
+  void finish(const EncodedQuery& query, const CodeCenter& center) {
+    weigh(query);
+    if (missed_ != 0) {
+      encode_due(center);
+    }
+    score_near();
+    missed_ = 0;
+  }
+
+  // Encodes some of the blocks with rows that were listed without a code.
+  void encode_due(const CodeCenter& center) {
+    std::size_t encoded_blocks = 0;
+    for (std::size_t i = 0; i < weighed_ && encoded_blocks < kMostEncoded;) {
+      Block& block = *column_.block_of(rows_[i] / kRowsOfBlock);
+      std::size_t missed = 0;
+      for (const std::size_t number = rows_[i] / kRowsOfBlock;
+           i < weighed_ && rows_[i] / kRowsOfBlock == number; ++i) {
+        missed += most_[i] == kInfinity ? 1U : 0U;
+      }
+      if (missed != 0 && column_.encode_if_due(block, missed, center)) {
+        ++encoded_blocks;
+      }
+    }
+  }
+
+  // Scores the weighed rows that can be among the best.
+  void score_near() {
+    keep_near(std::max(best_.threshold(), likely_threshold()));
+    if (weighed_ > best_.k()) {
+      sample_.assign(&least_[0], &least_[weighed_]);
+      keep_near(std::max(best_.threshold(), static_cast<double>(best_of_sample(best_.k()))));
+    }
+    score();
+    weighed_ = 0;
+  }
+
+  // A lower bound that k rows have, and not many more do; minus infinity if there is none. By a
+  // sample: it would take longer to find the k-th best bound of all.
+  [[nodiscard]] double likely_threshold() {
+    const std::size_t step = weighed_ / kSample + 1;
+    sample_.clear();
+    for (std::size_t i = 0; i < weighed_; i += step) {
+      sample_.push_back(least_[i]);
+    }
+    const double wanted = static_cast<double>(best_.k()) / static_cast<double>(step);
+    for (auto place = static_cast<std::size_t>(wanted + 2 * std::sqrt(wanted)) + 1;
+         place <= sample_.size(); place *= 2) {
+      const float bound = best_of_sample(place);
+      unsigned count = 0;
+      for (std::size_t i = 0; i < weighed_; ++i) {
+        count += least_[i] >= bound ? 1U : 0U;
+      }
+      if (count >= best_.k()) {
+        return static_cast<double>(bound);
+      }
+    }
+    return -std::numeric_limits<double>::infinity();
+  }
+
+  // The best of the sample's bounds, counted from 1.
+  [[nodiscard]] float best_of_sample(std::size_t place) {
+    const auto it = sample_.begin() + static_cast<std::ptrdiff_t>(place - 1);
+    std::ranges::nth_element(sample_, it, std::ranges::greater{});
+    return *it;
+  }
+
+  // Drops the weighed rows with a product below the threshold, which is one of a float. Most groups
+  // have no row to keep, which a loop without branches finds out.
+  void keep_near(double threshold) {
+    const auto bound = static_cast<float>(threshold);
+    const std::size_t end = std::exchange(weighed_, 0);
+    std::fill_n(&most_[end], kRowsOfGroup, -kInfinity);
+    for (std::size_t begin = 0; begin < end; begin += kRowsOfGroup) {
+      unsigned is_any_near = 0;
+      for (std::size_t i = 0; i < kRowsOfGroup; ++i) {
+        is_any_near |= most_[begin + i] >= bound ? 1U : 0U;  // false for NaN
+      }
+      for (std::size_t i = begin; is_any_near != 0 && i < std::min(end, begin + kRowsOfGroup);
+           ++i) {
+        rows_[weighed_] = rows_[i];
+        least_[weighed_] = least_[i];
+        most_[weighed_] = most_[i];
+        weighed_ += most_[i] >= bound ? 1U : 0U;
+      }
+    }
+  }
+
+  // Scores the weighed rows.
+  void score() {
+    std::array<const float*, kMostOfBatch> vectors;
+    for (std::size_t begin = 0; begin < weighed_; begin += kMostOfBatch) {
+      const std::span<const std::uint32_t> rows(&rows_[begin],
+                                                std::min(weighed_ - begin, kMostOfBatch));
+      std::ranges::transform(rows, vectors.begin(),
+                             [&](std::uint32_t row) { return column_.at(row); });
+      loops_.products(data_, vectors.data(), rows.size(), column_.width_, &least_[begin]);
+      offer(rows, {&least_[begin], rows.size()}, best_);
+    }
+  }
+
   const VectorColumn& column_;
-  const VectorRows& chosen_;
-  const std::span<const float* const> queries_;
-  const std::span<lexical::TopK> best_;
+  const float* const data_;  // of the query
+  lexical::TopK& best_;
+  const std::size_t block_end_;
+  const std::vector<std::int8_t> no_code_;
   const VectorLoops& loops_ = vector_loops();
-  const CodeCenter* center_ = nullptr;
-  std::optional<EncodedQuery> query_;
-  std::size_t count_ = 0;
-  std::array<std::uint32_t, kMostListed> rows_;
-  std::array<const float*, kMostListed> vectors_;
-  std::array<float, kMostListed> products_;  // or their upper bounds
-  std::array<const std::int8_t*, kMostListed> codes_;
-  std::array<float, kMostListed> least_;
+  std::size_t weighed_ = 0;                // rows since the lock was taken
+  std::size_t missed_ = 0;                 // rows without a code, since then
+  std::unique_ptr<std::uint32_t[]> rows_;  // the weighed ones, then the batch
+  std::unique_ptr<float[]> least_;         // bounds
+  std::unique_ptr<float[]> most_;
+  std::size_t batch_ = 0;  // rows that are listed and not weighed; and their codes
+  std::array<const std::int8_t*, kMostOfBatch> codes_;
+  std::array<float, kMostOfBatch> units_;
+  std::array<float, kMostOfBatch> errors_;
+  std::vector<float> sample_;  // some lower bounds
 };
 
 std::vector<lexical::Hit> VectorColumn::nearest(std::span<const float> query, std::size_t k,
@@ -605,9 +782,14 @@ std::vector<lexical::Hit> VectorColumn::nearest(std::span<const float> query, st
   const PaddedQuery padded(query, width_);
   const float* const data = padded.data();
   lexical::TopK best(k);
-  Scan scan(*this, chosen, std::span(&data, 1), std::span(&best, 1));
-  scan.run(listed);
-  scan.run();
+  if (!listed.empty()) {
+    Scan(*this, std::span(&data, 1), std::span(&best, 1)).run(listed);
+  }
+  const bool has_use_of_codes = k <= count() / kFewestOfResult &&
+                                has_rows(chosen, std::max(kFewestCoded, kFewestOfResult * k));
+  if (!has_use_of_codes || !CodedScan(*this, data, best).run(chosen)) {
+    Scan(*this, std::span(&data, 1), std::span(&best, 1)).run(chosen);
+  }
   return best.take();
 }
 
@@ -638,7 +820,7 @@ std::vector<std::vector<lexical::Hit>> VectorColumn::nearest_many(std::span<cons
           padded.emplace_back(queries.subspan(i * dimension_, dimension_), width_).data());
       best.emplace_back(k);
     }
-    Scan(*this, chosen, data, best).run();
+    Scan(*this, data, best).run(chosen);
     for (std::size_t i = begin; i < end; ++i) {
       found[i] = best[i - begin].take();
     }

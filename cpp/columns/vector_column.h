@@ -146,6 +146,7 @@ class VectorColumn {
   };
   using BlockPlace = std::atomic<Block*>;
   class Scan;
+  class CodedScan;
 
   // Maps the blocks of a snapshot into an empty column.
   void read(const SnapshotReader& snapshot, std::span<const std::uint32_t> numbers,
@@ -162,6 +163,7 @@ class VectorColumn {
   // 64 bits of the chosen rows of a block that have a vector.
   [[nodiscard]] std::uint64_t chosen_of(std::size_t number, std::size_t word,
                                         const VectorRows& chosen) const noexcept;
+  [[nodiscard]] bool has_rows(const VectorRows& chosen, std::size_t fewest) const;
   void score(const float* query, std::span<const std::uint32_t> rows,
              std::span<double> cosines) const;
   [[nodiscard]] const CodeCenter& center_of_codes(std::span<const float* const> rows) const;

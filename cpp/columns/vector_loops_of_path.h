@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kVectors = 4;  // vectors per step
 // Vectors and codes are prefetched this many ahead.
 template <typename Vector>
-constexpr std::size_t kAhead = sizeof(Vector) == 1 ? 24 : 8;
+constexpr std::size_t kAhead = sizeof(Vector) == 1 ? 32 : 8;
 
 #if defined(__SSE2__)
 
@@ -237,6 +237,11 @@ template <typename Query, typename Vector, typename Product>
 ONEIROS_ALWAYS_INLINE void products_by_fours(const Query* query, const Vector* const* vectors,
                                              std::size_t count, std::size_t width,
                                              Product* products) {
+  if constexpr (sizeof(Vector) == 1) {  // vectors are often few, and then in the cache
+    for (std::size_t i = 0; i < kAhead<Vector> && i + kVectors <= count; i += kVectors) {
+      prefetch(vectors + i, width);
+    }
+  }
   std::size_t i = 0;
   for (; i + kVectors <= count; i += kVectors) {
     if (i + kAhead<Vector> + kVectors <= count) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "simd/exponential.h"
 
@@ -70,21 +71,20 @@ bool cannot_conflict(const Statement& older, const Statement& newer) {
          (older.speaker != 0 && newer.speaker != 0 && older.speaker != newer.speaker);
 }
 
-}  // namespace
+// The places in kFeatures of those that take longest to find.
+constexpr std::size_t kNumber = 7;
+constexpr std::size_t kName = 8;
+constexpr std::size_t kNamed = 9;
+constexpr std::size_t kTopic = 17;
+constexpr std::size_t kTopicAndValue = 20;
+static_assert(kFeatures[kNumber] == "number" && kFeatures[kName] == "name" &&
+              kFeatures[kNamed] == "named" && kFeatures[kTopic] == "topic" &&
+              kFeatures[kTopicAndValue] == "topic_and_value");
 
-std::optional<Weights> features(const Statement& older, const Statement& newer) {
-  if (cannot_conflict(older, newer)) {
-    return std::nullopt;
-  }
+// The features of a pair but for those four, which are 0.
+Weights quick_features(const Statement& older, const Statement& newer) {
   constexpr double kStrongestCue = 4.0;
   const std::size_t shared = in_both(older.content(), newer.content());
-  const bool number = differ(older.numbers(), newer.all(), newer.numbers(), older.all());
-  const bool date = differ(older.dates(), newer.all(), newer.dates(), older.all());
-  const bool name = differ(older.names(), newer.all(), newer.names(), older.all());
-  const bool is_named = in_both(older.numbers(), newer.all()) +
-                            in_both(older.dates(), newer.all()) +
-                            in_both(older.names(), newer.all()) >
-                        0;
   const double cue = std::min(newer.cue, kStrongestCue) / kStrongestCue;
   const double topic =
       capped(static_cast<std::size_t>(std::popcount(older.topics & newer.topics)), 2);
@@ -97,9 +97,9 @@ std::optional<Weights> features(const Statement& older, const Statement& newer) 
                  capped(older.content().size() - shared, 10),
                  capped(newer.content().size() - shared, 10),
                  capped(older.word_count, StatementReader::kMostWords),
-                 number ? 1.0 : 0.0,
-                 name ? 1.0 : 0.0,
-                 is_named ? 1.0 : 0.0,
+                 0.0,
+                 0.0,
+                 0.0,
                  cue,
                  std::min(older.cue, kStrongestCue) / kStrongestCue,
                  newer.adds ? 1.0 : 0.0,
@@ -110,20 +110,88 @@ std::optional<Weights> features(const Statement& older, const Statement& newer) 
                  topic,
                  topic == 0.0 ? 1.0 : 0.0,
                  topic * cue,
-                 number || date || name ? topic : 0.0,
+                 0.0,
                  other_subject ? 1.0 : 0.0};
 }
 
+// Whether each has a number, a date or a name of its own, and whether the newer has one of the
+// older.
+Weights with_values(Weights features, bool number, bool date, bool name, bool is_named) {
+  features[kNumber] = number ? 1.0 : 0.0;
+  features[kName] = name ? 1.0 : 0.0;
+  features[kNamed] = is_named ? 1.0 : 0.0;
+  features[kTopicAndValue] = number || date || name ? features[kTopic] : 0.0;
+  return features;
+}
+
+// Those four, at most.
+Weights highest_features(const Weights& quick, const Statement& older, const Statement& newer) {
+  const auto both_have = [](Stems one, Stems other) { return !one.empty() && !other.empty(); };
+  const bool number = both_have(older.numbers(), newer.numbers());
+  const bool date = both_have(older.dates(), newer.dates());
+  const bool name = both_have(older.names(), newer.names());
+  const bool is_named =
+      !older.numbers().empty() || !older.dates().empty() || !older.names().empty();
+  return with_values(quick, number, date, name, is_named);
+}
+
+Weights all_features(const Weights& quick, const Statement& older, const Statement& newer) {
+  const bool number = differ(older.numbers(), newer.all(), newer.numbers(), older.all());
+  const bool date = differ(older.dates(), newer.all(), newer.dates(), older.all());
+  const bool name = differ(older.names(), newer.all(), newer.names(), older.all());
+  const bool is_named = in_both(older.numbers(), newer.all()) +
+                            in_both(older.dates(), newer.all()) +
+                            in_both(older.names(), newer.all()) >
+                        0;
+  return with_values(quick, number, date, name, is_named);
+}
+
+// True if the log odds cannot reach `least`, whatever those four are.
+bool is_below(double least, const Weights& highest, const Model& model) {
+  double most = model.constant;
+  double magnitude = std::abs(model.constant);
+  for (std::size_t i = 0; i < highest.size(); ++i) {
+    const bool is_highest = i == kNumber || i == kName || i == kNamed || i == kTopicAndValue;
+    const double part = model.weights[i] * highest[i];
+    most += is_highest ? std::max(part, 0.0) : part;
+    magnitude += std::abs(part);
+  }
+  constexpr double kRounding = 1e-12;           // above that of the sum
+  return most + kRounding * magnitude < least;  // false for NaN
+}
+
+}  // namespace
+
+std::optional<Weights> features(const Statement& older, const Statement& newer) {
+  if (cannot_conflict(older, newer)) {
+    return std::nullopt;
+  }
+  return all_features(quick_features(older, newer), older, newer);
+}
+
 double confidence(const Statement& older, const Statement& newer, const Model& model) {
-  const std::optional<Weights> values = features(older, newer);
-  if (!values) {
+  return confidence_from(-std::numeric_limits<double>::infinity(), older, newer, model);
+}
+
+// The features that are quick to find bound the log odds, which are low for most pairs.
+double confidence_from(double least_log_odds, const Statement& older, const Statement& newer,
+                       const Model& model) {
+  const Weights quick = quick_features(older, newer);
+  if (is_below(least_log_odds, highest_features(quick, older, newer), model) ||
+      cannot_conflict(older, newer)) {
     return 0.0;
   }
+  const Weights values = all_features(quick, older, newer);
   double total = model.constant;
-  for (std::size_t i = 0; i < values->size(); ++i) {
-    total += model.weights[i] * (*values)[i];
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    total += model.weights[i] * values[i];
   }
   return 1.0 / (1.0 + exponential(-total));
+}
+
+double log_odds(double confidence) {
+  const double p = std::min(confidence, 0.999);
+  return std::log(p / (1 - p));
 }
 
 }  // namespace oneiros::conflicts

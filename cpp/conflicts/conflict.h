@@ -33,8 +33,16 @@ struct Model {
 // have different speakers: they do not conflict then.
 [[nodiscard]] std::optional<Weights> features(const Statement& older, const Statement& newer);
 
-// The confidence that the two conflict, 0 to 1; 0 without features. Both functions are
-// thread-safe: they touch nothing but their arguments.
+// The confidence that the two conflict, 0 to 1; 0 without features.
 [[nodiscard]] double confidence(const Statement& older, const Statement& newer, const Model& model);
+
+// As confidence(), or 0 if that is below a least confidence, given by its log odds. Several times
+// faster for most pairs. All these functions are thread-safe: they touch nothing but their
+// arguments.
+[[nodiscard]] double confidence_from(double least_log_odds, const Statement& older,
+                                     const Statement& newer, const Model& model);
+
+// log(p / (1 - p)), at most that of 0.999: what is above differs little, and p = 1 has none.
+[[nodiscard]] double log_odds(double confidence);
 
 }  // namespace oneiros::conflicts

@@ -163,6 +163,7 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule) {
   std::vector<std::size_t> newest_first(count);
   std::iota(newest_first.begin(), newest_first.end(), std::size_t{0});
   std::ranges::stable_sort(newest_first, std::greater{}, [&](std::size_t i) { return created[i]; });
+  const double least_log_odds = conflicts::log_odds(rule.least_confidence);
   std::vector<std::optional<Conflict>> raised(count);
   for (std::size_t at = count - 1; at > 0; --at) {
     const std::size_t older = newest_first[at];
@@ -174,8 +175,8 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule) {
           scores[newer] <= 0 || trust[newer] < trust[older]) {
         continue;
       }
-      const double confidence =
-          conflicts::confidence(statements[older], statements[newer], rule.model);
+      const double confidence = conflicts::confidence_from(least_log_odds, statements[older],
+                                                           statements[newer], rule.model);
       if (confidence >= rule.least_confidence && confidence > best &&
           !asks_for(query, statements[older], statements[newer]) &&
           !are_distinct(view_.graph.get(), rows[older], rows[newer])) {

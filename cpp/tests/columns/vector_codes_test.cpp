@@ -110,7 +110,8 @@ Bounds bounds_of(const Floats& query, const Floats& vector, const CodeCenter& ce
     VectorCodes codes(3, vector.size());
     codes.encode(1, vector.data(), center);
     const std::int8_t* const code = codes.at(1);
-    encoded.bound(std::span(&code, 1), std::span(&bounds.least, 1), std::span(&bounds.most, 1));
+    const auto [unit, error] = codes.scale_of(1);
+    encoded.bound({{&code, 1}, {&unit, 1}, {&error, 1}}, {&bounds.least, 1}, {&bounds.most, 1});
   }
   return bounds;
 }
@@ -185,11 +186,9 @@ TEST_CASE("vector codes: bounds hold where the codes miss as much as they can") 
     const Floats vector = padded(some_vector(width, 3, 5));
     VectorCodes codes(1, width);
     codes.encode(0, vector.data(), no_center(width));
-    VectorCodes::Scale scale;
-    std::memcpy(&scale, codes.at(0) + width, sizeof(scale));
     Floats query(width);  // along what they miss
     for (std::size_t i = 0; i < width; ++i) {
-      query[i] = vector[i] - scale.scale * static_cast<float>(codes.at(0)[i]);
+      query[i] = vector[i] - codes.scale_of(0).unit * static_cast<float>(codes.at(0)[i]);
     }
     Floats reversed = query;
     std::ranges::for_each(reversed, [](float& x) { x = -x; });
@@ -303,9 +302,11 @@ TEST_CASE("vector codes: what has no usual length has no bounds") {
   }
   const Floats ones = padded({1.0F, 1.0F});
   const EncodedQuery query(ones, no_center(ones.size()));
-  const std::int8_t* const code = query.unknown_code();
+  const std::vector<std::int8_t> unknown(ones.size(), 100);
+  const std::int8_t* const code = unknown.data();
+  const float unit = 0;
   Bounds bounds{};
-  query.bound(std::span(&code, 1), std::span(&bounds.least, 1), std::span(&bounds.most, 1));
+  query.bound({{&code, 1}, {&unit, 1}, {&kInfinity, 1}}, {&bounds.least, 1}, {&bounds.most, 1});
   CHECK(bounds.least == -kInfinity);
   CHECK(bounds.most == kInfinity);
 }

@@ -3,9 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -112,6 +114,43 @@ TEST_CASE("confidence: the logistic of the weighed features") {
   const Statement newer = reader().read("I live in Oslo");
   CHECK(confidence(older, newer, model) == 1.0 / (1.0 + std::exp(-2.0)));
   CHECK(confidence(older, older, model) == 0.0);
+}
+
+TEST_CASE("confidence_from: the same, or 0 for what is below the least") {
+  constexpr std::array<std::string_view, 14> kWords{"I",    "live",   "in",    "Rome",  "Oslo",
+                                                    "900",  "Friday", "moved", "now",   "also",
+                                                    "work", "two",    "never", "sister"};
+  std::minstd_rand random(7);
+  const auto any_statement = [&] {
+    std::string text;
+    for (std::size_t i = 1 + random() % 9; i > 0; --i) {
+      text += kWords[random() % kWords.size()];
+      text += ' ';
+    }
+    return reader().read(text);
+  };
+  std::size_t skipped = 0;
+  std::size_t kept = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    Model model{.weights = {}, .constant = static_cast<double>(random() % 9) - 4.0};
+    for (double& weight : model.weights) {
+      weight = static_cast<double>(random() % 101) / 10.0 - 5.0;
+    }
+    const Statement older = any_statement();
+    const Statement newer = any_statement();
+    const double least = static_cast<double>(random() % 1'001) / 1'000.0;
+    const double whole = confidence(older, newer, model);
+    const double found = confidence_from(log_odds(least), older, newer, model);
+    if (whole >= least) {
+      CHECK(found == whole);
+      ++kept;
+    } else {
+      CHECK((found == whole || found == 0.0));
+      skipped += found != whole ? 1U : 0U;
+    }
+  }
+  CHECK(skipped > 1'000);
+  CHECK(kept > 1'000);
 }
 
 }  // namespace oneiros::conflicts
