@@ -133,18 +133,18 @@ double QuestionVerdicts::likeness(const AskedQuestion& question, const Held& hel
 }
 
 void QuestionVerdicts::sum(const AskedQuestion& question, std::span<const double> sequences,
-                           std::span<double> alike, std::span<double> all) const {
-  assert(sequences.size() == alike.size() && sequences.size() == all.size());
+                           std::span<double> alike, std::span<double> bad) const {
+  assert(sequences.size() == alike.size() && sequences.size() == bad.size());
   const std::shared_lock shared(mutex_);
   for (std::size_t i = 0; i < sequences.size(); ++i) {
-    alike[i] = all[i] = 0;
+    alike[i] = bad[i] = 0;
     const auto found = verdicts_.find(static_cast<std::uint64_t>(sequences[i]));
     if (found == verdicts_.end()) {
       continue;
     }
     for (const Held& held : found->second) {
       alike[i] += held.points * likeness(question, held);
-      all[i] += held.points;
+      bad[i] += std::min(held.points, 0.0);
     }
   }
 }

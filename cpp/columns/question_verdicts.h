@@ -50,12 +50,12 @@ class QuestionVerdicts {
   [[nodiscard]] std::size_t size() const;
 
   // For each memory: the sum of its verdicts' points, each times how alike the questions are, and
-  // the plain sum. With cosine c of two embeddings, or of two sets of words (the number of common
-  // ones divided by the geometric mean of their sizes), a verdict counts
-  // max(0, (min(c, 1) - least) / (1 - least)). Two questions of another form or width are not
-  // alike. REQUIRES: the spans have equal sizes.
+  // the plain sum of those below 0. With cosine c of two embeddings, or of two sets of words (the
+  // number of common ones divided by the geometric mean of their sizes), a verdict counts max(0,
+  // (min(c, 1) - least) / (1 - least)). Two questions of another form or width are not alike.
+  // REQUIRES: the spans have equal sizes.
   void sum(const AskedQuestion& question, std::span<const double> sequences,
-           std::span<double> alike, std::span<double> all) const;
+           std::span<double> alike, std::span<double> bad) const;
 
  private:
   struct Held {

@@ -176,10 +176,10 @@ SearchRun::SignalMap SearchRun::signals_for(const Attempt& attempt,
       }
     }
     std::vector<double>& alike = signals["question_feedback"];
-    std::vector<double>& all = signals["question_verdicts"];
+    std::vector<double>& bad = signals["unhelpful_for_questions"];
     alike.resize(rows.size());
-    all.resize(rows.size());
-    given.verdicts->sum({request_.vector, given.words, given.least}, numbers, alike, all);
+    bad.resize(rows.size());
+    given.verdicts->sum({request_.vector, given.words, given.least}, numbers, alike, bad);
   }
   if (!request_.by_kind.empty()) {
     const Columns::Reader reader(*view_.columns);

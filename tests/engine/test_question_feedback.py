@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import oneiros
 from oneiros.errors import UnknownMemory
 from oneiros.search import pipeline
-from tests.oracles import house
+from tests.oracles import house, omega
 
 NOW = 1_750_000_000.0
 QUESTION = "when did Ada move to Oslo"
@@ -135,25 +135,19 @@ def test_any_verdicts_give_what_the_oracle_gives(
     asked = " ".join(["oslo", *query])
     with filled() as mind:
         given_for = []
-        plain = 0
+        total = 0
         for verdict, question in verdicts:
             mind.feedback("fjord", verdict, query=" ".join(question))
             point = 1 if verdict == "helpful" else -1
+            total += point
             if question:
                 given_for.append((point, house.common_words(" ".join(question), asked)))
-            else:
-                plain += point
-        plain += sum(point for point, _ in given_for[:-8])
+        bad = sum(min(point, 0) for point, _ in given_for[-8:])
         got = factors(mind, asked)
-        if house_leaves(plain):
+        if omega.leaves(total - bad):
             assert "fjord" not in got
         else:
             assert got["fjord"] == pytest.approx(house.question_feedback(given_for), abs=1e-12)
-
-
-def house_leaves(plain: int) -> bool:
-    """O12, of the verdicts without a question."""
-    return plain <= -3
 
 
 def test_verdicts_with_a_question_take_no_memory_from_other_questions() -> None:
@@ -166,6 +160,19 @@ def test_verdicts_with_a_question_take_no_memory_from_other_questions() -> None:
     for _ in range(2):
         mind.feedback("fjord", "outdated", query="where is Oslo")  # a verdict on the memory
     assert "fjord" not in mind.search("fjord", reinforce=False).ids
+
+
+def test_a_sum_that_is_set_again_takes_no_memory_away() -> None:
+    mind = filled()
+    for _ in range(4):
+        mind.feedback("fjord", "helpful", query=QUESTION)
+    mind.update("fjord", feedback=0)
+    before = mind.search("fjord", reinforce=False)
+    assert before.ids == ["fjord"]
+    for _ in range(2):
+        mind.feedback("moved", "helpful", query=QUESTION)
+        mind.feedback("moved", "unhelpful")
+    assert factors(mind, "moved") == {"moved": 1.0}  # good ones make up for bad ones
 
 
 def test_verdicts_without_a_question_raise_nothing() -> None:

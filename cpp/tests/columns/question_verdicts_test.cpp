@@ -40,13 +40,13 @@ std::span<const std::byte> bytes_of(const Code& code) {
 
 struct Sums {
   double alike;
-  double all;
+  double bad;
 };
 
 Sums sums_of(const QuestionVerdicts& verdicts, double sequence, const AskedQuestion& question) {
   Sums sums{};
   verdicts.sum(question, std::span(&sequence, 1), std::span(&sums.alike, 1),
-               std::span(&sums.all, 1));
+               std::span(&sums.bad, 1));
   return sums;
 }
 
@@ -74,8 +74,8 @@ TEST_CASE("verdicts count by the cosine of the questions") {
   const std::vector<float> asked{0.9F, small};
   const Sums sums = sums_of(verdicts, 7, {asked, {}, 0.8});
   CHECK(sums.alike == doctest::Approx(2 * 0.5).epsilon(1e-6));
-  CHECK(sums.all == 1);
-  CHECK(sums_of(verdicts, 8, {asked, {}, 0.8}).all == 0);
+  CHECK(sums.bad == -1);
+  CHECK(sums_of(verdicts, 8, {asked, {}, 0.8}).bad == 0);
   CHECK(sums_of(verdicts, 7, {asked, {}, 1.0}).alike == 0);
   const std::vector<float> wider{0.9F, small, 0.0F};
   CHECK(sums_of(verdicts, 7, {wider, {}, 0.8}).alike == 0);
@@ -113,13 +113,13 @@ TEST_CASE("bytes that are no question are refused, and change nothing") {
     const std::vector<QuestionVerdicts::Verdict> wrong{{1, bytes_of(good)}, {1, bytes_of(bad)}};
     CHECK_THROWS_AS(verdicts.set(1, wrong), std::invalid_argument);
   }
-  CHECK(sums_of(verdicts, 1, {std::vector<float>{1.0F}, {}, 0.8}).all == 1);
+  CHECK(sums_of(verdicts, 1, {std::vector<float>{1.0F}, {}, 0.8}).alike == 1);
 }
 
 TEST_CASE("searches read while verdicts are given") {
   QuestionVerdicts verdicts;
   const Code code = code_of({1.0F, 2.0F, 3.0F});
-  const std::vector<QuestionVerdicts::Verdict> given(8, {1, bytes_of(code)});
+  const std::vector<QuestionVerdicts::Verdict> given(8, {-1, bytes_of(code)});
   std::thread writer([&] {
     for (std::uint64_t i = 0; i < 2'000; ++i) {
       verdicts.set(i % 10, i % 3 == 0 ? std::span<const QuestionVerdicts::Verdict>{} : given);
@@ -127,8 +127,8 @@ TEST_CASE("searches read while verdicts are given") {
   });
   const std::vector<float> asked{1.0F, 2.0F, 3.0F};
   for (int i = 0; i < 2'000; ++i) {
-    const double all = sums_of(verdicts, i % 10, {asked, {}, 0.8}).all;
-    CHECK((all == 0 || all == 8));
+    const double bad = sums_of(verdicts, i % 10, {asked, {}, 0.8}).bad;
+    CHECK((bad == 0 || bad == -8));
   }
   writer.join();
 }

@@ -16,7 +16,7 @@ from oneiros.runtime.dataclasses import dataclass
 
 __all__ = [
     "QUESTION_FEEDBACK",
-    "QUESTION_VERDICTS",
+    "UNHELPFUL_FOR_QUESTIONS",
     "Input",
     "Instruction",
     "Parameter",
@@ -32,8 +32,8 @@ Unit: TypeAlias = Literal["days", "hours"]
 
 QUESTION_FEEDBACK: Final = "question_feedback"
 """Name of the signal with the sum of a memory's verdicts, each by how alike its question is. H19."""
-QUESTION_VERDICTS: Final = "question_verdicts"
-"""Name of the signal with the plain sum of a memory's verdicts that have a question. H19."""
+UNHELPFUL_FOR_QUESTIONS: Final = "unhelpful_for_questions"
+"""Name of the signal with the plain sum of a memory's bad verdicts that have a question. H19."""
 
 _SECONDS: Mapping[Unit, float] = {"days": 86_400.0, "hours": 3_600.0}
 _TIME_COLUMNS = tuple(
@@ -153,12 +153,12 @@ class ProgramBuilder:
         """Return the register of the feedback on a memory.
 
         Args:
-            ignores_questions: leave out the verdicts that were given for a question.
+            ignores_questions: leave out the bad verdicts that were given for a question.
         """
         feedback = self.column("feedback")
         if not ignores_questions:
             return feedback
-        return self.call("subtract", feedback, self.signal(QUESTION_VERDICTS, 0.0))
+        return self.call("subtract", feedback, self.signal(UNHELPFUL_FOR_QUESTIONS, 0.0))
 
     def signal(self, name: str, neutral: float) -> int:
         """Return the register of a signal: a value that a query gives each candidate.

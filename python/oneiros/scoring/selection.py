@@ -96,8 +96,8 @@ class FeedbackAbove:
     """The greatest feedback that is removed, -32,768 to 0."""
 
     ignores_questions: bool | None = None
-    """True: verdicts that were given for a question do not count (docs/systems/house.md H19). None:
-    they do."""
+    """True: bad verdicts that were given for a question do not count (docs/systems/house.md H19).
+    None: they do."""
 
     def __post_init__(self) -> None:
         leaves_at = require_number("leaves_at", self.leaves_at, low=-32_768.0, high=0.0)

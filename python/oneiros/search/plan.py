@@ -13,7 +13,7 @@ from oneiros.scoring.channels import ChannelDeclaration
 from oneiros.scoring.confidence import confidence_model
 from oneiros.scoring.factor import is_function
 from oneiros.scoring.link_expansion import AssociativeExpansion
-from oneiros.scoring.program import QUESTION_FEEDBACK, QUESTION_VERDICTS
+from oneiros.scoring.program import QUESTION_FEEDBACK, UNHELPFUL_FOR_QUESTIONS
 from oneiros.scoring.selection import RelevanceGate
 from oneiros.scoring.stages import Surfacing, WeakBest, answered_at_once, decided_by_words, eased
 
@@ -228,7 +228,7 @@ def search_plan(
 
 def _question_least(profile: Profile, compiled: CompiledProfile) -> float | None:
     names = {name for _, name, _ in compiled.text.inputs if isinstance(name, str)}
-    if names.isdisjoint((QUESTION_FEEDBACK, QUESTION_VERDICTS)):
+    if names.isdisjoint((QUESTION_FEEDBACK, UNHELPFUL_FOR_QUESTIONS)):
         return None
     rules = (rule for rule in profile.factors if isinstance(rule, factors.QuestionFeedback))
     return next((rule.least for rule in rules), 1.0)

@@ -213,8 +213,8 @@ class Feedback(KernelFactor):
     """Weight of the factor, 0 (no effect) to 1 (full effect)."""
 
     ignores_questions: bool | None = None
-    """True: verdicts that were given for a question do not count (docs/systems/house.md H19). None:
-    they do."""
+    """True: bad verdicts that were given for a question do not count (docs/systems/house.md H19).
+    None: they do."""
 
     def __post_init__(self) -> None:
         KernelFactor.__post_init__(self)
