@@ -355,6 +355,8 @@ search::SoughtWords words_of(const std::optional<GivenWords>& given) {
 
 using GivenTime = std::tuple<double, double, bool, double>;
 using GivenKindSignal = std::tuple<std::string, std::vector<double>, double>;
+using GivenQuestions =
+    std::tuple<std::shared_ptr<QuestionVerdicts>, double, std::vector<std::uint32_t>>;
 using GivenSurroundings = std::pair<std::vector<std::string>, std::optional<py::array>>;
 using GivenVariantRule = std::tuple<double, double, bool, std::vector<double>>;
 
@@ -403,6 +405,9 @@ void read_one(BoundRun& bound, const std::string& name, const py::handle& value)
     request.constants = value.cast<std::vector<std::pair<std::string, double>>>();
   } else if (name == "by_kind") {
     read_kind_signals(bound, value.cast<std::vector<GivenKindSignal>>());
+  } else if (name == "questions") {
+    const auto [verdicts, least, words] = value.cast<GivenQuestions>();
+    request.questions = {verdicts, least, words};
   } else if (name == "surroundings") {
     const auto [words, project] = value.cast<GivenSurroundings>();
     request.surroundings = {words, bound.bits(project, "project")};

@@ -21,6 +21,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
   oneiros::register_programs(module);
   oneiros::register_ranking(module);
   oneiros::register_sessions(module);
+  oneiros::register_question_verdicts(module);
   oneiros::register_conflicts(module);
   oneiros::register_search(module);
   oneiros::register_snapshot(module);

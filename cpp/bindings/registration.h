@@ -18,6 +18,7 @@ void register_vector_column(py::module_& module);
 void register_association(py::module_& module);
 void register_ranking(py::module_& module);
 void register_sessions(py::module_& module);
+void register_question_verdicts(py::module_& module);
 void register_conflicts(py::module_& module);
 void register_search(py::module_& module);
 void register_programs(py::module_& module);

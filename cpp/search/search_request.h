@@ -13,6 +13,7 @@
 
 #include "association/graph.h"
 #include "columns/columns.h"
+#include "columns/question_verdicts.h"
 #include "columns/session_order.h"
 #include "columns/text_column.h"
 #include "columns/vector_column.h"
@@ -102,6 +103,15 @@ struct KindSignal {
   double otherwise;
 };
 
+// The verdicts of memories that were given for a question. Source: docs/systems/house.md H19.
+struct QuestionFeedback {
+  std::shared_ptr<const QuestionVerdicts> verdicts;
+  // The likeness of two questions from which a verdict counts.
+  double least;
+  // Hashes of the query's words, ascending, each once.
+  std::vector<std::uint32_t> words;
+};
+
 // One query. Spans are not copied: their memory must outlive the run.
 struct SearchRequest {
   std::string query;
@@ -151,6 +161,8 @@ struct SearchRequest {
   // Signals with one value for all candidates.
   std::vector<std::pair<std::string, double>> constants;
   std::vector<KindSignal> by_kind;
+  // No value: no memory has such verdicts, or the profile reads none.
+  std::optional<QuestionFeedback> questions;
   std::optional<Surroundings> surroundings;
   std::vector<Variant> variants;
   std::optional<VariantRule> variant_rule;

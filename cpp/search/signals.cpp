@@ -164,6 +164,23 @@ SearchRun::SignalMap SearchRun::signals_for(const Attempt& attempt,
       signals["content_match"] = counted_in_lower_case(&count_words, view_, rows, here.words);
     }
   }
+  if (request_.questions) {
+    const QuestionFeedback& given = *request_.questions;
+    std::vector<double> numbers;
+    numbers.reserve(rows.size());
+    {
+      const Columns::Reader reader(*view_.columns);
+      const auto sequences = reader.values<Column::sequence>();
+      for (const std::uint32_t row : rows) {
+        numbers.push_back(sequences[row]);
+      }
+    }
+    std::vector<double>& alike = signals["question_feedback"];
+    std::vector<double>& bad = signals["unhelpful_for_questions"];
+    alike.resize(rows.size());
+    bad.resize(rows.size());
+    given.verdicts->sum({request_.vector, given.words, given.least}, numbers, alike, bad);
+  }
   if (!request_.by_kind.empty()) {
     const Columns::Reader reader(*view_.columns);
     const auto kinds = reader.values<Column::kind>();

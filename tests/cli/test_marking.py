@@ -16,6 +16,19 @@ def test_feedback_adds_up(run: Run, store: Path) -> None:
     assert run("feedback", "none", "helpful", "-s", store).exit_code == 1
 
 
+def test_feedback_with_its_question_counts_for_it(run: Run, store: Path) -> None:
+    def score_of(query: str) -> float:
+        found = run("search", query, "-s", store, "--json").document["results"]
+        return next(one["score"] for one in found if one["id"] == "m1")
+
+    before = score_of("Ada and coffee"), score_of("coffee")
+    told = run("feedback", "m1", "helpful", "--query", "Ada and coffee", "-s", store)
+    assert told == (0, "m1: helpful, feedback +1\n", "")
+    after = score_of("Ada and coffee"), score_of("coffee")
+    assert after[0] > 1.1 * before[0]
+    assert after[1] < 1.01 * before[1]
+
+
 def test_pin_and_its_end(run: Run, store: Path) -> None:
     assert run("pin", "m1", "-s", store).stdout == "m1: pinned\n"
     assert run("get", "m1", "-s", store, "--json").document["memory"]["pinned"] is True

@@ -337,6 +337,14 @@ def test_changes_are_made_and_taken_back(writer: Client) -> None:
     assert state("coffee")["pinned"] is False
     assert writer.post("feedback", {"id": "coffee", "verdict": "outdated"}).value["feedback"] == -2
     assert writer.post("feedback", {"id": "coffee", "verdict": "great"}).status == 400
+    before = writer.get("search", q="coffee").value["results"]
+    judged = {"id": "coffee", "verdict": "helpful", "q": "coffee"}
+    assert writer.post("feedback", judged).value["feedback"] == -1
+    after = writer.get("search", q="coffee").value["results"]
+    scores = [
+        one["score"] for results in (before, after) for one in results if one["id"] == "coffee"
+    ]
+    assert scores[1] == pytest.approx(1.15 * scores[0])
     deleted = writer.post("delete", {"id": "coffee"}).value
     assert shlex.split(deleted["restore"])[-1] == "coffee"
     assert state("coffee")["is_away"] is True

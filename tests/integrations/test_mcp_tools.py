@@ -119,6 +119,11 @@ def test_facts_change(engine: oneiros.Engine) -> None:
     assert engine.get(new).text == "Deploys are daily"
     assert engine.get(new).pinned
     assert tools.call("memory_feedback", {"id": new, "verdict": "helpful"})["feedback"] == 1
+    before = engine.search("when are deploys", reinforce=False)[0].score
+    judged = {"id": new, "verdict": "helpful", "query": "when are deploys"}
+    assert tools.call("memory_feedback", judged)["feedback"] == 2
+    after = engine.search("when are deploys", reinforce=False)[0].score
+    assert after == pytest.approx(1.15 * before)
 
 
 def test_forgetting_can_be_undone_unless_for_good(engine: oneiros.Engine) -> None:

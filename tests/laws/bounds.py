@@ -45,9 +45,10 @@ BOUNDS: dict[str, dict[str, tuple[float, float]]] = {
     "oneiros": {  # H6: 0.85 + 0.15 x the factor; of feedback 0.6 + 0.4 x the factor
         "recency": (0.85 + 0.15 * 0.5, 1.0),
         "strength": (0.85, 1.0),
-        "feedback": (0.6 + 0.4 * 0.2, 0.6 + 0.4 * 2.5),
+        "feedback": (0.6 + 0.4 * 0.2, 1.0),  # H19: good verdicts without a question raise nothing
         "priority": (0.85 + 0.15 * 0.78, 0.85 + 0.15 * 1.10),
         "trust": (0.0, 1.0),  # H11
+        "question_feedback": (0.2, 1.45),  # H19
     },
 }
 BOUNDS |= {"bm25": {}, "cosine": {}, "rrf": {}}  # no factors

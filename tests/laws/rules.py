@@ -24,6 +24,7 @@ KERNELS = {
     "O4": ("temporal_proximity",),
     "O11": ("kind_weight",),
     "O12": ("feedback_factor",),
+    "H19": ("feedback_factor",),
     "O13": ("priority_factor",),
     "O14": ("floored_decay", "decision_rate"),
     "O15": ("thompson_boost",),
@@ -196,6 +197,11 @@ TESTS = {
     "H18": (
         "engine/test_word_shares.py::test_relevance_is_the_oracles",
         "engine/test_word_shares.py::test_a_word_late_in_a_long_query_counts_for_less",
+    ),
+    "H19": (
+        "engine/test_question_feedback.py::test_results_are_those_of_the_page",
+        "engine/test_question_feedback.py::test_words_stand_in_where_there_is_no_vector",
+        "engine/test_question_feedback.py::test_any_verdicts_give_what_the_oracle_gives",
     ),
     "H11": (
         _MODEL,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
 from tests.oracles.ieee import has_nan, not_negative
@@ -74,6 +75,48 @@ def spread_neighbours(
 def damp(factor: float, amount: float = AMOUNT) -> float:
     """Return 1 - d + d x factor. H6."""
     return math.nan if has_nan(factor, amount) else 1 - amount + amount * factor
+
+
+def plain_feedback(points: float) -> float:
+    """Return O12's factor of verdicts without a question, of which good ones raise nothing. H19."""
+    if math.isnan(points):
+        return math.nan
+    return max(0.2, 1 + 0.2 * points) if points < 0 else 1.0
+
+
+def question_words(text: str) -> frozenset[str]:
+    """Return the words of a question: letters, digits and underscores in NFKC, case folded. H19."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    words = re.sub(r"[^\w]", " ", folded).split()
+    return frozenset(list(dict.fromkeys(words))[:256])
+
+
+def common_words(one: str, other: str) -> float:
+    """Return the likeness of two questions without vectors: the cosine of their words. H19."""
+    first, second = question_words(one), question_words(other)
+    if not first or not second:
+        return 0.0
+    return len(first & second) / math.sqrt(len(first) * len(second))
+
+
+def likeness(kept: Sequence[float], asked: Sequence[float]) -> float:
+    """Return the cosine of a vector kept in whole 127ths of its largest magnitude and another. H19."""
+    largest = max(map(abs, kept))
+    units = [round(component / largest * 127) for component in kept]
+    product = math.fsum(unit * component for unit, component in zip(units, asked, strict=True))
+    return product / (math.hypot(*units) * math.hypot(*asked))
+
+
+def question_feedback(verdicts: Iterable[tuple[int, float]]) -> float:
+    """Return the factor of verdicts (1 or -1, likeness of their question to the query's). H19.
+
+    The newest eight count.
+    """
+    points = sum(
+        point * max(0.0, (min(likeness, 1.0) - 0.8) / (1 - 0.8))
+        for point, likeness in list(verdicts)[-8:]
+    )
+    return 1 + 0.15 * min(points, 3) if points > 0 else max(0.2, 1 + 0.3 * points)
 
 
 def asking_share(text: str) -> float:

@@ -134,11 +134,14 @@ def shipped_factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
 
 
 def house_factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
-    """H6: each damped by its own; retention_score multiplies the undamped ones. H11: trust."""
+    """H6: each damped by its own; retention_score multiplies the undamped ones. H11: trust.
+
+    No verdict has a question, so the last factor is 1. H19.
+    """
     undamped = {
         "recency": house.recency(record, now),
         "strength": value(record, "strength"),
-        "feedback": omega.feedback_factor(value(record, "feedback")),
+        "feedback": house.plain_feedback(value(record, "feedback")),
         "priority": omega.priority_factor(value(record, "priority")),
     }
     amounts = {"feedback": 0.4}
@@ -146,4 +149,4 @@ def house_factors(record: Record, now: float, *_: float) -> tuple[Part, ...]:
         Part(name, house.damp(base, amounts.get(name, house.AMOUNT)), base=base)
         for name, base in undamped.items()
     ]
-    return (*damped, Part("trust", value(record, "trust")))
+    return (*damped, Part("trust", value(record, "trust")), Part("question_feedback", 1.0))

@@ -67,6 +67,7 @@ _BY_NAME: dict[str, st.SearchStrategy[Any]] = {
     "reinforcement": st.floats(0, 1, exclude_max=True),
     "low": SHARE,
     "ignores_use": st.none() | st.booleans(),
+    "ignores_questions": st.none() | st.booleans(),
     "high": st.floats(1, 1e6),
     **dict.fromkeys(("tau_days", "tau_hours", "half_life_days", "other_eta_hours"), ABOVE_ZERO),
     **dict.fromkeys(("most_days", "most_accesses", "most_quality"), ABOVE_ZERO),
@@ -82,6 +83,7 @@ def _fields(kind: type[Any]) -> dict[str, st.SearchStrategy[Any]]:
         ("Thompson", "least"): st.floats(1, 1e6),
         ("Thompson", "seed"): st.none() | st.integers(0, 2**53),
         ("Cluster", "least"): SHARE,
+        ("QuestionFeedback", "least"): SHARE,
         ("Overlap", "suffixes"): st.sampled_from([(), ("s",), ("ing", "\u00e9")]),
         ("FlooredDecay", "base"): SHARE,
         ("CiarDecay", "rate"): OPEN_SHARE,
@@ -222,7 +224,11 @@ PROFILES = st.builds(
     fusion=FUSIONS,
     factors=FACTOR_SETS,
     keep=st.lists(
-        st.builds(FeedbackAbove, leaves_at=st.floats(-32_768, 0))
+        st.builds(
+            FeedbackAbove,
+            leaves_at=st.floats(-32_768, 0),
+            ignores_questions=st.none() | st.booleans(),
+        )
         | st.builds(RelevanceGate, short=SHARE, middle=SHARE, long=SHARE, cosine=st.floats(-1, 1)),
         unique_by=lambda rule: rule.name,
     ),

@@ -23,6 +23,7 @@ from oneiros.scoring.factors import (
     KindWeight,
     Overlap,
     Priority,
+    QuestionFeedback,
     RecencyBlend,
     Retention,
     ShippedDecay,
@@ -371,11 +372,12 @@ def test_the_house_profile_reads_like_its_page() -> None:
     assert profile.factors == (  # H6
         HalfLifeRecency(half_life_days=90, floor=0.5, damping=0.15, ignores_use=True),
         Strength(damping=0.15),
-        Feedback(damping=0.4),
+        Feedback(gain=0, damping=0.4, ignores_questions=True),  # H19
         Priority(damping=0.15),
         Trust(),  # H11
+        QuestionFeedback(gain=0.15, most=3, loss=0.3, floor=0.2, least=0.8),  # H19
     )
-    assert profile.keep == (FeedbackAbove(leaves_at=-3),)  # O12
+    assert profile.keep == (FeedbackAbove(leaves_at=-3, ignores_questions=True),)  # O12, H19
     assert profile.newer_first == NewerFirst(depth=30, least_confidence=0.1)  # H12
     assert profile.expansion == AssociativeExpansion(quota=0.2)  # H7
     assert profile.reinforcement == SpacedReinforcement(  # H7

@@ -115,7 +115,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ada = first.scope(user="ada")
         for query in QUERIES:
             ada.search(query, 5)
-        ada.feedback("ada 3", "helpful")
+        ada.feedback("ada 3", "helpful", query=QUERIES[0])
         ada.feedback("ada 3", "helpful")
         ada.feedback("ada 6", "outdated")
         ada.link("ada 1", "ada 2", 0.7)

@@ -156,6 +156,22 @@ def test_uses_count_in_the_shards_at_once() -> None:
     assert {link.id for _, link in one} <= {memory.id for memory in parts[0].list(limit=100)}
 
 
+@pytest.mark.parametrize("embedder", ["hashing", None])
+def test_verdicts_with_a_question_count_as_in_one_engine(embedder: str | None) -> None:
+    whole, parts = engines_of(RECORDS, 3, embedder=embedder)
+    shards = LocalShards(parts, client_of(embedder=embedder))
+    before = whole.search("note on tea", reinforce=False)
+    for place, verdict in ((1, "unhelpful"), (7, "helpful"), (8, "helpful"), (8, "outdated")):
+        id = before.ids[place]
+        for engine in (whole, parts[int(id[1:]) % 3]):
+            engine.feedback(id, verdict, query="note on tea")
+    for query in ("note on tea", "note on rum", "honey"):
+        found = shards.search(query, reinforce=False, explain=True)
+        expected = whole.search(query, reinforce=False, explain=True)
+        assert plain_values(found) == plain_values(expected)
+    assert whole.search("note on tea", reinforce=False).ids != before.ids
+
+
 def test_results_carry_the_memories_of_the_shards() -> None:
     whole, parts = engines_of(RECORDS, 2)
     shards = LocalShards(parts, client_of(embedder="hashing"))

@@ -170,7 +170,7 @@ def test_the_names_are_those_of_the_explanations() -> None:
     time_decay strength depth spread stability retention recency recency tier veracity
     kind feedback priority decay thompson consolidation overlap preference context cluster temporal
     rerank tie_break freshness significance decay reinforcement decay reinforcement recency
-    trust
+    question_feedback trust
     """
     assert [factor.name for factor in FACTORS] == told.split()
 

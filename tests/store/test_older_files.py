@@ -112,6 +112,30 @@ def test_a_file_without_scopes_and_trust_comes_forward(tmp_path: Path) -> None:
         assert (kept.user, kept.labels, kept.trust) == ("ada", ["x"], 0.25)
 
 
+def test_verdicts_of_before_have_no_question(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    narrow_file(path)
+    cells = {"sequence": "2", "kind": "'note'", "verdict": "'outdated'", "time": "9.5"}
+    with closing(apsw.Connection(str(path))) as connection:
+        checksums.register(connection)
+        connection.execute(
+            f"INSERT INTO feedback_event ({', '.join(cells)}, checksum)"
+            f" VALUES ({', '.join(cells.values())}, {checksums.checksum(cells)})"
+        )
+    with Store(path) as store:
+        assert store.deep_check() == []
+        with store.write() as transaction:
+            transaction.feedback("kept", "helpful", NOW, question=b"\x02\x01\x00\x00\x00")
+        assert store.deep_check() == []
+        with store.read() as reading:
+            assert reading.verdicts_of({}) == [
+                (2, "note", "outdated", 9.5, None),
+                (2, "note", "helpful", NOW, b"\x02\x01\x00\x00\x00"),
+            ]
+            assert reading.questions_after(0) == [(2, "helpful", b"\x02\x01\x00\x00\x00")]
+            assert reading.questions_after(2) == []
+
+
 def test_a_file_without_history_has_one_from_its_next_write_on(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     narrow_file(path)

@@ -47,13 +47,20 @@ def feedback(
         Verdict, typer.Argument(metavar="VERDICT", help="helpful, unhelpful or outdated.")
     ],
     store: StoreOption = DEFAULT_STORE,
+    query: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="The question it answered, or did not: the verdict counts for questions alike.",
+        ),
+    ] = None,
     scope: ScopeOption = None,
     now: NowOption = None,
     json: JsonOption = False,
 ) -> None:
     """Say whether a memory helped. Later searches take it into account."""
     with opened_scope(existing(store), scope) as memories:
-        memories.feedback(id, verdict.value, now=seconds_of("--now", now))
+        memories.feedback(id, verdict.value, query=query, now=seconds_of("--now", now))
         total = memories.get(id).feedback
     words = f"{one_line(id)}: {verdict.value}, feedback {total:+d}"
     _report(store, "feedback", [id], words, json=json, feedback=total)

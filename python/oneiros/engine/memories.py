@@ -339,17 +339,38 @@ class Memories:
         return len(ids)
 
     @watched
-    def feedback(self, id: str, verdict: str, *, now: Time | None = None) -> None:
+    def feedback(
+        self,
+        id: str,
+        verdict: str,
+        *,
+        query: str | None = None,
+        embedding: npt.ArrayLike | None = None,
+        now: Time | None = None,
+    ) -> None:
         """Add a verdict to a memory's ``feedback``, which is the sum of its verdicts.
+
+        With the question it was given for, a verdict counts for questions alike under the default
+        profile, and changes nothing for others. Pass the query of the search that returned the
+        memory, and its ``embedding`` if you gave that search one.
+
+        The store keeps no text of the question: its vector in 8 bits a component, or hashes of its
+        words where there is no vector, of the memory's newest 8 verdicts with a question.
+        :meth:`forget` erases them with the memory. :meth:`reembed` drops the vectors.
 
         Args:
             id: the memory's id.
-            verdict: "helpful" (+1), "unhelpful" (-1) or "outdated" (-2).
+            verdict: "helpful" (+1), "unhelpful" (-1) or "outdated" (-2). "outdated" is about the
+                memory, so it counts for every question, and the store keeps no question with it.
+            query: the question. The engine's embedder makes its vector, unless you give one. A
+                query without a vector is compared by its words.
+            embedding: the question's vector, as in :meth:`search`.
             now: the time of the verdict, as in :meth:`add`.
 
         Raises:
             UnknownMemory: no live memory has this id.
-            ValueError: another verdict.
+            ValueError: another verdict, or an embedding of another width than the store's vectors.
+            TypeError: ``query`` is not a text.
 
         Examples:
             >>> import oneiros
@@ -358,14 +379,20 @@ class Memories:
             >>> engine.feedback(id, "outdated")
             >>> engine.get(id).feedback
             -2
+            >>> engine.feedback(id, "helpful", query="When are deploys?")
 
-        Source: docs/systems/fields.md; docs/systems/omega.md O12, O15.
+        Source: docs/systems/fields.md; docs/systems/omega.md O12, O15; docs/systems/house.md H19.
         """
         self._scope.require_writable("feedback")
         require_utf8("id", id)
         require_choice("verdict", verdict, tuple(VERDICTS))
+        question = searcher.question_of(self._scope, query, embedding)
         self._scope.services.remember.feedback(
-            id, verdict, now=self._scope.now(now), seen=self._scope.contains
+            id,
+            verdict,
+            None if verdict == "outdated" else question,
+            now=self._scope.now(now),
+            seen=self._scope.contains,
         )
         self._scope.publish("update", "feedback", (id,), now)
 

@@ -303,7 +303,14 @@ def use(engine: Engine, search: Search, *, gives_feedback: bool) -> None:
         relevant = set(_answers(search.question))
         for id in found:
             if id in relevant:
-                engine.feedback(id, "helpful", now=search.at)
+                question = search.question
+                engine.feedback(
+                    id,
+                    "helpful",
+                    query=question.text,
+                    embedding=question.embedding,
+                    now=search.at,
+                )
 
 
 def _figures(

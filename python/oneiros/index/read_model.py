@@ -11,6 +11,7 @@ from oneiros.errors import StoreCorrupt
 from oneiros.graph import Associations
 from oneiros.index.columns import Lifecycle
 from oneiros.index.indexes import Indexes, LexicalOptions
+from oneiros.index.questions import VerdictQuestions
 from oneiros.index.row_sets import RowSets
 from oneiros.index.texts import MemoryTexts
 from oneiros.model.validation import require_number, require_text
@@ -99,6 +100,7 @@ class ReadModel:
         self.associations = Associations(self.lifecycle)
         self.texts = MemoryTexts(self.lifecycle)
         self.sessions = SessionNeighbours(self.lifecycle)
+        self.questions = VerdictQuestions()
         self._statements = _core.StatementColumn(reader=reader())
         # Loads the statements; None: they are loaded.
         self._load_statements: Callable[[], _core.StatementColumn] | None = None

@@ -303,10 +303,10 @@ class Inspector:
         self._require_writes()
         return {"id": id, "restored": self._engine.restore(id)}
 
-    def feedback(self, id: str, *, verdict: str) -> dict[str, Any]:
-        """Add a verdict to a memory."""
+    def feedback(self, id: str, *, verdict: str, q: str | None = None) -> dict[str, Any]:
+        """Add a verdict to a memory, for a question if one is given."""
         self._require_writes()
-        self._engine.feedback(id, verdict)
+        self._engine.feedback(id, verdict, query=q)
         return {"id": id, "feedback": self._engine.get(id).feedback}
 
     def undo(self, id: str) -> dict[str, Any]:

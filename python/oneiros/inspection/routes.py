@@ -192,7 +192,9 @@ WRITING: Final[Mapping[str, Route]] = {
     "pin": Route(Inspector.pin, {**_ID, "pinned": _truth}, ("id", "pinned")),
     "delete": Route(Inspector.delete, _ID, ("id",)),
     "restore": Route(Inspector.restore, _ID, ("id",)),
-    "feedback": Route(Inspector.feedback, {**_ID, "verdict": _verdict}, ("id", "verdict")),
+    "feedback": Route(
+        Inspector.feedback, {**_ID, "verdict": _verdict, "q": _text}, ("id", "verdict")
+    ),
     "undo": Route(Inspector.undo, _ID, ("id",)),
 }
 """The requests that change something, which are POST."""

@@ -230,8 +230,11 @@ _TOOLS: Final = (
     ),
     ToolDeclaration(
         name="memory_feedback",
-        description="Say whether a recalled memory was of use.",
-        inputs=_arguments("id", "verdict", id=_TEXT, verdict={"enum": list(VERDICTS)}),
+        description="Say whether a recalled memory was of use. Give the query that recalled it: the "
+        "verdict counts for queries alike.",
+        inputs=_arguments(
+            "id", "verdict", id=_TEXT, verdict={"enum": list(VERDICTS)}, query=_LONG_TEXT
+        ),
         outputs=_object(id=_TEXT, feedback=_WHOLE),
         writes=True,
         changes=True,
@@ -445,8 +448,8 @@ class MemoryTools:
         self._memories.delete(id)
         return {"ids": [id], "erased": False}
 
-    def _feedback(self, id: str, verdict: str) -> dict[str, Any]:
-        self._memories.feedback(id, verdict)
+    def _feedback(self, id: str, verdict: str, query: str | None = None) -> dict[str, Any]:
+        self._memories.feedback(id, verdict, query=query)
         return {"id": id, "feedback": self._memories.get(id).feedback}
 
     def _dream(self, confirm: bool = False) -> dict[str, Any]:

@@ -156,6 +156,8 @@ class Candidate(NamedTuple):
 
     order: Order
     row: StoredMemory
+    questions: tuple[tuple[str, bytes], ...] = ()
+    """Its verdicts that have a question, each with the stored form of that."""
 
 
 class Hit(NamedTuple):
@@ -675,11 +677,28 @@ class CandidateSource:
         stored = _stored(services, [lifecycle.ids[row] for row in numbers])
         fresh = _uses_not_written(lifecycle, numbers, stored)
         orders = self._orders(scope, np.array(numbers, np.uint32))
+        questions = _questions(services, [each.sequence for each in stored if each is not None])
         return [
-            Candidate(order, memory._replace(**changes) if changes else memory)
+            Candidate(
+                order,
+                memory._replace(**changes) if changes else memory,
+                tuple(questions.get(memory.sequence, ())),
+            )
             for order, memory, changes in zip(orders, stored, fresh, strict=True)
             if memory is not None  # else forgotten meanwhile
         ]
+
+
+def _questions(
+    services: EngineServices, sequences: Sequence[int]
+) -> dict[int, list[tuple[str, bytes]]]:
+    """Return the verdicts of memories that have a question."""
+    found: dict[int, list[tuple[str, bytes]]] = {}
+    if services.read_model.questions.verdicts:
+        with services.store.read() as reading:
+            for sequence, verdict, question in reading.questions_of(sequences):
+                found.setdefault(sequence, []).append((verdict, question))
+    return found
 
 
 def _stored(services: EngineServices, ids: Sequence[str]) -> list[StoredMemory | None]:

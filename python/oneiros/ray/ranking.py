@@ -229,6 +229,11 @@ class CandidateModel:
                     cells[name][row] = value
         model.apply_columns(StoredColumns(len(ordered), cells, {}, {}))
         model.apply_indexes(columns)
+        model.questions.add(
+            (places[each.order], verdict, question)
+            for each in candidates
+            for verdict, question in each.questions
+        )
         return rows
 
     def _with_spacers(self, visible: Visible) -> Visible:

@@ -98,7 +98,7 @@ class Remainder(NamedTuple):
 
     sequences: list[int]
     """The memories, in order of insertion."""
-    verdicts: list[tuple[int, str, str, float]]
+    verdicts: list[tuple[int, str, str, float, bytes | None]]
     replays: list[tuple[int, float]]
     settings: dict[str, str]
     """Settings about the vectors."""

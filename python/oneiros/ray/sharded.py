@@ -181,9 +181,9 @@ class ShardScope:
         """Remove a link; see :meth:`oneiros.Engine.unlink`. It is not repeated."""
         return bool(self._write("unlink", a, b))
 
-    def feedback(self, id: str, verdict: str, *, now: Time | None = None) -> None:
+    def feedback(self, id: str, verdict: str, **options: Any) -> None:
         """Add a verdict to a memory; see :meth:`oneiros.Engine.feedback`. It is not repeated."""
-        self._write("feedback", id, verdict, now=now)
+        self._write("feedback", id, verdict, **options)
 
     def pin(self, id: str, pinned: bool = True) -> None:
         """Pin or unpin a memory; see :meth:`oneiros.Engine.pin`. It is not repeated."""

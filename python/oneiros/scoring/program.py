@@ -8,18 +8,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from oneiros import _core
 from oneiros.model.fields import COLUMN_DEFAULTS, FIELDS
 from oneiros.runtime.dataclasses import dataclass
 
-__all__ = ["Input", "Instruction", "Parameter", "ProgramBuilder", "ProgramText", "Unit"]
+__all__ = [
+    "QUESTION_FEEDBACK",
+    "UNHELPFUL_FOR_QUESTIONS",
+    "Input",
+    "Instruction",
+    "Parameter",
+    "ProgramBuilder",
+    "ProgramText",
+    "Unit",
+]
 
 Parameter: TypeAlias = float | list[float]
 Input: TypeAlias = tuple[str, str, float] | tuple[str, list[str], float]
 Instruction: TypeAlias = tuple[str, list[int], dict[str, Parameter]]
 Unit: TypeAlias = Literal["days", "hours"]
+
+QUESTION_FEEDBACK: Final = "question_feedback"
+"""Name of the signal with the sum of a memory's verdicts, each by how alike its question is. H19."""
+UNHELPFUL_FOR_QUESTIONS: Final = "unhelpful_for_questions"
+"""Name of the signal with the plain sum of a memory's bad verdicts that have a question. H19."""
 
 _SECONDS: Mapping[Unit, float] = {"days": 86_400.0, "hours": 3_600.0}
 _TIME_COLUMNS = tuple(
@@ -134,6 +148,17 @@ class ProgramBuilder:
             raise ValueError(msg)
         seconds = _SECONDS[unit]
         return self._input(("age", times, seconds), ("age", list(times), seconds))
+
+    def feedback(self, *, ignores_questions: bool | None) -> int:
+        """Return the register of the feedback on a memory.
+
+        Args:
+            ignores_questions: leave out the bad verdicts that were given for a question.
+        """
+        feedback = self.column("feedback")
+        if not ignores_questions:
+            return feedback
+        return self.call("subtract", feedback, self.signal(UNHELPFUL_FOR_QUESTIONS, 0.0))
 
     def signal(self, name: str, neutral: float) -> int:
         """Return the register of a signal: a value that a query gives each candidate.

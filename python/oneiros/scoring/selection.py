@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from oneiros.model.validation import require_number, settle, settle_flags, settle_numbers
+from oneiros.model.validation import (
+    require_flag,
+    require_number,
+    settle,
+    settle_flags,
+    settle_numbers,
+)
 from oneiros.model.validation import text as text_check
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring.factor import KeepRule
@@ -89,13 +95,21 @@ class FeedbackAbove:
     leaves_at: float = -3.0
     """The greatest feedback that is removed, -32,768 to 0."""
 
+    ignores_questions: bool | None = None
+    """True: bad verdicts that were given for a question do not count (docs/systems/house.md H19).
+    None: they do."""
+
     def __post_init__(self) -> None:
         leaves_at = require_number("leaves_at", self.leaves_at, low=-32_768.0, high=0.0)
         settle(self, "leaves_at", leaves_at)
+        if self.ignores_questions is not None:
+            ignores = require_flag("ignores_questions", self.ignores_questions)
+            settle(self, "ignores_questions", ignores or None)
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of 1 for a memory that passes, 0 for others."""
-        return program.call("greater", program.column("feedback"), program.constant(self.leaves_at))
+        feedback = program.feedback(ignores_questions=self.ignores_questions)
+        return program.call("greater", feedback, program.constant(self.leaves_at))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from oneiros import _core, explain
 from oneiros._lazy import np
 from oneiros.filters import allowed_bits
 from oneiros.graph.graph import LinkEvidence
+from oneiros.index.questions import word_hashes
 from oneiros.index.stored_rows import StoredIdsByRow
 from oneiros.runtime.dataclasses import NamedTuple, replace
 from oneiros.scoring import factors as published
@@ -161,6 +162,9 @@ class SearchRun:
             read["by_kind"] = published.verdict_tables(
                 factors, request.verdicts, kinds, request.now
             )
+        if plan.question_least is not None and (given := self.read_model.questions.verdicts):
+            words = word_hashes(request.plain_text)
+            read["questions"] = given, plan.question_least, words
         if request.variant_fusion is not None:
             read |= self._variants()
         return read

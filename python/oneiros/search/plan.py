@@ -13,6 +13,7 @@ from oneiros.scoring.channels import ChannelDeclaration
 from oneiros.scoring.confidence import confidence_model
 from oneiros.scoring.factor import is_function
 from oneiros.scoring.link_expansion import AssociativeExpansion
+from oneiros.scoring.program import QUESTION_FEEDBACK, UNHELPFUL_FOR_QUESTIONS
 from oneiros.scoring.selection import RelevanceGate
 from oneiros.scoring.stages import Surfacing, WeakBest, answered_at_once, decided_by_words, eased
 
@@ -131,6 +132,9 @@ class SearchPlan:
     """Whether a stage reads vectors even if the query has none, so that they must be loaded."""
     reads_overlap: bool
     """Whether a stage reads the share of query words found in text and tags (O18)."""
+    question_least: float | None
+    """The likeness of questions from which verdicts given for them count (H19); None: the profile
+    does not read which verdicts have a question."""
 
     def ranking(self, short_cut: int, *, is_relaxed: bool) -> SearchPlan:
         """Return the plan that ranked in an attempt.
@@ -218,7 +222,16 @@ def search_plan(
         reads_vectors=profile.duplicates is not None
         or any(factor.name == "cluster" for factor in profile.factors),
         reads_overlap=reads_overlap,
+        question_least=_question_least(profile, compiled),
     )
+
+
+def _question_least(profile: Profile, compiled: CompiledProfile) -> float | None:
+    names = {name for _, name, _ in compiled.text.inputs if isinstance(name, str)}
+    if names.isdisjoint((QUESTION_FEEDBACK, UNHELPFUL_FOR_QUESTIONS)):
+        return None
+    rules = (rule for rule in profile.factors if isinstance(rule, factors.QuestionFeedback))
+    return next((rule.least for rule in rules), 1.0)
 
 
 def _scoring(compiled: CompiledProfile) -> tuple[_core.Plan, bool]:

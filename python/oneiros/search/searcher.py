@@ -7,9 +7,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from oneiros import lexical
-from oneiros.model.validation import checked_threads, is_scalar_array, texts
+from oneiros.index.questions import encoded
+from oneiros.model.validation import checked_threads, is_scalar_array, require_text, texts
 from oneiros.search.cache import CachedResponse
-from oneiros.search.call import SearchCall
+from oneiros.search.call import SearchCall, query_vector
 from oneiros.search.options import SearchOptions
 from oneiros.search.pipeline import answer, answer_many
 
@@ -162,6 +163,28 @@ def statistics(
     return lexical.statistics.statistics_of(
         indexes.lexical, indexes.made_with, checked, known, syntax=options.syntax, rows=rows
     )
+
+
+def question_of(
+    scope: Scope, query: str | None, embedding: npt.ArrayLike | None
+) -> Callable[[], bytes | None] | None:
+    """Return the function that makes the stored form of a verdict's question; None without one.
+
+    Raises:
+        TypeError, ValueError: the query is not a text, or the embedding breaks its rule.
+    """
+    if query is None and embedding is None:
+        return None
+    text = "" if query is None else query
+    require_text("query", text)
+    if embedding is not None:
+        query_vector(scope, text, embedding)  # refuses a wrong one before anything else
+
+    def question() -> bytes | None:
+        vector, _ = query_vector(scope, text, embedding)
+        return encoded(text, vector)
+
+    return question
 
 
 def _checked_embeddings(embeddings: Any, count: int) -> list[npt.ArrayLike | None]:

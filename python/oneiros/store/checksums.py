@@ -57,7 +57,7 @@ COVERED: Final[dict[str, tuple[str, ...]]] = {
     "lifecycle": ("sequence", "revision", *LIFECYCLE),
     "link": (*("first", "second", "revision", "kind", "weight", "created_at", "co_retrieved_at"),),
     "setting": ("key", "value", "revision"),
-    "feedback_event": ("sequence", "kind", "verdict", "time"),
+    "feedback_event": ("sequence", "kind", "verdict", "time", "question"),
     "dream_cycle": ("id", "revision", "dreamed_at", "undoes", "report"),
     "dream_content": ("cycle", "sequence", "field", "rule", "before", "after"),
     "moment": ("revision", "time"),

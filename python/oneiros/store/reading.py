@@ -21,6 +21,7 @@ from oneiros.store.checksums import (
     OnDamage,
     RawRow,
     StoredStates,
+    is_sound,
     raise_damage,
     raw_rows,
     select_raw,
@@ -104,6 +105,12 @@ SELECT 1 + max(
   coalesce((SELECT max(sequence) FROM memory), 0),
   coalesce((SELECT max(sequence) FROM lifecycle), 0))"""
 """Returns a sequence number that no memory has ever had, erased ones included."""
+_QUESTIONS: Final = f"""
+SELECT sequence, verdict, question FROM feedback_event
+WHERE question NOT NULL AND {is_sound("feedback_event")} AND sequence IN (%s)
+ORDER BY sequence, number"""
+_QUESTIONS_AFTER: Final = _QUESTIONS % "SELECT sequence FROM feedback_event WHERE number > ?1"
+_QUESTIONS_OF: Final = _QUESTIONS % "SELECT value FROM json_each(?1)"
 _CHANGED: Final = f"memory.sequence IN ({CHANGED})"
 _CHANGED_OWN: Final = (
     "memory.sequence IN ("
@@ -646,15 +653,29 @@ SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
             sql += f" JOIN memory USING (sequence) WHERE {' AND '.join(_bounds(within))}"
         return self.rows(f"{sql} GROUP BY 1, 2 ORDER BY 1, 2", tuple(within.values()))
 
-    def verdicts_of(self, within: Mapping[str, str]) -> list[tuple[int, str, str, float]]:
-        """Return (sequence, kind, verdict, time) of the verdicts on memories, in their order.
+    def questions_after(self, number: int) -> list[tuple[int, str, bytes]]:
+        """Return (sequence, verdict, question) of memories that got a verdict after a numbered one.
+
+        All questions of these memories, by memory and then in the order of the verdicts; damaged
+        ones are left out.
+        """
+        return self.rows(_QUESTIONS_AFTER, (number,)) if number < self.verdict_state()[0] else []
+
+    def questions_of(self, sequences: Sequence[int]) -> list[tuple[int, str, bytes]]:
+        """Return (sequence, verdict, question) of memories, as :meth:`questions_after`."""
+        return self.rows(_QUESTIONS_OF, (json.dumps(sequences),))
+
+    def verdicts_of(
+        self, within: Mapping[str, str]
+    ) -> list[tuple[int, str, str, float, bytes | None]]:
+        """Return (sequence, kind, verdict, time, question) of the verdicts on memories, in order.
 
         Args:
             within: field of a scope to its value; empty for all memories.
         """
         conditions = " AND ".join(_bounds(within)) or "1"
         sql = f"""
-SELECT sequence, feedback_event.kind, verdict, time
+SELECT sequence, feedback_event.kind, verdict, time, question
 FROM feedback_event JOIN memory USING (sequence) WHERE {conditions} ORDER BY number"""
         return self.rows(sql, tuple(within.values()))
 

@@ -311,6 +311,9 @@ _HISTORY: Final = (
     "CREATE INDEX past_of ON past(sequence,kind)",
 )
 
+# The question that a verdict was given for, without its text; NULL has no checksum.
+_QUESTIONS: Final = "ALTER TABLE feedback_event ADD question BLOB"
+
 _CHECKED_TABLES: Final = (
     *("memory", "lifecycle", "link", "setting", "feedback_event", "dream_cycle", "dream_content"),
 )
@@ -412,6 +415,7 @@ MIGRATIONS: Final[list[Step]] = [
     _write_less_of_new_memories,
     _add_provenance,
     _keep_digests_of_erased_ids,
+    _script(_QUESTIONS),
 ]
 """The step at index n migrates a file from version n to n + 1; a new file takes them all.
 
@@ -424,7 +428,7 @@ APPLICATION_ID: Final = 0x4F4E4552  # "ONER", marks the file as a store
 
 # Creating this version's tables for a comparison takes longer than a search. A file with another digest
 # is compared with them.
-_DIGEST_OF_TABLES: Final = "7ffd380c202f7d5cfdea2a34bc269cb8"
+_DIGEST_OF_TABLES: Final = "c3e2e7ba7964181761be375d238176fc"
 
 
 def is_current(connection: apsw.Connection) -> bool:

@@ -38,15 +38,24 @@ __all__ = ["ErasedRows", "Transaction"]
 
 
 _SESSIONS: Final = "SELECT sequence, sessions, session_spread FROM lifecycle WHERE sequence = ?"
-_VERDICT: Final = {"sequence": "sequence", "kind": "kind", "verdict": "?1", "time": "?2"}
+_VERDICT: Final = {
+    "sequence": "sequence",
+    "kind": "kind",
+    "verdict": "?1",
+    "time": "?2",
+    "question": "?4",
+}
 _ADD_VERDICT: Final = f"""
 INSERT INTO feedback_event ({", ".join(_VERDICT)}, checksum)
 SELECT {", ".join(_VERDICT.values())}, {checksum(_VERDICT)} FROM memory WHERE sequence = ?3"""
-_PUT_VERDICT: Final = f"""
-INSERT INTO feedback_event (sequence, kind, verdict, time, checksum)
-VALUES (?1, ?2, ?3, ?4, {
-    checksum({"sequence": "?1", "kind": "?2", "verdict": "?3", "time": "?4"})
-})"""
+_PUT_VERDICT: Final = insert_of("feedback_event")
+_WITHOUT_QUESTION: Final = f"""
+UPDATE feedback_event SET question = NULL, checksum = {checksum_after({"question": "NULL"})}
+WHERE question NOT NULL"""
+_DROP_OLD_QUESTIONS: Final = f"""{_WITHOUT_QUESTION} AND sequence = ?1 AND number NOT IN (
+  SELECT number FROM feedback_event WHERE sequence = ?1 AND question NOT NULL
+  ORDER BY number DESC LIMIT ?2)"""
+_DROP_EMBEDDED_QUESTIONS: Final = f"{_WITHOUT_QUESTION} AND substr(question, 1, 1) = x'01'"
 _SET_SETTING: Final = insert_of("setting", "INSERT OR REPLACE")
 # Compares with the rows themselves, as a damaged index may lead to others.
 _SUPERSEDED: Final = """
@@ -252,13 +261,17 @@ class Transaction(RowWriting):
         assignments = [("sessions", "?"), ("session_spread", "?")]
         return self._assign(assignments, values, table="lifecycle")
 
-    def feedback(self, id: str, verdict: str, time: float) -> None:
+    def feedback(
+        self, id: str, verdict: str, time: float, *, question: bytes | None = None, most: int = 8
+    ) -> None:
         """Record a verdict on a memory and add it to its ``feedback``.
 
         Args:
             id: the memory.
             verdict: "helpful" (+1), "unhelpful" (-1) or "outdated" (-2).
             time: of the verdict, in seconds since the Unix epoch.
+            question: the stored form of the question it was given for, or None.
+            most: verdicts of the memory whose questions are kept, the newest ones.
 
         Raises:
             UnknownMemory: no memory has the id.
@@ -268,15 +281,22 @@ class Transaction(RowWriting):
             raise ValueError(wrong("verdict", "one of " + ", ".join(VERDICTS), verdict))
         number = self._number(id)
         self.increment([(id, {"feedback": VERDICTS[verdict]})])
-        self.run(_ADD_VERDICT, (verdict, time, number))
+        self.run(_ADD_VERDICT, (verdict, time, number, question))
         if self.keeper is not None:
             self.keeper.note_verdict(number)
+        if question is not None:
+            self.run(_DROP_OLD_QUESTIONS, (number, most))
 
-    def add_verdicts(self, rows: Iterable[tuple[int, str, str, float]]) -> None:
+    def drop_embedded_questions(self) -> None:
+        """Drop the questions of verdicts that are vectors, which another embedder cannot compare."""
+        self._has_changed = True
+        self.run(_DROP_EMBEDDED_QUESTIONS)
+
+    def add_verdicts(self, rows: Iterable[tuple[int, str, str, float, bytes | None]]) -> None:
         """Add verdicts as they were given before; the memories' ``feedback`` counts them already.
 
         Args:
-            rows: (sequence, kind, verdict, time), in the order in which they were given.
+            rows: (sequence, kind, verdict, time, question), in the order in which they were given.
         """
         self._has_changed = True
         self._run_many(_PUT_VERDICT, list(rows))

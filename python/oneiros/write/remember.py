@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from oneiros import write
 from oneiros.errors import UnknownMemory
+from oneiros.index.questions import MOST_QUESTIONS
 from oneiros.model.fields import ENUMS
 from oneiros.model.memory import validate_changes
 from oneiros.store.rows import encoded_embedding
@@ -129,12 +130,56 @@ class Remember:
             transaction.update(memory_id, changes)
         self.sync.has_dropped_vectors |= is_dropped
 
+    def feedback(
+        self,
+        memory_id: str,
+        verdict: str,
+        question: Callable[[], bytes | None] | None,
+        *,
+        now: float,
+        seen: Seen,
+    ) -> None:
+        """Record a verdict on a memory, and add it to its ``feedback``.
+
+        Args:
+            memory_id: the memory.
+            verdict: the verdict.
+            question: returns the stored form of its question; called before the write, and again if
+                the store's vectors are another embedder's by then. None: it has no question.
+            now: the time of the verdict.
+            seen: whether the caller may see a memory.
+        """
+        while True:
+            vectors = self._vectors_now()
+            if self._feedback(
+                memory_id, verdict, question and question(), vectors, now=now, seen=seen
+            ):
+                return
+
     @whole_write
-    def feedback(self, memory_id: str, verdict: str, *, now: float, seen: Seen) -> None:
-        """Record a verdict on a memory, and add it to its ``feedback``."""
+    def _feedback(
+        self,
+        memory_id: str,
+        verdict: str,
+        question: bytes | None,
+        vectors: tuple[object, ...],
+        *,
+        now: float,
+        seen: Seen,
+    ) -> bool:
         with self.sync.writing() as transaction:
             self._live(transaction, memory_id, seen)
-            transaction.feedback(memory_id, verdict, now)
+            is_current = question is None or self._vectors_now() == vectors
+            if is_current:
+                transaction.feedback(
+                    memory_id, verdict, now, question=question, most=MOST_QUESTIONS
+                )
+        return is_current
+
+    def _vectors_now(self) -> tuple[object, ...]:
+        """Return what is equal for vectors that can be compared."""
+        vectors = self.sync.vectors
+        return vectors, vectors.recorded_name, vectors.dimension
 
     @whole_write
     def supersede(self, old: str, new: str, reason: str, *, now: float, seen: Seen) -> None:

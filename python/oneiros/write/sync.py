@@ -188,6 +188,7 @@ class Sync:
             # Loading the snapshot replaced the columns.
             links = self.read_model.associations
             self.reinforcing.take_over(self.reinforcing.move_to(self.lifecycle, links))
+            self.read_model.questions.follow(reading, are_dropped=False)
             self._follow(reading)
         if has_traces and not self.store.is_read_only:
             # An erasing process was killed, or readers kept it from emptying the log. While that is
@@ -262,6 +263,7 @@ class Sync:
         self._follow_states(reading, followed)
         self._hide_damaged()
         self._follow_links(reading)
+        self.read_model.questions.follow(reading, are_dropped=are_replaced)
         successor = self.successor
         if are_replaced:
             indexes.end_replacement()
@@ -590,6 +592,7 @@ class Sync:
             self._follow_erased(reading)
             self._take_memories(own, reading)
             self._follow_links(reading)
+            self.read_model.questions.follow(reading, are_dropped=False)
         self._note_applied(revision)
 
     def rebuild(self) -> ReadModel:

@@ -135,6 +135,7 @@ class TextVectors:
 
     def record_replacement(self, transaction: Transaction) -> None:
         """Record this embedder's name and width in place of the former ones."""
+        transaction.drop_embedded_questions()
         transaction.set_setting(EMBEDDER_SETTING, self.name or "")
         transaction.set_setting(DIMENSION_SETTING, str(self.dimension or 0))
         transaction.set_setting(REEMBEDDING_SETTING, "")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         Significance,
     )
     from oneiros.scoring.factors.cognitive import Retention
-    from oneiros.scoring.factors.house import HalfLifeRecency, Trust
+    from oneiros.scoring.factors.house import HalfLifeRecency, QuestionFeedback, Trust
     from oneiros.scoring.factors.mnemosyne import RecencyBlend, Tier, Veracity, WeibullRecency
     from oneiros.scoring.factors.omega import (
         Consolidation,
@@ -69,6 +69,7 @@ __all__ = [
     "Overlap",
     "Preference",
     "Priority",
+    "QuestionFeedback",
     "RecencyBlend",
     "Rerank",
     "Retention",
@@ -101,7 +102,7 @@ _FACTORS: Final = {
     **dict.fromkeys(("TieBreak", "Freshness"), "factors.omega"),
     **dict.fromkeys(("Significance", "CiarDecay", "CiarReinforcement"), "factors.ciar"),
     **dict.fromkeys(("ShippedDecay", "ShippedReinforcement"), "factors.ciar"),
-    **dict.fromkeys(("HalfLifeRecency", "Trust"), "factors.house"),
+    **dict.fromkeys(("HalfLifeRecency", "QuestionFeedback", "Trust"), "factors.house"),
 }
 _USER_FACTORS: Final = {"Expression": "expression", "CallableFactor": "callable_factor"}
 _HOME: Final = {

@@ -9,10 +9,10 @@ from typing import ClassVar
 from oneiros.model.validation import require_flag, settle
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring.factor import KernelFactor
-from oneiros.scoring.program import Parameter, ProgramBuilder
-from oneiros.scoring.tables import POSITIVE, SHARE, Range
+from oneiros.scoring.program import QUESTION_FEEDBACK, Parameter, ProgramBuilder
+from oneiros.scoring.tables import POSITIVE, SHARE, WEIGHT, Range
 
-__all__ = ["HalfLifeRecency", "Trust"]
+__all__ = ["HalfLifeRecency", "QuestionFeedback", "Trust"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +74,51 @@ class HalfLifeRecency(KernelFactor):
         if not self.ignores_use:
             is_exempt = program.call("maximum", is_exempt, program.column("core"))
         return program.call("select", is_exempt, program.constant(1.0), recency)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionFeedback(KernelFactor):
+    """Multiply by a factor of the verdicts that were given for questions like this one.
+
+    Each verdict, 1 for "helpful" and -1 for "unhelpful", counts ``max(0, (likeness - least) / (1 -
+    least))``, the likeness being the cosine of the two questions. Of their sum f the factor is ``1 +
+    gain * min(f, most)`` above 0, ``max(floor, 1 + loss * f)`` below, 1 at 0. Signal:
+    ``question_feedback``, the sum.
+
+    Source: docs/systems/house.md H19.
+    """
+
+    name: ClassVar[str] = "question_feedback"
+    system: ClassVar[str] = "oneiros"
+    is_lifecycle: ClassVar[bool] = False
+    kernel: ClassVar[str] = "feedback_factor"
+    ranges: ClassVar[Mapping[str, Range]] = {
+        **dict.fromkeys(("gain", "most", "loss", "floor"), WEIGHT),
+        "least": SHARE,
+    }
+
+    gain: float = 0.15
+    """Gain per verdict above 0, 0 to 1e6."""
+
+    most: float = 3.0
+    """Largest sum that counts, 0 to 1e6."""
+
+    loss: float = 0.3
+    """Loss per verdict below 0, 0 to 1e6."""
+
+    floor: float = 0.2
+    """Lower bound of the factor, 0 to 1e6."""
+
+    least: float = 0.8
+    """Likeness from which verdicts count, 0 to 1."""
+
+    def parameters(self) -> dict[str, Parameter]:
+        values = KernelFactor.parameters(self)
+        del values["least"]
+        return values
+
+    def operands(self, program: ProgramBuilder) -> tuple[int, ...]:
+        return (program.signal(QUESTION_FEEDBACK, 0.0),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,14 @@ from __future__ import annotations
 import math
 
 from oneiros.scoring.channels import LexicalChannel, TemporalChannel, VectorChannel
-from oneiros.scoring.factors import Feedback, HalfLifeRecency, Priority, Strength, Trust
+from oneiros.scoring.factors import (
+    Feedback,
+    HalfLifeRecency,
+    Priority,
+    QuestionFeedback,
+    Strength,
+    Trust,
+)
 from oneiros.scoring.fusion import Blend
 from oneiros.scoring.link_expansion import AssociativeExpansion
 from oneiros.scoring.phases.house import Budget
@@ -76,11 +83,12 @@ ONEIROS = Profile(
     factors=(  # H6
         HalfLifeRecency(half_life_days=90.0, floor=0.5, damping=0.15, ignores_use=True),
         Strength(damping=0.15),
-        Feedback(damping=0.4),  # O12
+        Feedback(gain=0.0, damping=0.4, ignores_questions=True),  # O12, H19
         Priority(damping=0.15),  # O13
         Trust(),  # H11
+        QuestionFeedback(gain=0.15, most=3.0, loss=0.3, floor=0.2, least=0.8),  # H19
     ),
-    keep=(FeedbackAbove(leaves_at=-3.0),),  # O12
+    keep=(FeedbackAbove(leaves_at=-3.0, ignores_questions=True),),  # O12, H19
     newer_first=NewerFirst(depth=30, least_confidence=0.1),  # H12
     expansion=AssociativeExpansion(quota=0.2),  # H7
     abstention=WeakBest(cosine=0.25, words=0.5),  # H7
