@@ -302,10 +302,6 @@ def test_what_is_not_supported_over_shards_is_refused(shared: ShardedEngine) -> 
     ):
         with pytest.raises(ValueError, match=words):
             shared.search("tea", **options)
-    with pytest.raises(
-        ValueError, match=r"must have no prefix in a search over shards, got 'te'\*"
-    ):
-        shared.search("te* +milk", syntax="query")
     with pytest.raises(TypeError, match="nonsense"):
         shared.search("tea", nonsense=1)
     with pytest.raises(TypeError, match="allow_partial"):
