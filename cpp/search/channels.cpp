@@ -290,8 +290,8 @@ void SearchRun::ask_variants(const ChannelPlan& channel, ChannelAnswer& answer) 
         lists.push_back(nearest(variant.vector, variant.hits, channel));
       }
     } else if (channel.kind == ChannelKind::lexical) {
-      const lexical::Found found = view_.lexical->search(
-          variant.text, channel.depth_for(request_.k), allowed(), {}, by);
+      const lexical::Found found =
+          view_.lexical->search(variant.text, channel.depth_for(request_.k), allowed(), {}, by);
       RankedRows hits = hits_of(found);
       if (channel.words && !hits.empty()) {
         std::vector<double> relevance = minmax_floor(hits.scores, channel.words->floor);
