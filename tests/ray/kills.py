@@ -41,6 +41,7 @@ _ANCHORS = (
 """One for each shard, unlike the others."""
 _PAUSES = (0.05, 0.6)  # seconds before a kill: at once each time, an actor would get nothing done
 _BETWEEN_MOVES = (0.0, 0.5)  # seconds
+_REST = 120.0  # most seconds, after the last kill, until an answer is whole
 
 
 @dataclass
@@ -267,6 +268,11 @@ def run(
                     report.acknowledged = sum(writer.acknowledged for writer in writers)
                     report.unknown = sum(len(writer.unknown) for writer in writers)
                     tell(report)
+        mover.is_over.set()
+        mover.join(400)
+        whole, ends = report.whole, time.monotonic() + _REST
+        while report.whole == whole and time.monotonic() < ends:  # answers are whole again
+            time.sleep(0.1)
         for worker in workers:
             worker.is_over.set()
         for worker in workers:

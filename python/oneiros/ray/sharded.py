@@ -442,7 +442,8 @@ class ShardedEngine:
             msg = f"to: the memories of {root!r} lie in shard {to} already"
             raise ValueError(msg)
         try:
-            moved = move_scope(self.actors.step, Move(new_ulid(system_clock()), root, source, to))
+            move = Move(new_ulid(system_clock()), root, source, to, self.actors.salt)
+            moved = move_scope(self.actors.step, move)
         except ScopeMoved as error:  # by another copy of this engine
             self.actors.note_moved(root, error.shard)
             raise
@@ -467,12 +468,13 @@ class ShardedEngine:
             Exception: as :meth:`move`.
         """
         within("shard", index_of("shard", shard), 0, self.layout.shards - 1)
-        return drain(self.actors.step, shard, self.layout.shards, self.move)
+        actors = self.actors
+        return drain(actors.step, shard, self.layout.shards, actors.salt, self.move)
 
     def reopen(self, shard: int) -> None:
         """Let a drained shard take new scopes again. Those that were moved stay where they are."""
         within("shard", index_of("shard", shard), 0, self.layout.shards - 1)
-        self.actors.step(shard, "close_for_new", [])
+        self.actors.step(shard, "close_for_new", [], self.actors.salt)
 
     def get(self, id: str, **key: Any) -> Memory:
         """Return a memory; see :meth:`ShardScope.get`. The key, such as ``user="ada"``, is optional."""

@@ -538,3 +538,8 @@ class Transaction(RowWriting):
         """Set a setting of the store, such as the name of its embedder."""
         self.has_set = True
         self.run(_SET_SETTING, (key, value, self.revision))
+
+    def remove_setting(self, key: str) -> None:
+        """Remove a setting of the store, if it has it."""
+        self.has_set = True
+        self.run("DELETE FROM setting WHERE key = ?", (key,))
