@@ -180,7 +180,7 @@ class ShardScopes:
 
     @property
     def places(self) -> ShardPlaces:
-        """What is known about scopes that were moved."""
+        """The scopes that were moved, as far as this shard knows."""
         salt = self._salt or self._own_salt
         return ShardPlaces(salt, bool(self._salt), dict(self._places), dict(self._named))
 

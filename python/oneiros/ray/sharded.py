@@ -560,7 +560,7 @@ class ShardedEngine:
         With a value of the key the call goes to one shard. Without one, the shards hand out their
         candidates, and the caller's process ranks these as one engine with all memories would: with
         the same bits, if vectors are compared exactly (docs/howto/ray.md). Profile, embedder,
-        reranker and clock are those of ``engine_options``.
+        reranker, query expander and clock are those of ``engine_options``.
 
         Args:
             query: the query.
@@ -575,10 +575,10 @@ class ShardedEngine:
             A response; over all shards a :class:`oneiros.ray.WholeResponse`.
 
         Raises:
-            ValueError: an option that a search over all shards does not support: ``as_of``, a
-                ``query_expander`` that the profile uses, or a prefix in the syntax of queries.
+            ValueError: ``as_of``, which a search over all shards does not support.
             DuplicateId: two shards have a memory of one id among the candidates.
             MixedShards: the shards' versions, lexical options or embedders differ.
+            QueryTooLarge: as :meth:`oneiros.Engine.search`.
             ShardUnavailable: a shard does not come back.
         """
         require_flag("allow_partial", allow_partial)
