@@ -441,6 +441,8 @@ STEMMED = [
     "happiness",
     "happily running",
     "a rune, and runes",
+    "she swims with tea",
+    "swimming",
 ]
 """Of words that one prefix finds, some shards have only forms that do not begin so."""
 
@@ -458,14 +460,16 @@ def test_a_prefix_finds_the_words_of_all_shards(profile: str, count: int, tmp_pa
     shard_of = {record["id"]: number % count for number, record in enumerate(records)}
     loosen(whole, shard_of)
     shards = LocalShards(split(whole, shard_of, tmp_path, **given), Client.of(given))
+    # The garage has "swims", which the prefix "swimm" finds since the kitchen has "swimming".
     queries = (
-        *("runn*", "run*", "+runn* tea", "tea -runn*", "+runn*", "-run* honey", "title:run* tea"),
+        *("swimm*", "tea -swimm*", "+swimm* tea", "swimm* rum", "runn*"),
+        *("run*", "+runn* tea", "tea -runn*", "+runn*", "-run* honey", "title:run* tea"),
         *("runa* tea", "happ* +run*", "zz* tea", "+zz*", "tea -zz*", "a-runn* honey", "r* t* h*"),
         *('"tea" runn* runn*', "RUNN*", "happin* happil*"),
     )
     again = 0
     for query in queries:
-        for bounds in ({}, {"project": "kitchen"}):
+        for bounds in ({}, {"project": "kitchen"}, {"project": "garage"}):
             options: dict[str, Any] = {"syntax": "query", "reinforce": False, "explain": True}
             shards.calls.clear()
             found = shards.search(query, bounds=bounds, **options)

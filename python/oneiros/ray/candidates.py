@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.engine.engine import Engine
+    from oneiros.engine.memories import Memories
     from oneiros.engine.scope import EngineServices, Scope
     from oneiros.index import Visible
     from oneiros.index.columns import Lifecycle
@@ -317,13 +318,31 @@ class CandidateSource:
             has_sessions=question.reads_sessions and self._has_sessions(),
             statistics=given
             if isinstance(given, lexical.statistics.QueryStatistics)
-            else own.statistics(
-                [part.query for part in question.parts], syntax=question.syntax, known=known
-            ),
+            else self._statistics(own, question, known),
             variant_statistics=own.statistics(variants) if variants else None,
             verdicts=verdicts,
             row_count=visible.row_count,
             bounds_count=visible.bounds_count,
+        )
+
+    def _statistics(
+        self, own: Memories, question: ShardQuestion, known: QueryStatistics | None
+    ) -> QueryStatistics:
+        """Return the statistics of a scope.
+
+        A prefix finds every form that any text of the store has, also in a scope without that form.
+        """
+        queries = [part.query for part in question.parts]
+        found = own.statistics(queries, syntax=question.syntax, known=known)
+        if not found.prefix_terms or own is self._engine:
+            return found
+        all_terms = self._engine.statistics(queries, syntax=question.syntax).prefix_terms
+        return replace(
+            found,
+            prefix_terms={
+                prefix: tuple(sorted({*terms, *all_terms.get(prefix, ())}))
+                for prefix, terms in found.prefix_terms.items()
+            },
         )
 
     def found(

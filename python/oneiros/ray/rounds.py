@@ -435,10 +435,14 @@ def _weights_of(question: ShardQuestion, overviews: Mapping[int, Overview]) -> W
     """Return the statistics of the whole, or those that the caller gave."""
     known, given = list(overviews.values()), question.weighed_by
     of_variants = [each.variant_statistics for each in known if each.variant_statistics is not None]
-    return Weights(
-        reduce(add, (each.statistics for each in known)) if isinstance(given, str) else given,
-        reduce(add, of_variants) if of_variants else None,
-    )
+    query = given
+    if isinstance(query, str):
+        query = reduce(add, (each.statistics for each in known))
+        # Words that a prefix finds outside of the scope alone.
+        found = (term for terms in query.prefix_terms.values() for term in terms)
+        frequencies = {**dict.fromkeys(found, 0), **query.frequencies}
+        query = replace(query, frequencies=frequencies)
+    return Weights(query, reduce(add, of_variants) if of_variants else None)
 
 
 def _summed(all_verdicts: Iterable[Verdicts]) -> Verdicts:
