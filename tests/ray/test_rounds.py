@@ -483,6 +483,26 @@ def test_a_prefix_finds_the_words_of_all_shards(profile: str, count: int, tmp_pa
     assert plain_values(found) == plain_values(expected)
 
 
+def test_the_most_accessed_memories_are_those_that_a_prefix_permits() -> None:
+    """The shard of the most accessed ones has no word that begins so."""
+    texts = ["she swims", "swimming", "he swims", "zebra", "zebrafish", "tea", "milk", "honey"]
+    records = [
+        {"id": f"r{number}", "text": text, "access_count": 9 - number}
+        for number, text in enumerate(texts)
+    ]
+    profile = profiles.get("omega")
+    assert profile.hot_set is not None
+    profile = profile.replace(hot_set=replace(profile.hot_set, size=2))
+    given: dict[str, Any] = {"profile": profile, "embedder": None}
+    whole, parts = engines_of(records, 2, **given)
+    shards = LocalShards(parts, client_of(**given))
+    for query in ("-swimm* zebra", "zebra -swimming", "zebra"):
+        options: dict[str, Any] = {"syntax": "query", "reinforce": False, "explain": True}
+        found = shards.search(query, **options)
+        assert plain_values(found) == plain_values(whole.search(query, **options))
+    assert "r4" in shards.search("-swimm* zebra", syntax="query", reinforce=False).ids
+
+
 def test_a_prefix_of_too_many_words_is_refused_as_in_the_whole() -> None:
     """No shard has too many of them."""
     records = [
@@ -547,10 +567,13 @@ def test_variants_of_a_query_are_weighed_by_the_whole(count: int) -> None:
             assert found == expected, (query, way)
             assert calls == wanted  # once for each text
             expanded += len(wanted)
-    for query in ("how does the tea work -rum", "tea work* how -hon*"):
-        options = {"syntax": "query", "reinforce": False}
-        expected = whole.search(query, **options)
-        assert plain_values(shards.search(query, **options)) == plain_values(expected)
+    few = profiles.get("omega")
+    few = few.replace(channels=tuple(replace(channel, depth=3) for channel in few.channels))
+    for query in ("how does the tea work -rum", "how does the tea work -ru*"):
+        for profile in ("omega", few):
+            options = {"syntax": "query", "reinforce": False, "profile": profile}
+            expected = whole.search(query, **options)
+            assert plain_values(shards.search(query, **options)) == plain_values(expected)
     assert expanded > 10
 
 
