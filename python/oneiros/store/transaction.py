@@ -540,6 +540,8 @@ class Transaction(RowWriting):
         self.run(_SET_SETTING, (key, value, self.revision))
 
     def remove_setting(self, key: str) -> None:
-        """Remove a setting of the store, if it has it."""
-        self.has_set = True
+        """Remove a setting of the store, if it has it.
+
+        REQUIRES: the transaction sets another one, whose row keeps the revision.
+        """
         self.run("DELETE FROM setting WHERE key = ?", (key,))
