@@ -199,6 +199,13 @@ AnalyzedText Analyzer::analyze(std::string_view utf8) {
   return analyzed;
 }
 
+void Analyzer::learn_terms(std::span<const std::string> terms) {
+  const std::unique_lock lock(state_->mutex);
+  for (const std::string& term : terms) {
+    state_->vocabulary.learn_term(term);
+  }
+}
+
 std::vector<TermId> Analyzer::analyze_query(std::string_view utf8) const {
   return analyze_whole_query(utf8).terms;
 }

@@ -96,6 +96,10 @@ class Analyzer {
   // `stem` throws, with the vocabulary then possibly grown.
   AnalyzedText analyze(std::string_view utf8);
 
+  // Adds terms, as term() returns them, that no text here has shown: queries then know them. No
+  // surface form leads to them, so that no prefix finds them.
+  void learn_terms(std::span<const std::string> terms);
+
   // The terms of a query in text order with repetitions; unknown words are omitted.
   std::vector<TermId> analyze_query(std::string_view utf8) const;
   // The same, with the number of omitted words.

@@ -27,19 +27,23 @@ TermId Vocabulary::learn(std::string_view surface, std::string_view term) {
   if (const TermId known = meaning_of(surface_number); known != kUnknown) {
     return known;
   }
-  const std::uint32_t term_number = enter(term);
-  TermId number = own_term_of(term_number);
-  std::vector<Meaning>& meanings = meanings_.own();
-  std::vector<std::uint32_t>& surfaces = surfaces_.own();
-  if (number == kUnknown) {
-    require_number();
-    terms_.own().push_back(term_number);
-    number = static_cast<TermId>(term_count() - 1);
-    meanings[term_number - plain_count_].term = number;
-  }
-  surfaces.push_back(surface_number);
-  meanings[surface_number - plain_count_].surface = number;
+  const TermId number = term_at(enter(term));
+  surfaces_.own().push_back(surface_number);
+  meanings_.own()[surface_number - plain_count_].surface = number;
   return number;
+}
+
+void Vocabulary::learn_term(std::string_view term) { term_at(enter(term)); }
+
+TermId Vocabulary::term_at(std::uint32_t number) {
+  TermId term = own_term_of(number);
+  if (term == kUnknown) {
+    require_number();
+    terms_.own().push_back(number);
+    term = static_cast<TermId>(term_count() - 1);
+    meanings_.own()[number - plain_count_].term = term;
+  }
+  return term;
 }
 
 void Vocabulary::require_number() const {

@@ -38,6 +38,9 @@ class Vocabulary {
   // Assigns `term` to `surface`; both are added if new. An existing assignment is kept.
   TermId learn(std::string_view surface, std::string_view term);
 
+  // Adds a term that has no surface yet, if it is new.
+  void learn_term(std::string_view term);
+
   // The surfaces with a term, in the order they were learnt. REQUIRES: i < surface_count(). The
   // view is valid as long as the vocabulary.
   std::size_t surface_count() const { return plain_count_ + surfaces_.size(); }
@@ -63,6 +66,8 @@ class Vocabulary {
     TermId surface;  // the term it stands for as a surface
     TermId term;     // its number as a term
   };
+  // The number of the term that a string spells, added if new. REQUIRES: a number of enter().
+  TermId term_at(std::uint32_t number);
   // The number of a string, added if new.
   std::uint32_t enter(std::string_view string);
   // Throws std::length_error if no further number is available.

@@ -416,6 +416,8 @@ void read_one(BoundRun& bound, const std::string& name, const py::handle& value)
   } else if (name == "variant_rule") {
     const auto [weight, rank_k, is_normalised, weights] = value.cast<GivenVariantRule>();
     request.variant_rule = {weight, rank_k, is_normalised, weights};
+  } else if (name == "variant_statistics") {
+    request.variant_statistics = value.cast<QueryStatistics>();
   } else if (name == "surfacing") {
     request.surfacing = surfacing_of(value.cast<GivenSurfacing>());
   } else if (name == "relaxed_surfacing") {

@@ -98,14 +98,15 @@ py::tuple search_many(const LexicalIndex& index, const py::list& queries, std::s
 std::optional<py::array_t<std::uint8_t>> permitted(const LexicalIndex& index,
                                                    const py::object& query,
                                                    const std::optional<py::array>& allowed,
-                                                   const std::string& syntax) {
+                                                   const std::string& syntax,
+                                                   const QueryStatistics* statistics) {
   const QueryReading reading = reading_of(syntax, 0);
   const std::string_view utf8 = utf8_of(query, "query");
   const AllowedRows rows = read_allowed(allowed);
   std::optional<std::vector<std::uint8_t>> bits;
   {
     const LongCall call;
-    bits = index.permitted(utf8, reading, rows);
+    bits = index.permitted(utf8, reading, rows, statistics);
   }
   return bits ? std::optional(copied(*bits)) : std::nullopt;
 }
@@ -181,9 +182,9 @@ void define_searches(LexicalIndexClass& index) {
            "All rows, all scores, the offsets of the queries' parts with the end, and the "
            "weighted queries.")
       .def("permitted", &permitted, py::kw_only(), py::arg("query"), py::arg("allowed"),
-           py::arg("syntax"),
+           py::arg("syntax"), py::arg("statistics") = nullptr,
            "The allowed rows that a query's operators permit, as packed bits; None if they exclude "
-           "none.")
+           "none. Prefixes also find the terms that `statistics` lists.")
       .def("weigh", &weigh, py::kw_only(), py::arg("query"), py::arg("syntax") = "plain",
            py::arg("minimum_should_match") = 0, py::arg("statistics") = nullptr,
            "Weigh the query with the current statistics or the given ones.")

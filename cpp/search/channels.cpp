@@ -279,6 +279,10 @@ ChannelAnswer SearchRun::ask_time(const ChannelPlan& channel, const Attempt& att
 // docs/systems/omega.md O6.
 void SearchRun::ask_variants(const ChannelPlan& channel, ChannelAnswer& answer) const {
   const VariantRule& rule = *request_.variant_rule;
+  QueryWeighing by = weighing(channel);
+  if (request_.variant_statistics) {
+    by.given = &*request_.variant_statistics;
+  }
   std::vector<RankedRows> lists;
   for (const Variant& variant : request_.variants) {
     if (channel.kind == ChannelKind::vector) {
@@ -286,8 +290,8 @@ void SearchRun::ask_variants(const ChannelPlan& channel, ChannelAnswer& answer) 
         lists.push_back(nearest(variant.vector, variant.hits, channel));
       }
     } else if (channel.kind == ChannelKind::lexical) {
-      const lexical::Found found = view_.lexical->search(
-          variant.text, channel.depth_for(request_.k), allowed(), {}, weighing(channel));
+      const lexical::Found found =
+          view_.lexical->search(variant.text, channel.depth_for(request_.k), allowed(), {}, by);
       RankedRows hits = hits_of(found);
       if (channel.words && !hits.empty()) {
         std::vector<double> relevance = minmax_floor(hits.scores, channel.words->floor);

@@ -166,6 +166,8 @@ struct SearchRequest {
   std::optional<Surroundings> surroundings;
   std::vector<Variant> variants;
   std::optional<VariantRule> variant_rule;
+  // Statistics that weigh the variants instead of those of the scope or the store.
+  std::optional<QueryStatistics> variant_statistics;
   // Replace the plan's rule in the first and in a relaxed attempt.
   std::optional<Surfacing> surfacing;
   std::optional<Surfacing> relaxed_surfacing;

@@ -88,8 +88,12 @@ SearchOutcome SearchRun::run(Outside& outside) {
   trace_.end("validity_filter", request_.bounds_count, request_.allowed_count);
   if (request_.syntax != lexical::QuerySyntax::kPlain) {
     const QueryReading reading{.syntax = request_.syntax};
-    permitted_ = view_.lexical->permitted(request_.query, reading, rows_of(request_.allowed));
-    permitted_reach_ = view_.lexical->permitted(request_.query, reading, rows_of(request_.reach));
+    const QueryStatistics* const given = request_.statistics ? &*request_.statistics : nullptr;
+    const auto permitted = [&](const SomeRows& rows) {
+      return view_.lexical->permitted(request_.query, reading, rows_of(rows), given);
+    };
+    permitted_ = permitted(request_.allowed);
+    permitted_reach_ = permitted(request_.reach);
   }
   attempt_ = take(plan_, false, outside);
   reasons_[0] = attempt_.reason;

@@ -30,7 +30,7 @@ from tests.frozen import questions
 from tests.frozen.corpus import DAY, NOW, demo_engine, made_up, opened
 from tests.frozen.vectors import along_axes, axis_of, exact, meaning_of
 
-__all__ = ["SCENARIOS", "SEQUENCES", "WORLDS", "Answer", "Ask", "World"]
+__all__ = ["SCENARIOS", "SEQUENCES", "WORLDS", "Answer", "Ask", "World", "in_other_words"]
 
 Answer: TypeAlias = "oneiros.SearchResponse | oneiros.WhyNot"
 Ask: TypeAlias = Callable[[], Answer]
@@ -420,7 +420,8 @@ def rerankers(world: World) -> Iterator[Ask]:
         yield world.ask(query, reranker=_longest, deadline=float("inf"), profile=early)
 
 
-def _in_other_words(query: str) -> Sequence[str] | Rephrased:
+def in_other_words(query: str) -> Sequence[str] | Rephrased:
+    """Rephrase a query, or fail in one of the ways in which expanders do."""
     if "slow" in query:
         return []
     if "architecture" in query:
@@ -451,7 +452,7 @@ def _in_other_words(query: str) -> Sequence[str] | Rephrased:
 
 @scenario
 def expanders(world: World) -> Iterator[Ask]:
-    mind = world.small(query_expander=_in_other_words)
+    mind = world.small(query_expander=in_other_words)
     queries = (
         *questions.CONCEPTUAL,
         *questions.COMPOUND[:3],

@@ -400,3 +400,34 @@ def test_the_core_permits_what_the_signs_permit() -> None:
     assert permitted("+bee -ant") == [1]
     assert permitted("+unheard") == []
     assert permitted("-ant", [2, 3]) == [3]
+
+
+def test_prefixes_also_find_the_terms_of_given_statistics() -> None:
+    """Also terms that the core knows only by their names."""
+    core = _core.LexicalIndex(
+        analyzer=analyzers.make("english"),
+        bm25=_core.Bm25(variant="lucene", k1=1.2, b=0.75, delta=0.0),
+    )
+    for row, text in enumerate(["he runs", "tea", "a rune"]):
+        core.add(row=row, text=text)
+    core.learn_terms(terms=["quasar"])
+
+    def permitted(query: str, terms: dict[str, list[str]] | None) -> list[int]:
+        given = None
+        if terms is not None:
+            df = {"run": 2, "quasar": 1, "tea": 1}
+            given = _core.QueryStatistics(
+                documents=9, length=20, df=df, prefix_df={"runn": 2}, prefix_terms=terms
+            )
+        told = core.permitted(query=query, allowed=None, syntax="query", statistics=given)
+        assert told is not None
+        rows: list[int] = np.flatnonzero(np.unpackbits(told, bitorder="little")).tolist()
+        return rows
+
+    assert permitted("+runn*", None) == []
+    assert permitted("+runn*", {}) == []
+    assert permitted("+runn*", {"runn": ["run"]}) == [0]
+    assert permitted("-runn*", {"runn": ["run"]}) == [1, 2]
+    assert permitted("+runn*", {"runn": ["quasar"]}) == []
+    weighed = core.weigh(query="tea quasars", statistics=None)
+    assert core.score_rows(query=weighed, rows=np.array([1], np.uint32))[0] > 0

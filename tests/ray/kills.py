@@ -1,7 +1,8 @@
 """Kill the actors of shards under load: ``python -m tests.ray.kills --kills 1000`` .
 
-Writers add, change and delete memories of their users, and a reader searches all shards without patience,
-while one actor after the other gets SIGKILL. Afterwards the stores are compared with what was acknowledged.
+Writers add, change and delete memories of their users, a mover moves these users from shard to shard, and
+a reader searches all shards without patience, while one actor after the other gets SIGKILL. Afterwards the
+stores are compared with what was acknowledged.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ _ANCHORS = (
 )
 """One for each shard, unlike the others."""
 _PAUSES = (0.05, 0.6)  # seconds before a kill: at once each time, an actor would get nothing done
+_BETWEEN_MOVES = (0.0, 0.5)  # seconds
+_REST = 120.0  # most seconds, after the last kill, until an answer is whole
 
 
 @dataclass
@@ -57,14 +60,17 @@ class KillReport:
     """Such searches that named the shards they lack."""
     refused: int = 0
     """Such searches that raised, as no shard was left."""
+    moves: int = 0
+    """Scopes that were moved."""
     problems: list[str] = field(default_factory=list)
-    """Acknowledged writes that are lost, additions made twice, and answers without their mark."""
+    """Acknowledged writes that are lost, additions made twice, scopes in two shards, and answers
+    without their mark."""
 
     def __str__(self) -> str:
         return (
             f"{self.kills} kills in {self.seconds:.0f} s: {self.acknowledged} acknowledged writes and "
-            f"{self.unknown} unknown ones, {self.whole} whole answers, {self.marked} marked, "
-            f"{self.refused} refused; {len(self.problems)} problems"
+            f"{self.unknown} unknown ones, {self.moves} moves of scopes, {self.whole} whole answers, "
+            f"{self.marked} marked, {self.refused} refused; {len(self.problems)} problems"
         )
 
 
@@ -143,18 +149,57 @@ class _Writer(_Worker):
         return found + [f"{id}: added twice" for id in kept.keys() - set(anchors)]
 
 
+class _Mover(_Worker):
+    """Moves users from shard to shard, one after the other."""
+
+    def __init__(self, engine: ShardedEngine, users: list[str], report: KillReport) -> None:
+        super().__init__()
+        self.engine = engine
+        self.users = users
+        self.report = report
+        self._log = [(user, {engine.scope(user=user).shard}) for user in users]
+        """The shards of a user from some moment on: two while a move lasts."""
+        self._drawn = random.Random(len(users))
+
+    def step(self) -> None:
+        user = self._drawn.choice(self.users)
+        source = self.engine.scope(user=user).shard
+        target = self._drawn.choice([shard for shard in range(SHARDS) if shard != source])
+        self._log.append((user, {source, target}))
+        self.engine.move(user, target)
+        self._log.append((user, {target}))
+        self.report.moves += 1
+        time.sleep(self._drawn.uniform(*_BETWEEN_MOVES))
+
+    def now(self) -> int:
+        """Return a moment for :meth:`shards_since`."""
+        return len(self._log)
+
+    def shards_since(self, moment: int) -> dict[str, set[int]]:
+        """Return in which shards each user's memories have been since a moment."""
+        shards = dict(self._log[:moment])
+        for user, own in self._log[moment:]:
+            shards[user] = shards[user] | own
+        return shards
+
+
 class _Reader(_Worker):
     """Searches all shards without patience; every answer must be whole or marked."""
 
-    def __init__(self, engine: ShardedEngine, anchors: dict[str, int], report: KillReport) -> None:
+    def __init__(
+        self, engine: ShardedEngine, anchors: dict[str, str], mover: _Mover, report: KillReport
+    ) -> None:
         super().__init__()
         self.engine = copy.copy(engine)
         self.engine.actors = copy.copy(engine.actors)
         self.engine.actors._patience = 0.0
         self.anchors = anchors
+        """The user of each memory that is to be found."""
+        self.mover = mover
         self.report = report
 
     def step(self) -> None:
+        began = self.mover.now()
         try:
             response = self.engine.search(_QUERY, 5, reinforce=False, allow_partial=True)
         except ShardUnavailable:
@@ -162,9 +207,10 @@ class _Reader(_Worker):
             time.sleep(0.05)
             return
         missing = dict(getattr(response, "missing", {}))
-        expected = {id for id, shard in self.anchors.items() if shard not in missing}
-        found = expected & set(response.ids)
-        if found != expected or (missing and response.abstained):
+        shards = self.mover.shards_since(began)
+        expected = {id for id, user in self.anchors.items() if not shards[user] & missing.keys()}
+        found = self.anchors.keys() & set(response.ids)
+        if not found >= expected or (missing and response.abstained):
             self.report.problems.append(f"answer {response.ids} with {missing} has no mark")
         elif missing:
             self.report.marked += 1
@@ -174,7 +220,7 @@ class _Reader(_Worker):
 
 def pid_of(engine: ShardedEngine, shard: int) -> int:
     """Return the process of a shard, once it runs."""
-    engine.scope(user=user_in(engine, shard)).count()  # waits until it is back
+    engine.actors.step(shard, "memory_count")  # waits until it is back
     actor = engine.actors._actors[shard]
     return int(ray.get(actor.__ray_call__.remote(lambda _: os.getpid())))
 
@@ -204,10 +250,11 @@ def run(
     with ShardedEngine(folder, shards=SHARDS, patience_seconds=300, embedder="hashing") as engine:
         users = [user_in(engine, shard) for shard in range(SHARDS)]
         anchors = {
-            engine.add(text, user=users[shard]): shard for shard, text in enumerate(_ANCHORS)
+            engine.add(text, user=user): user for user, text in zip(users, _ANCHORS, strict=True)
         }
         writers = [_Writer(engine, user) for user in users]
-        workers: list[_Worker] = [*writers, _Reader(engine, anchors, report)]
+        mover = _Mover(engine, users, report)
+        workers: list[_Worker] = [*writers, mover, _Reader(engine, anchors, mover, report)]
         for worker in workers:
             worker.start()
         with suppress(KeyboardInterrupt):
@@ -221,6 +268,11 @@ def run(
                     report.acknowledged = sum(writer.acknowledged for writer in writers)
                     report.unknown = sum(len(writer.unknown) for writer in writers)
                     tell(report)
+        mover.is_over.set()
+        mover.join(400)
+        whole, ends = report.whole, time.monotonic() + _REST
+        while report.whole == whole and time.monotonic() < ends:  # answers are whole again
+            time.sleep(0.1)
         for worker in workers:
             worker.is_over.set()
         for worker in workers:
@@ -231,9 +283,15 @@ def run(
         report.unknown = sum(len(writer.unknown) for writer in writers)
         for writer in writers:
             report.problems += writer.problems()
+    shard_of: dict[str, int] = {}
     for shard in range(SHARDS):
         with oneiros.Engine(store_file(folder, shard), embedder="hashing") as alone:
             report.problems += [f"shard {shard}: {what}" for what in alone.check(deep=True)]
+            for user in users:
+                if alone.scope(user=user).count():
+                    other = shard_of.setdefault(user, shard)
+                    if other != shard:
+                        report.problems.append(f"{user}: in the shards {other} and {shard}")
     return report
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -13,15 +14,17 @@ import pytest
 import oneiros
 from oneiros.ray import status
 from oneiros.ray.failures import MixedShards, ScopeBusy, ScopeMoved
-from oneiros.ray.moves import drain, finish, interrupted, move_scope, table_of
+from oneiros.ray.moves import drain, finish, interrupted, move_scope, salt_of, table_of
 from oneiros.ray.routing import Layout
 from oneiros.ray.shard import layout_file, store_file, write_layout
-from oneiros.ray.shard_scopes import Move, ScopePlace, ShardScopes
+from oneiros.ray.shard_scopes import Move, ScopePlace, ShardPlaces, ShardScopes
+from oneiros.store.erased import digest_of
 from tests.frozen.answers import plain_values
 
 NOW = 1_750_000_000.0
 LAYOUT = Layout(2, "user")
-MOVE = Move("01M", "ada", 0, 1)
+SALT = "salt"
+MOVE = Move("01M", "ada", 0, 1, SALT)
 QUERIES = ("green tea", "who drinks milk", "tea 3")
 
 
@@ -75,8 +78,14 @@ class Shards:
             raise Killed
         return found
 
-    def places(self) -> dict[int, dict[str, ScopePlace]]:
+    def places(self) -> dict[int, ShardPlaces]:
         return {number: scopes.places for number, scopes in enumerate(self.scopes)}
+
+    def table(self) -> dict[str, int]:
+        """Return the shard of each user that is not where its hash says."""
+        salt = salt_of(self.places())
+        names = {digest_of(name, salt): name for name in ("ada", "bob", "cy", "new", "newer")}
+        return {names[digest]: shard for digest, shard in table_of(self.places()).items()}
 
     def recover(self) -> None:
         """End moves, as the next opening does."""
@@ -184,18 +193,18 @@ def test_a_moved_scope_is_as_it_was(folder: Path) -> None:
         assert state_of(shards.engines[1]) == expected
         assert state_of(shards.engines[0])["rows"] == []
         assert others_of(shards) == others
-        assert table_of(shards.places()) == {"ada": 1}
+        assert shards.table() == {"ada": 1}
         text = (
             store_file(folder, 0).read_bytes() + Path(f"{store_file(folder, 0)}-wal").read_bytes()
         )
         assert b"ada drinks cider" not in text
     with opened(folder) as shards:
-        assert table_of(shards.places()) == {"ada": 1}
+        assert shards.table() == {"ada": 1}
         assert state_of(shards.engines[1]) == expected
         assert [engine.check(deep=True) for engine in shards.engines] == [[], []]
-        move_scope(shards.step, Move("02M", "ada", 1, 0))
+        move_scope(shards.step, Move("02M", "ada", 1, 0, SALT))
         assert state_of(shards.engines[0]) == expected
-        assert table_of(shards.places()) == {"ada": 0}
+        assert shards.table() == {"ada": 0}
         assert not list(folder.glob(".*"))
 
 
@@ -214,7 +223,7 @@ def test_a_kill_at_any_step_neither_loses_nor_repeats(folder: Path, at: int, is_
         assert shards.steps == STEPS[: at + 1]
     with opened(folder) as shards:
         shards.recover()
-        table = table_of(shards.places())
+        table = shards.table()
         owner = table.get("ada", 0)
         assert state_of(shards.engines[owner]) == expected
         assert state_of(shards.engines[1 - owner])["rows"] == []
@@ -223,7 +232,7 @@ def test_a_kill_at_any_step_neither_loses_nor_repeats(folder: Path, at: int, is_
         if not has_taken:
             shards.engines[0].scope(user="ada").touch("ada 1", ttl=None)  # it can be written again
             expected = state_of(shards.engines[0])
-            move_scope(shards.step, Move("02M", "ada", 0, 1))
+            move_scope(shards.step, Move("02M", "ada", 0, 1, SALT))
             assert state_of(shards.engines[1]) == expected
         assert others_of(shards) == others
         assert [engine.check(deep=True) for engine in shards.engines] == [[], []]
@@ -247,7 +256,7 @@ def test_a_kill_while_a_move_is_ended(
             assert at < 2
     with opened(folder) as shards:
         shards.recover()
-        owner = table_of(shards.places()).get("ada", 0)
+        owner = shards.table().get("ada", 0)
         assert owner == int(killed_first == STEPS.index("take"))
         assert state_of(shards.engines[owner]) == expected
         assert state_of(shards.engines[1 - owner])["rows"] == []
@@ -302,19 +311,19 @@ def test_calls_wait_while_a_scope_leaves_and_follow_it(folder: Path) -> None:
         with pytest.raises(ScopeBusy):
             source.require_settled()
         with pytest.raises(ScopeBusy):
-            source.leave(Move("02M", "ada", 0, 1))
+            source.leave(Move("02M", "ada", 0, 1, SALT))
         source.keep(MOVE)
         tokens.add(source.token)
         with source.using(["ada"], writes=True):
             source.require_settled()
-        move_scope(shards.step, Move("02M", "ada", 0, 1))
+        move_scope(shards.step, Move("02M", "ada", 0, 1, SALT))
         tokens.add(source.token)
         assert len(tokens) == 4
         with pytest.raises(ScopeMoved, match="'ada' lie in shard 1") as caught:
             source.using(["bob", "ada"], writes=False).__enter__()
         assert (caught.value.value, caught.value.shard) == ("ada", 1)
         with pytest.raises(ScopeMoved):
-            source.leave(Move("03M", "ada", 0, 1))
+            source.leave(Move("03M", "ada", 0, 1, SALT))
 
 
 def test_a_move_waits_for_writes_that_have_begun(
@@ -340,16 +349,16 @@ def test_what_cannot_be_moved_stays(folder: Path) -> None:
         target.forget("ada 2")
         source.supersede("bob 1", "ada 1")
         with pytest.raises(ValueError, match="'ada 1' supersedes 'bob 1'"):
-            move_scope(shards.step, Move("02M", "ada", 0, 1))
+            move_scope(shards.step, Move("02M", "ada", 0, 1, SALT))
         source.update("bob 1", superseded_by=None)
         assert state_of(source) == before
         with source._scope.services.store.write() as transaction:
             transaction.set_setting("embedder", "another")
         with pytest.raises(MixedShards, match="different embedder: 'another' and 'oneiros/hashing"):
-            move_scope(shards.step, Move("03M", "ada", 0, 1))
+            move_scope(shards.step, Move("03M", "ada", 0, 1, SALT))
         with source._scope.services.store.write() as transaction:
             transaction.set_setting("embedder", target.stats()["embedder"])
-        move_scope(shards.step, Move("04M", "ada", 0, 1))
+        move_scope(shards.step, Move("04M", "ada", 0, 1, SALT))
         assert state_of(target) == before
 
 
@@ -368,18 +377,126 @@ def test_another_process_must_not_have_the_stores_open(folder: Path) -> None:
     with opened(folder) as shards:
         with opened(folder), pytest.raises(ScopeBusy, match="open in another process"):
             move_scope(shards.step, MOVE)
-        move_scope(shards.step, Move("02M", "ada", 0, 1))
+        move_scope(shards.step, Move("02M", "ada", 0, 1, SALT))
 
 
 def test_shards_of_different_times_are_refused() -> None:
+    def table(*known: dict[str, ScopePlace], salts: tuple[str, str] = (SALT, SALT)) -> Any:
+        return table_of(
+            {
+                shard: ShardPlaces(salt, True, {digest_of(value, salt): known[shard][value]}, {})
+                if (value := next(iter(known[shard]), None))
+                else ShardPlaces("another", False, {}, {})
+                for shard, salt in enumerate(salts)
+            }
+        )
+
     gone, here = ScopePlace("gone", 1, "01M"), ScopePlace("here", 0, "01M")
-    assert table_of({0: {"ada": gone}, 1: {"ada": here}}) == {"ada": 1}
-    for places in ({0: {"ada": gone}, 1: {}}, {0: {}, 1: {"ada": here}}):
+    assert table({"ada": gone}, {"ada": here}) == {digest_of("ada", SALT): 1}
+    for places in (({"ada": gone}, {}), ({}, {"ada": here})):
         with pytest.raises(oneiros.StoreCorrupt, match="from one generation"):
-            table_of(places)
-    back = {0: {"ada": ScopePlace("here", 1, "02M")}, 1: {"ada": here}}
-    with pytest.raises(oneiros.StoreCorrupt, match="do not agree on where the memories of 'ada'"):
-        table_of(back)
+            table(*places)
+    back = {"ada": ScopePlace("here", 1, "02M")}
+    with pytest.raises(oneiros.StoreCorrupt, match="do not agree on where the memories of a moved"):
+        table(back, {"ada": here})
+    with pytest.raises(oneiros.StoreCorrupt, match="shards 0 and 1 key their scopes in different"):
+        table({"ada": gone}, {"ada": here}, salts=(SALT, "other"))
+
+
+def bytes_of(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def test_no_name_is_left_of_a_user_that_was_moved_and_forgotten(folder: Path) -> None:
+    name = "Adelheid Quux"
+    move = Move("02M", name, 0, 1, SALT)
+    with opened(folder) as shards:
+        source, target = shards.scopes
+        for engine in shards.engines:
+            engine.add("tea", user="cy", id=f"tea {id(engine)}")
+        shards.engines[0].add("likes tea", user=name, id="secret")
+        target.begin(move)
+        source.leave(move)
+        assert name.encode() in bytes_of(folder)
+        assert not finish(shards.step, move)  # given up
+        move_scope(shards.step, move._replace(id="03M"))
+        source.close_for_new([1], SALT)
+        with pytest.raises(ScopeMoved, match="lie in shard 1"):
+            source.using(["Sibylle Quux"], writes=True).__enter__()
+        shards.engines[1].scope(user=name).forget(where=oneiros.where())
+        assert b"Quux" not in bytes_of(folder)
+    assert b"Quux" not in bytes_of(folder)
+    with opened(folder) as shards, pytest.raises(ScopeMoved):
+        shards.scopes[0].using([name], writes=False).__enter__()
+
+
+def as_named(folder: Path, number: int) -> None:
+    """Write the notes about ada and bob as an older version did."""
+    names = {digest_of(name, SALT): name for name in ("ada", "bob")}
+    with closing(oneiros.Engine(store_file(folder, number), embedder="hashing")) as engine:
+        store = engine._scope.services.store
+        with store.read() as reading:
+            settings = reading.settings()
+        with store.write() as transaction:
+            for key, value in settings.items():
+                for begin, named in (
+                    ("place of scope ", "scope "),
+                    ("given-up move of scope ", "refused "),
+                ):
+                    if key.startswith(begin):
+                        cell = value
+                        if begin.startswith("place"):
+                            cell = json.dumps(json.loads(value)[:3])
+                        transaction.set_setting(named + names[key.removeprefix(begin)], cell)
+                        transaction.remove_setting(key)
+            transaction.remove_setting("salt of scopes")
+
+
+@pytest.mark.parametrize("is_leaving", [False, True])
+def test_notes_with_names_become_digests(folder: Path, is_leaving: bool) -> None:
+    with opened(folder) as shards:
+        expected = state_of(shards.engines[0])
+        move_scope(shards.step, Move("02M", "bob", 0, 1, SALT))
+        if is_leaving:
+            shards.scopes[1].begin(MOVE)
+            shards.scopes[0].leave(MOVE)
+        else:
+            assert not shards.scopes[1].settle(MOVE)
+            move_scope(shards.step, Move("03M", "ada", 0, 1, SALT))
+    for number in range(2):
+        as_named(folder, number)
+    with opened(folder, read_only=True) as shards:  # which cannot change them
+        (left,) = interrupted(shards.places()) or [None]
+        if is_leaving:
+            assert left == MOVE._replace(salt=salt_of(shards.places()))
+        else:
+            assert left is None
+            assert shards.table() == {"bob": 1, "ada": 1}
+        with pytest.raises(ScopeMoved):
+            shards.scopes[0].using(["bob"], writes=False).__enter__()
+    with opened(folder) as shards:
+        salt = salt_of(shards.places())
+        for number, scopes in enumerate(shards.scopes):
+            assert scopes.places.by_value
+            assert not scopes.places.is_keyed
+            shards.step(number, "key_by", salt)
+            assert not scopes.places.by_value
+        shards.recover()
+        before = shards.table()
+        assert before == {"bob": 1, "ada": 0 if is_leaving else 1}
+        with pytest.raises(ScopeMoved):
+            shards.scopes[0].using(["bob"], writes=False).__enter__()
+    with opened(folder) as shards:
+        assert salt_of(shards.places()) == salt
+        assert all(scopes.places.is_keyed for scopes in shards.scopes)
+        assert not any(scopes.places.by_value for scopes in shards.scopes)
+        assert shards.table() == before
+        owner = before["ada"]
+        assert state_of(shards.engines[owner]) == expected
+        with shards.engines[1]._scope.services.store.read() as reading:
+            assert not any(name in str(reading.settings()) for name in ("ada", "bob"))
+        move_scope(shards.step, Move("04M", "ada", owner, 1 - owner, salt))
+        assert state_of(shards.engines[1 - owner]) == expected
 
 
 def test_a_namespace_moves_with_all_below_it(tmp_path: Path) -> None:
@@ -389,7 +506,7 @@ def test_a_namespace_moves_with_all_below_it(tmp_path: Path) -> None:
         for name in ("acme", "acme/support", "acme/a/b", "acmes"):
             source.add("tea", namespace=name, id=name)
         assert shards.scopes[0].values() == ["acme", "acmes"]
-        assert move_scope(shards.step, Move("01M", "acme", 0, 1)).memories == 3
+        assert move_scope(shards.step, Move("01M", "acme", 0, 1, SALT)).memories == 3
         assert [memory.id for memory in source.list()] == ["acmes"]
         assert target.scope(namespace="acme/a").count() == 1
         with pytest.raises(ScopeMoved):
@@ -402,9 +519,9 @@ def test_a_drained_shard_is_empty_and_takes_nothing_new(folder: Path) -> None:
         numbers = iter(range(10, 100))
 
         def move(value: str, to: int) -> Any:
-            return move_scope(shards.step, Move(f"{next(numbers)}M", value, 0, to))
+            return move_scope(shards.step, Move(f"{next(numbers)}M", value, 0, to, SALT))
 
-        moved = drain(shards.step, 0, 2, move)
+        moved = drain(shards.step, 0, 2, SALT, move)
         assert sorted(each.value for each in moved) == ["ada", "bob"]
         assert shards.scopes[0].memory_count() == 0
         assert {user: state_of(shards.engines[1], user) for user in ("ada", "bob")} == expected
@@ -413,12 +530,12 @@ def test_a_drained_shard_is_empty_and_takes_nothing_new(folder: Path) -> None:
         for _ in range(2):
             with pytest.raises(ScopeMoved, match="'new' lie in shard 1"):
                 shards.scopes[0].using(["new"], writes=True).__enter__()
-        assert drain(shards.step, 0, 2, move) == []
+        assert drain(shards.step, 0, 2, SALT, move) == []
         with pytest.raises(ValueError, match="no shard but 1 takes scopes"):
-            drain(shards.step, 1, 2, move)
-        assert table_of(shards.places()) == {"ada": 1, "bob": 1, "new": 1}
+            drain(shards.step, 1, 2, SALT, move)
+        assert shards.table() == {"ada": 1, "bob": 1, "new": 1}
     with opened(folder) as shards:
-        shards.step(0, "close_for_new", [])
+        shards.step(0, "close_for_new", [], SALT)
         with shards.scopes[0].using(["newer"], writes=True):
             pass
         with pytest.raises(ScopeMoved):
@@ -465,6 +582,6 @@ def test_the_status_of_the_folder_shows_moves(folder: Path) -> None:
         assert shown() == [(0, 0, ("ada",)), (0, 0, ())]
         assert not finish(shards.step, MOVE)
         assert shown() == [(0, 0, ()), (0, 0, ())]
-        move_scope(shards.step, Move("02M", "ada", 0, 1))
+        move_scope(shards.step, Move("02M", "ada", 0, 1, SALT))
     assert shown() == [(0, 1, ()), (1, 0, ())]
     assert status(folder).problems == ()

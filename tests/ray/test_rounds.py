@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import random
@@ -27,7 +28,7 @@ from oneiros.search.call import SearchRequest
 from oneiros.search.pipeline import Walk
 from tests.frozen.answers import plain_values
 from tests.frozen.corpus import AXES, NOW, WHOLE, opened
-from tests.frozen.scenarios import SCENARIOS, SEQUENCES, WORLDS, World
+from tests.frozen.scenarios import SCENARIOS, SEQUENCES, WORLDS, World, in_other_words
 from tests.ray.local_shards import LocalShards, by_id, loosen, one_by_one, split
 
 LONG = bool(os.environ.get("ONEIROS_LONG"))
@@ -35,8 +36,10 @@ EVERY = 1 if LONG else 61
 COUNT = 400 if LONG else 150
 SHARDS = {None: (1, 2, 3, 7), 8: (1, 2, 3, 7)} if LONG else {None: (1, 3), 8: (2, 7)}
 """Numbers of shards by depth of the channels; None: that of the profile."""
-LEFT_OUT = {"why_not", "batches", "expanders", *SEQUENCES}
-"""Other methods, what is refused, and searches that change the store."""
+REPHRASED = {"expanders"}
+"""Searches of an engine with a query expander."""
+LEFT_OUT = {"why_not", "batches", *SEQUENCES}
+"""Other methods, and searches that change the store."""
 if not LONG:
     LEFT_OUT |= {"bare", "vectors"}  # which make stores of their own
 
@@ -49,11 +52,18 @@ def client_of(profile: oneiros.Profile | str = "oneiros", **parts: Any) -> Clien
     return Client.of({"profile": profile, "clock": clock, **parts})
 
 
+class Rephrasing(World):
+    """A world whose store has a query expander."""
+
+    def small(self, count: int = 0, **options: Any) -> oneiros.Engine:  # noqa: ARG002
+        return self.mind
+
+
 def asks_of(world: World, place: int) -> Iterator[tuple[str, partial[Any]]]:
     """Yield searches of the whole store, each n-th of all scenarios."""
     number = place
     for name, scenario in SCENARIOS.items():
-        if name in LEFT_OUT:
+        if name in LEFT_OUT or (name in REPHRASED) != isinstance(world, Rephrasing):
             continue
         for ask in scenario(world):
             if not isinstance(ask, partial) or ask.func.__name__ != "search":
@@ -84,27 +94,34 @@ def test_the_answers_of_shards_are_those_of_one_engine(
     if depth is not None:
         channels = tuple(replace(channel, depth=depth) for channel in profile.channels)
         profile = profile.replace(channels=channels)
-    world = World(name, profile, axes=known.axes)
     options = {"profile": profile, "embedder": AXES if known.axes else WHOLE, "clock": clock}
+    rephrasing = {**options, "query_expander": in_other_words}
     made = opened(profile, count=COUNT, axes=known.axes)
     for place, count in enumerate(SHARDS[depth]):
         folder = tmp_path / str(count)
         folder.mkdir()
-        world.__dict__["mind"] = mind = one_by_one(made, folder / "whole.db", **options)
+        mind = one_by_one(made, folder / "whole.db", **options)
         shard_of = by_id(mind, count)
         loosen(mind, shard_of)
-        shards = LocalShards(split(mind, shard_of, folder, **options), Client.of(options))
-        for scenario, ask in asks_of(world, place * EVERY // 2):
-            keywords = world.read(ask.keywords)
-            bounds = ask.func.__self__._scope.bounds
-            found = outcome(shards.search, *ask.args, bounds=bounds, **keywords)
-            if found[0] is ValueError and "must have no prefix" in found[1]:
-                assert "*" in ask.args[0]
-                continue
-            expected = outcome(ask.func, *ask.args, **keywords)
-            assert found == expected, (scenario, count, ask.args, keywords)
+        mind.backup(folder / "rephrasing.db")
+        parts = split(mind, shard_of, folder, **options)
+        gc.freeze()  # else the collector traverses the stores again and again
+        for kind, given, whole in (
+            (World, options, mind),
+            (Rephrasing, rephrasing, oneiros.Engine(folder / "rephrasing.db", **rephrasing)),
+        ):
+            world = kind(name, profile, axes=known.axes)
+            world.__dict__["mind"] = whole
+            shards = LocalShards(parts, Client.of(given))
+            for scenario, ask in asks_of(world, place * EVERY // 2):
+                keywords = world.read(ask.keywords)
+                bounds = ask.func.__self__._scope.bounds
+                found = outcome(shards.search, *ask.args, bounds=bounds, **keywords)
+                expected = outcome(ask.func, *ask.args, **keywords)
+                assert found == expected, (scenario, count, ask.args, keywords)
+            whole.close()
         shards.close()
-        mind.close()
+        gc.unfreeze()
     made.close()
 
 
@@ -419,23 +436,184 @@ def test_shards_must_be_alike() -> None:
 
 
 def test_what_would_differ_is_refused() -> None:
-    whole, parts = engines_of(RECORDS, 2)
-    expanding = client_of("omega", embedder="hashing", query_expander=lambda _: ["rum"])
-    shards = LocalShards(parts, expanding)
-    with pytest.raises(ValueError, match="query_expander: not supported in a search over shards"):
-        shards.search("how does the tea work")
-    found = shards.search("tea", profile="oneiros", reinforce=False)  # which expands nothing
-    assert plain_values(found)[0] == plain_values(whole.search("tea", reinforce=False))[0]
-    with pytest.raises(
-        ValueError, match=r"must have no prefix in a search over shards, got 'te'\*"
-    ):
-        shards.search('te* "note on"', syntax="query")
+    _, parts = engines_of(RECORDS, 2)
+    shards = LocalShards(parts, client_of(embedder="hashing"))
     with pytest.raises(ValueError, match="embedding: expected 512 values"):
         shards.search("tea", embedding=[1.0, 0.0], profile="oneiros")
     with pytest.raises(ValueError, match="k: "):
         shards.search("tea", -1, profile="oneiros")
     with pytest.raises(ValueError, match="reinforce: must not be True"):
         shards.search("tea", profile="bm25", reinforce=True)
+
+
+STEMMED = [
+    "the runner ran",
+    "a run of tea",
+    "runs of honey",
+    "running late for tea",
+    "the runway is long",
+    "runny honey and rum",
+    "tea alone",
+    "happiness",
+    "happily running",
+    "a rune, and runes",
+    "she swims with tea",
+    "swimming",
+]
+"""Of words that one prefix finds, some shards have only forms that do not begin so."""
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+@pytest.mark.parametrize("profile", profiles.names())
+def test_a_prefix_finds_the_words_of_all_shards(profile: str, count: int, tmp_path: Path) -> None:
+    records: list[dict[str, Any]] = [
+        {"id": f"r{number}", "text": text, "project": "kitchen" if number % 2 else "garage"}
+        for number, text in enumerate(STEMMED * 2)
+    ]
+    records.append({"id": "old", "text": "runaway quasars", "status": "archived"})
+    given: dict[str, Any] = {"profile": profile, "embedder": "hashing", "clock": clock}
+    whole, _ = engines_of(records, 1, **given)
+    shard_of = {record["id"]: number % count for number, record in enumerate(records)}
+    loosen(whole, shard_of)
+    shards = LocalShards(split(whole, shard_of, tmp_path, **given), Client.of(given))
+    # The garage has "swims", which the prefix "swimm" finds since the kitchen has "swimming".
+    queries = (
+        *("swimm*", "tea -swimm*", "+swimm* tea", "swimm* rum", "runn*"),
+        *("run*", "+runn* tea", "tea -runn*", "+runn*", "-run* honey", "title:run* tea"),
+        *("runa* tea", "happ* +run*", "zz* tea", "+zz*", "tea -zz*", "a-runn* honey", "r* t* h*"),
+        *('"tea" runn* runn*', "RUNN*", "happin* happil*"),
+    )
+    again = 0
+    for query in queries:
+        for bounds in ({}, {"project": "kitchen"}, {"project": "garage"}):
+            options: dict[str, Any] = {"syntax": "query", "reinforce": False, "explain": True}
+            shards.calls.clear()
+            found = shards.search(query, bounds=bounds, **options)
+            expected = whole.scope(**bounds).search(query, **options)
+            assert plain_values(found) == plain_values(expected), query
+            again += shards.calls.count("overview") - 1
+    assert (again > 0) == (count > 1)
+    known = whole.statistics("runn* tea", syntax="query")
+    options = {"syntax": "query", "statistics": known, "reinforce": False}
+    found, expected = (each.search("runn* tea", **options) for each in (shards, whole))
+    assert plain_values(found) == plain_values(expected)
+
+
+def test_the_most_accessed_memories_are_those_that_a_prefix_permits() -> None:
+    """The shard of the most accessed ones has no word that begins so."""
+    texts = ["she swims", "swimming", "he swims", "zebra", "zebrafish", "tea", "milk", "honey"]
+    records = [
+        {"id": f"r{number}", "text": text, "access_count": 9 - number}
+        for number, text in enumerate(texts)
+    ]
+    profile = profiles.get("omega")
+    assert profile.hot_set is not None
+    profile = profile.replace(hot_set=replace(profile.hot_set, size=2))
+    given: dict[str, Any] = {"profile": profile, "embedder": None}
+    whole, parts = engines_of(records, 2, **given)
+    shards = LocalShards(parts, client_of(**given))
+    for query in ("-swimm* zebra", "zebra -swimming", "zebra"):
+        options: dict[str, Any] = {"syntax": "query", "reinforce": False, "explain": True}
+        found = shards.search(query, **options)
+        assert plain_values(found) == plain_values(whole.search(query, **options))
+    assert "r4" in shards.search("-swimm* zebra", syntax="query", reinforce=False).ids
+
+
+def test_a_prefix_of_too_many_words_is_refused_as_in_the_whole() -> None:
+    """No shard has too many of them."""
+    records = [
+        {"id": f"r{number}", "text": " ".join(f"w{number}x{word}" for word in range(300))}
+        for number in range(4)
+    ]
+    whole, parts = engines_of(records, 2)
+    shards = LocalShards(parts, client_of(embedder="hashing"))
+    refusals = []
+    for engine in (whole, shards):
+        with pytest.raises(oneiros.QueryTooLarge) as caught:
+            engine.search("w* tea", syntax="query", reinforce=False)
+        refusals.append(str(caught.value))
+    assert refusals[0] == refusals[1]
+    found, expected = (
+        engine.search("w1* tea", syntax="query", reinforce=False) for engine in (shards, whole)
+    )
+    assert plain_values(found) == plain_values(expected)
+
+
+def rephrase(query: str) -> list[str]:
+    return {
+        "how does the tea work": ["quasar voltage", "honey with rum", "milk"],
+        "how does rum work and why is honey good": ["honey rum", "zorgle"],
+        "explain the note on milk": ["tea"],
+    }.get(query, [])
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_variants_of_a_query_are_weighed_by_the_whole(count: int) -> None:
+    calls: list[str] = []
+
+    def expander(query: str) -> list[str]:
+        calls.append(query)
+        return rephrase(query)
+
+    records = [*RECORDS, {"id": "old", "text": "quasar voltage", "status": "archived"}]
+    given: dict[str, Any] = {"profile": "omega", "query_expander": expander}
+    whole, parts = engines_of(records, count, **given)
+    shards = LocalShards(parts, client_of(embedder="hashing", **given))
+    expanded = 0
+    ways: tuple[dict[str, Any], ...] = (
+        {},
+        {"explain": True},
+        {"statistics": "store", "bounds": {"project": "kitchen"}},
+        {"statistics": whole.statistics("how does tea work rum milk honey note explain")},
+        {"embedding": np.ones(512), "where": oneiros.where(project="kitchen")},
+    )
+    queries = (
+        *("how does the tea work", "how does rum work and why is honey good", "tea"),
+        *("explain the note on milk", "why is tea good and how does rum work?"),
+    )
+    for way in ways:
+        for query in queries:
+            options = {"reinforce": False, **way}
+            bounds = options.pop("bounds", {})
+            calls.clear()
+            expected = outcome(whole.scope(**bounds).search, query, **options)
+            wanted = [*calls]
+            calls.clear()
+            found = outcome(shards.search, query, bounds=bounds, **options)
+            assert found == expected, (query, way)
+            assert calls == wanted  # once for each text
+            expanded += len(wanted)
+    few = profiles.get("omega")
+    few = few.replace(channels=tuple(replace(channel, depth=3) for channel in few.channels))
+    for query in ("how does the tea work -rum", "how does the tea work -ru*"):
+        for profile in ("omega", few):
+            options = {"syntax": "query", "reinforce": False, "profile": profile}
+            expected = whole.search(query, **options)
+            assert plain_values(shards.search(query, **options)) == plain_values(expected)
+    assert expanded > 10
+
+
+def test_variants_come_from_one_call_of_the_expander_and_one_of_the_embedder() -> None:
+    """Also if the search starts again, as memories change meanwhile."""
+    calls: list[list[str]] = []
+
+    def embedder(texts: list[str]) -> np.ndarray:
+        calls.append(texts)
+        return np.ones((len(texts), 4), np.float32)
+
+    def expander(query: str) -> list[str]:
+        calls.append([query])
+        return ["honey", "rum"]
+
+    given: dict[str, Any] = {"profile": "omega", "query_expander": expander, "embedder": embedder}
+    _, parts = engines_of(RECORDS, 2, **given)
+    shards = LocalShards(parts, client_of(**given))
+    shards.sources[1] = Moving(parts[1], 1, 1)
+    query = "how does the tea work"
+    calls.clear()
+    shards.search(query, reinforce=False)
+    asked = [texts for texts in calls if "tea of zebras 0" not in texts]
+    assert asked == [[query], [query, "honey", "rum"]]
 
 
 def test_a_walk_of_the_graph_of_vectors_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:

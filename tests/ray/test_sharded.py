@@ -261,6 +261,32 @@ def test_all_shards_answer_as_one_engine(filled: ShardedEngine, profile: str) ->
             expected = whole.search(query, 3, offset=2, **options)
             found = filled.search(query, 3, offset=2, **options)
             assert plain_values(found) == plain_values(expected)
+        for query in ("te* +mil*", "hon* -ru*", "note zebr*"):
+            options = {"profile": profile, "reinforce": False, "syntax": "query"}
+            found = filled.search(query, **options)
+            assert plain_values(found) == plain_values(whole.search(query, **options))
+
+
+def in_other_words(query: str) -> list[str]:
+    return ["rum and honey", "zebra"] if "tea" in query else []
+
+
+def test_a_query_is_rephrased_where_it_is_asked(tmp_path: Path) -> None:
+    records = records_of_users(30)
+    given: dict[str, Any] = {"profile": "omega", "query_expander": in_other_words}
+    with (
+        one_engine(records, **given) as whole,
+        ShardedEngine(tmp_path, shards=2, clock=clock, embedder="hashing", **given) as engine,
+    ):
+        for number, record in enumerate(records):
+            engine.add_many([record], now=NOW - 1_000 + number)
+        for query in ("how does the tea work", "how does the milk work", "tea"):
+            found = engine.search(query, reinforce=False)
+            assert plain_values(found) == plain_values(whole.search(query, reinforce=False))
+            stages = [stage for stage in found.trace.stages if stage.name == "query_expansion"]
+            assert [stage.survivor_count for stage in stages] == [
+                3 if query == "how does the tea work" else 1
+            ]
 
 
 def test_a_scope_may_span_shards(filled: ShardedEngine) -> None:
@@ -302,10 +328,6 @@ def test_what_is_not_supported_over_shards_is_refused(shared: ShardedEngine) -> 
     ):
         with pytest.raises(ValueError, match=words):
             shared.search("tea", **options)
-    with pytest.raises(
-        ValueError, match=r"must have no prefix in a search over shards, got 'te'\*"
-    ):
-        shared.search("te* +milk", syntax="query")
     with pytest.raises(TypeError, match="nonsense"):
         shared.search("tea", nonsense=1)
     with pytest.raises(TypeError, match="allow_partial"):

@@ -152,7 +152,7 @@ def test_opening_ends_a_move_and_knows_what_was_moved(tmp_path: Path) -> None:
         target, third = (home + 1) % 3, (home + 2) % 3
         expected = engine.search(QUERY, 7, user="ada", reinforce=False).ids
         engine.move("ada", target)
-        engine.actors.step(target, "leave", Move("7ZZZ", "ada", target, third))
+        engine.actors.step(target, "leave", Move("7ZZZ", "ada", target, third, engine.actors.salt))
         assert len(interrupted(engine.actors.places())) == 1
         assert engine.get("r0", user="ada").text  # reads go on
     with filled_again(tmp_path / "stores") as engine:

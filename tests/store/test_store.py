@@ -85,6 +85,11 @@ def test_one_revision_a_commit_and_none_for_an_empty_one(store: Store) -> None:
         transaction.erase("a")
     assert store.revision() == 4
     assert store.settings() == {"embedder": "other"}
+    with store.write() as transaction:
+        transaction.remove_setting("embedder")
+        transaction.remove_setting("none")
+        transaction.set_setting("dimension", "3")
+    assert (store.revision(), store.settings()) == (5, {"dimension": "3"})
 
 
 def test_changes_are_those_after_a_revision_in_order_of_insertion(store: Store) -> None:

@@ -127,6 +127,9 @@ class LexicalIndex {
   // searches and writers. Throws std::invalid_argument if a field is too long.
   [[nodiscard]] AnalyzedTexts analyze_many(std::span<const IndexedText> texts) const;
 
+  // Lets queries know terms that no text here has, such as those of statistics from outside.
+  void learn_terms(std::span<const std::string> terms) const { analyzer_->learn_terms(terms); }
+
   // The second part of add_many(). REQUIRES: `texts` were analysed by this index.
   std::size_t add_analyzed(std::span<const std::uint32_t> rows, AnalyzedTexts texts,
                            const Interrupt& pause = {});
@@ -146,11 +149,12 @@ class LexicalIndex {
   QueryStatistics statistics(std::string_view query, const QueryReading& reading = {},
                              const QueryWeighing& by = {}) const;
 
-  // The allowed rows that the query's operators permit, as bits; no value if they exclude none.
-  // Throws QueryTooLarge.
+  // The allowed rows that the query's operators permit, as bits; no value if they exclude none. A
+  // prefix also finds the terms that `given` lists for it. Throws QueryTooLarge.
   std::optional<std::vector<std::uint8_t>> permitted(std::string_view query,
                                                      const QueryReading& reading,
-                                                     const lexical::AllowedRows& allowed) const;
+                                                     const lexical::AllowedRows& allowed,
+                                                     const QueryStatistics* given = nullptr) const;
 
   // Weighs the query. Throws as search().
   lexical::WeighedQuery weigh(std::string_view query, const QueryReading& reading = {},

@@ -72,6 +72,29 @@ TEST_CASE("prefix: terms of the surfaces, few of many") {
   CHECK(analyzer.terms_with_prefix("", 1).size() == 2);
 }
 
+TEST_CASE("prefix: terms learnt without a surface are found by queries alone") {
+  Analyzer analyzer({.stop_words = {}, .identifiers = true, .stem = [](const auto& words) {
+                       std::vector<std::string> stems = words;
+                       for (std::string& stem : stems) {
+                         stem.resize(std::min<std::size_t>(stem.size(), 3));
+                       }
+                       return stems;
+                     }});
+  const std::vector<std::string> terms{"abc", "xyz", "abc"};
+  analyzer.learn_terms(terms);
+  CHECK(analyzer.vocabulary_size() == 2);
+  const TermId abc = analyzer.find_term("abc");
+  CHECK(analyzer.term(abc) == "abc");
+  CHECK(analyzer.analyze_query("abcde") == std::vector<TermId>{abc});
+  CHECK(analyzer.terms_with_prefix("ab", 10).empty());
+  const auto text = analyzer.analyze("abcde abc");
+  CHECK(text.occurrences[0].term == abc);
+  CHECK(text.occurrences[1].term == abc);
+  CHECK(analyzer.terms_with_prefix("ab", 10) == std::vector<TermId>{abc});
+  analyzer.learn_terms(terms);
+  CHECK(analyzer.vocabulary_size() == 2);
+}
+
 TEST_CASE("prefix: look-ups run beside learning") {
   Analyzer analyzer({.stop_words = {}, .identifiers = true, .stem = {}});
   std::vector<std::thread> threads;

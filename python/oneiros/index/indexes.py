@@ -187,11 +187,22 @@ class Indexes:
         """Use the lexical index of a snapshot. REQUIRES: nothing was applied."""
         self.lexical = lexical
 
-    def permitted(self, query: str, allowed: Bits | None, syntax: str) -> Bits | None:
-        """Return the allowed rows without those that the signs of the query forbid."""
+    def permitted(
+        self,
+        query: str,
+        allowed: Bits | None,
+        syntax: str,
+        statistics: _core.QueryStatistics | None,
+    ) -> Bits | None:
+        """Return the allowed rows without those that the signs of the query forbid.
+
+        Prefixes also find the terms that ``statistics`` lists, if they are given.
+        """
         if syntax == "plain":
             return allowed
-        bits = self.lexical.permitted(query=query, allowed=allowed, syntax=syntax)
+        bits = self.lexical.permitted(
+            query=query, allowed=allowed, syntax=syntax, statistics=statistics
+        )
         return allowed if bits is None else bits
 
     def begin_replacement(self) -> None:

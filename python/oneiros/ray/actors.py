@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from oneiros.errors import EngineClosed
 from oneiros.ray.cluster import require_ray
 from oneiros.ray.failures import ScopeBusy, ScopeMoved, ShardUnavailable
-from oneiros.ray.moves import finish, interrupted, table_of
+from oneiros.ray.moves import finish, interrupted, salt_of, table_of
 from oneiros.ray.shard import Shard
+from oneiros.store.erased import digest_of
 
 if TYPE_CHECKING:
     from oneiros.ray.routing import Layout
-    from oneiros.ray.shard_scopes import ScopePlace
+    from oneiros.ray.shard_scopes import ShardPlaces
 
 __all__ = ["ActorShards", "Actors", "RayOptions", "ShardCall", "read_call", "write_call"]
 
@@ -69,7 +70,9 @@ class Actors:
     ) -> None:
         self._patience = patience_seconds
         self._layout = layout
-        self._moved: dict[str, int] = {}
+        self.salt = ""
+        """The key of the digests of scopes that were moved."""
+        self._moved: dict[str, int] = {}  # by digest of the value
         kind = require_ray().remote(Shard)
         self._actors = []
         for number in range(layout.shards):
@@ -90,9 +93,13 @@ class Actors:
 
     def shard_of(self, value: str) -> int:
         """Return the number of the shard that has the memories of a value of the key."""
-        return self._moved.get(self._layout.root(value), self._layout.shard_of(value))
+        moved = self._moved.get(self._digest(value)) if self._moved else None
+        return self._layout.shard_of(value) if moved is None else moved
 
-    def places(self) -> dict[int, dict[str, ScopePlace]]:
+    def _digest(self, value: str) -> str:
+        return digest_of(self._layout.root(value), self.salt)
+
+    def places(self) -> dict[int, ShardPlaces]:
         """Return what each shard knows of scopes that were moved.
 
         Raises:
@@ -110,16 +117,20 @@ class Actors:
 
     def note_moved(self, value: str, shard: int) -> None:
         """Note where the memories of a value of the key lie now."""
-        self._moved[self._layout.root(value)] = shard
+        self._moved[self._digest(value)] = shard
 
     def _open(self, *, is_read_only: bool) -> None:
         """Wait for the shards, end the moves that were interrupted, and note what was moved."""
         places = self.places()
+        self.salt = salt_of(places)
         if not is_read_only:
+            named = [shard for shard, known in places.items() if known.by_value]
+            for shard in named:
+                self.step(shard, "key_by", self.salt)
             moves = interrupted(places)
             for move in moves:
                 finish(self.step, move)
-            if moves:
+            if moves or named:
                 places = self.places()
         self._moved = table_of(places)
 

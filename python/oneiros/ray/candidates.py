@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 import oneiros
-from oneiros import lexical
+from oneiros import _core, lexical
 from oneiros.errors import StoreCorrupt
 from oneiros.filters import allowed_bits
 from oneiros.graph.graph import TAU_DAYS, links_found
@@ -25,7 +25,7 @@ from oneiros.scoring.fusion import WeightedSum
 from oneiros.scoring.profile import Profile
 from oneiros.search.call import SearchCall, SearchRequest
 from oneiros.search.options import SearchOptions
-from oneiros.search.pipeline import SearchRun, walk_graph
+from oneiros.search.pipeline import SearchRun, Walk, walk_graph
 from oneiros.search.query.parsed import PLAIN, Understood
 from oneiros.store.rows import json_text
 from oneiros.write.reinforce import OF_USE, ReinforcementEvent
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.engine.engine import Engine
+    from oneiros.engine.memories import Memories
     from oneiros.engine.scope import EngineServices, Scope
     from oneiros.index import Visible
     from oneiros.index.columns import Lifecycle
@@ -58,6 +59,7 @@ __all__ = [
     "Order",
     "Overview",
     "Part",
+    "PartVariant",
     "SessionPlace",
     "ShardQuestion",
     "Spacer",
@@ -83,6 +85,13 @@ _CHANNELS: Final = {
 }
 
 
+class PartVariant(NamedTuple):
+    """Other words for a part, from the query expander; they are in plain syntax."""
+
+    text: str
+    vector: npt.NDArray[np.float32] | None
+
+
 class Part(NamedTuple):
     """A text to search for: the query, or a part of a compound one."""
 
@@ -90,6 +99,7 @@ class Part(NamedTuple):
     plain_text: str
     vector: npt.NDArray[np.float32] | None
     time: TimeRange | None
+    variants: tuple[PartVariant, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +124,11 @@ class ShardQuestion:
     reads_verdicts: bool
     reads_links: bool
     reads_sessions: bool
+
+    @property
+    def variants(self) -> list[str]:
+        """The texts of the variants of all parts."""
+        return [variant.text for part in self.parts for variant in part.variants]
 
     def profile(self, channels: Iterable[tuple[str, int]]) -> Profile:
         """Return a profile of channels alone, each with its depth."""
@@ -144,6 +159,8 @@ class Overview(NamedTuple):
     has_sessions: bool
     """Whether any memory is of a session, where neighbours in sessions count."""
     statistics: QueryStatistics
+    variant_statistics: QueryStatistics | None
+    """Those that weigh the variants; None: there are none."""
     verdicts: Verdicts
     row_count: int
     """Number of memories that the search may return."""
@@ -175,8 +192,9 @@ class Found(NamedTuple):
     """Round two: the best of each channel."""
 
     moment: Moment
-    hits: list[dict[str, list[Hit]]]
-    """For each part, by name of the channel, or :data:`HOT`."""
+    hits: list[dict[str, list[list[Hit]]]]
+    """For each part, by name of the channel, or :data:`HOT`: those of the part, then of each of its
+    variants."""
     breadth: int
     """Breadth of the walk of the graph of vectors; 0: all vectors were compared."""
 
@@ -268,14 +286,22 @@ class CandidateSource:
         self._added: tuple[tuple[int, int], npt.NDArray[np.float64]] | None = None
 
     def overview(self, question: ShardQuestion, known: QueryStatistics | None = None) -> Overview:
-        """Return what weighs the query here. ``known``: a sum that is not complete."""
+        """Return what weighs the query here.
+
+        Args:
+            question: the search.
+            known: the sum over all shards, if they find different words by a prefix: words that
+                begin so, which others found, are counted here, too.
+        """
         scope = self._scope(question)
         call = self._call(scope, question)
         services = scope.services
         sync, read_model = services.sync, services.read_model
         moment, visible = self._moment(scope), call.visible()
         given = question.weighed_by
-        own = self._engine if given == "store" else self._engine.scope(**question.bounds)
+        bounds = {} if given == "store" else question.bounds
+        own = self._engine.scope(**bounds) if bounds else self._engine
+        variants = question.variants
         vectors = read_model.indexes.vectors
         verdicts: Verdicts = {}
         if question.reads_verdicts:
@@ -294,40 +320,72 @@ class CandidateSource:
             has_sessions=question.reads_sessions and self._has_sessions(),
             statistics=given
             if isinstance(given, lexical.statistics.QueryStatistics)
-            else (own if question.bounds else self._engine).statistics(
-                [part.query for part in question.parts], syntax=question.syntax, known=known
-            ),
+            else self._statistics(own, question, known),
+            variant_statistics=own.statistics(variants) if variants else None,
             verdicts=verdicts,
             row_count=visible.row_count,
             bounds_count=visible.bounds_count,
         )
 
-    def found(self, question: ShardQuestion, statistics: QueryStatistics) -> Found:
+    def _statistics(
+        self, own: Memories, question: ShardQuestion, known: QueryStatistics | None
+    ) -> QueryStatistics:
+        """Return the statistics of a scope.
+
+        A prefix finds every form that any text of the store has, also in a scope without that form.
+        """
+        queries = [part.query for part in question.parts]
+        found = own.statistics(queries, syntax=question.syntax, known=known)
+        if not found.prefix_terms or own is self._engine:
+            return found
+        all_terms = self._engine.statistics(queries, syntax=question.syntax).prefix_terms
+        return replace(
+            found,
+            prefix_terms={
+                prefix: tuple(sorted({*terms, *all_terms.get(prefix, ())}))
+                for prefix, terms in found.prefix_terms.items()
+            },
+        )
+
+    def found(
+        self,
+        question: ShardQuestion,
+        statistics: QueryStatistics,
+        variant_statistics: QueryStatistics | None,
+    ) -> Found:
         """Return the best memories of each channel, and the most accessed ones.
 
         Args:
             question: the search.
             statistics: the sum over all shards.
+            variant_statistics: the same for the variants, if there are any.
         """
         scope = self._scope(question)
         moment = self._moment(scope)
-        statistics = self._with_own_terms(question, statistics)
+        queries = [part.query for part in question.parts]
+        weights = self._weights(scope, statistics, queries, question.syntax)
+        variant_weights = None
+        if variant_statistics is not None:
+            variant_weights = self._weights(scope, variant_statistics, question.variants, "plain")
         breadth = 0
-        hits: list[dict[str, list[Hit]]] = []
+        hits: list[dict[str, list[list[Hit]]]] = []
         for part in question.parts:
-            own: dict[str, list[Hit]] = {}
-            for name, depth in question.depths.items():
-                if (name == "vector" and part.vector is None) or (
-                    name == "temporal" and part.time is None
-                ):
-                    continue
-                rows, scores, walked = self._hits(scope, question, part, name, depth, statistics)
-                own[name] = self._as_hits(scope, rows, scores)
+            own: dict[str, list[list[Hit]]] = {}
+            for name in question.depths:
+                rows, scores, walked = self._hits(scope, question, part, name, weights)
+                own[name] = [self._as_hits(scope, rows, scores)]
                 breadth = max(breadth, walked)
+                if name != "temporal":  # whose hits do not depend on words
+                    own[name] += [
+                        self._as_hits(scope, *found)
+                        for found in self._variant_hits(
+                            scope, question, part, name, weights, variant_weights
+                        )
+                    ]
             if question.hot_size:
-                rows = self._most_accessed(scope, question, part)
+                rows = self._most_accessed(scope, question, part, weights)
                 counts = scope.services.read_model.lifecycle.column("access_count")[rows]
-                own[HOT] = self._as_hits(scope, rows, counts.tolist())
+                own[HOT] = [self._as_hits(scope, rows, counts.tolist())]
             hits.append(own)
         return Found(moment, hits, breadth)
 
@@ -489,39 +547,54 @@ class CandidateSource:
         question: ShardQuestion,
         part: Part,
         channel: str,
-        depth: int,
-        statistics: QueryStatistics,
+        weights: _core.QueryStatistics,
     ) -> tuple[list[int], list[float], int]:
         """Return rows that a channel finds, their scores, and the breadth of a walk."""
+        if (channel == "vector" and part.vector is None) or (
+            channel == "temporal" and part.time is None
+        ):
+            return [], [], 0
         call = self._call(scope, question, channel)
-        read_model = scope.services.read_model
-        request = SearchRequest(
-            query=part.query,
+        request = _request(call, part.query, channel, part.vector, weights)._replace(
             plain_text=part.plain_text,
-            syntax=question.syntax,
-            vector=part.vector if channel == "vector" else None,
-            absent="",
-            k=depth,
-            now=question.now,
-            profile=call.profile,
-            profile_hash=call.profile.hash,
             understood=PLAIN
             if channel != "temporal" or part.time is None
             else Understood(time=part.time),
-            is_explained=False,
-            verdicts={},
-            deep_recall_rows=None,
-            text_matcher=None,
-            reranker=None,
-            until=None,
-            statistics=lexical.statistics.given_statistics(
-                statistics, read_model.indexes.made_with
-            ),
         )
-        visible = call.visible()
+        read_model, visible = scope.services.read_model, call.visible()
         walk = walk_graph(request, read_model, visible)
         outcome = SearchRun(request, read_model, visible, scope.loader, walk).run.run()
         return outcome.rows(), outcome.scores(), walk.breadth
+
+    def _variant_hits(
+        self,
+        scope: Scope,
+        question: ShardQuestion,
+        part: Part,
+        channel: str,
+        weights: _core.QueryStatistics,
+        variant_weights: _core.QueryStatistics | None,
+    ) -> Iterator[tuple[list[int], list[float]]]:
+        """Yield, for each variant of a part, rows that a channel finds, and their scores.
+
+        The signs of the part's query bound what its variants find, and their vectors are compared
+        with all others, as in a search of one engine.
+        """
+        if not part.variants:
+            return
+        call = self._call(scope, question, channel)
+        read_model, visible = scope.services.read_model, call.visible()
+        bits = read_model.indexes.permitted(part.query, visible.bits, question.syntax, weights)
+        visible = visible._replace(bits=bits)
+        for variant in part.variants:
+            if channel == "vector" and variant.vector is None:
+                yield [], []
+                continue
+            request = _request(call, variant.text, channel, variant.vector, variant_weights)
+            request = request._replace(syntax="plain")
+            run = SearchRun(request, read_model, visible, scope.loader, Walk(None, 0.0))
+            outcome = run.run.run()
+            yield outcome.rows(), outcome.scores()
 
     def _as_hits(self, scope: Scope, rows: Sequence[int], scores: Sequence[float]) -> list[Hit]:
         lifecycle = scope.services.read_model.lifecycle
@@ -567,22 +640,31 @@ class CandidateSource:
         added = self._added_at(scope)[rows].tolist()
         return [(at, self._number, int(number)) for at, number in zip(added, numbers, strict=True)]
 
-    def _with_own_terms(
-        self, question: ShardQuestion, statistics: QueryStatistics
-    ) -> QueryStatistics:
-        """Return the statistics with 0 for terms that only other texts here have.
+    def _weights(
+        self, scope: Scope, statistics: QueryStatistics, queries: Sequence[str], syntax: str
+    ) -> _core.QueryStatistics:
+        """Return the statistics for the core, with 0 for terms that only other texts here have.
 
         They are outside the scope, or were added since round one.
         """
-        queries = [part.query for part in question.parts]
-        own = self._engine.statistics(queries, syntax=question.syntax)
-        return with_terms(statistics, own)
+        own = self._engine.statistics(queries, syntax=syntax)
+        weights = lexical.statistics.given_statistics(
+            with_terms(statistics, own), scope.services.read_model.indexes.made_with
+        )
+        assert weights is not None
+        return weights
 
-    def _most_accessed(self, scope: Scope, question: ShardQuestion, part: Part) -> list[int]:
+    def _most_accessed(
+        self,
+        scope: Scope,
+        question: ShardQuestion,
+        part: Part,
+        weights: _core.QueryStatistics,
+    ) -> list[int]:
         visible = self._call(scope, question).visible()
         read_model = scope.services.read_model
         bits = self._bits(scope, visible)
-        permitted = read_model.indexes.permitted(part.query, bits, question.syntax)
+        permitted = read_model.indexes.permitted(part.query, bits, question.syntax, weights)
         return read_model.lifecycle.columns.most_accessed(
             count=question.hot_size, allowed=permitted
         )
@@ -699,6 +781,35 @@ def _questions(
             for sequence, verdict, question in reading.questions_of(sequences):
                 found.setdefault(sequence, []).append((verdict, question))
     return found
+
+
+def _request(
+    call: SearchCall,
+    text: str,
+    channel: str,
+    vector: npt.NDArray[np.float32] | None,
+    weights: _core.QueryStatistics | None,
+) -> SearchRequest:
+    """Return the request of a text in one channel alone."""
+    return SearchRequest(
+        query=text,
+        plain_text=text,
+        syntax=call.options.syntax,
+        vector=vector if channel == "vector" else None,
+        absent="",
+        k=call.k,
+        now=call.now,
+        profile=call.profile,
+        profile_hash=call.profile.hash,
+        understood=PLAIN,
+        is_explained=False,
+        verdicts={},
+        deep_recall_rows=None,
+        text_matcher=None,
+        reranker=None,
+        until=None,
+        statistics=weights,
+    )
 
 
 def _stored(services: EngineServices, ids: Sequence[str]) -> list[StoredMemory | None]:

@@ -13,10 +13,18 @@ from oneiros.index.indexes import LexicalOptions
 from oneiros.model.ids import new_ulid
 from oneiros.model.validation import index_of, within
 from oneiros.ray.folder_status import status
-from oneiros.ray.moves import MovedScope, drain, finish, interrupted, move_scope, table_of
+from oneiros.ray.moves import (
+    MovedScope,
+    drain,
+    finish,
+    interrupted,
+    move_scope,
+    salt_of,
+    table_of,
+)
 from oneiros.ray.routing import Layout
 from oneiros.ray.shard import store_file
-from oneiros.ray.shard_scopes import Move, ShardScopes
+from oneiros.ray.shard_scopes import Move, ShardPlaces, ShardScopes
 from oneiros.runtime.dataclasses import fields
 
 __all__ = ["drain_folder"]
@@ -77,14 +85,22 @@ def drain_folder(folder: str | os.PathLike[str], shard: int) -> list[MovedScope]
         def step(number: int, name: str, *args: Any) -> Any:
             return getattr(scopes[number], name)(*args)
 
-        for move in interrupted({number: each.places for number, each in enumerate(scopes)}):
+        def places() -> dict[int, ShardPlaces]:
+            return {number: each.places for number, each in enumerate(scopes)}
+
+        salt = salt_of(places())
+        for number, each in enumerate(scopes):
+            if each.places.by_value:
+                step(number, "key_by", salt)
+        for move in interrupted(places()):
             finish(step, move)
-        table_of({number: each.places for number, each in enumerate(scopes)})
+        table_of(places())
         return drain(
             step,
             shard,
             layout.shards,
+            salt,
             lambda value, to: move_scope(
-                step, Move(new_ulid(system_clock()), value, source=shard, target=to)
+                step, Move(new_ulid(system_clock()), value, source=shard, target=to, salt=salt)
             ),
         )

@@ -137,7 +137,7 @@ def _state(home: Path, shard: int) -> tuple[ShardStatus, dict[str, str]]:
     try:
         with closing(Store(path, read_only=True)) as store, store.read() as reading:
             live, settings = reading.live_count(), dict(reading.settings())
-            places = places_of(settings)
+            places = [place for known in places_of(settings) for place in known.values()]
             state = ShardStatus(
                 shard=shard,
                 is_here=True,
@@ -147,13 +147,9 @@ def _state(home: Path, shard: int) -> tuple[ShardStatus, dict[str, str]]:
                 revision=reading.last_revision(),
                 embedder=settings.get(EMBEDDER_SETTING) or None,
                 file_bytes=size,
-                moved_here=sum(
-                    place.state == "here" and place.shard != shard for place in places.values()
-                ),
-                moved_away=sum(place.state == "gone" for place in places.values()),
-                leaving=tuple(
-                    sorted(value for value, place in places.items() if place.state == "leaving")
-                ),
+                moved_here=sum(place.state == "here" and place.shard != shard for place in places),
+                moved_away=sum(place.state == "gone" for place in places),
+                leaving=tuple(sorted(place.value for place in places if place.state == "leaving")),
                 is_drained=not takes_new_scopes(settings),
             )
             return state, settings

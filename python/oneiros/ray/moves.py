@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.errors import StoreCorrupt
-from oneiros.ray.shard_scopes import Move, ScopePlace
+from oneiros.ray.shard_scopes import Move, ScopePlace, ShardPlaces
 from oneiros.runtime.dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ __all__ = [
     "finish",
     "interrupted",
     "move_scope",
+    "salt_of",
     "table_of",
 ]
 
@@ -113,62 +114,88 @@ def finish(step: Step, move: Move) -> bool:
     return taken
 
 
-def interrupted(places: Mapping[int, Mapping[str, ScopePlace]]) -> list[Move]:
+def salt_of(places: Mapping[int, ShardPlaces]) -> str:
+    """Return the key of the digests of scopes, which all shards share.
+
+    Args:
+        places: by number of the shard, what it knows of scopes.
+
+    Raises:
+        StoreCorrupt: shards have noted different ones.
+    """
+    noted = {each.salt: shard for shard, each in places.items() if each.is_keyed}
+    if len(noted) > 1:
+        one, other = sorted(noted.values())[:2]
+        msg = (
+            f"shards {one} and {other} key their scopes in different ways; restore all shards from "
+            "one generation"
+        )
+        raise StoreCorrupt(msg)
+    return next(iter(noted), places[min(places)].salt)
+
+
+def interrupted(places: Mapping[int, ShardPlaces]) -> list[Move]:
     """Return the moves that shards know as not over.
 
     Args:
         places: by number of the shard, what it knows of scopes.
     """
+    salt = salt_of(places)
     return [
-        Move(place.move, value, shard, place.shard)
+        Move(place.move, place.value, shard, place.shard, salt)
         for shard, known in places.items()
-        for value, place in known.items()
+        for place in known.keyed(salt).values()
         if place.state == "leaving"
     ]
 
 
-def table_of(places: Mapping[int, Mapping[str, ScopePlace]]) -> dict[str, int]:
+def table_of(places: Mapping[int, ShardPlaces]) -> dict[str, int]:
     """Return the shard of every scope that is not, or perhaps not, where its hash says.
 
     Args:
         places: by number of the shard, what it knows of scopes. No move may be unfinished.
 
+    Returns:
+        The number of the shard, by digest of the value.
+
     Raises:
         StoreCorrupt: shards contradict each other, as after one of them alone was restored from a
             generation that was made before a move.
     """
+    salt = salt_of(places)
+    keyed = {shard: known.keyed(salt) for shard, known in places.items()}
     found: dict[str, tuple[str, int]] = {}
-    for shard, known in places.items():
-        for value, place in known.items():
+    for shard, known in keyed.items():
+        for digest, place in known.items():
             owner = place.shard if place.state == "gone" else shard
             # At the same move, the shard that has the scope says the same as the one that had it.
-            found[value] = max(found.get(value, ("", owner)), (place.move, owner))
-    for value, (_, owner) in found.items():
-        _require_one(value, owner, places)
-    return {value: owner for value, (_, owner) in found.items()}
+            found[digest] = max(found.get(digest, ("", owner)), (place.move, owner))
+    for digest, (_, owner) in found.items():
+        _require_one(digest, owner, keyed)
+    return {digest: owner for digest, (_, owner) in found.items()}
 
 
-def _require_one(value: str, owner: int, places: Mapping[int, Mapping[str, ScopePlace]]) -> None:
+def _require_one(digest: str, owner: int, places: Mapping[int, Mapping[str, ScopePlace]]) -> None:
     """Refuse a scope that two shards have, or none.
 
     Raises:
         StoreCorrupt: naming the shards.
     """
-    here = [shard for shard, known in places.items() if _is_here(known.get(value))]
-    last = max((known[value] for known in places.values() if value in known), key=_move_of)
-    known_by_owner = places.get(owner, {}).get(value)
+    here = [shard for shard, known in places.items() if _is_here(known.get(digest))]
+    last = max((known[digest] for known in places.values() if digest in known), key=_move_of)
+    known_by_owner = places.get(owner, {}).get(digest)
     if here not in ([], [owner]) or (last.move and not _is_here(known_by_owner)):
         msg = (
-            f"the shards do not agree on where the memories of {value!r} lie: shard {owner} should "
-            f"have them, and {here or 'none'} does; restore all shards from one generation"
+            f"the shards do not agree on where the memories of a moved scope lie: shard {owner} "
+            f"should have them, and {here or 'none'} does; restore all shards from one generation"
         )
         raise StoreCorrupt(msg)
     if last.move and last.state == "here" and last.shard != owner:
-        former = places.get(last.shard, {}).get(value)
+        former = places.get(last.shard, {}).get(digest)
         if former is None or former.state != "gone":
             msg = (
-                f"shard {last.shard} does not know that the memories of {value!r} were moved to "
-                f"shard {owner}; restore all shards from one generation"
+                f"shard {last.shard} does not know that memories were moved to shard {owner}; "
+                "restore all shards from one generation"
             )
             raise StoreCorrupt(msg)
 
@@ -182,7 +209,7 @@ def _move_of(place: ScopePlace) -> tuple[str, str]:
 
 
 def drain(
-    step: Step, shard: int, shards: int, move: Callable[[str, int], MovedScope]
+    step: Step, shard: int, shards: int, salt: str, move: Callable[[str, int], MovedScope]
 ) -> list[MovedScope]:
     """Move all scopes off a shard, and let it take no new ones.
 
@@ -190,6 +217,7 @@ def drain(
         step: see :data:`Step`.
         shard: number of the shard.
         shards: the number of shards.
+        salt: the key of the digests of scopes.
         move: moves a value to a shard.
 
     Raises:
@@ -201,7 +229,7 @@ def drain(
         msg = f"shard: no shard but {shard} takes scopes; reopen() one first"
         raise ValueError(msg)
     counts = {other: int(step(other, "memory_count")) for other in others}
-    step(shard, "close_for_new", others)
+    step(shard, "close_for_new", others, salt)
     moved = []
     for value in step(shard, "values"):
         target = min(others, key=lambda other: (counts[other], other))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from pyroaring import BitMap
@@ -53,12 +53,25 @@ if TYPE_CHECKING:
     from oneiros.scoring.factors.thompson import Verdicts
     from oneiros.scoring.profile import Profile
     from oneiros.search.call import SearchRequest
+    from oneiros.search.query.expansion import Expanded, Expander
+    from oneiros.search.query.parsed import Understood
     from oneiros.search.response import SearchResponse
     from oneiros.store import StoredLink
 
-__all__ = ["CandidateModel", "Client", "Ranked", "RememberedVectors", "settings_of"]
+__all__ = [
+    "CandidateModel",
+    "Client",
+    "Expansions",
+    "Ranked",
+    "RememberedVectors",
+    "Weights",
+    "settings_of",
+]
 
 _FIELDS: Final = StoredMemory._fields
+
+Expansions: TypeAlias = dict[str, tuple["Expanded", Any]]
+"""By text: its variants, and its vector, which was embedded together with theirs."""
 
 
 class Client(NamedTuple):
@@ -71,8 +84,8 @@ class Client(NamedTuple):
     zone: tzinfo | None
     writes: bool = True
     """Whether results count as used."""
-    expands: bool = False
-    """Whether the engines have a query expander."""
+    expander: Expander | None = None
+    """The query expander."""
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Client:
@@ -85,7 +98,7 @@ class Client(NamedTuple):
             clock=options.get("clock", system_clock),
             zone=checked_zone(options.get("timezone")),
             writes=not options.get("read_only", False),
-            expands=options.get("query_expander") is not None,
+            expander=options.get("query_expander"),
         )
 
     def options(self, given: Mapping[str, Any], method: Callable[..., object]) -> SearchOptions:
@@ -120,6 +133,20 @@ class Ranked(NamedTuple):
     """Ids of the memories whose links were followed, and perhaps of some more."""
 
 
+class Weights(NamedTuple):
+    """The statistics that weigh a query."""
+
+    query: QueryStatistics
+    variants: QueryStatistics | None
+    """Those of its variants; None: it has none."""
+
+    @property
+    def terms(self) -> list[str]:
+        """All terms, once each."""
+        given = [self.query] if self.variants is None else [self.query, self.variants]
+        return list(dict.fromkeys(term for each in given for term in each.frequencies))
+
+
 class RememberedVectors:
     """An embedder that embeds each batch of texts once, as a search is run more than once.
 
@@ -151,7 +178,8 @@ class CandidateModel:
         options: the lexical options of the shards.
         settings: name and width of the shards' vectors; see ``TextVectors``.
         embedder: replaces that of ``client``.
-        texts: texts whose words the index must know, even if no candidate has them.
+        expansions: what the query expander returned so far, to which calls add.
+        terms: the terms that queries must know, even if no candidate has them.
         has_links: whether any shard has links.
         has_sessions: whether any shard has memories of sessions.
         has_vectors: whether any shard has vectors.
@@ -169,7 +197,8 @@ class CandidateModel:
         options: LexicalOptions,
         settings: Mapping[str, str],
         embedder: Embedder | None,
-        texts: Sequence[str],
+        expansions: Expansions,
+        terms: Sequence[str],
         has_links: bool,
         has_sessions: bool,
         has_vectors: bool,
@@ -178,7 +207,7 @@ class CandidateModel:
     ) -> None:
         model = ReadModel(options, vector_index="flat")
         # A word that no candidate has still weighs as much as in the whole: it must have a number.
-        model.indexes.lexical.analyze_many(texts=list(texts), titles=None, tags=None)
+        model.indexes.lexical.learn_terms(terms=list(terms))
         model.texts.read(())
         width = settings.get(DIMENSION_SETTING)
         if has_vectors and width:
@@ -190,6 +219,7 @@ class CandidateModel:
         self._services = _Services(
             client, model, TextVectors(embedder, settings), has_links=has_links
         )
+        self._expansions = expansions
         self._verdicts = verdicts
         self._bounds = bounds
         self._has_sessions = has_sessions
@@ -257,7 +287,7 @@ class CandidateModel:
         scope = _CandidateScope(
             cast("EngineServices", self._services), self._bounds, self._verdicts, self._loader
         )
-        return SearchCall(scope, options, k)
+        return _CandidateCall(scope, options, k, self._expansions)
 
     def ranked(
         self,
@@ -266,7 +296,7 @@ class CandidateModel:
         options: SearchOptions,
         k: int,
         *,
-        statistics: QueryStatistics,
+        weights: Weights,
         counts: tuple[int, int],
         breadth: int,
         reranks: bool,
@@ -278,7 +308,7 @@ class CandidateModel:
             embedding: its vector; None: of the embedder.
             options: the checked options.
             k: as in a search.
-            statistics: those of the whole.
+            weights: those of the whole.
             counts: the numbers of memories in the whole that the search may return, and that are in
                 the scope.
             breadth: breadth of the walk that found the nearest vectors.
@@ -293,23 +323,26 @@ class CandidateModel:
             # The stage of neighbours is recorded wherever there are sessions.
             has_bounds=visible.has_bounds or self._has_sessions,
         )
-        indexes = self._model.indexes
-        own = lexical.statistics.statistics_of(
-            indexes.lexical,
-            indexes.made_with,
-            [request.query for request in requests],
-            None,
-            syntax=options.syntax,
+        statistics = self._core_weights(
+            weights.query, [request.query for request in requests], options.syntax
         )
-        weights = lexical.statistics.given_statistics(
-            with_terms(statistics, own), indexes.made_with
-        )
+        variant_statistics = None
+        if weights.variants is not None:
+            variants = [
+                variant.text
+                for request in requests
+                if request.expanded is not None
+                for variant in request.expanded.variants
+            ]
+            variant_statistics = self._core_weights(weights.variants, variants, "plain")
         walk = Walk(None, 0.0, breadth)
         responses: list[SearchResponse] = []
         beside: set[str] = set()
         followed: set[str] = set()
         for request in requests:
-            request = request._replace(statistics=weights)  # noqa: PLW2901 - as it is ranked here
+            request = request._replace(  # noqa: PLW2901 - as it is ranked here
+                statistics=statistics, variant_statistics=variant_statistics
+            )
             if not reranks:
                 request = request._replace(reranker=None)  # noqa: PLW2901
             search = SearchRun(request, self._model, visible, self._loader, walk)
@@ -320,6 +353,16 @@ class CandidateModel:
             responses.append(search.response(outcome))
         (response,) = call.merge_parts([query], part_counts, requests, responses)
         return Ranked(response, frozenset(beside), frozenset(followed).intersection(self._whole))
+
+    def _core_weights(
+        self, given: QueryStatistics, queries: Sequence[str], syntax: str
+    ) -> _core.QueryStatistics | None:
+        """Return statistics for the core, with 0 for terms that only candidates have."""
+        indexes = self._model.indexes
+        own = lexical.statistics.statistics_of(
+            indexes.lexical, indexes.made_with, queries, None, syntax=syntax
+        )
+        return lexical.statistics.given_statistics(with_terms(given, own), indexes.made_with)
 
     def _followed(
         self, search: SearchRun, outcome: _core.SearchOutcome, request: SearchRequest
@@ -379,6 +422,34 @@ class _CandidateLoader:
         ]
 
 
+class _CandidateCall(SearchCall):
+    """A search of candidates, which calls the query expander once for each text."""
+
+    __slots__ = ("_expansions",)
+
+    def __init__(
+        self, scope: Scope, options: SearchOptions, k: int, expansions: Expansions
+    ) -> None:
+        super().__init__(scope, options, k)
+        self._expansions = expansions
+
+    def _expanded(
+        self, plain_text: str, understood: Understood, embedding: npt.ArrayLike | None
+    ) -> tuple[Expanded, npt.ArrayLike | None]:
+        known = self._expansions.get(plain_text)
+        if known is None:
+            known = super()._expanded(plain_text, understood, embedding)
+            self._expansions[plain_text] = known
+        expanded, vector = known
+        if not self.traits.reads_texts:
+            return known
+        variants = tuple(  # they match words in the texts of this model
+            variant._replace(text_matcher=self._text_matcher(variant.text))
+            for variant in expanded.variants
+        )
+        return expanded._replace(variants=variants), vector
+
+
 class _CandidateScope(Scope):
     """A scope over candidates: verdicts are those of the whole."""
 
@@ -429,7 +500,7 @@ class _Services:
 
     auto_refresh = False
     is_read_only = True
-    watch = calls = expander = None
+    watch = calls = None
 
     def __init__(
         self, client: Client, model: ReadModel, vectors: TextVectors, *, has_links: bool
@@ -437,6 +508,7 @@ class _Services:
         self.read_model = model
         self.sync = _Sync(model, vectors, has_links=has_links)
         self.profile, self.reranker = client.profile, client.reranker
+        self.expander = client.expander
         self.clock, self.zone = client.clock, client.zone
         self.recent = RecentAnswers()
 

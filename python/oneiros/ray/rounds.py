@@ -13,22 +13,28 @@ from operator import add
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from oneiros import _core
 from oneiros.errors import DuplicateId
 from oneiros.index.indexes import LexicalOptions
 from oneiros.model.validation import moment
-from oneiros.ray.candidates import HOT, Overview, Part, SessionPlace, ShardQuestion, Used
+from oneiros.ray.candidates import (
+    HOT,
+    Overview,
+    Part,
+    PartVariant,
+    SessionPlace,
+    ShardQuestion,
+    Used,
+)
 from oneiros.ray.failures import MixedShards, ShardUnavailable
-from oneiros.ray.ranking import CandidateModel, RememberedVectors, settings_of
+from oneiros.ray.ranking import CandidateModel, RememberedVectors, Weights, settings_of
 from oneiros.ray.reports import WholeResponse
 from oneiros.runtime.dataclasses import replace
 from oneiros.search.options import SearchOptions
 
 if TYPE_CHECKING:
-    from oneiros.lexical.statistics import QueryStatistics
     from oneiros.models.embedders import Embedder
     from oneiros.ray.candidates import Around, Candidate, Found, Hit, Linked, Moment, Order, Spacer
-    from oneiros.ray.ranking import Client
+    from oneiros.ray.ranking import Client, Expansions
     from oneiros.scoring.factors.thompson import Verdicts
     from oneiros.scoring.profile import Profile
     from oneiros.search.call import SearchCall, SearchRequest
@@ -102,24 +108,18 @@ def search_shards(
         DuplicateId: two shards have a memory of one id among the candidates.
         ShardUnavailable: a shard does not come back, without ``allow_partial``; or none does.
     """
-    refuse_unsupported(query, options)
     profile = client.profile if options.profile is None else options.profile
-    if client.expands and profile.understanding is not None:
-        msg = (
-            f"query_expander: not supported in a search over shards under {profile.name!r}: words of "
-            "its variants would weigh by the candidates alone; name a value of the key"
-        )
-        raise ValueError(msg)
     # One time for all rounds.
     if options.now is None:
         options = replace(options, now=_checked_now(client.clock()))
     embedder = None if client.embedder is None else RememberedVectors(client.embedder)
+    expansions: Expansions = {}
     missing: dict[int, str] = {}
     attempt = 1
     while True:
         if missing:
             options = replace(options, profile=profile.replace(abstention=None))
-        search = _Search(shards, client, query, k, bounds, embedding, options, embedder)
+        search = _Search(shards, client, query, k, bounds, embedding, options, embedder, expansions)
         search.is_last = attempt >= _ATTEMPTS
         try:
             response = search.run()
@@ -131,23 +131,6 @@ def search_shards(
             missing[error.shard] = str(error)
         else:
             return WholeResponse.of(response, missing, profile)
-
-
-def refuse_unsupported(query: str, options: SearchOptions) -> None:
-    """Refuse queries whose ranking would differ from that of one engine.
-
-    Raises:
-        ValueError: a prefix in the syntax of queries, which finds the words of one shard alone.
-    """
-    if options.syntax == "plain":
-        return
-    for _, kind, _, text in _core.parse_query(text=query, syntax=options.syntax):
-        if kind == "prefix":
-            msg = (
-                f"query: must have no prefix in a search over shards, got {text!r}*: a shard knows "
-                "only its own words that begin so; name a value of the key, or write the words"
-            )
-            raise ValueError(msg)
 
 
 class _Search:
@@ -163,6 +146,7 @@ class _Search:
         embedding: Any,
         options: SearchOptions,
         embedder: Embedder | None,
+        expansions: Expansions,
     ) -> None:
         self._shards, self._client = shards, client
         self._query, self._k, self._embedding = query, k, embedding
@@ -170,7 +154,7 @@ class _Search:
         self._weighed_by = options.statistics
         # The ranking gets the statistics of the whole.
         self._options = replace(options, statistics="scope")
-        self._embedder = embedder
+        self._embedder, self._expansions = embedder, expansions
         self._reranks = client.reranker is not None or options.reranker is not None
         self.is_last = False
         """Whether changes between rounds are accepted, as in one engine next to a writer."""
@@ -189,9 +173,9 @@ class _Search:
         """
         call, question = self._question()
         overviews = self._overviews(question)
-        statistics = self._statistics(question, overviews)
-        breadth = self._find(call, question, statistics)
-        response = self._rank(question, overviews, statistics, call.profile, breadth)
+        weights = _weights_of(question, overviews)
+        breadth = self._find(call, question, weights)
+        response = self._rank(question, overviews, weights, call.profile, breadth)
         self._use(call, response)
         return response
 
@@ -199,7 +183,7 @@ class _Search:
 
     def _question(self) -> tuple[SearchCall, ShardQuestion]:
         """Return the search, and what the shards need of it."""
-        call = self._model(None, ()).call(self._options, self._k)
+        call = self._model({}, None, ()).call(self._options, self._k)
         call.options.require_reinforcement(call.profile)
         requests, _ = call.requests([self._query], [self._embedding])
         profile, given = call.profile, vars(self._options)
@@ -229,32 +213,32 @@ class _Search:
         overviews: dict[int, Overview] = self._shards.ask("overview", question)
         _require_alike(overviews)
         self._note(overviews)
+        known = _weights_of(question, overviews).query
+        if not known.is_complete and isinstance(question.weighed_by, str):
+            # Words that begin with a prefix in one shard count in all of them.
+            overviews = self._shards.ask("overview", question, known)
+            self._note(overviews)
         return overviews
 
-    @staticmethod
-    def _statistics(question: ShardQuestion, overviews: Mapping[int, Overview]) -> QueryStatistics:
-        given = question.weighed_by
-        if not isinstance(given, str):
-            return given
-        return reduce(add, (each.statistics for each in overviews.values()))
-
-    def _find(self, call: SearchCall, question: ShardQuestion, statistics: QueryStatistics) -> int:
+    def _find(self, call: SearchCall, question: ShardQuestion, weights: Weights) -> int:
         """Collect the candidates and what stands next to them; return the breadth of a walk."""
-        found: dict[int, Found] = self._shards.ask("found", question, statistics)
+        found: dict[int, Found] = self._shards.ask("found", question, *weights)
         self._note(found)
         rule = call.profile.neighbours
         depths = {**question.depths, HOT: question.hot_size}
         leading: set[str] = set()
         for part in range(len(question.parts)):
             for name, depth in depths.items():
-                hits = [hit for each in found.values() for hit in each.hits[part].get(name, ())]
-                hits.sort(key=lambda hit: (-hit.score, hit.order))
-                del hits[depth:]
-                for hit in hits:
-                    self._know(hit.id, hit.order)
-                    self._hits[hit.id] = hit
-                if rule is not None:
-                    leading |= {hit.id for hit in hits[: _LEADING * rule.seeds]}
+                by_shard = [each.hits[part].get(name, ()) for each in found.values()]
+                for lists in zip(*by_shard, strict=True):  # of the part, then of each variant
+                    hits = [hit for own in lists for hit in own]
+                    hits.sort(key=lambda hit: (-hit.score, hit.order))
+                    del hits[depth:]
+                    for hit in hits:
+                        self._know(hit.id, hit.order)
+                        self._hits[hit.id] = hit
+                    if rule is not None:
+                        leading |= {hit.id for hit in hits[: _LEADING * rule.seeds]}
         if self._hits:
             self._fetch(question, self._hits, leading, 0 if rule is None else rule.reach)
         return max(each.breadth for each in found.values())
@@ -282,7 +266,7 @@ class _Search:
         self,
         question: ShardQuestion,
         overviews: Mapping[int, Overview],
-        statistics: QueryStatistics,
+        weights: Weights,
         profile: Profile,
         breadth: int,
     ) -> SearchResponse:
@@ -295,7 +279,7 @@ class _Search:
         rule = profile.expansion
         links: dict[tuple[str, str], StoredLink] = {}
         known: set[str] = set()
-        model, size = self._model(overviews, links.values()), self._size
+        model, size = self._model(overviews, weights, links.values()), self._size
         is_final = not self._reranks
         while True:
             ranked = model.ranked(
@@ -303,7 +287,7 @@ class _Search:
                 self._embedding,
                 self._options,
                 self._k,
-                statistics=statistics,
+                weights=weights,
                 counts=counts,
                 breadth=breadth,
                 reranks=is_final,
@@ -332,7 +316,7 @@ class _Search:
                 for each in linked.values():
                     links |= {(link.one, link.other): link for link in each.links}
             if beside or self._size != size:
-                model, size = self._model(overviews, links.values()), self._size
+                model, size = self._model(overviews, weights, links.values()), self._size
             else:
                 model.set_links(list(links.values()))
 
@@ -369,14 +353,13 @@ class _Search:
     # -- private -----------------------------------------------------------------------------------
 
     def _model(
-        self, overviews: Mapping[int, Overview] | None, links: Iterable[StoredLink]
+        self,
+        overviews: Mapping[int, Overview],
+        weights: Weights | None,
+        links: Iterable[StoredLink],
     ) -> CandidateModel:
-        """Return the model of the candidates so far; None: before anything is known."""
-        known = [] if overviews is None else list(overviews.values())
-        texts = [self._query]
-        if self._options.syntax != "plain":
-            clauses = _core.parse_query(text=self._query, syntax=self._options.syntax)
-            texts += [text for *_rest, text in clauses]
+        """Return the model of the candidates so far."""
+        known = list(overviews.values())
         return CandidateModel(
             self._client,
             list(self._candidates.values()),
@@ -388,7 +371,8 @@ class _Search:
                 next((each.dimension for each in known if each.dimension), None),
             ),
             embedder=self._embedder,
-            texts=texts,
+            expansions=self._expansions,
+            terms=() if weights is None else weights.terms,
             has_links=any(each.has_links for each in known),
             has_sessions=any(each.has_sessions for each in known),
             has_vectors=any(each.has_vectors for each in known),
@@ -436,7 +420,29 @@ class _Search:
 
 
 def _part(request: SearchRequest) -> Part:
-    return Part(request.query, request.plain_text, request.vector, request.understood.time)
+    expanded = request.expanded
+    variants = () if expanded is None else expanded.variants
+    return Part(
+        request.query,
+        request.plain_text,
+        request.vector,
+        request.understood.time,
+        tuple(PartVariant(variant.text, variant.vector) for variant in variants),
+    )
+
+
+def _weights_of(question: ShardQuestion, overviews: Mapping[int, Overview]) -> Weights:
+    """Return the statistics of the whole, or those that the caller gave."""
+    known, given = list(overviews.values()), question.weighed_by
+    of_variants = [each.variant_statistics for each in known if each.variant_statistics is not None]
+    query = given
+    if isinstance(query, str):
+        query = reduce(add, (each.statistics for each in known))
+        # Words that a prefix finds outside of the scope alone.
+        found = (term for terms in query.prefix_terms.values() for term in terms)
+        frequencies = {**dict.fromkeys(found, 0), **query.frequencies}
+        query = replace(query, frequencies=frequencies)
+    return Weights(query, reduce(add, of_variants) if of_variants else None)
 
 
 def _summed(all_verdicts: Iterable[Verdicts]) -> Verdicts:

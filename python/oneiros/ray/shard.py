@@ -24,7 +24,7 @@ from oneiros.runtime.files import new_file
 if TYPE_CHECKING:
     from oneiros.engine.memories import Memories
     from oneiros.ray.routing import Layout
-    from oneiros.ray.shard_scopes import ScopePlace
+    from oneiros.ray.shard_scopes import ShardPlaces
 
 __all__ = ["Shard", "layout_file", "store_file", "write_layout"]
 
@@ -135,7 +135,7 @@ class Shard:
         """Call a method of :class:`oneiros.ray.shard_scopes.ShardScopes`, a step of a move."""
         return getattr(self._scopes, method)(*args)
 
-    def places(self) -> dict[str, ScopePlace]:
+    def places(self) -> ShardPlaces:
         """Return what is known about scopes that were moved to this shard or away from it."""
         return self._scopes.places
 

@@ -10,6 +10,8 @@ A move goes through these steps, each of which may be repeated (:mod:`oneiros.ra
 4. ``release``: the source erases its copy and notes, in the same transaction, where the scope went.
 
 A move that was interrupted is finished if the target took the scope, and taken back if it did not.
+A store notes where a scope is by a keyed digest of the value, since that may name a person and the note
+outlives the memories. Only while the scope is leaving does the note have the value itself.
 Nothing here knows Ray.
 """
 
@@ -32,6 +34,7 @@ from oneiros.engine.maintenance import drop_empty_rows
 from oneiros.errors import StoreBusy, StoreCorrupt
 from oneiros.ray.failures import MixedShards, ScopeBusy, ScopeMoved
 from oneiros.store import StoredLink
+from oneiros.store.erased import digest_of
 from oneiros.store.rows import DEFAULT_CELLS
 from oneiros.write.vectors import DIMENSION_SETTING, EMBEDDER_SETTING
 
@@ -45,15 +48,22 @@ __all__ = [
     "Move",
     "Remainder",
     "ScopePlace",
+    "ShardPlaces",
     "ShardScopes",
     "places_of",
     "takes_new_scopes",
 ]
 
 
-_PLACE: Final = "scope "
-_REFUSED: Final = "refused "
-"""The beginnings of settings: the place of a scope, and the last move of it that was given up."""
+_PLACE: Final = "place of scope "
+_REFUSED: Final = "given-up move of scope "
+"""The beginnings of settings, before a digest: the place of a scope, and the last move of it that was
+given up."""
+_NAMED_PLACE: Final = "scope "
+_NAMED_REFUSED: Final = "refused "
+"""The same before a value, as older versions wrote them."""
+_SALT: Final = "salt of scopes"
+"""The setting with the key of the digests."""
 _OPEN_SHARDS: Final = "scopes of others go to"
 _CELLS: Final = (*DEFAULT_CELLS, "text_digest")
 """The cells of a memory that move with it; all but its numbers here."""
@@ -70,6 +80,8 @@ class Move(NamedTuple):
     """Value of the key."""
     source: int
     target: int
+    salt: str
+    """The key of the digests of values; all shards of a store have the same."""
 
 
 class ScopePlace(NamedTuple):
@@ -81,6 +93,25 @@ class ScopePlace(NamedTuple):
     """The other shard."""
     move: str
     """Id of the move."""
+    value: str = ""
+    """Value of the key while the scope is leaving, else empty."""
+
+
+class ShardPlaces(NamedTuple):
+    """The scopes that were ever moved to a shard or away from it, as this shard knows them."""
+
+    salt: str
+    """The key of the digests; without :attr:`is_keyed` one that the shard could give to all."""
+    is_keyed: bool
+    """Whether the shard has noted the key."""
+    by_digest: dict[str, ScopePlace]
+    by_value: dict[str, ScopePlace]
+    """Those that an older version noted by their values."""
+
+    def keyed(self, salt: str) -> dict[str, ScopePlace]:
+        """Return all places by digest."""
+        named = {digest_of(value, salt): place for value, place in self.by_value.items()}
+        return {**named, **self.by_digest}
 
 
 class Changed(NamedTuple):
@@ -124,7 +155,9 @@ class ShardScopes:
         self._shut: set[str | None] = set()  # calls about these wait
         self._process, self._step_count = os.urandom(8).hex(), 0
         self._held: set[str | None] = set()  # writes to these wait; None: all writes
-        self._places: dict[str, ScopePlace] = {}
+        self._salt = ""  # empty: none is noted yet
+        self._places: dict[str, ScopePlace] = {}  # by digest
+        self._named: dict[str, ScopePlace] = {}  # by value, of older versions
         self._open_shards: list[int] = []
         # Every process that has the shard open shares a lock on its note.
         self._lock: int | None = None
@@ -133,6 +166,7 @@ class ShardScopes:
             with suppress(BlockingIOError):  # a move of another process is just asking
                 fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         with engine._scope.services.store.read() as reading:
+            self._own_salt = digest_of(_SALT, reading.erased_salt())
             for key, value in reading.settings().items():
                 self._note(key, value)
 
@@ -145,9 +179,10 @@ class ShardScopes:
     # -- calls of clients ----------------------------------------------------------------------------
 
     @property
-    def places(self) -> dict[str, ScopePlace]:
-        """By value of the key."""
-        return dict(self._places)
+    def places(self) -> ShardPlaces:
+        """The scopes that were moved, as far as this shard knows."""
+        salt = self._salt or self._own_salt
+        return ShardPlaces(salt, bool(self._salt), dict(self._places), dict(self._named))
 
     @property
     def token(self) -> str:
@@ -160,9 +195,9 @@ class ShardScopes:
         Raises:
             ScopeBusy: one is.
         """
-        for value, place in self._places.items():
+        for place in (*self._places.values(), *self._named.values()):
             if place.state == "leaving":
-                raise _busy(value, place)
+                raise _busy(place)
 
     @contextmanager
     def using(self, values: Collection[str] | None, *, writes: bool) -> Iterator[None]:
@@ -204,14 +239,20 @@ class ShardScopes:
                 self.require_settled()
             return
         for value in roots:
-            place = self._places.get(value)
+            place = self._place(value)
             if place is None:
                 if writes and self._open_shards:
                     self._assign(value)
             elif place.state == "gone":
                 raise ScopeMoved(value, place.shard)
             elif writes and place.state == "leaving":
-                raise _busy(value, place)
+                raise _busy(place)
+
+    def _place(self, value: str) -> ScopePlace | None:
+        place = self._named.get(value)
+        if place is None and self._places:
+            place = self._places.get(digest_of(value, self._salt))
+        return place
 
     def _assign(self, value: str) -> None:
         """Send a new scope to another shard, as this one takes no new ones.
@@ -221,7 +262,8 @@ class ShardScopes:
         """
         digest = hashlib.blake2b(value.encode(), digest_size=8, salt=b"assigned").digest()
         shard = self._open_shards[int.from_bytes(digest, "big") % len(self._open_shards)]
-        self._record({_PLACE + value: json.dumps(ScopePlace("gone", shard, ""))})
+        gone = json.dumps(ScopePlace("gone", shard, ""))
+        self._record({_PLACE + digest_of(value, self._salt): gone})
         raise ScopeMoved(value, shard)
 
     # -- the source ----------------------------------------------------------------------------------
@@ -265,8 +307,10 @@ class ShardScopes:
             ScopeBusy: a write that has begun does not end, or another process has the store open.
             ValueError: a memory of the scope supersedes one outside of it, or the other way round.
         """
-        place = self._places.get(move.value)
-        if place == ScopePlace("leaving", move.target, move.id):
+        leaving = ScopePlace("leaving", move.target, move.id, move.value)
+        settings = self._settings(move, _PLACE, json.dumps(leaving))
+        place = self._place(move.value)
+        if place == leaving:
             return
         if place is not None and place.state != "here":
             self._require_here({move.value}, writes=True)
@@ -282,8 +326,7 @@ class ShardScopes:
                 )
                 raise ValueError(msg)
             self._engine.flush()
-            place = ScopePlace("leaving", move.target, move.id)
-            self._record({_PLACE + move.value: json.dumps(place)})
+            self._record(settings)
 
     def remainder(self, value: str) -> Remainder:
         """Return what completes the copy of a scope that is leaving."""
@@ -309,12 +352,15 @@ class ShardScopes:
 
     def release(self, move: Move) -> None:
         """Erase a scope that the target has taken, and note where it went."""
-        gone = ScopePlace("gone", move.target, move.id)
-        if self._stored_place(move.value) == gone:
-            self._places[move.value] = gone
+        gone, digest = ScopePlace("gone", move.target, move.id), _digest(move)
+        if self._stored_place(digest) == gone:
+            self._places[digest] = gone
             return
         services = self._engine._scope.services
-        bounds, setting = self._bounds(move.value), {_PLACE + move.value: json.dumps(gone)}
+        bounds, settings = (
+            self._bounds(move.value),
+            self._settings(move, _PLACE, json.dumps(gone)),
+        )
         erased: list[str] = []
 
         def release() -> None:
@@ -322,14 +368,13 @@ class ShardScopes:
                 erased.extend(m.id for m in transaction.changes_by_revision(0, bounds))
                 if erased:
                     transaction.erase_many(erased)
-                    transaction.note_traces()
-                _set(transaction, setting)
-            self._take_note(setting)
-            if erased:
-                with suppress(StoreBusy):  # the next opening removes them
-                    services.sync.remove_traces()
+                transaction.note_traces()  # of the value, too
+                _set(transaction, settings)
+            self._take_note(settings)
+            with suppress(StoreBusy):  # the next opening removes them
+                services.sync.remove_traces()
 
-        self._places[move.value] = gone  # the target has it: calls go there from now on
+        self._places[digest] = gone  # the target has it: calls go there from now on
         with self._shut_for(move.value):
             services.sync.writer.run(release, is_write=True)
         services.drop_past(erased)
@@ -337,9 +382,9 @@ class ShardScopes:
 
     def keep(self, move: Move) -> None:
         """Take a scope back that the target has not taken."""
-        if self._places.get(move.value) == ScopePlace("leaving", move.target, move.id):
+        if self._place(move.value) == ScopePlace("leaving", move.target, move.id, move.value):
             here = ScopePlace("here", self._number, move.id)
-            self._record({_PLACE + move.value: json.dumps(here)})
+            self._record(self._settings(move, _PLACE, json.dumps(here)))
 
     def is_closed_for_new(self) -> bool:
         """Return whether new scopes go to other shards."""
@@ -350,25 +395,59 @@ class ShardScopes:
         with self._engine._scope.services.store.read() as reading:
             return reading.count()
 
-    def close_for_new(self, open_shards: Sequence[int]) -> None:
+    def close_for_new(self, open_shards: Sequence[int], salt: str) -> None:
         """Send new scopes to other shards from now on. Scopes that have memories here stay.
 
         Args:
             open_shards: numbers of the shards that take them; empty: this one does again.
+            salt: the key of the digests.
 
         Raises:
             ScopeBusy: writes do not end, or another process has the store open.
         """
         self._require_alone()
+        self._require_salt(salt)
         if list(open_shards) == self._open_shards:
             return
-        settings = {_OPEN_SHARDS: json.dumps(list(open_shards))}
+        settings = {_SALT: salt, _OPEN_SHARDS: json.dumps(list(open_shards))}
         with self._held_still(None):
             if open_shards:
                 here = json.dumps(ScopePlace("here", self._number, ""))
-                missing = [value for value in self.values() if value not in self._places]
-                settings |= {_PLACE + value: here for value in missing}
+                missing = [value for value in self.values() if self._place(value) is None]
+                settings |= {_PLACE + digest_of(value, salt): here for value in missing}
             self._record(settings)
+
+    def key_by(self, salt: str) -> None:
+        """Replace the values that an older version noted by their digests.
+
+        Args:
+            salt: the key of the digests.
+        """
+        self._require_salt(salt)
+        services = self._engine._scope.services
+
+        def replace() -> None:
+            with services.sync.writing() as transaction:
+                for key, noted in transaction.settings().items():
+                    cell = noted
+                    if key.startswith(_NAMED_PLACE):
+                        value, begin = key.removeprefix(_NAMED_PLACE), _PLACE
+                        cell = json.dumps(_place_in(cell, value))
+                    elif key.startswith(_NAMED_REFUSED):
+                        value, begin = key.removeprefix(_NAMED_REFUSED), _REFUSED
+                    else:
+                        continue
+                    transaction.set_setting(begin + digest_of(value, salt), cell)
+                    transaction.remove_setting(key)
+                transaction.set_setting(_SALT, salt)
+                transaction.note_traces()
+            with suppress(StoreBusy):  # the next opening removes them
+                services.sync.remove_traces()
+
+        services.sync.writer.run(replace, is_write=True)
+        named, self._named = self._named, {}
+        self._salt = salt
+        self._places |= {digest_of(value, salt): place for value, place in named.items()}
 
     # -- the target ----------------------------------------------------------------------------------
 
@@ -405,16 +484,16 @@ class ShardScopes:
             DuplicateId: the shard has a memory of one of the ids. Nothing was added.
             MixedShards: the vectors are of another embedder or width than those here.
         """
-        here = ScopePlace("here", move.source, move.id)
+        here, digest = ScopePlace("here", move.source, move.id), _digest(move)
         services = self._engine._scope.services
-        setting = {_PLACE + move.value: json.dumps(here)}
+        settings = self._settings(move, _PLACE, json.dumps(here))
 
         def take() -> None:
             with services.sync.writing() as transaction:
                 known = transaction.settings()
-                if known.get(_PLACE + move.value) == setting[_PLACE + move.value]:
+                if known.get(_PLACE + digest) == settings[_PLACE + digest]:
                     return
-                if known.get(_REFUSED + move.value) == move.id:
+                if known.get(_REFUSED + digest) == move.id:
                     msg = f"the move of {move.value!r} was given up"
                     raise ScopeBusy(msg)
                 for name, wanted in remainder.settings.items():
@@ -426,8 +505,8 @@ class ShardScopes:
                         raise MixedShards(msg)
                 with self._arriving(move) as file:
                     self._insert(transaction, file, remainder)
-                _set(transaction, {**remainder.settings, **setting})
-            self._take_note(setting)
+                _set(transaction, {**remainder.settings, **settings})
+            self._take_note(settings)
 
         with self._shut_for(move.value):
             services.sync.writer.run(take, is_write=True)
@@ -436,7 +515,7 @@ class ShardScopes:
     def settle(self, move: Move) -> bool:
         """Return whether the scope was taken here. If not, it never will be by this move."""
         services = self._engine._scope.services
-        key, refused = _PLACE + move.value, {_REFUSED + move.value: move.id}
+        key, refused = _PLACE + _digest(move), self._settings(move, _REFUSED, move.id)
 
         def settle() -> bool:
             with services.sync.writing() as transaction:
@@ -444,6 +523,7 @@ class ShardScopes:
                 if known is not None and ScopePlace(*json.loads(known)).move == move.id:
                     return True
                 _set(transaction, refused)
+            self._take_note(refused)
             return False
 
         taken: bool = services.sync.writer.run(settle, is_write=True)
@@ -483,10 +563,28 @@ class ShardScopes:
 
     # -- private -------------------------------------------------------------------------------------
 
-    def _stored_place(self, value: str) -> ScopePlace | None:
+    def _stored_place(self, digest: str) -> ScopePlace | None:
         with self._engine._scope.services.store.read() as reading:
-            found = reading.settings().get(_PLACE + value)
+            found = reading.settings().get(_PLACE + digest)
         return None if found is None else ScopePlace(*json.loads(found))
+
+    def _settings(self, move: Move, begin: str, cell: str) -> dict[str, str]:
+        """Return the settings that note something about the scope of a move."""
+        self._require_salt(move.salt)
+        return {_SALT: move.salt, begin + _digest(move): cell}
+
+    def _require_salt(self, salt: str) -> None:
+        """Refuse digests that are keyed in another way than those here.
+
+        Raises:
+            StoreCorrupt: the stores are of different times or places.
+        """
+        if self._salt not in ("", salt):
+            msg = (
+                f"shard {self._number} keys its scopes in another way than other shards; restore all "
+                "shards from one generation"
+            )
+            raise StoreCorrupt(msg)
 
     def _bounds(self, value: str) -> dict[str, str]:
         return {self._layout.key: value}
@@ -590,19 +688,31 @@ class ShardScopes:
 
     def _note(self, key: str, value: str) -> None:
         self._step_count += 1
-        if key.startswith(_PLACE):
-            self._places |= places_of({key: value})
+        by_digest, by_value = places_of({key: value})
+        self._places |= by_digest
+        self._named |= by_value
+        if key == _SALT:
+            self._salt = value
         elif key == _OPEN_SHARDS:
             self._open_shards = json.loads(value)
 
 
-def places_of(settings: Mapping[str, str]) -> dict[str, ScopePlace]:
-    """Return the places of scopes that a store's settings name, by value of the key."""
-    return {
-        key.removeprefix(_PLACE): ScopePlace(*json.loads(value))
-        for key, value in settings.items()
+def places_of(
+    settings: Mapping[str, str],
+) -> tuple[dict[str, ScopePlace], dict[str, ScopePlace]]:
+    """Return the places of scopes among a store's settings, by digest, and older ones by value."""
+    by_digest = {
+        key.removeprefix(_PLACE): _place_in(cell, "")
+        for key, cell in settings.items()
         if key.startswith(_PLACE)
     }
+    by_value = {
+        value: _place_in(cell, value)
+        for key, cell in settings.items()
+        if key.startswith(_NAMED_PLACE)
+        for value in (key.removeprefix(_NAMED_PLACE),)
+    }
+    return by_digest, by_value
 
 
 def takes_new_scopes(settings: Mapping[str, str]) -> bool:
@@ -610,8 +720,19 @@ def takes_new_scopes(settings: Mapping[str, str]) -> bool:
     return not json.loads(settings.get(_OPEN_SHARDS, "[]"))
 
 
-def _busy(value: str, place: ScopePlace) -> ScopeBusy:
-    msg = f"the memories of {value!r} are on their way to shard {place.shard}"
+def _place_in(cell: str, value: str) -> ScopePlace:
+    """Return the place in the cell of a setting. Older versions noted the value in the key alone."""
+    place = ScopePlace(*json.loads(cell))
+    is_named = place.state == "leaving" and not place.value
+    return place._replace(value=value) if is_named else place
+
+
+def _digest(move: Move) -> str:
+    return digest_of(move.value, move.salt)
+
+
+def _busy(place: ScopePlace) -> ScopeBusy:
+    msg = f"the memories of {place.value!r} are on their way to shard {place.shard}"
     return ScopeBusy(msg)
 
 

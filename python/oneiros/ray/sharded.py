@@ -442,7 +442,8 @@ class ShardedEngine:
             msg = f"to: the memories of {root!r} lie in shard {to} already"
             raise ValueError(msg)
         try:
-            moved = move_scope(self.actors.step, Move(new_ulid(system_clock()), root, source, to))
+            move = Move(new_ulid(system_clock()), root, source, to, self.actors.salt)
+            moved = move_scope(self.actors.step, move)
         except ScopeMoved as error:  # by another copy of this engine
             self.actors.note_moved(root, error.shard)
             raise
@@ -467,12 +468,13 @@ class ShardedEngine:
             Exception: as :meth:`move`.
         """
         within("shard", index_of("shard", shard), 0, self.layout.shards - 1)
-        return drain(self.actors.step, shard, self.layout.shards, self.move)
+        actors = self.actors
+        return drain(actors.step, shard, self.layout.shards, actors.salt, self.move)
 
     def reopen(self, shard: int) -> None:
         """Let a drained shard take new scopes again. Those that were moved stay where they are."""
         within("shard", index_of("shard", shard), 0, self.layout.shards - 1)
-        self.actors.step(shard, "close_for_new", [])
+        self.actors.step(shard, "close_for_new", [], self.actors.salt)
 
     def get(self, id: str, **key: Any) -> Memory:
         """Return a memory; see :meth:`ShardScope.get`. The key, such as ``user="ada"``, is optional."""
@@ -558,7 +560,7 @@ class ShardedEngine:
         With a value of the key the call goes to one shard. Without one, the shards hand out their
         candidates, and the caller's process ranks these as one engine with all memories would: with
         the same bits, if vectors are compared exactly (docs/howto/ray.md). Profile, embedder,
-        reranker and clock are those of ``engine_options``.
+        reranker, query expander and clock are those of ``engine_options``.
 
         Args:
             query: the query.
@@ -573,10 +575,10 @@ class ShardedEngine:
             A response; over all shards a :class:`oneiros.ray.WholeResponse`.
 
         Raises:
-            ValueError: an option that a search over all shards does not support: ``as_of``, a
-                ``query_expander`` that the profile uses, or a prefix in the syntax of queries.
+            ValueError: ``as_of``, which a search over all shards does not support.
             DuplicateId: two shards have a memory of one id among the candidates.
             MixedShards: the shards' versions, lexical options or embedders differ.
+            QueryTooLarge: as :meth:`oneiros.Engine.search`.
             ShardUnavailable: a shard does not come back.
         """
         require_flag("allow_partial", allow_partial)

@@ -119,6 +119,8 @@ class SearchRequest(NamedTuple):
     """The profile's fusion if variants of the query are searched too; else None."""
     statistics: _core.QueryStatistics | None = None
     """Statistics that weigh words in place of those of the scope."""
+    variant_statistics: _core.QueryStatistics | None = None
+    """The same for the words of variants."""
     is_weighed_by_store: bool = False
     """Whether the statistics of the whole store weigh words."""
     window: Window = WHOLE

@@ -224,6 +224,11 @@ class SearchRun:
                 fusion.normalise != "none",
                 list(weights),
             ),
+            **(
+                {}
+                if request.variant_statistics is None
+                else {"variant_statistics": request.variant_statistics}
+            ),
         }
 
     def response(self, outcome: _core.SearchOutcome) -> SearchResponse:
@@ -546,7 +551,9 @@ def _walk_graph_many(
         found = []
         for place, vector in vector_of.items():
             request = requests[place]
-            permitted = read_model.indexes.permitted(request.query, visible.bits, request.syntax)
+            permitted = read_model.indexes.permitted(
+                request.query, visible.bits, request.syntax, request.statistics
+            )
             found.append(index.walk(vector, depth, permitted))
     if vector_of:
         share_ms = (perf_counter() - started) * 1e3 / len(vector_of)

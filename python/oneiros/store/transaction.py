@@ -558,3 +558,10 @@ class Transaction(RowWriting):
         """Set a setting of the store, such as the name of its embedder."""
         self.has_set = True
         self.run(_SET_SETTING, (key, value, self.revision))
+
+    def remove_setting(self, key: str) -> None:
+        """Remove a setting of the store, if it has it.
+
+        REQUIRES: the transaction sets another one, whose row keeps the revision.
+        """
+        self.run("DELETE FROM setting WHERE key = ?", (key,))
