@@ -16,7 +16,13 @@ from hypothesis.stateful import run_state_machine_as_test
 
 import oneiros
 from tests.campaigns.campaign import Campaign, Figures, Part
-from tests.crash import dream_kills, harness, store_damage, system_calls
+from tests.crash import (
+    dream_kills,
+    follower_kills,
+    harness,
+    store_damage,
+    system_calls,
+)
 
 __all__ = ["CAMPAIGNS"]
 
@@ -45,6 +51,17 @@ def kills_of_dreams(part: Part) -> Figures:
     found = dream_kills.run(part.folder, kills=part.count, seed=part.seed, profile=profile)
     counts = {"cycles done": found.done, "cut off": found.cut_off, "of them there": found.kept}
     return Figures(counts, [f"{profile}: {problem}" for problem in found.problems])
+
+
+def followers(part: Part) -> Figures:
+    """Kill a writer and two processes that follow it, in turn; compare with a fresh engine."""
+    found = follower_kills.run(part.folder, kills=part.count, seed=part.seed)
+    counts = {
+        "of followers": found.of_followers,
+        "answers compared": found.compared,
+        "acknowledged writes": found.acknowledged,
+    }
+    return Figures(counts, found.problems)
 
 
 def damage(part: Part) -> Figures:
@@ -161,6 +178,7 @@ def _core_tests(preset: str, chosen: str, seed: int, variables: dict[str, str]) 
 CAMPAIGNS: Final[dict[str, Campaign]] = {
     "kills": Campaign("kills", 25, 10_000, kills),
     "kills_of_dreams": Campaign("kills", 10, 2_000, kills_of_dreams),
+    "followers": Campaign("kills", 5, 2_000, followers),
     "store_damage": Campaign("mutations", 50, 100_000, damage),
     "failing_calls": Campaign("sweeps", 1, len(system_calls.SWEEPS), failing_calls),
     "lost_power": Campaign("states", 250, 100_000, lost_power),
