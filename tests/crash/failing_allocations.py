@@ -39,7 +39,7 @@ def search(engine: oneiros.Engine, _folder: Path) -> object:
 
 
 def explain(engine: oneiros.Engine, _folder: Path) -> object:
-    response = engine.search("letter about topic3", k=3, explain=True, trace=True)
+    response = engine.search("letter about topic3", k=3, explain=True, reinforce=False)
     said = [str(result.explanation) for result in response.results]
     return said, engine.why_not("letter about topic3", "m8").verdict
 
