@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import oneiros
 from oneiros.engine import maintenance
+from oneiros.scoring.compiled import compile_profile
 
 DAY = 86_400.0
 NOW = 1_780_000_000.0
@@ -103,3 +105,36 @@ def test_a_response_from_before_still_has_its_memories(monkeypatch: pytest.Monke
         assert rows(engine) == 30
         assert response.ids[0] == "m20"
         assert response.results[0].memory.text == "ant word20 word6"
+
+
+def test_rebuilding_many_times_keeps_one_set_of_compiled_profiles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In whatever order the kinds come."""
+    monkeypatch.setattr(maintenance, "_FEWEST_EMPTY", 20)
+    monkeypatch.setattr(maintenance, "_EMPTY_PER_ROW", 1)
+    kinds = ("fact", "lesson", "note", "plan")
+    orders = list(itertools.permutations(kinds))[:8]
+    with oneiros.Engine(":memory:", clock=lambda: NOW) as engine:
+        sizes = []
+        last: list[str] = []
+        for turn, order in enumerate(orders):
+            ids = [f"t{turn}m{number}" for number in range(40)]
+            engine.add_many(
+                [
+                    {"id": id, "text": f"ant word{number}", "kind": order[number % len(order)]}
+                    for number, id in enumerate(ids)
+                ],
+                now=NOW,
+            )
+            before = engine._scope.services.read_model
+            assert engine.search("ant", k=40, now=NOW).ids
+            deleted(engine, last)
+            last = ids
+            engine.purge(0, now=NOW + DAY)
+            assert (engine._scope.services.read_model is before) == (not turn)
+            assert len(engine.search("ant", k=40, now=NOW)) == 40
+            assert {memory.kind for memory in engine.list()} == set(kinds)
+            sizes.append(compile_profile.cache_info().currsize)
+        assert engine.check(deep=True) == []
+    assert sizes[-1] == sizes[1], sizes
