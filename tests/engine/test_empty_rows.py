@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import platform
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 
 import oneiros
 from oneiros.engine import maintenance
+from oneiros.runtime.freed_memory import give_back
 from oneiros.scoring.compiled import compile_profile
 
 DAY = 86_400.0
@@ -138,3 +141,26 @@ def test_rebuilding_many_times_keeps_one_set_of_compiled_profiles(
             sizes.append(compile_profile.cache_info().currsize)
         assert engine.check(deep=True) == []
     assert sizes[-1] == sizes[1], sizes
+
+
+def resident() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGESIZE")
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc's allocator")
+def test_memory_that_was_freed_goes_back_to_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = [bytearray(1_000) for _ in range(60_000)]
+    kept = kept[::600]  # of 60 MB, something stays in use behind the rest
+    before = resident()
+    give_back()
+    assert resident() < before - 30_000_000, len(kept)
+    calls: list[bool] = []
+    monkeypatch.setattr(maintenance, "give_back", lambda: calls.append(True))
+    monkeypatch.setattr(maintenance, "_FEWEST_EMPTY", 10)
+    with oneiros.Engine(":memory:", clock=lambda: NOW) as engine:
+        lived(engine, 0, 20)
+        engine.purge(0, now=NOW)
+        assert calls == []  # nothing was deleted before this time
+        engine.purge(0, now=NOW + DAY)
+        assert calls == [True]
