@@ -12,6 +12,7 @@
 #include "association/graph.h"
 #include "bindings/arrays.h"
 #include "bindings/gil.h"
+#include "bindings/instances.h"
 #include "bindings/registration.h"
 #include "lexical/filters/allowed_rows.h"
 
@@ -213,7 +214,7 @@ void register_association(py::module_& module) {
       module, "AssociationGraph",
       "Undirected links between rows with decaying weights: docs/systems/cognitive.md C13, C16.");
   graph.attr("KINDS") = py::tuple(kinds);
-  graph.def(py::init<>())
+  graph.def(shared_init<AssociationGraph>())
       .def("__len__", &AssociationGraph::link_count)
       .def_property_readonly("row_count", &AssociationGraph::row_count)
       .def_property_readonly("resident_bytes",

@@ -13,6 +13,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/gil.h"
+#include "bindings/instances.h"
 #include "bindings/registration.h"
 #include "bindings/texts.h"
 #include "conflicts/conflict.h"
@@ -99,7 +100,7 @@ void register_conflicts(py::module_& module) {
                        std::vector<std::string> relatives, std::vector<std::string> denials,
                        std::vector<std::string> numbers, std::vector<std::string> dates,
                        std::vector<std::vector<std::string>> topics) {
-             return std::make_unique<StatementReader>(conflicts::StatementWords{
+             return std::make_shared<StatementReader>(conflicts::StatementWords{
                  std::move(stop_words), std::move(cue_words), std::move(cues), std::move(additions),
                  std::move(past), std::move(relatives), std::move(denials), std::move(numbers),
                  std::move(dates), std::move(topics)});
@@ -115,7 +116,7 @@ void register_conflicts(py::module_& module) {
           py::arg("text"), "Read what a text states.");
   py::class_<StatementColumn, std::shared_ptr<StatementColumn>>(
       module, "StatementColumn", "The statements of memories, one row per memory.")
-      .def(py::init<std::shared_ptr<const StatementReader>>(), py::kw_only(),
+      .def(shared_init<StatementColumn, std::shared_ptr<const StatementReader>>(), py::kw_only(),
            py::arg("reader").none(false))
       .def_property_readonly("resident_bytes", &StatementColumn::resident_bytes,
                              "Memory in use, including what is mapped.")

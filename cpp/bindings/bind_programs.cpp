@@ -313,7 +313,10 @@ void register_programs(py::module_& module) {
              py::arg("parameters"), py::arg("dtype"), py::arg("out"), py::arg("threads"),
              "Evaluate a kernel over arrays of shape (n,) or (1,).");
   py::class_<Program, std::shared_ptr<Program>>(module, "Program")
-      .def(py::init(&make_program), py::kw_only(), py::arg("inputs"), py::arg("instructions"))
+      .def(py::init([](const py::list& inputs, const py::list& instructions) {
+             return std::make_shared<Program>(make_program(inputs, instructions));
+           }),
+           py::kw_only(), py::arg("inputs"), py::arg("instructions"))
       .def("run", &run_program, py::kw_only(), py::arg("operands"), py::arg("now_seconds"),
            py::arg("size"), py::arg("outputs"), py::arg("dtype"), py::arg("out"),
            py::arg("threads"))

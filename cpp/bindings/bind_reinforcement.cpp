@@ -9,6 +9,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/gil.h"
+#include "bindings/instances.h"
 #include "bindings/registration.h"
 #include "reinforcement/reinforcer.h"
 
@@ -89,7 +90,7 @@ py::tuple owed(const Reinforcer& reinforcer) {
 void register_reinforcement(py::module_& module) {
   py::class_<SessionSets, std::shared_ptr<SessionSets>>(
       module, "SessionSets", "The sessions in which each memory was seen, by row.")
-      .def(py::init<>())
+      .def(shared_init<SessionSets>())
       .def(
           "at", [](const SessionSets& sets, std::uint32_t row) { return sets.at(row); },
           py::kw_only(), py::arg("row"), "The sessions of a row; None if unknown.")
@@ -139,8 +140,8 @@ void register_reinforcement(py::module_& module) {
 
   py::class_<Reinforcer, std::shared_ptr<Reinforcer>>(
       module, "Reinforcer", "Applies uses, and queues them until the store holds them.")
-      .def(py::init<std::shared_ptr<Columns>, std::shared_ptr<SessionSets>>(), py::kw_only(),
-           py::arg("columns").none(false), py::arg("sessions").none(false))
+      .def(shared_init<Reinforcer, std::shared_ptr<Columns>, std::shared_ptr<SessionSets>>(),
+           py::kw_only(), py::arg("columns").none(false), py::arg("sessions").none(false))
       .def(
           "apply",
           [](Reinforcer& reinforcer, RowList rows, RowList direct, RowList linked,

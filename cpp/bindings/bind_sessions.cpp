@@ -5,6 +5,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/gil.h"
+#include "bindings/instances.h"
 #include "bindings/registration.h"
 #include "columns/session_order.h"
 #include "ranking/session_neighbours.h"
@@ -48,7 +49,7 @@ void register_sessions(py::module_& module) {
            py::arg("session_share"));
   py::class_<SessionOrder, std::shared_ptr<SessionOrder>>(
       module, "SessionOrder", "The temporal order of rows within their sessions.")
-      .def(py::init<>())
+      .def(shared_init<SessionOrder>())
       .def("place", &place, py::kw_only(), py::arg("columns").none(false), py::arg("rows"),
            "Move rows to where the columns place them now.")
       .def("place_all", &place_all, py::kw_only(), py::arg("columns").none(false),

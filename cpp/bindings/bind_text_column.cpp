@@ -8,6 +8,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/gil.h"
+#include "bindings/instances.h"
 #include "bindings/registration.h"
 #include "bindings/texts.h"
 #include "columns/canonical_form.h"
@@ -180,7 +181,7 @@ void register_text_column(py::module_& module) {
              "The canonical form of a text in NFKC and lower case.");
   py::class_<TextColumn, std::shared_ptr<TextColumn>>(
       module, "TextColumn", "The normalised texts of memories, one row per memory.")
-      .def(py::init<>())
+      .def(shared_init<TextColumn>())
       .def("__len__", &TextColumn::size)
       .def_property_readonly("resident_bytes", &TextColumn::resident_bytes,
                              "Memory in use, including spare room.")

@@ -12,6 +12,7 @@
 
 #include "bindings/arrays.h"
 #include "bindings/gil.h"
+#include "bindings/instances.h"
 #include "bindings/interrupts.h"
 #include "bindings/operands.h"
 #include "bindings/registration.h"
@@ -262,7 +263,7 @@ void register_vector_column(py::module_& module) {
       "or one whose length is no finite number.");
   py::class_<VectorColumn, std::shared_ptr<VectorColumn>>(module, "VectorColumn",
                                                           "Vectors (float32), one row per memory.")
-      .def(py::init<std::size_t>(), py::kw_only(), py::arg("dimension"))
+      .def(shared_init<VectorColumn, std::size_t>(), py::kw_only(), py::arg("dimension"))
       .def("__len__", [](const VectorColumn& column) { return column.count(); })
       .def_property_readonly("dimension", &VectorColumn::dimension,
                              "The number of components of a vector.")

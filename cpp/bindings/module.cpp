@@ -1,4 +1,5 @@
 // The extension module oneiros._core.
+#include "bindings/instances.h"
 #include "bindings/registration.h"
 
 // Declared safe without the GIL: every bound class guards its own state.
@@ -26,4 +27,5 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
   oneiros::register_search(module);
   oneiros::register_snapshot(module);
   oneiros::register_unused_bytes(module);
+  oneiros::guard_instances(module);
 }

@@ -21,6 +21,10 @@ def test_a_soak_goes_on_and_counts_what_grows(tmp_path: Path) -> None:
     assert found["live"] == [30.0, 30.0]
     assert found["descriptors"][1] <= found["descriptors"][0] + 2
     assert found["threads"][1] <= found["threads"][0] + 1
+    last = soak.lines[-1]
+    assert 0 < last.get("allocator_in_use_bytes", 1) < last["memory_bytes"]  # of glibc
+    assert last["python_blocks"] > 10_000
+    assert 0 <= last["empty_rows"] < last["step"]
     assert set(found["tables_grew"]) >= {"memory", "erased", "dream_cycle", "past"}
 
 

@@ -11,7 +11,7 @@ import errno
 import json
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -92,7 +92,8 @@ def close(engine: oneiros.Engine, _folder: Path) -> None:
     engine.close()
 
 
-OPERATIONS: Final[dict[str, Callable[[oneiros.Engine, Path], None]]] = {
+Operation = Callable[[oneiros.Engine, Path], object]
+OPERATIONS: Final[dict[str, Operation]] = {
     "add": add,
     "change": change,
     "forget": forget,
@@ -115,6 +116,10 @@ def records(path: Path, problems: list[str], said: str) -> Records:
 class Sweep:
     """All failing calls of one operation."""
 
+    operations: Mapping[str, Operation] = OPERATIONS
+    allowed: tuple[type[Exception], ...] = (oneiros.OneirosError, OSError)
+    """Errors that an operation may raise when a call fails; all are documented."""
+
     def __init__(self, folder: Path, operation: str, failure: str) -> None:
         self.folder, self.name, self.failure = folder, operation, failure
         self.calls = ctypes.CDLL(None)
@@ -129,7 +134,7 @@ class Sweep:
     def _sound(self) -> Records:
         work = self._begun("sound")
         with opened(work / "mind.db") as engine:
-            OPERATIONS[self.name](engine, work)
+            self.answer = self.operations[self.name](engine, work)
         self.files = {path.name for path in work.iterdir()}
         after = records(work / "mind.db", self.problems, "sound")
         shutil.rmtree(work)
@@ -147,22 +152,28 @@ class Sweep:
         said = f"{self.name}, {self.failure} at call {at}"
         engine = opened(work / "mind.db")
         is_done = False
-        self.calls.arm_failing_call(at, FAILURES[self.failure])
+        self.calls.arm_failing_call(at, FAILURES.get(self.failure, 0))
         try:
-            OPERATIONS[self.name](engine, work)
+            answer = self.operations[self.name](engine, work)
             is_done = True
-        except (oneiros.OneirosError, OSError):
-            pass  # both are documented
+        except self.allowed:
+            pass
         except Exception as error:  # noqa: BLE001 - no other may be raised
             self.problems.append(f"{said}: {type(error).__name__}: {error}")
         finally:
             self.calls.disarm_failing_call()
         has_failed = bool(self.calls.has_failed())
+        if is_done and answer != self.answer:
+            self.problems.append(f"{said}: another answer: {answer}")
+        self.look(engine, said)
         with suppress(oneiros.OneirosError, OSError):
             engine.close()
         self._judge(work, said, is_done=is_done, has_failed=has_failed)
         shutil.rmtree(work)
         return has_failed
+
+    def look(self, engine: oneiros.Engine, said: str) -> None:
+        """Look at the engine after the operation."""
 
     def _judge(self, work: Path, said: str, *, is_done: bool, has_failed: bool) -> None:
         if not is_done and not has_failed:

@@ -89,9 +89,9 @@ def _kill_on_one_file(
     number = 0
     for _ in range(kills):
         lines = _killed(path, rng.randrange(2**31), number, durability, rng)
-        pending = _replay(lines, expected, report)
+        pending = replay(lines, expected, report)
         number += sum(len(line) for line in lines if isinstance(line, dict))
-        _verify(path, durability, expected, pending, report)
+        verify(path, durability, expected, pending, report)
         report.kills += 1
         report.memories = max(report.memories, len(expected))
 
@@ -124,7 +124,7 @@ def _await_lines(process: subprocess.Popen[bytes], said: Path, count: int) -> No
         time.sleep(0.001)
 
 
-def _replay(lines: list[object], expected: dict[str, State], report: Report) -> Change:
+def replay(lines: list[object], expected: dict[str, State], report: Report) -> Change:
     """Bring the expected state to the last acknowledgement; return the write that was cut off."""
     report.before_open += not lines
     pending: Change = {}
@@ -132,14 +132,14 @@ def _replay(lines: list[object], expected: dict[str, State], report: Report) -> 
         if isinstance(line, dict):
             pending = {id: None if state is None else tuple(state) for id, state in line.items()}
         elif line == "done":
-            _apply(pending, expected)
+            apply(pending, expected)
             report.acknowledged += 1
             pending = {}
     report.in_doubt += bool(pending)
     return pending
 
 
-def _apply(change: Change, state: dict[str, State]) -> None:
+def apply(change: Change, state: dict[str, State]) -> None:
     for id, value in change.items():
         if value is None:
             state.pop(id, None)
@@ -147,12 +147,17 @@ def _apply(change: Change, state: dict[str, State]) -> None:
             state[id] = value
 
 
-def _verify(
-    path: Path, durability: str, expected: dict[str, State], pending: Change, report: Report
+def verify(
+    path: Path,
+    durability: str,
+    expected: dict[str, State],
+    pending: Change,
+    report: Report,
+    embedder: str | None = None,
 ) -> None:
     """Compare the file with what is expected, and take over the write in doubt if it is there."""
     start = time.perf_counter()
-    subject = Subject(path, durability)
+    subject = Subject(path, durability, embedder)
     report.slowest_open_seconds = max(report.slowest_open_seconds, time.perf_counter() - start)
     try:
         report.problems += subject.problems()
@@ -160,10 +165,10 @@ def _verify(
     finally:
         subject.close()
     with_pending = dict(expected)
-    _apply(pending, with_pending)
+    apply(pending, with_pending)
     if found == with_pending and pending:
         report.in_doubt_kept += 1
-        _apply(pending, expected)
+        apply(pending, expected)
         return
     report.lost += _differences(expected, found, set(pending))
     if found != expected:

@@ -1,8 +1,9 @@
 """The process that is killed: writes without end, says before each write what, and after it that.
 
-Usage: kill_writer.py FILE SEED FIRST DURABILITY
+Usage: kill_writer.py FILE SEED FIRST DURABILITY [EMBEDDER]
 Prints JSON lines: an object for what will be written (id to its new state, null for deleted), then
-"done" once the write has returned.
+"done" once the write has returned. While there is a file ``pause`` next to the store, nothing is written,
+after "paused".
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import random
 import sys
+import time
 from pathlib import Path
 
 from tests.crash.subject import State, Subject
@@ -23,14 +25,20 @@ def say(value: object) -> None:
 
 def main() -> None:
     """Write until killed."""
-    path, seed, first, durability = sys.argv[1:]
+    path, seed, first, durability, *embedder = sys.argv[1:]
     rng = random.Random(int(seed))
     number = int(first)
-    subject = Subject(Path(path), durability)
+    subject = Subject(Path(path), durability, *embedder)
+    pause = Path(path).with_name("pause")
     say("open")
     own: dict[str, State] = {}
     deleted: dict[str, State] = {}
     while True:
+        if pause.exists():
+            subject.flush()
+            say("paused")
+            while pause.exists():
+                time.sleep(0.002)
         choice = rng.random()
         if choice < 0.55 or not own:
             ids = [f"m{number + i}" for i in range(1 if choice < 0.4 else rng.randrange(2, 60))]

@@ -14,13 +14,16 @@ State = tuple[str, float]
 class Subject:
     """An engine on a file."""
 
-    def __init__(self, path: Path, durability: str) -> None:
+    def __init__(self, path: Path, durability: str, embedder: str | None = None) -> None:
         self._path = path
         self._durability = durability
+        self._embedder = embedder
         self._open()
 
     def _open(self) -> None:
-        self._mind = oneiros.Engine(self._path, profile="reverie", durability=self._durability)
+        self._mind = oneiros.Engine(
+            self._path, profile="reverie", durability=self._durability, embedder=self._embedder
+        )
 
     def reopen(self) -> None:
         """Close the store and open it again."""

@@ -33,7 +33,7 @@ def test_the_harness_sees_a_lost_and_a_torn_write(tmp_path: Path) -> None:
     subject.close()
     report = harness.Report()
     expected = {"a": ("x", 0.5), "c": ("x", 0.5)}
-    harness._verify(tmp_path / "mind.db", "full", expected, {"b": ("x", 0.5), "d": None}, report)
+    harness.verify(tmp_path / "mind.db", "full", expected, {"b": ("x", 0.5), "d": None}, report)
     assert report.lost == ["c"]
     assert len(report.torn) == 1
     assert not report.is_clean()

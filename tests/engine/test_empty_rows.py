@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import platform
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +12,8 @@ import pytest
 
 import oneiros
 from oneiros.engine import maintenance
+from oneiros.runtime.freed_memory import give_back
+from oneiros.scoring.compiled import compile_profile
 
 DAY = 86_400.0
 NOW = 1_780_000_000.0
@@ -103,3 +108,59 @@ def test_a_response_from_before_still_has_its_memories(monkeypatch: pytest.Monke
         assert rows(engine) == 30
         assert response.ids[0] == "m20"
         assert response.results[0].memory.text == "ant word20 word6"
+
+
+def test_rebuilding_many_times_keeps_one_set_of_compiled_profiles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In whatever order the kinds come."""
+    monkeypatch.setattr(maintenance, "_FEWEST_EMPTY", 20)
+    monkeypatch.setattr(maintenance, "_EMPTY_PER_ROW", 1)
+    kinds = ("fact", "lesson", "note", "plan")
+    orders = list(itertools.permutations(kinds))[:8]
+    with oneiros.Engine(":memory:", clock=lambda: NOW) as engine:
+        sizes = []
+        last: list[str] = []
+        for turn, order in enumerate(orders):
+            ids = [f"t{turn}m{number}" for number in range(40)]
+            engine.add_many(
+                [
+                    {"id": id, "text": f"ant word{number}", "kind": order[number % len(order)]}
+                    for number, id in enumerate(ids)
+                ],
+                now=NOW,
+            )
+            before = engine._scope.services.read_model
+            assert engine.search("ant", k=40, now=NOW).ids
+            deleted(engine, last)
+            last = ids
+            engine.purge(0, now=NOW + DAY)
+            assert (engine._scope.services.read_model is before) == (not turn)
+            assert len(engine.search("ant", k=40, now=NOW)) == 40
+            assert {memory.kind for memory in engine.list()} == set(kinds)
+            sizes.append(compile_profile.cache_info().currsize)
+        assert engine.check(deep=True) == []
+    assert sizes[-1] == sizes[1], sizes
+
+
+def resident() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGESIZE")
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc's allocator")
+def test_memory_that_was_freed_goes_back_to_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = [bytearray(1_000) for _ in range(60_000)]
+    kept = kept[::600]  # of 60 MB, something stays in use behind the rest
+    before = resident()
+    give_back()
+    assert resident() < before - 30_000_000, len(kept)
+    calls: list[bool] = []
+    monkeypatch.setattr(maintenance, "give_back", lambda: calls.append(True))
+    monkeypatch.setattr(maintenance, "_FEWEST_EMPTY", 10)
+    with oneiros.Engine(":memory:", clock=lambda: NOW) as engine:
+        lived(engine, 0, 20)
+        engine.purge(0, now=NOW)
+        assert calls == []  # nothing was deleted before this time
+        engine.purge(0, now=NOW + DAY)
+        assert calls == [True]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,3 +118,37 @@ def test_stability_ends_at_ten(tmp_path: Path, stability: float, most: float) ->
         mind.add("ant", id="a", created_at=NOW - 400 * DAY, stability=stability)
         mind.search("ant")
         assert mind.get("a").stability == most
+
+
+class RunsOut:
+    """A core that changes a column and then finds no memory for the rest."""
+
+    def __init__(self, core: Any, columns: Any) -> None:
+        self._core = core
+        self._columns = columns
+
+    def apply(self, **use: Any) -> None:
+        rows = list(use["rows"])
+        self._columns.write(rows=rows, values={"access_count": [9] * len(rows)})
+        raise MemoryError
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._core, name)
+
+
+def test_memory_that_runs_out_within_a_use_leaves_the_memories_as_stored(tmp_path: Path) -> None:
+    with opened(tmp_path / "mind.db") as engine:
+        engine.add("tea at the harbour", id="tea")
+        on = engine._scope.services.sync.reinforcing._on
+        whole, on.core = on.core, RunsOut(on.core, on.lifecycle.columns)  # type: ignore[assignment]
+        assert engine.search("tea").ids == ["tea"]
+        on.core = whole
+        assert int(on.lifecycle.column("access_count")[0]) == 9
+        with pytest.raises(MemoryError):
+            engine.flush()
+        assert engine.check(deep=True) == []
+        assert int(on.lifecycle.column("access_count")[0]) == 0
+        engine.search("tea")
+        engine.flush()
+        assert engine.get("tea").access_count == 1
+        assert engine.check(deep=True) == []

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import oneiros
+from oneiros.index import snapshot, snapshot_parts
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler for the shim")
@@ -64,6 +65,7 @@ int mprotect(void *start, size_t size, int rights) {
 CHILD = r"""
 import ctypes, json, sys
 import oneiros
+from oneiros.index import snapshot, snapshot_parts
 
 path, step = sys.argv[1], int(sys.argv[2])
 shim = ctypes.CDLL(None)
@@ -123,3 +125,21 @@ def test_a_store_opens_whichever_mapping_the_system_refuses(tmp_path: Path, shim
     assert report["failures"] == []
     assert report["refused"] > 60
     assert len(report["expected"]) == 5
+
+
+def test_a_snapshot_that_no_view_can_be_made_of_is_rebuilt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A memoryview of the core's arrays raises BufferError when memory runs out."""
+
+    def refused(_data: object) -> memoryview:
+        raise BufferError
+
+    path = tmp_path / "mind.db"
+    monkeypatch.setattr(snapshot, "FEWEST_ROWS", 1)
+    with oneiros.Engine(path) as engine:
+        engine.add("tea at the harbour", id="tea")
+    assert Path(f"{path}-snapshot").exists()
+    monkeypatch.setattr(snapshot_parts, "memoryview", refused, raising=False)
+    with oneiros.Engine(path) as engine:
+        assert engine.search("tea").ids == ["tea"]

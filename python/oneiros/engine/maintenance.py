@@ -23,6 +23,7 @@ from oneiros.model.validation import (
 from oneiros.models.embedders import name_of
 from oneiros.runtime.dataclasses import asdict
 from oneiros.runtime.files import foreign_file, write_jsonl
+from oneiros.runtime.freed_memory import give_back
 from oneiros.runtime.warnings import warn
 from oneiros.search.response import load_each
 from oneiros.store import Reading
@@ -211,6 +212,7 @@ def drop_empty_rows(services: EngineServices) -> None:
         empty = len(lifecycle.ids) - len(lifecycle.row_of)
         if empty >= max(_FEWEST_EMPTY, _EMPTY_PER_ROW * len(lifecycle.row_of)):
             services.read_model = services.sync.rebuild()
+            give_back()  # or what glibc keeps of the former one grows with each rebuild
 
     services.sync.writer.run(rebuild)
 

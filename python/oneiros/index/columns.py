@@ -203,6 +203,11 @@ class Lifecycle:
         self._codes["kind"].read()
         self.kinds = self._codes["kind"].words()
 
+    def keep_kinds(self, kinds: tuple[str, ...]) -> None:
+        """Give kinds these codes. REQUIRES: there are no rows yet."""
+        self._codes["kind"].of(kinds[1:])
+        self.kinds = kinds
+
     def words(self) -> dict[str, tuple[str, ...]]:
         """Return the words by field of ``CODE_COLUMNS``, without "none"."""
         return {name: codes.words()[1:] for name, codes in self._codes.items()}

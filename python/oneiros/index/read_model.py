@@ -111,12 +111,17 @@ class ReadModel:
         """The number of changes of memories that no snapshot has."""
 
     def emptied(self) -> ReadModel:
-        """Return an empty read model with the same options."""
-        return ReadModel(
+        """Return an empty read model with the same options and the same codes of kinds.
+
+        Compiled profiles depend on the codes: with others, each rebuild would compile all again.
+        """
+        empty = ReadModel(
             self._options,
             vector_index=self._vector_index,
             vector_recall=self.indexes.vector_recall,
         )
+        empty.lifecycle.keep_kinds(self.lifecycle.kinds)
+        return empty
 
     @property
     def statements(self) -> _core.StatementColumn:

@@ -47,8 +47,9 @@ _STATE_NAMES: Final = (
     *("cold", "perishable", "doubted", "known"),
 )
 _INVALID: Final = (SnapshotDamaged, ValueError, TypeError, KeyError, RecursionError)
-# The system may refuse to map a file where it grants the memory to build the same from the store.
-_REFUSED: Final = (OSError, MemoryError)
+# The system may refuse to map a file where it grants the memory to build the same from the store. A
+# memoryview for which memory runs out raises BufferError.
+_REFUSED: Final = (OSError, MemoryError, BufferError)
 _HEAD, _STATES, _RECORDS, _WORDS, _FIRST_PLACE = range(5)  # the parts
 
 

@@ -261,6 +261,8 @@ class Reinforcing:
         self._behind = WriteBehind()
         self.returned: deque[ReinforcementEvent] = deque()
         """Events that the writer thread has yet to apply."""
+        self.torn: deque[str] = deque()
+        """Ids of memories that an error, as of memory that ran out, may have left half changed."""
 
     def release(self) -> None:
         """Let go of ``write``: nothing is kept for the store any more."""
@@ -278,12 +280,16 @@ class Reinforcing:
             try:  # None: the writer is using the columns, and nothing was applied
                 is_due = on.core.apply(most_waiting=FLUSH_EVENTS, **on.use(event))
             except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
+                self._note_torn(event)
                 self._behind.keep_failure(error)
                 return False
             if is_due is not None:
                 return is_due
         self.returned.append(event)
         return True
+
+    def _note_torn(self, event: ReinforcementEvent) -> None:
+        self.torn.extend((*event.ids, *event.direct))
 
     # -- the thread that writes --------------------------------------------------------------------
 
@@ -302,6 +308,7 @@ class Reinforcing:
             try:
                 self._on.core.apply_closed(**self._on.use(self.returned[0]))
             except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
+                self._note_torn(self.returned[0])
                 self._behind.keep_failure(error)
             finally:
                 self.returned.popleft()

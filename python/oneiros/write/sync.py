@@ -245,8 +245,22 @@ class Sync:
         self.reinforcing.forget(ids)
         self.read_model.erase(ids)
 
+    def _read_torn(self, reading: Reading) -> None:
+        """Read again the memories that failed reinforcement may have left half changed."""
+        torn = self.reinforcing.torn
+        if not torn:
+            return
+        ids = list(torn)  # searches may add more meanwhile
+        numbers = [number for number in self.numbers_of(ids) if number is not None]
+        self.reinforcing.drop_links()
+        for batch in reading.of_sequences(numbers, on_damage=self.note_damage):
+            self._apply(batch)
+        for _ in ids:
+            torn.popleft()
+
     def _follow(self, reading: Reading) -> None:
         self._hide_damaged()
+        self._read_torn(reading)
         last = reading.last_revision()
         if last == self._revision:
             self._is_behind = False
