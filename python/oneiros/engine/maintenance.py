@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from oneiros.clock import Time
     from oneiros.engine.scope import EngineServices, Scope
-    from oneiros.index import LexicalOptions
+    from oneiros.index import LexicalOptions, ReadModel
     from oneiros.model.memory import Memory
     from oneiros.models.embedders import Embedder
 
@@ -207,14 +207,20 @@ def drop_empty_rows(services: EngineServices) -> None:
     columns.
     """
 
-    def rebuild() -> None:  # on the writer thread: the rows stay as they are meanwhile
-        lifecycle = services.read_model.lifecycle
-        empty = len(lifecycle.ids) - len(lifecycle.row_of)
-        if empty >= max(_FEWEST_EMPTY, _EMPTY_PER_ROW * len(lifecycle.row_of)):
-            services.read_model = services.sync.rebuild()
-            give_back()  # or what glibc keeps of the former one grows with each rebuild
+    def rebuild() -> bool:  # on the writer thread: the rows stay as they are meanwhile
+        if not _is_nearly_empty(services.read_model):
+            return False
+        services.read_model = services.sync.rebuild()
+        return True
 
-    services.sync.writer.run(rebuild)
+    if services.sync.writer.run(rebuild):
+        give_back()  # or what glibc keeps of the former one grows with each rebuild
+
+
+def _is_nearly_empty(read_model: ReadModel) -> bool:
+    lifecycle = read_model.lifecycle
+    empty = len(lifecycle.ids) - len(lifecycle.row_of)
+    return empty >= max(_FEWEST_EMPTY, _EMPTY_PER_ROW * len(lifecycle.row_of))
 
 
 def purgeable(scope: Scope, older_than_days: float | timedelta, now: Time | None) -> list[str]:
