@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
-#include <shared_mutex>
 #include <span>
 #include <unordered_map>
 #include <vector>
+
+#include "threads/fork_safe_shared_mutex.h"
 
 namespace oneiros {
 
@@ -34,7 +34,7 @@ struct AskedQuestion {
 };
 
 // Verdicts with questions by the memory's number in the store. Thread safety: writers exclude one
-// another and readers.
+// another and readers. Survives a fork.
 class QuestionVerdicts {
  public:
   struct Verdict {
@@ -68,7 +68,7 @@ class QuestionVerdicts {
   [[nodiscard]] static Held read(const Verdict& verdict);
   [[nodiscard]] static double likeness(const AskedQuestion& question, const Held& held);
 
-  mutable std::shared_mutex mutex_;
+  mutable ForkSafeSharedMutex mutex_;
   std::unordered_map<std::uint64_t, std::vector<Held>> verdicts_;
 };
 
