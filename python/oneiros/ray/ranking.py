@@ -62,9 +62,9 @@ __all__ = [
     "CandidateModel",
     "Client",
     "Expansions",
+    "QueryWeights",
     "Ranked",
     "RememberedVectors",
-    "Weights",
     "settings_of",
 ]
 
@@ -133,7 +133,7 @@ class Ranked(NamedTuple):
     """Ids of the memories whose links were followed, and perhaps of some more."""
 
 
-class Weights(NamedTuple):
+class QueryWeights(NamedTuple):
     """The statistics that weigh a query."""
 
     query: QueryStatistics
@@ -296,7 +296,7 @@ class CandidateModel:
         options: SearchOptions,
         k: int,
         *,
-        weights: Weights,
+        weights: QueryWeights,
         counts: tuple[int, int],
         breadth: int,
         reranks: bool,

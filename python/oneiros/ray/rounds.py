@@ -26,7 +26,7 @@ from oneiros.ray.candidates import (
     Used,
 )
 from oneiros.ray.failures import MixedShards, ShardUnavailable
-from oneiros.ray.ranking import CandidateModel, RememberedVectors, Weights, settings_of
+from oneiros.ray.ranking import CandidateModel, QueryWeights, RememberedVectors, settings_of
 from oneiros.ray.reports import WholeResponse
 from oneiros.runtime.dataclasses import replace
 from oneiros.search.options import SearchOptions
@@ -220,7 +220,7 @@ class _Search:
             self._note(overviews)
         return overviews
 
-    def _find(self, call: SearchCall, question: ShardQuestion, weights: Weights) -> int:
+    def _find(self, call: SearchCall, question: ShardQuestion, weights: QueryWeights) -> int:
         """Collect the candidates and what stands next to them; return the breadth of a walk."""
         found: dict[int, Found] = self._shards.ask("found", question, *weights)
         self._note(found)
@@ -266,7 +266,7 @@ class _Search:
         self,
         question: ShardQuestion,
         overviews: Mapping[int, Overview],
-        weights: Weights,
+        weights: QueryWeights,
         profile: Profile,
         breadth: int,
     ) -> SearchResponse:
@@ -355,7 +355,7 @@ class _Search:
     def _model(
         self,
         overviews: Mapping[int, Overview],
-        weights: Weights | None,
+        weights: QueryWeights | None,
         links: Iterable[StoredLink],
     ) -> CandidateModel:
         """Return the model of the candidates so far."""
@@ -431,7 +431,7 @@ def _part(request: SearchRequest) -> Part:
     )
 
 
-def _weights_of(question: ShardQuestion, overviews: Mapping[int, Overview]) -> Weights:
+def _weights_of(question: ShardQuestion, overviews: Mapping[int, Overview]) -> QueryWeights:
     """Return the statistics of the whole, or those that the caller gave."""
     known, given = list(overviews.values()), question.weighed_by
     of_variants = [each.variant_statistics for each in known if each.variant_statistics is not None]
@@ -442,7 +442,7 @@ def _weights_of(question: ShardQuestion, overviews: Mapping[int, Overview]) -> W
         found = (term for terms in query.prefix_terms.values() for term in terms)
         frequencies = {**dict.fromkeys(found, 0), **query.frequencies}
         query = replace(query, frequencies=frequencies)
-    return Weights(query, reduce(add, of_variants) if of_variants else None)
+    return QueryWeights(query, reduce(add, of_variants) if of_variants else None)
 
 
 def _summed(all_verdicts: Iterable[Verdicts]) -> Verdicts:
