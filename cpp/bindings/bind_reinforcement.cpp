@@ -117,7 +117,7 @@ void register_reinforcement(py::module_& module) {
       .def(
           "add",
           [](SessionSets& sets, const RowList& rows, const std::string& session) {
-            return sets.add(rows, session);
+            return sets.add(rows, session).sizes;
           },
           py::kw_only(), py::arg("rows"), py::arg("session"),
           "Add a session to each row; return the number of sessions of each.");

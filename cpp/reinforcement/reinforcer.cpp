@@ -156,14 +156,19 @@ void Reinforcer::prepare(Use& use) const {
 }
 
 // REQUIRES: the rows belong to the use.
-void Reinforcer::strengthen(const Use& use, std::span<const std::uint32_t> rows) {
+void Reinforcer::strengthen(Use& use, std::span<const std::uint32_t> rows) {
   if (rows.empty()) {
     return;
   }
   const auto held = columns_->values<Column::session_spread>();
   std::vector<std::uint32_t> spread(rows.size());
   if (use.session) {
-    spread = sessions_->add(rows, *use.session);
+    SessionSets::Added added = sessions_->add(rows, *use.session);
+    spread = std::move(added.sizes);
+    // A use that is repeated on what was read again keeps what it noted at first.
+    std::ranges::copy_if(added.joined, std::back_inserter(use.joined), [&](std::uint32_t row) {
+      return std::ranges::find(use.joined, row) == use.joined.end();
+    });
   }
   // Rows are split by the rule that applies: found, reached by links, or none.
   ReinforcementRule nothing = use.rule->found;
@@ -273,7 +278,7 @@ void Reinforcer::repeat(std::span<const std::uint32_t> rows) {
     return;
   }
   touched = ascending(std::move(touched));
-  for (const Use& use : waiting_) {
+  for (Use& use : waiting_) {
     std::vector<std::uint32_t> own;
     std::ranges::copy_if(use.rows, std::back_inserter(own),
                          [&](std::uint32_t row) { return is_in(touched, row); });
@@ -325,6 +330,7 @@ void Reinforcer::forget(std::uint32_t row) {
   for (Use& use : waiting_) {
     std::erase(use.rows, row);
     std::erase(use.direct, row);
+    std::erase(use.joined, row);
   }
   std::erase_if(waiting_, is_empty);
   recount();
@@ -354,6 +360,7 @@ void Reinforcer::take_over(Reinforcer& former, std::span<const std::uint32_t> ro
     own.direct = moved(use.direct);
     own.linked = ascending(moved(use.linked));
     own.seen = ascending(moved(use.seen));
+    own.joined = moved(use.joined);
     strengthen(own, own.rows);
     strengthen_links(own, pairs_of(own));
     keep(std::move(own));
@@ -418,9 +425,9 @@ OwedUse Reinforcer::owed() const {
     for (const std::uint32_t row : use.rows) {
       bool& may = may_stand[row];
       may = may || use.rule->warms || use.rule->core.has_value();
-      if (use.session) {
-        sessions.emplace_back(row, &*use.session);
-      }
+    }
+    for (const std::uint32_t row : use.joined) {
+      sessions.emplace_back(row, &*use.session);
     }
     for (const auto& [a, b] : pairs_of(use)) {
       owed.pairs.push_back(ordered(a, b));

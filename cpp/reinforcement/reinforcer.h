@@ -30,7 +30,7 @@ struct OwedUse {
   std::size_t use_count = 0;
   std::vector<std::uint32_t> rows;  // each once, ascending
   std::vector<bool> may_stand;      // by row: it may have become core or hot
-  std::vector<std::pair<std::uint32_t, std::string>> sessions;  // new sessions of rows, each once
+  std::vector<std::pair<std::uint32_t, std::string>> sessions;  // that rows join, each once
   RowPairs pairs;                                               // whose links gained, each once
 };
 
@@ -111,8 +111,8 @@ class Reinforcer {
   // Applies a use to sessions, columns and links, and queues it.
   void apply_now(Use use);
   void prepare(Use& use) const;
-  // Applies R20 and the promotion of a use to rows.
-  void strengthen(const Use& use, std::span<const std::uint32_t> rows);
+  // Applies R20 and the promotion of a use to rows, and notes which join its session.
+  void strengthen(Use& use, std::span<const std::uint32_t> rows);
   void promote(const UseRule& rule, std::span<const std::uint32_t> rows);
   // Applies C13 to the pairs of a use.
   void strengthen_links(const Use& use, const RowPairs& pairs);

@@ -76,19 +76,21 @@ std::vector<bool> SessionSets::contain(std::span<const std::uint32_t> rows,
   return found;
 }
 
-std::vector<std::uint32_t> SessionSets::add(std::span<const std::uint32_t> rows,
-                                            const std::string& word) {
+SessionSets::Added SessionSets::add(std::span<const std::uint32_t> rows, const std::string& word) {
   const std::scoped_lock lock(mutex_);
   const std::uint32_t number = number_of(word);
-  std::vector<std::uint32_t> sizes(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    Set& set = sets_[rows[i]];
+  Added added;
+  added.sizes.reserve(rows.size());
+  added.joined.reserve(rows.size());
+  for (const std::uint32_t row : rows) {
+    Set& set = sets_[row];
     if (std::ranges::find(set, number) == set.end()) {
       set.push_back(number);
+      added.joined.push_back(row);
     }
-    sizes[i] = static_cast<std::uint32_t>(set.size());
+    added.sizes.push_back(static_cast<std::uint32_t>(set.size()));
   }
-  return sizes;
+  return added;
 }
 
 std::uint32_t SessionSets::number_of(const std::string& word) {

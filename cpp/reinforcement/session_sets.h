@@ -33,8 +33,12 @@ class SessionSets {
   // By row: true if its set contains the name.
   [[nodiscard]] std::vector<bool> contain(std::span<const std::uint32_t> rows,
                                           std::string_view word) const;
-  // Adds the name to each row's set, which is known from then on; returns the sizes of the sets.
-  std::vector<std::uint32_t> add(std::span<const std::uint32_t> rows, const std::string& word);
+  struct Added {
+    std::vector<std::uint32_t> sizes;   // of the sets, by row
+    std::vector<std::uint32_t> joined;  // rows whose set did not have the name
+  };
+  // Adds the name to each row's set, which is known from then on.
+  Added add(std::span<const std::uint32_t> rows, const std::string& word);
 
  private:
   struct WordHash {

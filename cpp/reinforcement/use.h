@@ -47,6 +47,8 @@ struct Use {
   std::optional<std::string> session = {};
   std::shared_ptr<const UseRule> rule;
   std::vector<std::uint32_t> seen = {};  // rows that gain nothing more from this session; ascending
+  // Rows that had not been seen in the session, so that the store lacks it; each once.
+  std::vector<std::uint32_t> joined = {};
 };
 
 }  // namespace oneiros

@@ -198,6 +198,25 @@ def test_what_is_read_anew_is_strengthened_by_what_waits() -> None:
     assert held.column("access_count")[1:4] == [1, 2, 1]
 
 
+def test_a_session_is_owed_until_the_store_has_it() -> None:
+    held = Held()
+    held.use([1, 2], session="s")
+    assert held.core.owed()[3] == [(1, "s"), (2, "s")]
+    held.core.forget_written(use_count=1)
+    held.use([1, 3], session="s")
+    assert held.core.owed()[3] == [(3, "s")]
+    held.sessions.set(row=1, sessions=["t"])  # as another process left it
+    held.core.repeat(rows=[1])
+    held.core.repeat(rows=[1])
+    assert held.core.owed()[3] == [(1, "s"), (3, "s")]
+    held.core.forget(row=3)
+    assert held.core.owed()[3] == [(1, "s")]
+    other = Held()
+    held.core.close()
+    other.core.take_over(former=held.core, rows=[1, 2], to_rows=[5, 6])
+    assert other.core.owed()[3] == [(5, "s")]
+
+
 def test_links_that_are_read_anew_gain_what_waits() -> None:
     held = Held()
     held.use([1, 2, 3])
@@ -271,7 +290,8 @@ def test_what_is_owed_is_what_was_used_and_not_written(
     assert event_count == len(left)
     assert rows == sorted({row for own, _ in left for row in own})
     assert may_stand == [False] * len(rows)
-    assert sessions == sorted({(row, session) for own, session in left for row in own})
+    stored = {(row, session) for own, session in uses[:written] for row in own}
+    assert sessions == sorted({(row, session) for own, session in left for row in own} - stored)
     pairs = {tuple(sorted(pair)) for own, _ in left for pair in combinations(own, 2)}
     assert list(zip(a, b, strict=True)) == sorted(pairs)
     assert held.core.waiting_count == sum(len(own) for own, _ in left)
