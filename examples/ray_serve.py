@@ -100,7 +100,7 @@ class Memories:
         return JSONResponse(
             {
                 "results": [
-                    {"id": each.memory.id, "score": each.score, "text": each.memory.text}
+                    {"id": each.id, "score": each.score, "text": each.text}
                     for each in response.results
                 ],
                 "abstained": response.abstained,

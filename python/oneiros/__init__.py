@@ -5,7 +5,7 @@ Public names load their modules on first use, which keeps ``import oneiros`` fas
     >>> import oneiros
     >>> with oneiros.Engine(":memory:") as engine:
     ...     id = engine.add("Ada likes coffee")
-    ...     [result.memory.text for result in engine.search("coffee").results]
+    ...     engine.search("coffee").texts
     ['Ada likes coffee']
 """
 

@@ -54,7 +54,8 @@ class OneirosDefault(MemorySearch):
             profile=self.profile,
             session="benchmark",
         )
-        return [(int(one.id), one.memory.text) for one in response]
+        texts = response.texts
+        return [(int(id), text or "") for id, text in zip(response.ids, texts, strict=True)]
 
     def rest(self) -> None:
         self.engine.flush()
