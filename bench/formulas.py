@@ -45,6 +45,7 @@ def by_kind(table: Mapping[str, float], otherwise: float, kinds: Sequence[str] =
 
 
 FEEDBACK = "where(feedback < 0, max(1 + 0.2 * feedback, 0.2), 1 + 0.15 * min(feedback, 10))"
+UNHELPFUL = "where(feedback < 0, max(1 + 0.2 * feedback, 0.2), 1)"
 PRIORITY = "(0.7 + 0.08 * priority)"
 LIFE = "max(stability, 0.01) * min(1 + 2 * importance, 3)"
 OWN = f"max(exp(-idle_days / ({LIFE} * beta(category))), 0.02)"
@@ -179,7 +180,7 @@ FORMULAS = {
             (
                 _damped(f"where(pinned > 0, 1.0, max(exp(-0.0077016354 * {CHANGED}), 0.5))"),
                 _damped("strength"),
-                _damped(FEEDBACK, 0.4),
+                _damped(UNHELPFUL, 0.4),
                 _damped(PRIORITY),
             )
         ),

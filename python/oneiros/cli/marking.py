@@ -50,7 +50,7 @@ def feedback(
     query: Annotated[
         str | None,
         typer.Option(
-            metavar="TEXT",
+            metavar="QUESTION",
             help="The question it answered, or did not: the verdict counts for questions alike.",
         ),
     ] = None,
