@@ -24,10 +24,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from bench.conditions import conditions, load
 
 import oneiros
 import oneiros.ray
+from oneiros.benchmark.conditions import conditions, load
 from oneiros.rescoring.files import FileReport, rescore_folder
 
 NOW, PROFILE = 1_750_000_000.0, "ciar"
