@@ -558,10 +558,14 @@ class VectorColumn::CodedScan {
   }
 
   // Offers every chosen row to the heap. Returns false, having done nothing, if products with the
-  // query cannot be bounded.
+  // query cannot be bounded, or if there is no row.
   bool run(const VectorRows& chosen) {
     auto lock = column_.shared();
-    const CodeCenter& center = this->center(chosen);
+    const CodeCenter* const of_column = this->center(chosen);
+    if (of_column == nullptr) {
+      return false;
+    }
+    const CodeCenter& center = *of_column;
     const EncodedQuery query(std::span(data_, column_.width_), center);
     if (!query.has_bounds()) {
       return false;
@@ -593,11 +597,11 @@ class VectorColumn::CodedScan {
   static constexpr std::size_t kSample = 512;
   static constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-  // The column's center, which the first scan makes of some of its rows.
-  const CodeCenter& center(const VectorRows& chosen) {
+  // The column's center, which the first scan makes of some of its rows; null if it has none.
+  const CodeCenter* center(const VectorRows& chosen) {
     const CodeCenter* const center = column_.center_.load(std::memory_order_acquire);
     if (center != nullptr) {
-      return *center;
+      return center;
     }
     std::vector<const float*> vectors;
     for (std::size_t word = 0; word < block_end_ * kWordsOfBlock && vectors.size() < kMostScored;
@@ -608,7 +612,7 @@ class VectorColumn::CodedScan {
                                      static_cast<std::uint32_t>(std::countr_zero(bits))));
       }
     }
-    return column_.center_of_codes(vectors);
+    return vectors.empty() ? nullptr : &column_.center_of_codes(vectors);
   }
 
   void list(std::size_t number, const VectorRows& chosen) noexcept {
