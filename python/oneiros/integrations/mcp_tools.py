@@ -230,8 +230,7 @@ _TOOLS: Final = (
     ),
     ToolDeclaration(
         name="memory_feedback",
-        description="Say whether a recalled memory was of use. Give the query that recalled it: the "
-        "verdict counts for queries alike.",
+        description="Say if a memory helped, and for which query: it counts for queries alike.",
         inputs=_arguments(
             "id", "verdict", id=_TEXT, verdict={"enum": list(VERDICTS)}, query=_LONG_TEXT
         ),
