@@ -22,8 +22,8 @@ def test_feedback_with_its_question_counts_for_it(run: Run, store: Path) -> None
         return next(one["score"] for one in found if one["id"] == "m1")
 
     before = score_of("Ada and coffee"), score_of("coffee")
-    told = run("feedback", "m1", "helpful", "--query", "Ada and coffee", "-s", store)
-    assert told == (0, "m1: helpful, feedback +1\n", "")
+    printed = run("feedback", "m1", "helpful", "--query", "Ada and coffee", "-s", store)
+    assert printed == (0, "m1: helpful, feedback +1\n", "")
     after = score_of("Ada and coffee"), score_of("coffee")
     assert after[0] > 1.1 * before[0]
     assert after[1] < 1.01 * before[1]

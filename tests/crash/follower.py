@@ -39,10 +39,10 @@ def answers(engine: oneiros.Engine, copy: Texts | None = None) -> dict[str, Any]
         copy: the texts that a follower has. Those that differ from the engine's are named.
     """
     listed = engine.list(limit=10**6)
-    told = json.dumps([memory.to_record() for memory in listed], sort_keys=True, default=repr)
+    listing = json.dumps([memory.to_record() for memory in listed], sort_keys=True, default=repr)
     return {
         "count": engine.count(),
-        "memories": hashlib.sha256(told.encode()).hexdigest(),
+        "memories": hashlib.sha256(listing.encode()).hexdigest(),
         "links": [[id, link.id, link.kind] for id, link in engine.links(now=NOW)],
         "found": [
             [[result.id, result.score.hex()] for result in response.results]

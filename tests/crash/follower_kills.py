@@ -21,7 +21,7 @@ from tests.crash.harness import ROOT, State
 __all__ = ["KINDS", "Report", "differences", "run"]
 
 KINDS: Final = ("reads", "writes")
-"""How each follower opens the store: see :mod:`tests.crash.follower`."""
+"""The form in which each follower opens the store: see :mod:`tests.crash.follower`."""
 _DURABILITY: Final = "normal"
 _PATIENCE: Final = 120.0  # seconds
 _HERE: Final = Path(__file__).parent
@@ -29,11 +29,11 @@ _HERE: Final = Path(__file__).parent
 
 @dataclass
 class Report:
-    """What the kills showed."""
+    """The results of the kills."""
 
     kills: int = 0
     of_followers: int = 0
-    """Of these, kills of a process that follows."""
+    """Kills of a process that follows, among them."""
     compared: int = 0
     """Answers of a follower that were compared with those of a fresh engine."""
     acknowledged: int = 0

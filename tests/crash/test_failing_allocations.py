@@ -49,7 +49,7 @@ makers = {
     "graph": _core.AssociationGraph,
     "program": lambda: _core.Program(inputs=[], instructions=[]),
 }
-told = {}
+counts = {}
 for name, make in makers.items():
     at, refused = 1, 0
     while True:
@@ -65,8 +65,8 @@ for name, make in makers.items():
         if not library.has_failed():
             break
         at += 1
-    told[name] = [at - 1, refused]
-print(json.dumps(told))
+    counts[name] = [at - 1, refused]
+print(json.dumps(counts))
 """
 
 
@@ -80,9 +80,9 @@ def test_an_object_of_the_core_is_made_or_memory_has_run_out(library: Path) -> N
         timeout=120,
     )
     assert found.returncode == 0, found.stderr[-2_000:]
-    told = json.loads(found.stdout)
-    assert all(failed > 0 for failed, _ in told.values()), told
-    assert sum(refused for _, refused in told.values()) > 0
+    counts = json.loads(found.stdout)
+    assert all(failed > 0 for failed, _ in counts.values()), counts
+    assert sum(refused for _, refused in counts.values()) > 0
 
 
 def test_a_process_that_dies_is_a_problem_and_the_sweep_goes_on(

@@ -1,4 +1,4 @@
-"""Verdicts that were given for a question count for questions alike. docs/systems/house.md H19."""
+"""Verdicts that were given for a question count for similar questions. docs/systems/house.md H19."""
 
 from __future__ import annotations
 

@@ -419,9 +419,9 @@ def test_prefixes_also_find_the_terms_of_given_statistics() -> None:
             given = _core.QueryStatistics(
                 documents=9, length=20, df=df, prefix_df={"runn": 2}, prefix_terms=terms
             )
-        told = core.permitted(query=query, allowed=None, syntax="query", statistics=given)
-        assert told is not None
-        rows: list[int] = np.flatnonzero(np.unpackbits(told, bitorder="little")).tolist()
+        bits = core.permitted(query=query, allowed=None, syntax="query", statistics=given)
+        assert bits is not None
+        rows: list[int] = np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist()
         return rows
 
     assert permitted("+runn*", None) == []

@@ -460,7 +460,7 @@ STEMMED = [
     "she swims with tea",
     "swimming",
 ]
-"""Of words that one prefix finds, some shards have only forms that do not begin so."""
+"""Some shards have only forms that do not begin with the prefix which finds their words."""
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])

@@ -73,7 +73,7 @@ def test_rows_are_dicts_memories_or_arrays() -> None:
         "feedback": [1.0, 1.0],
         "priority": [0.85 + 0.15 * 1.1, 0.85 + 0.15 * 0.94],
         "trust": [1.0, 1.0],
-        "question_feedback": [1.0, 1.0],  # nobody asks
+        "question_feedback": [1.0, 1.0],  # there is no question
     }
     for rows in (records, memories, arrays):
         got = oneiros.factors(rows, now=NOW)

@@ -51,7 +51,7 @@ def feedback(
         str | None,
         typer.Option(
             metavar="QUESTION",
-            help="The question it answered, or did not: the verdict counts for questions alike.",
+            help="The question it answered, or did not: the verdict counts for similar questions.",
         ),
     ] = None,
     scope: ScopeOption = None,

@@ -350,7 +350,7 @@ class Memories:
     ) -> None:
         """Add a verdict to a memory's ``feedback``, which is the sum of its verdicts.
 
-        With the question it was given for, a verdict counts for questions alike under the default
+        With the question it was given for, a verdict counts for similar questions under the default
         profile, and changes nothing for others. Pass the query of the search that returned the
         memory, and its ``embedding`` if you gave that search one.
 

@@ -230,7 +230,7 @@ _TOOLS: Final = (
     ),
     ToolDeclaration(
         name="memory_feedback",
-        description="Say if a memory helped, and for which query: it counts for queries alike.",
+        description="Say if a memory helped, and for which query: it counts for similar queries.",
         inputs=_arguments(
             "id", "verdict", id=_TEXT, verdict={"enum": list(VERDICTS)}, query=_LONG_TEXT
         ),
