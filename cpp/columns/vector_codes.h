@@ -1,7 +1,8 @@
-// Vectors in 8 bits per component, with bounds of their inner products with a query.
+// Vectors in 4 and in 8 bits per component, with bounds of their inner products with a query.
 #pragma once
 
-#include <array>
+#include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,90 +13,110 @@
 
 namespace oneiros {
 
-// What is subtracted from vectors before they are encoded: about their mean. Any center gives right
-// bounds; one near the vectors gives narrow ones.
-class CodeCenter {
+// What all codes of a column share: the center, about the mean of the vectors, which is subtracted
+// from them before they are encoded, and the dither. Any center gives right bounds; one near the
+// vectors gives narrow ones.
+class ScalarQuantizer {
  public:
-  // The mean of those of the sample that have about unit length; zero if none has. The vectors have
-  // `width` components.
-  CodeCenter(std::span<const float* const> sample, std::size_t width);
+  // The center is the mean of those of the sample that have about unit length; zero if none has.
+  // The vectors have `width` components.
+  ScalarQuantizer(std::span<const float* const> sample, std::size_t width);
 
-  [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
-  [[nodiscard]] double length() const noexcept { return length_; }
+  [[nodiscard]] std::span<const float> center() const noexcept { return center_; }
+  [[nodiscard]] double center_length() const noexcept { return center_length_; }
+  // By component, of whole lines: 8 and the dither, a number of its own in (-0.5, 0.5).
+  [[nodiscard]] std::span<const float> shift() const noexcept { return shift_; }
 
  private:
-  std::vector<float> values_;
-  double length_;
+  std::vector<float> center_;
+  double center_length_;
+  std::vector<float> shift_;
 };
 
-// The codes of `rows` vectors padded to `width`: components in lines of the cache, apart from their
-// scales. A code must be written before it is read. Thread-safe for different rows.
+// The codes of `rows` vectors padded to `width`: their upper halves and their lower ones, each in
+// lines of the cache (vector_loops.h), apart from their steps. A code must be written before it is
+// read. Thread-safe for different rows.
 class VectorCodes {
  public:
   // Throws std::bad_alloc.
   VectorCodes(std::size_t rows, std::size_t width);
 
-  struct Scale {
-    float unit;  // value of a component's unit
-    // The largest error of a product with a query of unit length; infinite: the code is useless.
-    float error;
-  };
-  static constexpr std::size_t bytes_of_code(std::size_t width) { return width + sizeof(Scale); }
+  static constexpr std::size_t bytes_of_code(std::size_t width) {
+    return 2 * lines_of(width) * kBytesOfLine + sizeof(std::uint16_t);
+  }
 
-  // Encodes a vector. If its distance from the center is above 2^40 or NaN, the code has an
-  // infinite error. All codes that are compared with one query have one center. Throws
+  // Encodes a vector. If its distance from the center is above 2^40 or NaN, its step is 0: the code
+  // is useless. All codes that are compared with one query have one quantizer. Throws
   // std::bad_alloc.
-  void encode(std::size_t row, const float* vector, const CodeCenter& center);
+  void encode(std::size_t row, const float* vector, const ScalarQuantizer& quantizer);
   // Overwrites the code of a row.
   void wipe(std::size_t row) noexcept;
 
-  // The `width` components of a code.
-  [[nodiscard]] const std::int8_t* at(std::size_t row) const noexcept {
-    return lines_[0].components.data() + row * width_;
+  [[nodiscard]] const std::uint8_t* upper(std::size_t row) const noexcept {
+    return upper_[row * lines_].bytes;
   }
-  [[nodiscard]] const Scale& scale_of(std::size_t row) const noexcept { return scales_[row]; }
+  [[nodiscard]] const std::uint8_t* lower(std::size_t row) const noexcept {
+    return lower_[row * lines_].bytes;
+  }
+  // The difference of vectors whose upper halves differ by 1 in a component.
+  [[nodiscard]] float step(std::size_t row) const noexcept {
+    return std::bit_cast<float>(std::uint32_t{steps_[row]} << 16U);
+  }
+  // At least the distance from the center of each vector with a step.
+  [[nodiscard]] float longest() const noexcept { return longest_.load(std::memory_order_relaxed); }
 
  private:
-  struct alignas(64) Line {
-    std::array<std::int8_t, 64> components;
+  struct alignas(kBytesOfLine) Line {
+    std::uint8_t bytes[kBytesOfLine];
   };
 
-  [[nodiscard]] std::int8_t* components_of(std::size_t row) noexcept {
-    return lines_[0].components.data() + row * width_;
-  }
-
   std::size_t width_;
-  std::unique_ptr<Line[]> lines_;
-  std::unique_ptr<Scale[]> scales_;
+  std::size_t lines_;
+  std::unique_ptr<Line[]> upper_;
+  std::unique_ptr<Line[]> lower_;
+  std::unique_ptr<std::uint16_t[]> steps_;  // the upper 16 bits of floats
+  std::atomic<float> longest_{0};
 };
 
-// Codes that are compared with a query together, by position.
-struct ListedCodes {
-  std::span<const std::int8_t* const> components;
-  std::span<const float> units;
-  std::span<const float> errors;  // infinite: nothing is known of the vector
+// Halves of codes that are compared with a query together, by position.
+struct ListedHalves {
+  std::span<const std::uint8_t* const> bytes;
+  std::span<const float> steps;  // 0: nothing is known of the vector
+  float longest;                 // see VectorCodes, of all
 };
 
-// A query in 16 bits per component.
+// A query in 15 bits per component.
 class EncodedQuery {
  public:
   // REQUIRES: the query is padded with zeros, and as wide as the center.
-  EncodedQuery(std::span<const float> query, const CodeCenter& center);
+  EncodedQuery(std::span<const float> query, const ScalarQuantizer& quantizer);
 
   // False if products with the query cannot be bounded: its length is outside [2^-40, 2^40] or NaN,
   // or it has more than 2^16 components.
-  [[nodiscard]] bool has_bounds() const noexcept { return !components_.empty(); }
+  [[nodiscard]] bool has_bounds() const noexcept { return !upper_.empty(); }
 
-  // Writes lower and upper bounds of what VectorLoops::products returns for the encoded vectors.
-  // REQUIRES: has_bounds(); all spans have equal sizes.
-  void bound(const ListedCodes& codes, std::span<float> least,
-             std::span<float> most) const noexcept;
+  // Writes about what VectorLoops::products returns for the encoded vectors, by the upper halves of
+  // their codes, and upper bounds of it. A bound fails with a probability below 2^-58 (see the
+  // source). REQUIRES: has_bounds(); all spans have equal sizes.
+  void screen(const ListedHalves& halves, std::span<float> near,
+              std::span<float> most) const noexcept;
+
+  // Writes lower and upper bounds of the same, by the lower halves and by what screen() wrote to
+  // `near`. They are a sixteenth as wide, and as sure. REQUIRES: as above.
+  void refine(const ListedHalves& halves, std::span<const float> near, std::span<float> least,
+              std::span<float> most) const noexcept;
 
  private:
-  std::vector<std::int16_t> components_;  // components times scale_
-  float scale_ = 0;
-  float length_ = 0;     // of the query, rounded up
-  float of_center_ = 0;  // product with the center
+  // The terms of a half, with the error of codes whose vectors are at most `longest` from the
+  // center.
+  [[nodiscard]] QueryOfHalves terms(QueryOfHalves half, float longest) const noexcept;
+
+  std::vector<std::int8_t> upper_;  // components: 128 times these
+  std::vector<std::int8_t> lower_;  // plus these
+  QueryOfHalves screened_;          // without pointers and error
+  QueryOfHalves refined_;
+  float error_per_length_ = 0;
+  float error_of_rounding_ = 0;
 };
 
 }  // namespace oneiros

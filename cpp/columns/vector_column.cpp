@@ -5,25 +5,29 @@
 // replacing and removing exclude readers. Readers release the lock every few thousand rows, which
 // bounds a writer's wait.
 //
-// nearest() lists the chosen rows in batches and reads the codes of each batch, a quarter of the
-// memory of the vectors. Codes give lower and upper bounds of each product (vector_codes.cpp). The
-// threshold is a lower bound that k rows have. Rows whose upper bound is below it are dropped;
-// the others are scored by their vectors at the end, or before the lock is given back, since a
-// writer may then change them. Every result row is among them, so the result has the same rows and
-// bits as without codes. This is the VA-file search (Weber, Schek, Blott: "A Quantitative Analysis
-// and Performance Study for Similarity-Search Methods in High-Dimensional Spaces", VLDB 1998).
-// nearest_many() uses no codes: it scores a tile of queries while a block is in the cache.
+// nearest() lists the chosen rows in batches and screens each: the upper halves of their codes, an
+// eighth of the memory of the vectors, give about the product and an upper bound
+// (vector_codes.cpp). All rows that were screened while the lock was held are then looked at
+// together. The codes of those with the best products give lower bounds, of which the k-th best is
+// a threshold. Rows whose upper bound is below it are dropped; the whole codes of the others give
+// narrow bounds, by which most are dropped again. What is left, little more than k rows, is scored
+// by its vectors before the lock is given back, since a writer may then change them. Every result
+// row is among them (a bound fails once in 2^46 times), so the result has the same rows and bits
+// as without codes. This is the VA-file search (Weber, Schek, Blott: "A Quantitative Analysis and
+// Performance Study for Similarity-Search Methods in High-Dimensional Spaces", VLDB 1998), with two
+// approximations. nearest_many() uses no codes: it scores a tile of queries while a block is in the
+// cache.
 //
 // Invariants: a row's has_code bit is set only if its code matches its vector. Readers create
 // codes, one reader at a time per block, while others score the vectors. Writers drop the code of a
 // row they replace or remove, and create none. A block is encoded once scans have spent as much
 // time on rows without a code as encoding would take, so a process that runs one query creates no
-// codes. All codes of a column have one center, which never changes.
+// codes. All codes of a column have one quantizer, which never changes.
 //
-// Cost: a pass over the codes of the chosen rows, and the vectors of little more than k rows. A
-// code of 384 components takes 3 ns in the first-level cache and 7 to 9 among 100,000, which is
-// what memory delivers; listing its row and choosing by its bounds, 3 more. A vector takes 15 ns in
-// the first-level cache and 150 alone in memory.
+// Cost: a pass over half of the codes of the chosen rows, the other half of a twentieth to a fifth
+// of them, and the vectors of little more than k rows. Among 100,000 vectors of 384 components,
+// half a code takes 4 ns, listing its row 1, and all of it 9 a row for a third of the rows, 15 for
+// a fifteenth. A vector takes 15 ns in the first-level cache and 150 alone in memory.
 #include "columns/vector_column.h"
 
 #include <algorithm>
@@ -134,7 +138,7 @@ VectorColumn::~VectorColumn() {
   for (std::size_t number = 0; number < block_end_; ++number) {
     delete places()[number].load(std::memory_order_relaxed);
   }
-  delete center_.load(std::memory_order_relaxed);
+  delete quantizer_.load(std::memory_order_relaxed);
 }
 
 VectorColumn::Block* VectorColumn::block_of(std::size_t number) const noexcept {
@@ -175,25 +179,26 @@ void VectorColumn::open(std::span<const std::uint32_t> rows) {
   }
 }
 
-// The center of all codes: made once, of some of the first rows that are searched by codes.
-const CodeCenter& VectorColumn::center_of_codes(std::span<const float* const> rows) const {
-  const CodeCenter* center = center_.load(std::memory_order_acquire);
-  if (center == nullptr) {
+// The quantizer of all codes: made once, of some of the first rows that are searched by codes.
+const ScalarQuantizer& VectorColumn::quantizer_of(std::span<const float* const> rows) const {
+  const ScalarQuantizer* quantizer = quantizer_.load(std::memory_order_acquire);
+  if (quantizer == nullptr) {
     std::vector<const float*> sample;
     for (std::size_t i = 0; i < kRowsOfCenter; ++i) {
       sample.push_back(rows[i * rows.size() / kRowsOfCenter]);
     }
-    auto made = std::make_unique<CodeCenter>(sample, width_);
-    if (center_.compare_exchange_strong(center, made.get(), std::memory_order_acq_rel)) {
-      center = made.release();
+    auto made = std::make_unique<ScalarQuantizer>(sample, width_);
+    if (quantizer_.compare_exchange_strong(quantizer, made.get(), std::memory_order_acq_rel)) {
+      quantizer = made.release();
     }
   }
-  return *center;
+  return *quantizer;
 }
 
 // Encodes the rows of a block without a code, once scoring them, including `missed` now, has taken
 // as long as encoding. Returns true if it encoded any. REQUIRES: the caller holds readers_ shared.
-bool VectorColumn::encode_if_due(Block& block, std::size_t missed, const CodeCenter& center) const {
+bool VectorColumn::encode_if_due(Block& block, std::size_t missed,
+                                 const ScalarQuantizer& quantizer) const {
   missed += block.missed_codes.fetch_add(missed, std::memory_order_relaxed);
   const auto without_code = [&](std::size_t word) {
     return block.has_vector[word].load(std::memory_order_acquire) &
@@ -219,7 +224,7 @@ bool VectorColumn::encode_if_due(Block& block, std::size_t missed, const CodeCen
     const std::uint64_t rows = without_code(word);
     for (std::uint64_t bits = rows; bits != 0; bits &= bits - 1) {
       const std::size_t place = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      block.codes->encode(place, block.values() + place * width_, center);
+      block.codes->encode(place, block.values() + place * width_, quantizer);
     }
     block.has_code[word].fetch_or(rows, std::memory_order_release);
     resident_bytes_.fetch_add(
@@ -539,9 +544,9 @@ class VectorColumn::Scan {
   std::array<float, kMostListed> products_;
 };
 
-// A pass for one query, over the codes of rows that have one. Rows are listed and weighed, that is,
-// given bounds, in batches. All that were weighed while the lock was held are then looked at
-// together: those that can be among the best are scored.
+// A pass for one query, over the codes of rows that have one. Rows are listed and screened in
+// batches. All that were screened while the lock was held are then looked at together: those that
+// can be among the best are scored.
 class VectorColumn::CodedScan {
  public:
   // `best` is the query's heap, which may hold hits.
@@ -550,10 +555,11 @@ class VectorColumn::CodedScan {
         data_(query),
         best_(best),
         block_end_(column.block_end_.load(std::memory_order_acquire)),
-        no_code_(column.width_) {
-    const std::size_t most = std::min(block_end_ * kRowsOfBlock, kMostWeighed) + kRowsOfGroup;
+        no_code_(lines_of(column.width_) * kBytesOfLine) {
+    const std::size_t most = std::min(block_end_ * kRowsOfBlock, kMostScreened);
+    places_ = std::make_unique_for_overwrite<std::uint32_t[]>(most + kPlacesBeyond);
     rows_ = std::make_unique_for_overwrite<std::uint32_t[]>(most);
-    least_ = std::make_unique_for_overwrite<float[]>(most);
+    near_ = std::make_unique_for_overwrite<float[]>(most);
     most_ = std::make_unique_for_overwrite<float[]>(most);
   }
 
@@ -561,12 +567,12 @@ class VectorColumn::CodedScan {
   // query cannot be bounded, or if there is no row.
   bool run(const VectorRows& chosen) {
     auto lock = column_.shared();
-    const CodeCenter* const of_column = this->center(chosen);
+    const ScalarQuantizer* const of_column = this->quantizer(chosen);
     if (of_column == nullptr) {
       return false;
     }
-    const CodeCenter& center = *of_column;
-    const EncodedQuery query(std::span(data_, column_.width_), center);
+    const ScalarQuantizer& quantizer = *of_column;
+    const EncodedQuery query(std::span(data_, column_.width_), quantizer);
     if (!query.has_bounds()) {
       return false;
     }
@@ -575,33 +581,32 @@ class VectorColumn::CodedScan {
       if (batch_ < kFewestOfBatch) {
         continue;
       }
-      weigh(query);
-      if (weighed_ / kCodesOfVector + missed_ < kMostScored) {
+      screen(query);
+      if (screened_ / kCodesOfVector + missed_ < kMostScored) {
         continue;
       }
-      finish(query, center);
+      finish(query, quantizer);
       lock.unlock();
       pause_here();
       lock = column_.shared();
     }
-    finish(query, center);
+    finish(query, quantizer);
     return true;
   }
 
  private:
-  static constexpr std::size_t kCodesOfVector = 4;  // codes read in the time of a vector
+  static constexpr std::size_t kCodesOfVector = 8;  // screened in the time of a vector
   static constexpr std::size_t kFewestOfBatch = 2'048;
   static constexpr std::size_t kMostOfBatch = kFewestOfBatch + kRowsOfBlock;
-  static constexpr std::size_t kMostWeighed = kCodesOfVector * kMostScored + kMostOfBatch;
-  static constexpr std::size_t kRowsOfGroup = 16;
+  static constexpr std::size_t kMostScreened = kCodesOfVector * kMostScored + kMostOfBatch;
   static constexpr std::size_t kSample = 512;
   static constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-  // The column's center, which the first scan makes of some of its rows; null if it has none.
-  const CodeCenter* center(const VectorRows& chosen) {
-    const CodeCenter* const center = column_.center_.load(std::memory_order_acquire);
-    if (center != nullptr) {
-      return center;
+  // The column's quantizer, which the first scan makes of some of its rows; null if it has none.
+  const ScalarQuantizer* quantizer(const VectorRows& chosen) {
+    const ScalarQuantizer* const quantizer = column_.quantizer_.load(std::memory_order_acquire);
+    if (quantizer != nullptr) {
+      return quantizer;
     }
     std::vector<const float*> vectors;
     for (std::size_t word = 0; word < block_end_ * kWordsOfBlock && vectors.size() < kMostScored;
@@ -612,7 +617,7 @@ class VectorColumn::CodedScan {
                                      static_cast<std::uint32_t>(std::countr_zero(bits))));
       }
     }
-    return vectors.empty() ? nullptr : &column_.center_of_codes(vectors);
+    return vectors.empty() ? nullptr : &column_.quantizer_of(vectors);
   }
 
   void list(std::size_t number, const VectorRows& chosen) noexcept {
@@ -625,136 +630,176 @@ class VectorColumn::CodedScan {
       const auto first = static_cast<std::uint32_t>(number * kRowsOfBlock + word * 64);
       const std::uint64_t coded = bits & block.has_code[word].load(std::memory_order_acquire);
       if (coded != 0) {
-        const std::int8_t* code = block.codes->at(word * 64);
-        const VectorCodes::Scale* const scales = &block.codes->scale_of(word * 64);
+        const VectorCodes& codes = *block.codes;
+        longest_ = std::max(longest_, codes.longest());
         for (std::uint64_t left = coded; left != 0; left &= left - 1) {
-          const auto bit = static_cast<std::uint32_t>(std::countr_zero(left));
-          add(first + bit, code + bit * column_.width_, scales[bit]);
+          const auto bit = static_cast<std::size_t>(std::countr_zero(left));
+          add(first + static_cast<std::uint32_t>(bit), codes.upper(word * 64 + bit),
+              codes.step(word * 64 + bit));
         }
       }
       for (std::uint64_t left = bits & ~coded; left != 0; left &= left - 1) {
-        add(first + static_cast<std::uint32_t>(std::countr_zero(left)), no_code_.data(),
-            {.unit = 0, .error = kInfinity});
+        add(first + static_cast<std::uint32_t>(std::countr_zero(left)), no_code_.data(), 0);
         ++missed_;
       }
     }
   }
 
-  void add(std::uint32_t row, const std::int8_t* code, const VectorCodes::Scale& scale) noexcept {
-    rows_[weighed_ + batch_] = row;
-    codes_[batch_] = code;
-    units_[batch_] = scale.unit;
-    errors_[batch_] = scale.error;
+  void add(std::uint32_t row, const std::uint8_t* upper, float step) noexcept {
+    rows_[screened_ + batch_] = row;
+    halves_[batch_] = upper;
+    steps_[batch_] = step;
     ++batch_;
   }
 
-  // Finds the bounds of the rows of the batch.
-  void weigh(const EncodedQuery& query) noexcept {
-    query.bound({std::span(codes_).first(batch_), std::span(units_).first(batch_),
-                 std::span(errors_).first(batch_)},
-                {&least_[weighed_], batch_}, {&most_[weighed_], batch_});
-    weighed_ += batch_;
+  // Screens the rows of the batch.
+  void screen(const EncodedQuery& query) noexcept {
+    query.screen(listed(batch_), {&near_[screened_], batch_}, {&most_[screened_], batch_});
+    screened_ += batch_;
     batch_ = 0;
   }
 
-  // Weighs what is left, and scores what can be among the best.
-  void finish(const EncodedQuery& query, const CodeCenter& center) {
-    weigh(query);
+  // Screens what is left, and scores what can be among the best.
+  void finish(const EncodedQuery& query, const ScalarQuantizer& quantizer) {
+    screen(query);
+    score_near(query);
     if (missed_ != 0) {
-      encode_due(center);
+      encode_due(quantizer);
     }
-    score_near();
+    screened_ = 0;
     missed_ = 0;
   }
 
-  // Encodes some of the blocks with rows that were listed without a code.
-  void encode_due(const CodeCenter& center) {
+  // Encodes some of the blocks with rows that were listed without a code, none of which was
+  // dropped.
+  void encode_due(const ScalarQuantizer& quantizer) {
     std::size_t encoded_blocks = 0;
-    for (std::size_t i = 0; i < weighed_ && encoded_blocks < kMostEncoded;) {
+    for (std::size_t i = 0; i < screened_ && encoded_blocks < kMostEncoded;) {
       Block& block = *column_.block_of(rows_[i] / kRowsOfBlock);
       std::size_t missed = 0;
       for (const std::size_t number = rows_[i] / kRowsOfBlock;
-           i < weighed_ && rows_[i] / kRowsOfBlock == number; ++i) {
+           i < screened_ && rows_[i] / kRowsOfBlock == number; ++i) {
         missed += most_[i] == kInfinity ? 1U : 0U;
       }
-      if (missed != 0 && column_.encode_if_due(block, missed, center)) {
+      if (missed != 0 && column_.encode_if_due(block, missed, quantizer)) {
         ++encoded_blocks;
       }
     }
   }
 
-  // Scores the weighed rows that can be among the best.
-  void score_near() {
-    keep_near(std::max(best_.threshold(), likely_threshold()));
-    if (weighed_ > best_.k()) {
-      sample_.assign(&least_[0], &least_[weighed_]);
-      keep_near(std::max(best_.threshold(), static_cast<double>(best_of_sample(best_.k()))));
+  // Scores the screened rows that can be among the best, and drops the others.
+  void score_near(const EncodedQuery& query) {
+    const double threshold = std::max(best_.threshold(), likely_threshold(query));
+    keep(threshold);
+    if (screened_ > best_.k()) {
+      least_.resize(screened_);
+      refine(query, {&rows_[0], screened_}, {&near_[0], screened_}, least_, {&most_[0], screened_});
+      keep(threshold);
     }
     score();
-    weighed_ = 0;
   }
 
-  // A lower bound that k rows have, and not many more do; minus infinity if there is none. By a
-  // sample: it would take longer to find the k-th best bound of all.
-  [[nodiscard]] double likely_threshold() {
-    const std::size_t step = weighed_ / kSample + 1;
-    sample_.clear();
-    for (std::size_t i = 0; i < weighed_; i += step) {
-      sample_.push_back(least_[i]);
+  // A lower bound that k rows have, and few more do; minus infinity if there is none. It is found
+  // among the rows with the best products by the upper halves.
+  [[nodiscard]] double likely_threshold(const EncodedQuery& query) {
+    likely_.clear();
+    likely_near_.clear();
+    likely_most_.clear();
+    for (const std::uint32_t place : places_above(near_.get(), likely_product())) {
+      if (most_[place] != kInfinity) {
+        likely_.push_back(rows_[place]);
+        likely_near_.push_back(near_[place]);
+        likely_most_.push_back(most_[place]);
+      }
     }
+    if (likely_.size() < best_.k()) {
+      return -std::numeric_limits<double>::infinity();
+    }
+    least_.resize(likely_.size());
+    refine(query, likely_, likely_near_, least_, likely_most_);
+    return static_cast<double>(best_of(least_, best_.k()));
+  }
+
+  // A product that at least k rows reach by the upper halves, and not many more do; infinite if
+  // there is none. By a sample: it would take longer to find the k-th best of all.
+  [[nodiscard]] double likely_product() {
+    const std::size_t step = screened_ / kSample + 1;
     const double wanted = static_cast<double>(best_.k()) / static_cast<double>(step);
+    sample_.clear();
+    for (std::size_t i = 0; i < screened_; i += step) {
+      sample_.push_back(near_[i]);
+    }
     for (auto place = static_cast<std::size_t>(wanted + 2 * std::sqrt(wanted)) + 1;
          place <= sample_.size(); place *= 2) {
-      const float bound = best_of_sample(place);
+      const float product = best_of(sample_, place);
       unsigned count = 0;
-      for (std::size_t i = 0; i < weighed_; ++i) {
-        count += least_[i] >= bound ? 1U : 0U;
+      for (std::size_t i = 0; i < screened_; ++i) {
+        count += near_[i] >= product ? 1U : 0U;
       }
       if (count >= best_.k()) {
-        return static_cast<double>(bound);
+        return static_cast<double>(product);
       }
     }
-    return -std::numeric_limits<double>::infinity();
+    return std::numeric_limits<double>::infinity();
   }
 
-  // The best of the sample's bounds, counted from 1.
-  [[nodiscard]] float best_of_sample(std::size_t place) {
-    const auto it = sample_.begin() + static_cast<std::ptrdiff_t>(place - 1);
-    std::ranges::nth_element(sample_, it, std::ranges::greater{});
+  // The best of the values, counted from 1. Changes their order.
+  [[nodiscard]] static float best_of(std::vector<float>& values, std::size_t place) {
+    const auto it = values.begin() + static_cast<std::ptrdiff_t>(place - 1);
+    std::ranges::nth_element(values, it, std::ranges::greater{});
     return *it;
   }
 
-  // Drops the weighed rows with a product below the threshold, which is one of a float. Most groups
-  // have no row to keep, which a loop without branches finds out.
-  void keep_near(double threshold) {
-    const auto bound = static_cast<float>(threshold);
-    const std::size_t end = std::exchange(weighed_, 0);
-    std::fill_n(&most_[end], kRowsOfGroup, -kInfinity);
-    for (std::size_t begin = 0; begin < end; begin += kRowsOfGroup) {
-      unsigned is_any_near = 0;
-      for (std::size_t i = 0; i < kRowsOfGroup; ++i) {
-        is_any_near |= most_[begin + i] >= bound ? 1U : 0U;  // false for NaN
+  // Finds narrow bounds of rows, from what screening found. Those without an upper bound get none:
+  // a code that they have was written later.
+  void refine(const EncodedQuery& query, std::span<const std::uint32_t> rows,
+              std::span<const float> near, std::span<float> least, std::span<float> most) noexcept {
+    for (std::size_t begin = 0; begin < rows.size(); begin += kMostOfBatch) {
+      const std::size_t size = std::min(rows.size() - begin, kMostOfBatch);
+      for (std::size_t i = 0; i < size; ++i) {
+        const std::uint32_t row = rows[begin + i];
+        const std::size_t place = row % kRowsOfBlock;
+        const VectorCodes* const codes = most[begin + i] == kInfinity
+                                             ? nullptr
+                                             : column_.block_of(row / kRowsOfBlock)->codes.get();
+        halves_[i] = codes == nullptr ? no_code_.data() : codes->lower(place);
+        steps_[i] = codes == nullptr ? 0 : codes->step(place);
       }
-      for (std::size_t i = begin; is_any_near != 0 && i < std::min(end, begin + kRowsOfGroup);
-           ++i) {
-        rows_[weighed_] = rows_[i];
-        least_[weighed_] = least_[i];
-        most_[weighed_] = most_[i];
-        weighed_ += most_[i] >= bound ? 1U : 0U;
-      }
+      query.refine(listed(size), near.subspan(begin, size), least.subspan(begin, size),
+                   most.subspan(begin, size));
     }
   }
 
-  // Scores the weighed rows.
+  [[nodiscard]] ListedHalves listed(std::size_t count) const noexcept {
+    return {std::span(halves_).first(count), std::span(steps_).first(count), longest_};
+  }
+
+  // The places of the screened rows whose value reaches the bound. Valid until the next call.
+  [[nodiscard]] std::span<const std::uint32_t> places_above(const float* values, double bound) {
+    return {&places_[0], loops_.select(values, screened_, static_cast<float>(bound), &places_[0])};
+  }
+
+  // Drops the rows with an upper bound below the threshold, which is one of a float.
+  void keep(double threshold) {
+    std::size_t count = 0;
+    for (const std::uint32_t place : places_above(most_.get(), threshold)) {
+      rows_[count] = rows_[place];
+      near_[count] = near_[place];
+      most_[count++] = most_[place];
+    }
+    screened_ = count;
+  }
+
+  // Scores the rows that are left.
   void score() {
     std::array<const float*, kMostOfBatch> vectors;
-    for (std::size_t begin = 0; begin < weighed_; begin += kMostOfBatch) {
+    for (std::size_t begin = 0; begin < screened_; begin += kMostOfBatch) {
       const std::span<const std::uint32_t> rows(&rows_[begin],
-                                                std::min(weighed_ - begin, kMostOfBatch));
+                                                std::min(screened_ - begin, kMostOfBatch));
       std::ranges::transform(rows, vectors.begin(),
                              [&](std::uint32_t row) { return column_.at(row); });
-      loops_.products(data_, vectors.data(), rows.size(), column_.width_, &least_[begin]);
-      offer(rows, {&least_[begin], rows.size()}, best_);
+      loops_.products(data_, vectors.data(), rows.size(), column_.width_, &near_[begin]);
+      offer(rows, {&near_[begin], rows.size()}, best_);
     }
   }
 
@@ -762,18 +807,23 @@ class VectorColumn::CodedScan {
   const float* const data_;  // of the query
   lexical::TopK& best_;
   const std::size_t block_end_;
-  const std::vector<std::int8_t> no_code_;
+  const std::vector<std::uint8_t> no_code_;
   const VectorLoops& loops_ = vector_loops();
-  std::size_t weighed_ = 0;                // rows since the lock was taken
+  std::size_t screened_ = 0;               // rows since the lock was taken
   std::size_t missed_ = 0;                 // rows without a code, since then
-  std::unique_ptr<std::uint32_t[]> rows_;  // the weighed ones, then the batch
-  std::unique_ptr<float[]> least_;         // bounds
-  std::unique_ptr<float[]> most_;
-  std::size_t batch_ = 0;  // rows that are listed and not weighed; and their codes
-  std::array<const std::int8_t*, kMostOfBatch> codes_;
-  std::array<float, kMostOfBatch> units_;
-  std::array<float, kMostOfBatch> errors_;
-  std::vector<float> sample_;  // some lower bounds
+  std::unique_ptr<std::uint32_t[]> rows_;  // the screened ones, then the batch
+  std::unique_ptr<float[]> near_;          // their products, nearly
+  std::unique_ptr<float[]> most_;          // their upper bounds
+  std::unique_ptr<std::uint32_t[]> places_;
+  std::size_t batch_ = 0;                                 // rows that are listed and not screened
+  std::array<const std::uint8_t*, kMostOfBatch> halves_;  // of codes that are read together
+  std::array<float, kMostOfBatch> steps_;
+  float longest_ = 0;                  // see VectorCodes, of the blocks that were read
+  std::vector<float> sample_;          // some of near_
+  std::vector<std::uint32_t> likely_;  // rows
+  std::vector<float> likely_near_;
+  std::vector<float> likely_most_;
+  std::vector<float> least_;  // lower bounds
 };
 
 std::vector<lexical::Hit> VectorColumn::nearest(std::span<const float> query, std::size_t k,

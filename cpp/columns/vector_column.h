@@ -166,8 +166,8 @@ class VectorColumn {
   [[nodiscard]] bool has_rows(const VectorRows& chosen, std::size_t fewest) const;
   void score(const float* query, std::span<const std::uint32_t> rows,
              std::span<double> cosines) const;
-  [[nodiscard]] const CodeCenter& center_of_codes(std::span<const float* const> rows) const;
-  bool encode_if_due(Block& block, std::size_t missed, const CodeCenter& center) const;
+  [[nodiscard]] const ScalarQuantizer& quantizer_of(std::span<const float* const> rows) const;
+  bool encode_if_due(Block& block, std::size_t missed, const ScalarQuantizer& quantizer) const;
   void drop_code(Block& block, std::size_t place) noexcept;
   // Allocates the blocks of the rows. May throw; existing vectors are unaffected.
   void open(std::span<const std::uint32_t> rows);
@@ -192,7 +192,7 @@ class VectorColumn {
   std::atomic<std::size_t> block_end_{0};
   std::atomic<std::size_t> count_{0};
   mutable std::atomic<std::size_t> resident_bytes_{0};
-  mutable std::atomic<const CodeCenter*> center_{nullptr};  // owned; null: there are no codes
+  mutable std::atomic<const ScalarQuantizer*> quantizer_{nullptr};  // owned; null: no codes
 };
 
 // The vectors as snapshot sections.

@@ -92,26 +92,33 @@ struct Bounds {
   float least;
   float product;
   float most;
+  float screened;       // about the product, by the upper half alone
+  float screened_most;  // its upper bound
 };
 
-CodeCenter no_center(std::size_t width) { return {{}, width}; }
+ScalarQuantizer no_center(std::size_t width) { return {{}, width}; }
 
 // The mean of one vector is that vector, if it has about unit length.
-CodeCenter center_at(const Floats& vector) {
+ScalarQuantizer center_at(const Floats& vector) {
   const float* const sample = vector.data();
   return {std::span(&sample, 1), vector.size()};
 }
 
 // Of a product on the path in use; both vectors padded. Unbounded where the query has no bounds.
-Bounds bounds_of(const Floats& query, const Floats& vector, const CodeCenter& center) {
-  Bounds bounds{-kInfinity, product_of(query, vector), kInfinity};
-  const EncodedQuery encoded(query, center);
+Bounds bounds_of(const Floats& query, const Floats& vector, const ScalarQuantizer& quantizer) {
+  Bounds bounds{-kInfinity, product_of(query, vector), kInfinity, 0, kInfinity};
+  const EncodedQuery encoded(query, quantizer);
   if (encoded.has_bounds()) {
     VectorCodes codes(3, vector.size());
-    codes.encode(1, vector.data(), center);
-    const std::int8_t* const code = codes.at(1);
-    const auto [unit, error] = codes.scale_of(1);
-    encoded.bound({{&code, 1}, {&unit, 1}, {&error, 1}}, {&bounds.least, 1}, {&bounds.most, 1});
+    codes.encode(1, vector.data(), quantizer);
+    const std::uint8_t* const upper = codes.upper(1);
+    const std::uint8_t* const lower = codes.lower(1);
+    const float step = codes.step(1);
+    const float longest = codes.longest();
+    encoded.screen({{&upper, 1}, {&step, 1}, longest}, {&bounds.screened, 1},
+                   {&bounds.screened_most, 1});
+    encoded.refine({{&lower, 1}, {&step, 1}, longest}, {&bounds.screened, 1}, {&bounds.least, 1},
+                   {&bounds.most, 1});
   }
   return bounds;
 }
@@ -165,14 +172,16 @@ TEST_CASE("vector codes: a product lies within its bounds, whatever is multiplie
         const Floats query = padded(some_vector(width, query_kind, seed));
         const Floats vector = padded(some_vector(width, kind, seed + 9'999));
         const Floats other = padded(of_unit_length(random_floats(width, seed + 7)));
-        for (const CodeCenter& center : {no_center(other.size()), center_at(other)}) {
+        for (const ScalarQuantizer& quantizer : {no_center(other.size()), center_at(other)}) {
           on_each_path([&] {
-            const auto [least, product, most] = bounds_of(query, vector, center);
-            if (std::isnan(product)) {
-              REQUIRE(most == kInfinity);
+            const Bounds bounds = bounds_of(query, vector, quantizer);
+            if (std::isnan(bounds.product)) {
+              REQUIRE(bounds.most == kInfinity);
+              REQUIRE(bounds.screened_most == kInfinity);
             } else {
-              REQUIRE(least <= product);
-              REQUIRE(product <= most);
+              REQUIRE(bounds.least <= bounds.product);
+              REQUIRE(bounds.product <= bounds.most);
+              REQUIRE(bounds.product <= bounds.screened_most);
             }
           });
         }
@@ -181,36 +190,117 @@ TEST_CASE("vector codes: a product lies within its bounds, whatever is multiplie
   }
 }
 
-TEST_CASE("vector codes: bounds hold where the codes miss as much as they can") {
-  for (const std::size_t width : {32U, 384U, 4'096U, 65'536U}) {
-    const Floats vector = padded(some_vector(width, 3, 5));
-    VectorCodes codes(1, width);
-    codes.encode(0, vector.data(), no_center(width));
-    Floats query(width);  // along what they miss
-    for (std::size_t i = 0; i < width; ++i) {
-      query[i] = vector[i] - codes.scale_of(0).unit * static_cast<float>(codes.at(0)[i]);
-    }
-    Floats reversed = query;
-    std::ranges::for_each(reversed, [](float& x) { x = -x; });
-    on_each_path([&] {
-      for (const Floats& direction : {query, reversed}) {
-        const auto [least, product, most] = bounds_of(direction, vector);
-        REQUIRE(least <= product);
-        REQUIRE(product <= most);
+// What the bounds rest on: errors of products are distributed as if those of components were
+// independent and uniform over a step, whatever the vectors are.
+TEST_CASE("vector codes: the dither makes errors of products as wide as it should") {
+  constexpr std::size_t kWidth = 384;
+  constexpr std::uint32_t kVectors = 400;
+  for (const std::size_t kind : {0U, 2U, 3U, 4U, 5U, 13U}) {
+    double sum = 0;
+    double square = 0;
+    double largest = 0;
+    for (std::uint32_t seed = 0; seed < kVectors; ++seed) {
+      const Floats vector = some_vector(kWidth, kind, seed);
+      const Floats query = of_unit_length(random_floats(kWidth, seed + 5'000));
+      VectorCodes codes(1, kWidth);
+      codes.encode(0, vector.data(), no_center(kWidth));
+      double product = 0;
+      for (std::size_t i = 0; i < kWidth; ++i) {
+        product += static_cast<double>(query[i]) * static_cast<double>(vector[i]);
       }
-    });
+      const double error = static_cast<double>(bounds_of(query, vector).screened) - product;
+      const double deviations = error / static_cast<double>(codes.step(0)) * std::sqrt(12.0);
+      sum += deviations;
+      square += deviations * deviations;
+      largest = std::max(largest, std::abs(deviations));
+    }
+    CAPTURE(kind);
+    CHECK(std::abs(sum / kVectors) < 0.25);  // five deviations of a mean
+    CHECK(square / kVectors > 0.7);
+    CHECK(square / kVectors < 1.3);
+    CHECK(largest > 2);
+    CHECK(largest < 5);
   }
+}
+
+TEST_CASE("vector codes: with and without products of bytes, AVX-512 writes the same") {
+  constexpr std::size_t kWidth = 384;
+  constexpr std::uint32_t kVectors = 2'100;
+  const ScalarQuantizer quantizer = no_center(kWidth);
+  VectorCodes codes(kVectors, kWidth);
+  std::vector<const std::uint8_t*> halves;
+  std::vector<float> steps;
+  for (std::uint32_t row = 0; row < kVectors; ++row) {
+    codes.encode(row, some_vector(kWidth, row % kKinds, row).data(), quantizer);
+    halves.push_back(codes.upper(row));
+    steps.push_back(codes.step(row));
+  }
+  std::vector<std::int8_t> upper(kWidth);
+  std::vector<std::int8_t> lower(kWidth);
+  for (std::size_t i = 0; i < kWidth; ++i) {  // the largest ones too
+    upper[i] = static_cast<std::int8_t>(i % 255) == -128 ? 127 : static_cast<std::int8_t>(i % 255);
+    lower[i] = static_cast<std::int8_t>(i % 3 == 0 ? 127 : -127);
+  }
+  const QueryOfHalves query{.upper = upper.data(),
+                            .lower = lower.data(),
+                            .lines = lines_of(kWidth),
+                            .scale = 0.001F,
+                            .shift = 0.5F,
+                            .offset = 0.25F,
+                            .spread = 0.1F,
+                            .error = 0.01F};
+  std::vector<Floats> written;
+  for (const VectorLoops* const loops : {&vector_loops(), &vector_loops_without_vnni()}) {
+    Floats near(kVectors);
+    Floats most(kVectors);
+    Floats least(kVectors);
+    loops->screen(query, halves.data(), steps.data(), kVectors, near.data(), most.data());
+    written.push_back(near);
+    written.push_back(most);
+    loops->refine(query, halves.data(), steps.data(), kVectors, near.data(), least.data(),
+                  most.data());
+    written.push_back(least);
+    written.push_back(most);
+  }
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(std::memcmp(written[i].data(), written[i + 4].data(), kVectors * sizeof(float)) == 0);
+  }
+}
+
+TEST_CASE("vector loops: the places of values that reach a bound") {
+  on_each_path([] {
+    for (const std::size_t count : {0U, 1U, 15U, 16U, 17U, 100U}) {
+      Floats values = random_floats(count, static_cast<std::uint32_t>(count));
+      if (count > 16) {
+        values[3] = kNan;
+        values[16] = kInfinity;
+      }
+      for (const float bound : {-kInfinity, 0.0F, kInfinity, count > 0 ? values[0] : 1.0F}) {
+        Rows places(count + kPlacesBeyond);
+        places.resize(vector_loops().select(values.data(), count, bound, places.data()));
+        Rows expected;
+        for (std::uint32_t i = 0; i < count; ++i) {
+          if (values[i] >= bound) {
+            expected.push_back(i);
+          }
+        }
+        CHECK(places == expected);
+      }
+    }
+  });
 }
 
 TEST_CASE("vector codes: the widest products fit into 32 bits") {
   constexpr std::size_t kWidest = 65'536;
   Floats ones(kWidest, 1.0F);
   on_each_path([&] {
-    const auto [least, product, most] = bounds_of(ones, ones);
-    CHECK(product == kWidest);
-    CHECK(least <= product);
-    CHECK(product <= most);
-    CHECK(most < 1.02F * kWidest);
+    const Bounds bounds = bounds_of(ones, ones);
+    CHECK(bounds.product == kWidest);
+    CHECK(bounds.least <= bounds.product);
+    CHECK(bounds.product <= bounds.most);
+    CHECK(bounds.most < 1.02F * kWidest);
+    CHECK(bounds.product <= bounds.screened_most);
+    CHECK(bounds.screened_most < 1.02F * kWidest);
   });
   CHECK(!EncodedQuery(Floats(kWidest + 32, 1.0F), no_center(kWidest + 32)).has_bounds());
 }
@@ -221,11 +311,14 @@ TEST_CASE("vector codes: bounds are narrow, and the same on every path") {
   const Floats vector = random_floats(kWidth, 2);
   const float lengths = std::sqrt(product_of(query, query) * product_of(vector, vector));
   const Bounds first = bounds_of(query, vector);
-  CHECK(first.most - first.least < 0.02F * lengths);
+  CHECK(first.most - first.least < 0.01F * lengths);
+  CHECK(first.screened_most - first.product < 0.1F * lengths);
   on_each_path([&] {
     const Bounds bounds = bounds_of(query, vector);
     CHECK(bounds.least == first.least);
     CHECK(bounds.most == first.most);
+    CHECK(bounds.screened == first.screened);
+    CHECK(bounds.screened_most == first.screened_most);
   });
 }
 
@@ -233,8 +326,8 @@ TEST_CASE("vector codes: a center amid the vectors makes their bounds narrow") {
   constexpr std::size_t kWidth = 384;
   const Floats axis = of_unit_length(random_floats(kWidth, 1));
   const Floats query = in_cone(axis, 0.2F, 2);
-  const CodeCenter center = center_at(axis);
-  CHECK(center.length() == doctest::Approx(1));
+  const ScalarQuantizer center = center_at(axis);
+  CHECK(center.center_length() == doctest::Approx(1));
   for (std::uint32_t seed = 3; seed < 200; ++seed) {
     const Floats vector = in_cone(axis, 0.2F, seed);
     const Bounds with = bounds_of(query, vector, center);
@@ -248,15 +341,16 @@ TEST_CASE("vector codes: a center amid the vectors makes their bounds narrow") {
 TEST_CASE("vector codes: the center itself, and what is next to it, have bounds") {
   for (const std::size_t width : {32U, 384U, 4'096U}) {
     const Floats axis = of_unit_length(random_floats(width, 1));
-    const CodeCenter center = center_at(axis);
+    const ScalarQuantizer center = center_at(axis);
     for (const float step : {0.0F, kTiny, 0x1p-45F, 0x1p-30F, 0x1p-20F}) {
-      Floats vector(center.values().begin(), center.values().end());
+      Floats vector(center.center().begin(), center.center().end());
       vector[width / 2] += step;
       on_each_path([&] {
-        const auto [least, product, most] = bounds_of(axis, vector, center);
-        CHECK(least <= product);
-        CHECK(product <= most);
-        CHECK(most - least < 1e-3F);
+        const Bounds bounds = bounds_of(axis, vector, center);
+        CHECK(bounds.least <= bounds.product);
+        CHECK(bounds.product <= bounds.most);
+        CHECK(bounds.most - bounds.least < 1e-3F);
+        CHECK(bounds.product <= bounds.screened_most);
       });
     }
   }
@@ -269,11 +363,11 @@ TEST_CASE("vector codes: the center is the mean of what has about unit length") 
   for (const Floats& vector : vectors) {
     sample.push_back(vector.data());
   }
-  const CodeCenter center(sample, vectors[0].size());
-  CHECK(center.values()[0] == 0.5F);
-  CHECK(center.values()[1] == 0.5F);
-  CHECK(center.length() == doctest::Approx(std::sqrt(0.5)));
-  CHECK(no_center(32).length() == 0);
+  const ScalarQuantizer center(sample, vectors[0].size());
+  CHECK(center.center()[0] == 0.5F);
+  CHECK(center.center()[1] == 0.5F);
+  CHECK(center.center_length() == doctest::Approx(std::sqrt(0.5)));
+  CHECK(no_center(32).center_length() == 0);
 }
 
 TEST_CASE("vector column: nearest of vectors in a narrow cone, and of the same vector many times") {
@@ -293,22 +387,22 @@ TEST_CASE("vector column: nearest of vectors in a narrow cone, and of the same v
 }
 
 TEST_CASE("vector codes: what has no usual length has no bounds") {
+  const Floats ones = padded({1.0F, 1.0F});
   for (const float x : {0.0F, kTiny, 1e-13F, 1e13F, kHuge, kInfinity, kNan}) {
     const Floats odd = padded({x, 0.0F});
     CHECK(!EncodedQuery(odd, no_center(odd.size())).has_bounds());
-    const Bounds bounds = bounds_of(padded({1.0F, 1.0F}), odd);
-    CHECK(bounds.least == -kInfinity);
-    CHECK(bounds.most == kInfinity);
+    const Bounds bounds = bounds_of(ones, odd);
+    if (x < 1) {
+      CHECK(bounds.least <= bounds.product);
+      CHECK(bounds.product <= bounds.most);
+      CHECK(bounds.most < 1e-11F);
+      CHECK(bounds.screened_most < 1e-11F);
+    } else {
+      CHECK(bounds.least == -kInfinity);
+      CHECK(bounds.most == kInfinity);
+      CHECK(bounds.screened_most == kInfinity);
+    }
   }
-  const Floats ones = padded({1.0F, 1.0F});
-  const EncodedQuery query(ones, no_center(ones.size()));
-  const std::vector<std::int8_t> unknown(ones.size(), 100);
-  const std::int8_t* const code = unknown.data();
-  const float unit = 0;
-  Bounds bounds{};
-  query.bound({{&code, 1}, {&unit, 1}, {&kInfinity, 1}}, {&bounds.least, 1}, {&bounds.most, 1});
-  CHECK(bounds.least == -kInfinity);
-  CHECK(bounds.most == kInfinity);
 }
 
 TEST_CASE("vector column: with codes nearest finds what it finds without") {
