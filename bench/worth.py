@@ -49,7 +49,7 @@ EVERY_DAYS: Final[Mapping[str, float]] = {
 }
 """The collections, and the days between two cycles."""
 
-LEFT_OUT: Final = (
+LEFT_OUT: Final[tuple[tuple[str, ...], ...]] = (
     *(("locomo-dev",), ("locomo-other",), ("locomo-dev", "locomo-other")),
     *(("realmem-dev",), ("gitlog-dev",), ("beam-dev",)),
 )
