@@ -9,7 +9,8 @@ in other words, among ordinary conversation and look-alikes (bench/facts/templat
 a memory with an outdated value is among the first ten and ranks above every memory with the current
 one. "new leads": the reverse. ``off`` is the default profile without the rule, ``on`` with it;
 ``random`` supersedes as many memories as were outdated, but any; ``marked`` supersedes exactly
-those. Intervals are of 95 %, by a bootstrap over conversations, and by Wilson's for shares.
+those; ``judged`` is the default profile after a dream cycle in which a judge who knows the facts settles
+what the rule finds (H16). Intervals are of 95 %, by a bootstrap over conversations, and by Wilson's for shares.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import numpy as np
 import oneiros
 from bench.facts.world import HALVES, Question, World, made
 from oneiros import profiles
+from oneiros.scoring.phases.house import ChangedFacts
 
 Embed = Callable[[list[str]], Any]
 
@@ -84,8 +86,8 @@ def runs(world: World, embed: Embed | None) -> dict[str, list[Leads]]:
     outdated = sorted({id for question in world.questions for id in question.old})
     newest = {id: question.new[0] for question in world.questions for id in question.old}
     found = {}
-    for name in ("off", "random", "on", "marked"):
-        engine = engine_of(world, embed, is_on=name == "on")
+    for name in ("off", "random", "on", "judged", "marked"):
+        engine = engine_of(world, embed, is_on=name in {"on", "judged"})
         if name == "random":
             ids = [line.id for line in world.lines]
             for id in Random(0).sample(ids[:-1], len(outdated)):
@@ -93,9 +95,24 @@ def runs(world: World, embed: Embed | None) -> dict[str, list[Leads]]:
         elif name == "marked":
             for id in outdated:
                 engine.supersede(id, newest[id])
+        elif name == "judged":
+            default = profiles.get("oneiros")
+            phases = (*default.phases, ChangedFacts())
+            engine.dream(profile=default.replace(phases=phases), judge=judge_of(world))
         found[name] = list(asked(engine, world, embed))
         engine.close()
     return found
+
+
+def judge_of(world: World) -> Callable[[str, str], str]:
+    """Return a judge that calls a pair an update if the newer text states the fact of the older."""
+    fact_of = {line.text: line.fact for line in world.lines}
+
+    def judge(older: str, newer: str) -> str:
+        fact = fact_of[older]
+        return "update" if fact is not None and fact == fact_of[newer] else "distinct"
+
+    return judge
 
 
 def sureness(worlds: Sequence[World], embed: Embed | None) -> Iterator[tuple[float, int, int, int]]:
