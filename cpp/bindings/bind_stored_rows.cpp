@@ -261,9 +261,19 @@ class MemoryReader {
         is_in_memory_(is_in_memory),
         reader_(std::make_shared<RowReader>(connection_at(connection), query.rows)) {}
 
-  [[nodiscard]] py::list rows(const py::list& numbers, const py::list& ids) {
-    return found(numbers, ids, [](std::span<const Cell> row) -> py::object {
-      py::tuple made(row.size());
+  // `type` is tuple, or a class derived from it that adds nothing to its instances.
+  [[nodiscard]] py::list rows(const py::list& numbers, const py::list& ids, const py::type& type) {
+    auto* const its_type = reinterpret_cast<PyTypeObject*>(type.ptr());
+    if (PyType_IsSubtype(its_type, &PyTuple_Type) == 0 ||
+        its_type->tp_basicsize != PyTuple_Type.tp_basicsize) {
+      throw py::type_error("type: must be a class of tuples without attributes");
+    }
+    return found(numbers, ids, [its_type](std::span<const Cell> row) -> py::object {
+      auto made = py::reinterpret_steal<py::object>(
+          its_type->tp_alloc(its_type, static_cast<Py_ssize_t>(row.size())));
+      if (!made) {
+        throw py::error_already_set();
+      }
       for (std::size_t i = 0; i < row.size(); ++i) {
         PyTuple_SET_ITEM(made.ptr(), static_cast<Py_ssize_t>(i), as_object(row[i]).release().ptr());
       }
@@ -566,6 +576,7 @@ void register_stored_rows(py::module_& module) {
       .def(py::init<std::uintptr_t, const MemoryQuery&, bool>(), py::kw_only(),
            py::arg("connection"), py::arg("query"), py::arg("is_in_memory"))
       .def("rows", &MemoryReader::rows, py::kw_only(), py::arg("numbers"), py::arg("ids"),
+           py::arg("type") = py::type::of(py::tuple()),
            "The kept cells of rows by number, where valid and with the given ids; else None.")
       .def("objects", &MemoryReader::objects, py::kw_only(), py::arg("numbers"), py::arg("ids"),
            py::arg("objects"), py::arg("besides"),

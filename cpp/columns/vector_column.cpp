@@ -82,10 +82,18 @@ class PaddedQuery {
 std::uint64_t word_of(RowBits bits, std::size_t word) noexcept {
   const std::size_t begin = word * 8;
   std::uint64_t found = 0;
-  if (begin < bits.size()) {
+  if (begin + 8 <= bits.size()) {
+    std::memcpy(&found, bits.data() + begin, 8);  // of a known size: one load
+  } else if (begin < bits.size()) {
     std::memcpy(&found, bits.data() + begin, std::min<std::size_t>(8, bits.size() - begin));
   }
   return found;
+}
+
+// The 64 bits of the chosen rows from `word` * 64 on, with a vector or not.
+std::uint64_t wanted_of(std::size_t word, const VectorRows& chosen) noexcept {
+  const std::uint64_t allowed = chosen.allowed ? word_of(*chosen.allowed, word) : ~std::uint64_t{0};
+  return allowed & ~word_of(chosen.minus, word);
 }
 
 // Holds a flag unless another thread holds it.
@@ -345,9 +353,7 @@ std::unique_lock<ForkSafeSharedMutex> VectorColumn::alone() const {
 
 std::uint64_t VectorColumn::chosen_of(std::size_t number, std::size_t word,
                                       const VectorRows& chosen) const noexcept {
-  const std::size_t at = number * kWordsOfBlock + word;
-  const std::uint64_t allowed = chosen.allowed ? word_of(*chosen.allowed, at) : ~std::uint64_t{0};
-  const std::uint64_t wanted = allowed & ~word_of(chosen.minus, at);
+  const std::uint64_t wanted = wanted_of(number * kWordsOfBlock + word, chosen);
   if (wanted == 0) {
     return 0;
   }
@@ -621,12 +627,18 @@ class VectorColumn::CodedScan {
   }
 
   void list(std::size_t number, const VectorRows& chosen) noexcept {
+    const Block* const of_rows = column_.block_of(number);
+    if (of_rows == nullptr) {
+      return;
+    }
+    const Block& block = *of_rows;
     for (std::size_t word = 0; word < kWordsOfBlock; ++word) {
-      const std::uint64_t bits = column_.chosen_of(number, word, chosen);
+      const std::uint64_t wanted = wanted_of(number * kWordsOfBlock + word, chosen);
+      const std::uint64_t bits =
+          wanted == 0 ? 0 : wanted & block.has_vector[word].load(std::memory_order_acquire);
       if (bits == 0) {
         continue;
       }
-      const Block& block = *column_.block_of(number);
       const auto first = static_cast<std::uint32_t>(number * kRowsOfBlock + word * 64);
       const std::uint64_t coded = bits & block.has_code[word].load(std::memory_order_acquire);
       if (coded != 0) {

@@ -10,6 +10,7 @@ from typing_extensions import Buffer
 
 Rows: TypeAlias = npt.NDArray[np.uint32]
 _Made = TypeVar("_Made")
+_Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
 
 unicode_version: str
 """The Unicode version of the character tables: that of the Python that built the core."""
@@ -952,8 +953,8 @@ class MemoryQuery:
 class MemoryReader:
     def __init__(self, *, connection: int, query: MemoryQuery, is_in_memory: bool) -> None: ...
     def rows(
-        self, *, numbers: list[int | None], ids: list[str]
-    ) -> list[tuple[Any, ...] | None]: ...
+        self, *, numbers: list[int | None], ids: list[str], type: type[_Tuple] = ...
+    ) -> list[_Tuple | None]: ...
     def objects(
         self,
         *,

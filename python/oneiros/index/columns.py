@@ -197,7 +197,8 @@ class Lifecycle:
         ``words`` has by field of ``CODE_COLUMNS`` a function that reads its words.
         """
         self.columns, self._stored = columns, records
-        self.ids, self.row_of = StoredIdsByRow(ids), StoredRowsById(ids)
+        recent: dict[str, int] = {}
+        self.ids, self.row_of = StoredIdsByRow(ids, recent), StoredRowsById(ids, recent)
         for name, codes in self._codes.items():
             codes.take_over(words[name])
         self._codes["kind"].read()

@@ -24,11 +24,20 @@ if TYPE_CHECKING:
 __all__ = ["CODE_COLUMNS", "StoredIdsByRow", "StoredRecords", "StoredRowsById", "records_part"]
 
 
-class StoredIdsByRow:
-    """A list of ids by row: the snapshot's, followed by later ones."""
+_MOST_RECENT: Final = 2_048
 
-    def __init__(self, stored: _core.StoredIds) -> None:
+
+class StoredIdsByRow:
+    """A list of ids by row: the snapshot's, followed by later ones.
+
+    Args:
+        stored: the snapshot's.
+        recent: takes the rows of ids that were read, as those of results are looked up next.
+    """
+
+    def __init__(self, stored: _core.StoredIds, recent: dict[str, int]) -> None:
         self._stored = stored
+        self._recent = recent
         self._stored_count = len(stored)
         self._erased: set[int] = set()
         self._later: list[str] = []
@@ -53,7 +62,11 @@ class StoredIdsByRow:
         """Return the ids of rows."""
         if self._erased or max(rows, default=0) >= self._stored_count:
             return [self[row] for row in rows]
-        return self._stored.of(rows)
+        ids = self._stored.of(rows)
+        if len(self._recent) > _MOST_RECENT:
+            self._recent.clear()
+        self._recent.update(zip(ids, rows, strict=True))
+        return ids
 
     def __setitem__(self, row: int, id: str) -> None:
         """Set the id of a row. REQUIRES: for a row of the snapshot, the empty id."""
@@ -82,10 +95,16 @@ class StoredIdsByRow:
 
 
 class StoredRowsById:
-    """A dict of rows by id: the snapshot's and later ones."""
+    """A dict of rows by id: the snapshot's and later ones.
 
-    def __init__(self, stored: _core.StoredIds) -> None:
+    Args:
+        stored: the snapshot's.
+        recent: rows of the snapshot by id, of which a look-up in ``stored`` would take longer.
+    """
+
+    def __init__(self, stored: _core.StoredIds, recent: dict[str, int]) -> None:
         self._stored = stored
+        self._recent = recent
         self._erased: set[str] = set()
         self._later: dict[str, int] = {}
 
@@ -104,7 +123,10 @@ class StoredRowsById:
     def get(self, id: str) -> int | None:
         """Return the row of an id, or None."""
         row = self._later.get(id)
-        return self._stored.find(id) if row is None and id not in self._erased else row
+        if row is not None or id in self._erased:
+            return row
+        row = self._recent.get(id)
+        return self._stored.find(id) if row is None else row
 
     def pop(self, id: str, otherwise: None) -> int | None:
         """Remove an id and return its row, or None."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from oneiros.index import ReadModel, Visible
     from oneiros.search.call import SearchRequest
     from oneiros.search.response import LoadMemories, LoadResults
+    from oneiros.vector_index import Walked
 
 __all__ = [
     "FoundRows",
@@ -517,25 +518,29 @@ _NO_WALK: Final = Walk(None, 0.0)
 
 def walk_graph(request: SearchRequest, read_model: ReadModel, visible: Visible) -> Walk:
     """Walk the HNSW graph for a query if that is faster than a scan of all vectors."""
-    return _walk_graph_many([request], read_model, visible, 1)[0]
+    if request.vector is None:
+        return _NO_WALK  # a query of words only: do not even load the vectors
+    index, depth = read_model.indexes.vectors, _vector_depth(request)
+    if not index or depth is None or len(request.vector) != index.dimension:
+        return _NO_WALK
+    started = perf_counter()
+    permitted = read_model.indexes.permitted(
+        request.query, visible.bits, request.syntax, request.statistics
+    )
+    walked = index.walk(request.vector, depth, permitted)
+    return _walk_of(walked, (perf_counter() - started) * 1e3)
 
 
 def _walk_graph_many(
     requests: Sequence[SearchRequest], read_model: ReadModel, visible: Visible, threads: int
 ) -> list[Walk]:
     """Walk the graph for the requests of one call, which differ only in their queries."""
+    if requests[0].syntax != "plain" or len(requests) == 1:
+        return [walk_graph(request, read_model, visible) for request in requests]
     walks = [_NO_WALK] * len(requests)
     if all(request.vector is None for request in requests):
-        return walks  # queries of words only: do not even load the vectors
-    index, first = read_model.indexes.vectors, requests[0]
-    depth = next(
-        (
-            channel.depth_for(first.k)
-            for channel in first.profile.channels
-            if channel.needs == "vector"
-        ),
-        None,
-    )
+        return walks
+    index, depth = read_model.indexes.vectors, _vector_depth(requests[0])
     if not index or depth is None:
         return walks
     vector_of = {
@@ -543,24 +548,25 @@ def _walk_graph_many(
         for place, request in enumerate(requests)
         if request.vector is not None and len(request.vector) == index.dimension
     }
-    started = perf_counter()
-    if first.syntax == "plain" and len(vector_of) > 1:
+    if vector_of:
+        started = perf_counter()
         vectors = np.stack(list(vector_of.values()))
         found = index.walk_many(vectors, depth, visible.bits, threads)
-    else:
-        found = []
-        for place, vector in vector_of.items():
-            request = requests[place]
-            permitted = read_model.indexes.permitted(
-                request.query, visible.bits, request.syntax, request.statistics
-            )
-            found.append(index.walk(vector, depth, permitted))
-    if vector_of:
         share_ms = (perf_counter() - started) * 1e3 / len(vector_of)
         for place, walked in zip(vector_of, found, strict=True):
-            walks[place] = (
-                Walk(None, share_ms)
-                if walked is None
-                else Walk(walked.ranked, share_ms, walked.breadth, walked.recall)
-            )
+            walks[place] = _walk_of(walked, share_ms)
     return walks
+
+
+def _vector_depth(request: SearchRequest) -> int | None:
+    """Return the depth of the profile's vector channel; None: it has none."""
+    for channel in request.profile.channels:
+        if channel.needs == "vector":
+            return channel.depth_for(request.k)
+    return None
+
+
+def _walk_of(walked: Walked | None, ms: float) -> Walk:
+    if walked is None:
+        return Walk(None, ms)
+    return Walk(walked.ranked, ms, walked.breadth, walked.recall)

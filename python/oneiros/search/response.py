@@ -130,12 +130,13 @@ class ResultMemories:
     def memory(self, memory_id: str) -> Memory:
         return _present(memory_id, self.load()[memory_id])
 
-    def text(self, memory_id: str) -> str | None:
+    def texts(self, ids: Sequence[str]) -> list[str | None]:
+        """Return texts, None for forgotten memories."""
         with self._lock:
             if self._texts is None:
                 self._texts = self._load_texts()
-            text = self._texts[memory_id]
-        return None if text is None else _present(memory_id, text)
+            texts = self._texts
+        return [None if (text := texts[id]) is None else _present(id, text) for id in ids]
 
     def _load_texts(self) -> dict[str, str | StoreCorrupt | None]:
         if self._memories is None:
@@ -252,7 +253,7 @@ class SearchResult:
         Raises:
             UnknownMemory, StoreCorrupt: as :attr:`memory`.
         """
-        return _present(self.id, self._memories.text(self.id))
+        return _present(self.id, self._memories.texts((self.id,))[0])
 
     @property
     def channels(self) -> Mapping[str, float]:
@@ -590,7 +591,7 @@ class SearchResponse:
             StoreCorrupt: a row is damaged. The message names it; the other texts can be read by
                 ``result.text``.
         """
-        return [self._memories.text(id) for id in self._ids]
+        return self._memories.texts(self._ids)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the response as values that JSON has, as ``oneiros search --json`` prints them.

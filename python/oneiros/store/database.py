@@ -299,7 +299,7 @@ class Store:
             return None
         with self._translating(), self._readers.lend() as connection:
             found = list(load(connection, ids, numbers))
-        return found if all(row is not None for row in found) else None
+        return None if None in found else found
 
     def count(self) -> int:
         """Return the number of memories, soft-deleted ones too."""

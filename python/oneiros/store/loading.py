@@ -6,7 +6,7 @@ index of ids, which finds it, finds nothing, or raises an error that names it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import apsw
@@ -33,7 +33,7 @@ __all__ = [
     "select_own",
 ]
 
-Row = TypeVar("Row")
+Row = TypeVar("Row", bound=tuple[Any, ...])
 
 MOST_AT_ONCE: Final = 1_000
 """Memories read in one step, during which they are in memory twice."""
@@ -99,14 +99,14 @@ def load_rows(
         ids: at most :data:`MOST_AT_ONCE`.
         numbers: the presumed sequence number of each id, or None.
     """
-    return _rows(connection, _WHOLE, ids, numbers, StoredMemory._make)
+    return _rows(connection, _WHOLE, ids, numbers, StoredMemory)
 
 
 def load_own_rows(
     connection: StoreConnection, ids: Sequence[str], numbers: Sequence[int | None]
 ) -> list[OwnRow | None]:
     """Return the rows of the table ``memory`` alone, as :func:`load_rows` does."""
-    return _rows(connection, _OWN, ids, numbers, OwnRow._make)
+    return _rows(connection, _OWN, ids, numbers, OwnRow)
 
 
 def _rows(
@@ -114,14 +114,13 @@ def _rows(
     query: _core.MemoryQuery,
     ids: Sequence[str],
     numbers: Sequence[int | None],
-    make: Callable[[tuple[Any, ...]], Row],
+    row_class: type[Row],
 ) -> list[Row | None]:
     try:
         reader = connection.memory_reader(query)
-        rows = reader.rows(numbers=list(numbers), ids=list(ids))
+        return reader.rows(numbers=list(numbers), ids=list(ids), type=row_class)
     except apsw.Error:
         return [None] * len(ids)
-    return [None if row is None else make(row) for row in rows]
 
 
 def select_own(condition: str) -> str:

@@ -198,11 +198,14 @@ class Sync:
 
     def numbers_of(self, ids: Sequence[str]) -> list[int | None]:
         """Return the sequence numbers of memories; None for ids that the read model does not know."""
-        row_of, columns = self.lifecycle.row_of, self.lifecycle.columns
-        rows = [row_of.get(id) for id in ids]
+        columns = self.lifecycle.columns
+        rows = list(map(self.lifecycle.row_of.get, ids))
         known = [row for row in rows if row is not None]
-        numbers = iter(columns.values_at(name="sequence", rows=known))
-        return [None if row is None else int(next(numbers)) for row in rows]
+        numbers: list[int | None] = list(map(int, columns.values_at(name="sequence", rows=known)))
+        if len(known) == len(rows):
+            return numbers
+        known_numbers = iter(numbers)
+        return [None if row is None else next(known_numbers) for row in rows]
 
     def note_damage(self, damaged: Damaged) -> None:
         """Record a memory that cannot be read; the next search or write hides it.
