@@ -139,8 +139,13 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule) {
     rows.push_back(results[i].row);
   }
   const std::vector<conflicts::Statement> statements = view_.statements->at(rows);
-  const conflicts::Statement query =
-      view_.statements->read(request_.plain_text.value_or(request_.query));
+  std::optional<conflicts::Statement> query;  // read for the first pair that may conflict
+  const auto is_asked_for = [&](std::size_t older, std::size_t newer) {
+    if (!query) {
+      query = view_.statements->read(request_.plain_text.value_or(request_.query));
+    }
+    return asks_for(*query, statements[older], statements[newer]);
+  };
   std::vector<double> scores(count);
   std::ranges::transform(std::span(results).first(count), scores.begin(), &Result::score);
   std::vector<double> created(count);
@@ -177,8 +182,7 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule) {
       }
       const double confidence = conflicts::confidence_from(least_log_odds, statements[older],
                                                            statements[newer], rule.model);
-      if (confidence >= rule.least_confidence && confidence > best &&
-          !asks_for(query, statements[older], statements[newer]) &&
+      if (confidence >= rule.least_confidence && confidence > best && !is_asked_for(older, newer) &&
           !are_distinct(view_.graph.get(), rows[older], rows[newer])) {
         best = confidence;
         leader = newer;

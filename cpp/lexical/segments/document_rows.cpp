@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 namespace oneiros::lexical {
@@ -60,16 +61,18 @@ DocumentNumber PackedRows::find_in_run(std::uint32_t row, std::size_t rank, cons
                                                    : kNoDocument;
 }
 
-// Finds the row's rank among all rows, then its document in the run stored for that rank.
-DocumentNumber PackedRows::find(std::uint32_t row, std::span<const LengthRun> runs) const {
+std::optional<std::size_t> PackedRows::rank_of(std::uint32_t row) const {
   if (size() == 0 || row < gaps_.least_of(0)) {
-    return kNoDocument;
+    return std::nullopt;
   }
   // The gap of a row is at most that of a row right after the previous one.
   const std::size_t rank = rank_of(row, row - gaps_.least_of(0));
-  if (rank == size() || gaps_[rank] + rank != row) {
-    return kNoDocument;
-  }
+  return rank == size() || gaps_[rank] + rank != row ? std::nullopt : std::optional(rank);
+}
+
+// Searches the run stored for the rank.
+DocumentNumber PackedRows::at(std::size_t rank, std::span<const LengthRun> runs) const {
+  const auto row = static_cast<std::uint32_t>(gaps_[rank] + rank);
   const std::size_t run = runs_[rank];
   const Place begin{.document = runs[run].first, .rank = 0};
   return find_in_run(row, rank, begin, run, runs);

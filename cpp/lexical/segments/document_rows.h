@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -44,8 +45,10 @@ class PackedRows {
 
   std::size_t size() const { return by_document_.size(); }
   DocumentRows rows() const { return DocumentRows(by_document_); }
-  // The document of a row, or kNoDocument. REQUIRES: the runs of the constructor.
-  DocumentNumber find(std::uint32_t row, std::span<const LengthRun> runs) const;
+  // The number of smaller rows; none if the row has no document.
+  std::optional<std::size_t> rank_of(std::uint32_t row) const;
+  // The document of the row of a rank. REQUIRES: rank < size(); the runs of the constructor.
+  DocumentNumber at(std::size_t rank, std::span<const LengthRun> runs) const;
   // The documents of those rows that have one, in arbitrary order. Fast if `by_rank`, the result of
   // documents_by_rank(), is known. REQUIRES: ascending rows; the runs of the constructor.
   std::vector<DocumentNumber> find_each(std::span<const std::uint32_t> rows,

@@ -59,7 +59,14 @@ class DocumentTable {
     return runs_.empty() ? DocumentRows(rows_.elements()) : packed_rows_.rows();
   }
   // The document of a row, in a copied table; kNoDocument if there is none.
-  DocumentNumber find(std::uint32_t row) const { return packed_rows_.find(row, runs_); }
+  DocumentNumber find(std::uint32_t row) const {
+    const std::optional<std::size_t> rank = packed_rows_.rank_of(row);
+    if (!rank) {
+      return kNoDocument;
+    }
+    const DocumentNumber* const by_rank = by_rank_.for_asked(1, packed_rows_, runs_);
+    return by_rank == nullptr ? packed_rows_.at(*rank, runs_) : by_rank[*rank];
+  }
   // The documents of those rows that have one, in arbitrary order. REQUIRES: ascending rows.
   std::vector<DocumentNumber> find_each(std::span<const std::uint32_t> rows) const {
     return packed_rows_.find_each(rows, runs_,

@@ -43,6 +43,12 @@ Drawn draw(const std::set<std::uint32_t>& rows, std::uint32_t lengths, std::mt19
   return drawn;
 }
 
+DocumentNumber found_in(const PackedRows& packed, std::uint32_t row,
+                        std::span<const LengthRun> runs) {
+  const std::optional<std::size_t> rank = packed.rank_of(row);
+  return rank ? packed.at(*rank, runs) : kNoDocument;
+}
+
 }  // namespace
 
 TEST_CASE("PackedNumbers: each comes back, in the bits that its block needs") {
@@ -81,10 +87,10 @@ TEST_CASE("PackedRows: each row leads to its document and back, and no other row
         REQUIRE(packed.size() == drawn.rows.size());
         for (DocumentNumber i = 0; i < drawn.rows.size(); ++i) {
           CHECK(packed.rows()[i] == drawn.rows[i]);
-          CHECK(packed.find(drawn.rows[i], drawn.runs) == i);
+          CHECK(found_in(packed, drawn.rows[i], drawn.runs) == i);
           for (const std::uint32_t other :
                {drawn.rows[i] - 1, drawn.rows[i] + 1, static_cast<std::uint32_t>(random())}) {
-            const DocumentNumber found = packed.find(other, drawn.runs);
+            const DocumentNumber found = found_in(packed, other, drawn.runs);
             CHECK((found == kNoDocument ? !rows.contains(other) : drawn.rows[found] == other));
           }
         }
@@ -96,13 +102,17 @@ TEST_CASE("PackedRows: each row leads to its document and back, and no other row
             const std::uint32_t other = row ^ (random() % 4 == 0 ? 1U : 0U);
             if (random() % one_of == 0 && (asked.empty() || other > asked.back())) {
               asked.push_back(other);
-              if (packed.find(other, drawn.runs) != kNoDocument) {
-                expected.push_back(packed.find(other, drawn.runs));
+              if (found_in(packed, other, drawn.runs) != kNoDocument) {
+                expected.push_back(found_in(packed, other, drawn.runs));
               }
             }
           }
           std::ranges::sort(expected);
           const std::vector<DocumentNumber> by_rank = packed.documents_by_rank(drawn.runs);
+          for (const std::uint32_t row : asked) {
+            const std::optional<std::size_t> rank = packed.rank_of(row);
+            CHECK((!rank || by_rank[*rank] == packed.at(*rank, drawn.runs)));
+          }
           for (const DocumentNumber* const known :
                {by_rank.data(), static_cast<const DocumentNumber*>(nullptr)}) {
             std::vector<DocumentNumber> found = packed.find_each(asked, drawn.runs, known);
@@ -113,7 +123,7 @@ TEST_CASE("PackedRows: each row leads to its document and back, and no other row
       }
     }
   }
-  CHECK(PackedRows().find(0, {}) == kNoDocument);
+  CHECK(found_in(PackedRows(), 0, {}) == kNoDocument);
   CHECK(PackedRows().find_each(std::vector<std::uint32_t>{0, 7}, {}).empty());
 }
 
@@ -140,7 +150,7 @@ TEST_CASE("PackedRows: where lengths follow rows, and where they do not, are fou
   }
   const PackedRows packed(rows, runs);
   for (DocumentNumber i = 0; i < rows.size(); ++i) {
-    CHECK(packed.find(rows[i], runs) == i);
+    CHECK(found_in(packed, rows[i], runs) == i);
   }
 }
 
