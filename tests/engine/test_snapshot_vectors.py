@@ -44,8 +44,7 @@ def _few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _walks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Walk through the graph, though looking at so few vectors one by one would be faster."""
-    monkeypatch.setattr(vector_snapshot, "SCORED_PER_CANDIDATE", 0.05)
-    monkeypatch.setattr(vector_snapshot, "STEPS_PER_CANDIDATE", 0)
+    monkeypatch.setattr(vector_snapshot, "SCANNED_PER_CANDIDATE", 0.05)
 
 
 @pytest.fixture

@@ -66,8 +66,7 @@ def measured(index: VectorIndex) -> Calibration:
 @pytest.fixture
 def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """Walks cost next to nothing, so that the widest are worthwhile."""
-    monkeypatch.setattr(snapshot, "SCORED_PER_CANDIDATE", 1)
-    monkeypatch.setattr(snapshot, "STEPS_PER_CANDIDATE", 0)
+    monkeypatch.setattr(snapshot, "SCANNED_PER_CANDIDATE", 1)
 
 
 @pytest.mark.usefixtures("_cheap")
@@ -99,8 +98,7 @@ def test_searches_find_what_they_should_in_every_regime(
     regime: str, costs: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if costs == "next to nothing":  # else all of so few are compared
-        monkeypatch.setattr(snapshot, "SCORED_PER_CANDIDATE", 1)
-        monkeypatch.setattr(snapshot, "STEPS_PER_CANDIDATE", 0)
+        monkeypatch.setattr(snapshot, "SCANNED_PER_CANDIDATE", 1)
     vectors = REGIMES[regime]()
     index = made(vectors)
     random = np.random.default_rng(9)

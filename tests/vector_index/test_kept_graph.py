@@ -30,8 +30,7 @@ Held = dict[int, np.ndarray]
 @pytest.fixture(autouse=True)
 def _walks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Walk through the graph, though looking at so few vectors one by one would be faster."""
-    monkeypatch.setattr(snapshot, "SCORED_PER_CANDIDATE", 0.05)
-    monkeypatch.setattr(snapshot, "STEPS_PER_CANDIDATE", 0)
+    monkeypatch.setattr(snapshot, "SCANNED_PER_CANDIDATE", 0.05)
 
 
 @pytest.fixture

@@ -19,8 +19,7 @@ QUERIES = clustered(50, WIDTH, 1)
 @pytest.fixture(autouse=True)
 def _walks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Walk through the graph where that was once faster than looking at so few vectors."""
-    monkeypatch.setattr(snapshot, "SCORED_PER_CANDIDATE", 8)
-    monkeypatch.setattr(snapshot, "STEPS_PER_CANDIDATE", 0)
+    monkeypatch.setattr(snapshot, "SCANNED_PER_CANDIDATE", 8)
 
 
 @pytest.fixture(scope="module")

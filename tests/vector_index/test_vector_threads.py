@@ -282,8 +282,7 @@ for kind in ("auto", "flat", "hnsw"):
 
 def test_the_callers_own_thread_count_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     faiss = pytest.importorskip("faiss")
-    monkeypatch.setattr(snapshot, "SCORED_PER_CANDIDATE", 0.1)
-    monkeypatch.setattr(snapshot, "STEPS_PER_CANDIDATE", 0)
+    monkeypatch.setattr(snapshot, "SCANNED_PER_CANDIDATE", 0.1)
     index = VectorIndex(WIDTH, "hnsw")
     index.add(np.arange(1_000), VECTORS[:1_000])
     assert index.settle(60)

@@ -31,13 +31,11 @@ BREADTH_PER_RESULT: Final = 2
 BREADTH_PER_CHOSEN_RESULT: Final = 3
 LEAST_BREADTH: Final = 96
 
-# The cost of a candidate of a walk, in rows of a scan that reads codes: the vectors of its links,
-# and the steps between, which count more for narrow vectors. Nanoseconds per candidate and per row,
-# on one thread of an AMD EPYC (AVX-512): if all is in the cache, 670 and 6.2 (20,000 x 128), 810 and
-# 7.9 (20,000 x 256), 1,090 and 9.9 (20,000 x 384), 2,200 and 30 (10,000 x 1,024), 400 and 3.9
-# (20,000 x 32); from memory, 1,800 and 7.4 (50,000 x 256), 1,800 and 13 to 18 (100,000 x 384).
-SCORED_PER_CANDIDATE: Final = 100
-STEPS_PER_CANDIDATE: Final = 2_000  # components
+# The cost of a candidate of a walk, in rows of a scan that reads codes. Nanoseconds per candidate and
+# per row, for 10 results, on one thread of an AMD EPYC (AVX-512): if all is in the cache, 450 and 2.9
+# (20,000 x 32), 410 and 2.9 (20,000 x 128), 510 and 3.8 (20,000 x 256), 610 to 920 and 4.4 (20,000 x
+# 384), 1,170 and 9.8 (10,000 x 1,024); from memory, 1,330 and 4.2 (56,000 x 384).
+SCANNED_PER_CANDIDATE: Final = 140
 
 # Nodes that a walk returns beyond k, to be scored by their whole vectors: those that rounding to 16
 # bits moved down.
@@ -144,7 +142,7 @@ class VectorSnapshot:
 
     def is_cheaper(self, breadth: float) -> bool:
         """Return whether a walk costs less than a scan of all vectors."""
-        return breadth * self._cost_of_candidate() < len(self.column)
+        return breadth * SCANNED_PER_CANDIDATE < len(self.column)
 
     def walk_all(self, queries: Matrix, k: int, breadth: int) -> list[RankedList | None]:
         """Return the best rows of the graph for each query of shape (m, d), on one thread.
@@ -159,10 +157,6 @@ class VectorSnapshot:
     def _walked(self, ranked: RankedList, k: int, breadth: int) -> Walked:
         calibration = None if self.sealed is None else self.sealed.calibration
         return Walked(ranked, breadth, None if calibration is None else calibration.of(k).recall)
-
-    def _cost_of_candidate(self) -> float:
-        """Return the cost of a candidate of a walk, in rows of a scan."""
-        return SCORED_PER_CANDIDATE + STEPS_PER_CANDIDATE / self.column.dimension
 
     def _for_share(self, k: int, available: int) -> int:
         """Return the narrowest walk if ``available`` rows, spread evenly, may be returned."""
@@ -187,9 +181,8 @@ class VectorSnapshot:
         breadth = self._breadth(k, available, is_whole=self._is_whole(allowed))
         if breadth is None:
             return
-        scored = self._cost_of_candidate()
         walked = 0
-        while (walked + breadth) * scored * (4 if walked else 1) < available:
+        while (walked + breadth) * SCANNED_PER_CANDIDATE * (4 if walked else 1) < available:
             yield breadth
             walked += breadth
             breadth *= WIDENING
