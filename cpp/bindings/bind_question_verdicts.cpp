@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/arrays.h"
+#include "bindings/instances.h"
 #include "bindings/registration.h"
 #include "columns/question_verdicts.h"
 
@@ -40,7 +41,7 @@ py::object encoded(const py::array& vector) {
 void register_question_verdicts(py::module_& module) {
   py::class_<QuestionVerdicts, std::shared_ptr<QuestionVerdicts>>(
       module, "QuestionVerdicts", "Verdicts with the questions they were given for, by memory.")
-      .def(py::init<>())
+      .def(shared_init<QuestionVerdicts>())
       .def("set", &set, py::kw_only(), py::arg("sequence"), py::arg("verdicts"),
            "Replace the (points, stored question) of a memory; none: forget them.")
       .def("clear", &QuestionVerdicts::clear, "Forget all verdicts.")

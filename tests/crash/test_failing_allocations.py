@@ -49,6 +49,13 @@ makers = {
     "graph": _core.AssociationGraph,
     "program": lambda: _core.Program(inputs=[], instructions=[]),
 }
+for name, one in vars(_core).items():
+    if isinstance(one, type) and not issubclass(one, BaseException):
+        try:
+            one()
+        except TypeError:
+            continue  # it needs arguments
+        makers[name] = one
 counts = {}
 for name, make in makers.items():
     at, refused = 1, 0
