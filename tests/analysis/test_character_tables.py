@@ -31,7 +31,7 @@ def test_folding_twice_is_folding_once(generator: ModuleType) -> None:
         if 0xD800 <= code <= 0xDFFF:
             continue
         once = generator.folding(chr(code))
-        if "".join(map(generator.folding, once)) != once:
+        if once != chr(code) and "".join(map(generator.folding, once)) != once:
             wrong.append(chr(code))
     assert wrong == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from pathlib import Path
 
@@ -131,6 +132,9 @@ def test_results_are_those_of_the_page(seed: int) -> None:
     text_of = {line.id: line.text for line in world.lines}
     created = {line.id: line.created_at for line in world.lines}
     off, on = (engine_of(world, None, is_on=is_on) for is_on in (False, True))
+    confidence = functools.cache(  # questions find the same pairs
+        lambda older, newer: oracle.confidence(older, newer, WEIGHTS, CONSTANT)
+    )
     changed = 0
     for question in world.questions:
         before = off.search(question.text, 30, reinforce=False)
@@ -139,7 +143,7 @@ def test_results_are_those_of_the_page(seed: int) -> None:
         for place, older in reversed(list(enumerate(newest_first))):
             newer = [id for id in newest_first[:place] if created[id] > created[older]]
             sure = {
-                id: oracle.confidence(text_of[older], text_of[id], WEIGHTS, CONSTANT)
+                id: confidence(text_of[older], text_of[id])
                 for id in newer
                 if not oracle.is_asked_for(question.text, text_of[older], text_of[id])
             }

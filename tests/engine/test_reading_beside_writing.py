@@ -58,7 +58,7 @@ def test_a_search_beside_a_forget_shows_a_memory_whole_or_not_at_all(mind: oneir
     threads = [threading.Thread(target=search) for _ in range(2)]
     for thread in threads:
         thread.start()
-    for turn in range(40):
+    for turn in range(15):
         ids = [f"{turn}-{n}" for n in range(10)]
         mind.add_many([{"id": id, "text": f"ant {id}"} for id in ids])
         for id in ids:
