@@ -173,6 +173,7 @@ EncodedQuery::EncodedQuery(std::span<const float> query, const ScalarQuantizer& 
   }
   const auto scale = static_cast<float>(
       kRoundedUp * std::max(largest / kLargestComponent, length / longest_integers));
+  components_.resize(coded_width(width));
   upper_.resize(coded_width(width));
   lower_.resize(coded_width(width));
   double of_center = 0;
@@ -182,6 +183,7 @@ EncodedQuery::EncodedQuery(std::span<const float> query, const ScalarQuantizer& 
   for (std::size_t i = 0; i < width; ++i) {
     const auto x = static_cast<double>(query[i]);
     const auto component = static_cast<int>(std::lrint(x / static_cast<double>(scale)));
+    components_[i] = static_cast<std::int16_t>(component);
     const int upper = (component + kUpper / 2) >> 7;
     upper_[i] = static_cast<std::int8_t>(upper);
     lower_[i] = static_cast<std::int8_t>(component - kUpper * upper);
@@ -209,6 +211,7 @@ EncodedQuery::EncodedQuery(std::span<const float> query, const ScalarQuantizer& 
 }
 
 QueryOfHalves EncodedQuery::terms(QueryOfHalves half, float longest) const noexcept {
+  half.components = components_.data();
   half.upper = upper_.data();
   half.lower = lower_.data();
   half.error = longest * error_per_length_ + error_of_rounding_;

@@ -111,6 +111,7 @@ class EncodedQuery {
   // center.
   [[nodiscard]] QueryOfHalves terms(QueryOfHalves half, float longest) const noexcept;
 
+  std::vector<std::int16_t> components_;
   std::vector<std::int8_t> upper_;  // components: 128 times these
   std::vector<std::int8_t> lower_;  // plus these
   QueryOfHalves screened_;          // without pointers and error

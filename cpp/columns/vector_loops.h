@@ -38,6 +38,7 @@ struct Extent {
 // What screen() and refine() read of a query: of a code's half, the product with the query is
 // offset + step * (scale * integers + shift), within step * spread + error.
 struct QueryOfHalves {
+  const std::int16_t* components = nullptr;
   const std::int8_t* upper = nullptr;  // components: 128 times these, plus the lower ones
   const std::int8_t* lower = nullptr;  // magnitudes of both are at most 127
   std::size_t lines = 0;

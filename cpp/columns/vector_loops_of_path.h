@@ -145,22 +145,6 @@ ONEIROS_ALWAYS_INLINE Integers lower_bits(Integers bytes) {
 ONEIROS_ALWAYS_INLINE Integers upper_bits(Integers bytes) {
   return lower_bits(_mm_srli_epi16(bytes, 4));
 }
-// The products of half the bytes; in 16 bits, the upper of two equal bytes keeps the sign.
-ONEIROS_ALWAYS_INLINE Integers add_first(Integers sums, Integers a, Integers x) {
-  return add_pairs(sums, _mm_unpacklo_epi8(a, no_integers()),
-                   _mm_srai_epi16(_mm_unpacklo_epi8(x, x), 8));
-}
-ONEIROS_ALWAYS_INLINE Integers add_last(Integers sums, Integers a, Integers x) {
-  return add_pairs(sums, _mm_unpackhi_epi8(a, no_integers()),
-                   _mm_srai_epi16(_mm_unpackhi_epi8(x, x), 8));
-}
-ONEIROS_ALWAYS_INLINE Integers add_products(Integers sums, Integers a, Integers x, Integers b,
-                                            Integers y) {
-  return add_last(add_first(add_last(add_first(sums, a, x), a, x), b, y), b, y);
-}
-ONEIROS_ALWAYS_INLINE Integers add_raised(Integers sums, Integers raised) {
-  return _mm_add_epi32(sums, _mm_slli_epi32(raised, 7));
-}
 ONEIROS_ALWAYS_INLINE __m128i four_lanes(Integers lanes) { return lanes; }
 ONEIROS_ALWAYS_INLINE int lanes_reaching(Register lanes, Register bound) {
   return _mm_movemask_ps(_mm_cmpge_ps(lanes, bound));
@@ -247,38 +231,64 @@ ONEIROS_ALWAYS_INLINE void store_sums(const Integers* lanes, std::int32_t* produ
       _mm_add_epi32(_mm_unpacklo_epi64(first, second), _mm_unpackhi_epi64(first, second)));
 }
 
+// Four vectors' products with a line of the query, added to lanes whose sum is that of the vector.
+#if defined(__AVX2__)
 // The products of two halves and their query's bytes are 3,810 at most, which 16 bits have room
 // for. The components of the query that are multiplied by 128 have sums of their own.
-ONEIROS_ALWAYS_INLINE void four_halves(const std::int8_t* upper, const std::int8_t* lower,
-                                       const std::uint8_t* const* halves, std::size_t lines,
-                                       std::int32_t* products) {
+struct HalfSums {
   Integers lanes[kVectors];
-  Integers raised_lanes[kVectors];
-#pragma GCC unroll 4
-  for (std::size_t v = 0; v < kVectors; ++v) {
-    lanes[v] = no_integers();
-    raised_lanes[v] = no_integers();
+  Integers raised[kVectors];
+
+  ONEIROS_ALWAYS_INLINE void add(const QueryOfHalves& query, std::size_t first, std::size_t v,
+                                 Integers bytes) {
+    const std::size_t last = first + kBytesOfLine;
+    const Integers a = lower_bits(bytes);
+    const Integers b = upper_bits(bytes);
+    lanes[v] = add_products(lanes[v], a, load(query.lower + first), b, load(query.lower + last));
+    raised[v] = add_products(raised[v], a, load(query.upper + first), b, load(query.upper + last));
   }
-  for (std::size_t line = 0; line < lines; ++line) {
+  ONEIROS_ALWAYS_INLINE Integers sum(std::size_t v) const {
+    return add_raised(lanes[v], raised[v]);
+  }
+};
+#else
+// Without products of bytes, halves are widened to 16 bits.
+struct HalfSums {
+  Integers lanes[kVectors];
+
+  ONEIROS_ALWAYS_INLINE void add(const QueryOfHalves& query, std::size_t first, std::size_t v,
+                                 Integers bytes) {
+    const std::int16_t* const a = query.components + first;
+    const std::int16_t* const b = a + kBytesOfLine;
+    const Integers none = no_integers();
+    const Integers lower = lower_bits(bytes);
+    const Integers upper = upper_bits(bytes);
+    lanes[v] = add_pairs(lanes[v], _mm_unpacklo_epi8(lower, none), load(a));
+    lanes[v] = add_pairs(lanes[v], _mm_unpackhi_epi8(lower, none), load(a + 8));
+    lanes[v] = add_pairs(lanes[v], _mm_unpacklo_epi8(upper, none), load(b));
+    lanes[v] = add_pairs(lanes[v], _mm_unpackhi_epi8(upper, none), load(b + 8));
+  }
+  ONEIROS_ALWAYS_INLINE Integers sum(std::size_t v) const { return lanes[v]; }
+};
+#endif
+
+ONEIROS_ALWAYS_INLINE void four_halves(const QueryOfHalves& query,
+                                       const std::uint8_t* const* halves, std::int32_t* products) {
+  HalfSums all{};
+  for (std::size_t line = 0; line < query.lines; ++line) {
 #pragma GCC unroll 4
     for (std::size_t at = 0; at < kBytesOfLine; at += sizeof(Integers)) {
-      const std::size_t first = line * kComponentsOfLine + at;
-      const std::size_t last = first + kBytesOfLine;
 #pragma GCC unroll 4
       for (std::size_t v = 0; v < kVectors; ++v) {
-        const Integers bytes = load(halves[v] + line * kBytesOfLine + at);
-        const Integers a = lower_bits(bytes);
-        const Integers b = upper_bits(bytes);
-        lanes[v] = add_products(lanes[v], a, load(lower + first), b, load(lower + last));
-        raised_lanes[v] =
-            add_products(raised_lanes[v], a, load(upper + first), b, load(upper + last));
+        all.add(query, line * kComponentsOfLine + at, v,
+                load(halves[v] + line * kBytesOfLine + at));
       }
     }
   }
   __m128i sums[kVectors];
 #pragma GCC unroll 4
   for (std::size_t v = 0; v < kVectors; ++v) {
-    sums[v] = four_lanes(add_raised(lanes[v], raised_lanes[v]));
+    sums[v] = four_lanes(all.sum(v));
   }
   const __m128i first =
       _mm_add_epi32(_mm_unpacklo_epi32(sums[0], sums[1]), _mm_unpackhi_epi32(sums[0], sums[1]));
@@ -310,18 +320,16 @@ ONEIROS_ALWAYS_INLINE void four_products(const float* query, const float* const*
   }
 }
 
-ONEIROS_ALWAYS_INLINE void four_halves(const std::int8_t* upper, const std::int8_t* lower,
-                                       const std::uint8_t* const* halves, std::size_t lines,
-                                       std::int32_t* products) {
-  const auto component = [=](std::size_t i) { return 128 * upper[i] + lower[i]; };
+ONEIROS_ALWAYS_INLINE void four_halves(const QueryOfHalves& query,
+                                       const std::uint8_t* const* halves, std::int32_t* products) {
   for (std::size_t v = 0; v < kVectors; ++v) {
     std::uint32_t sum = 0;
-    for (std::size_t line = 0; line < lines; ++line) {
+    for (std::size_t line = 0; line < query.lines; ++line) {
+      const std::int16_t* const part = query.components + line * kComponentsOfLine;
       for (std::size_t at = 0; at < kBytesOfLine; ++at) {
-        const std::size_t first = line * kComponentsOfLine + at;
         const std::int32_t byte = halves[v][line * kBytesOfLine + at];
-        sum += static_cast<std::uint32_t>((byte & 0x0F) * component(first) +
-                                          (byte >> 4) * component(first + kBytesOfLine));
+        sum += static_cast<std::uint32_t>((byte & 0x0F) * part[at] +
+                                          (byte >> 4) * part[kBytesOfLine + at]);
       }
     }
     products[v] = static_cast<std::int32_t>(sum);
@@ -383,11 +391,9 @@ void products(const float* query, const float* const* vectors, std::size_t count
 // Products of integers.
 void half_products(const QueryOfHalves& query, const std::uint8_t* const* halves, std::size_t count,
                    std::int32_t* products) {
-  const std::int8_t* const upper = query.upper;
-  const std::int8_t* const lower = query.lower;
-  const std::size_t lines = query.lines;
+  const QueryOfHalves q = query;
   const auto prefetch = [=](std::size_t place) ONEIROS_ALWAYS_INLINE_LAMBDA {
-    prefetch_lines(halves[place], lines * kBytesOfLine);
+    prefetch_lines(halves[place], q.lines * kBytesOfLine);
   };
   for (std::size_t i = 0; i < kHalvesAhead && i < count; ++i) {
     prefetch(i);
@@ -397,7 +403,7 @@ void half_products(const QueryOfHalves& query, const std::uint8_t* const* halves
       [=](const std::size_t* places, std::int32_t* out) ONEIROS_ALWAYS_INLINE_LAMBDA {
         const std::uint8_t* const from[kVectors] = {halves[places[0]], halves[places[1]],
                                                     halves[places[2]], halves[places[3]]};
-        four_halves(upper, lower, from, lines, out);
+        four_halves(q, from, out);
       },
       prefetch);
 }

@@ -235,13 +235,16 @@ TEST_CASE("vector codes: with and without products of bytes, AVX-512 writes the 
     halves.push_back(codes.upper(row));
     steps.push_back(codes.step(row));
   }
+  std::vector<std::int16_t> components(kWidth);
   std::vector<std::int8_t> upper(kWidth);
   std::vector<std::int8_t> lower(kWidth);
   for (std::size_t i = 0; i < kWidth; ++i) {  // the largest ones too
     upper[i] = static_cast<std::int8_t>(i % 255) == -128 ? 127 : static_cast<std::int8_t>(i % 255);
     lower[i] = static_cast<std::int8_t>(i % 3 == 0 ? 127 : -127);
+    components[i] = static_cast<std::int16_t>(128 * upper[i] + lower[i]);
   }
-  const QueryOfHalves query{.upper = upper.data(),
+  const QueryOfHalves query{.components = components.data(),
+                            .upper = upper.data(),
                             .lower = lower.data(),
                             .lines = lines_of(kWidth),
                             .scale = 0.001F,
