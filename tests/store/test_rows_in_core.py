@@ -289,6 +289,19 @@ def test_wrong_queries_are_refused(connection: StoreConnection) -> None:
     assert reader.rows(numbers=[3, 4], ids=["b", "c"]) == [(3, "b"), None]
     with pytest.raises(ValueError, match="ids: expected 2, as many as numbers, got 1"):
         reader.rows(numbers=[3, 4], ids=["b"])
+
+    class Row(tuple[int, str]):
+        __slots__ = ()
+
+    class WithAttributes(tuple[int, str]):
+        pass
+
+    (made,) = reader.rows(numbers=[3], ids=["b"], type=Row)
+    assert type(made) is Row
+    assert made == (3, "b")
+    for wrong in (WithAttributes, list):
+        with pytest.raises(TypeError, match="type: must be a class of tuples without attributes"):
+            reader.rows(numbers=[3], ids=["b"], type=wrong)
     # Of a statement that gives other columns, nothing is read.
     reader = connection.memory_reader(query(width=3, kept=None, id=1))
     assert reader.rows(numbers=[3], ids=["b"]) == [None]
