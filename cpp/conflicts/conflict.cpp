@@ -81,10 +81,9 @@ static_assert(kFeatures[kNumber] == "number" && kFeatures[kName] == "name" &&
               kFeatures[kNamed] == "named" && kFeatures[kTopic] == "topic" &&
               kFeatures[kTopicAndValue] == "topic_and_value");
 
-// The features of a pair but for those four, which are 0.
-Weights quick_features(const Statement& older, const Statement& newer) {
+// The features of a pair that shares so many words of content, but for those four, which are 0.
+Weights quick_features(const Statement& older, const Statement& newer, std::size_t shared) {
   constexpr double kStrongestCue = 4.0;
-  const std::size_t shared = in_both(older.content(), newer.content());
   const double cue = std::min(newer.cue, kStrongestCue) / kStrongestCue;
   const double topic =
       capped(static_cast<std::size_t>(std::popcount(older.topics & newer.topics)), 2);
@@ -160,23 +159,11 @@ bool is_below(double least, const Weights& highest, const Model& model) {
   return most + kRounding * magnitude < least;  // false for NaN
 }
 
-}  // namespace
-
-std::optional<Weights> features(const Statement& older, const Statement& newer) {
-  if (cannot_conflict(older, newer)) {
-    return std::nullopt;
-  }
-  return all_features(quick_features(older, newer), older, newer);
-}
-
-double confidence(const Statement& older, const Statement& newer, const Model& model) {
-  return confidence_from(-std::numeric_limits<double>::infinity(), older, newer, model);
-}
-
-// The features that are quick to find bound the log odds, which are low for most pairs.
+// The confidence of a pair, or 0 if that is below the least. The features that are quick to find
+// bound the log odds, which are low for most pairs.
 double confidence_from(double least_log_odds, const Statement& older, const Statement& newer,
-                       const Model& model) {
-  const Weights quick = quick_features(older, newer);
+                       std::size_t shared, const Model& model) {
+  const Weights quick = quick_features(older, newer, shared);
   if (is_below(least_log_odds, highest_features(quick, older, newer), model) ||
       cannot_conflict(older, newer)) {
     return 0.0;
@@ -187,6 +174,117 @@ double confidence_from(double least_log_odds, const Statement& older, const Stat
     total += model.weights[i] * values[i];
   }
   return 1.0 / (1.0 + exponential(-total));
+}
+
+// How many words of content each two statements share, at [later * count + earlier]. A table holds
+// each word with the last statement that has it, and that one the statement before.
+std::vector<std::uint8_t> shared_content(std::span<const Statement> statements) {
+  struct Holder {
+    std::uint32_t stem;
+    std::uint32_t statement;
+    std::uint32_t before;  // the holder of the same stem before this one
+  };
+  constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  std::size_t word_count = 0;
+  for (const Statement& statement : statements) {
+    word_count += statement.content().size();
+  }
+  std::vector<Holder> holders;
+  holders.reserve(word_count);
+  const std::size_t slot_count = std::bit_ceil(2 * word_count + 1);
+  std::vector<std::uint32_t> last(slot_count, kNone);
+  const std::size_t count = statements.size();
+  std::vector<std::uint8_t> shared(count * count);
+  for (std::size_t at = 0; at < count; ++at) {
+    for (const std::uint32_t stem : statements[at].content()) {
+      std::size_t slot = stem % slot_count;
+      while (last[slot] != kNone && holders[last[slot]].stem != stem) {
+        slot = (slot + 1) % slot_count;
+      }
+      for (std::uint32_t holder = last[slot]; holder != kNone; holder = holders[holder].before) {
+        ++shared[at * count + holders[holder].statement];
+      }
+      holders.push_back({stem, static_cast<std::uint32_t>(at), last[slot]});
+      last[slot] = static_cast<std::uint32_t>(holders.size() - 1);
+    }
+  }
+  return shared;
+}
+
+// The places in kFeatures of those that depend on the older statement alone, if no content is
+// shared, and on the newer one alone.
+constexpr std::array<std::size_t, 4> kOfOlder{4, 6, 11, 14};
+constexpr std::array<std::size_t, 4> kOfNewer{5, 10, 12, 13};
+constexpr std::size_t kNoneShared = 1;
+static_assert(kFeatures[4] == "only_older" && kFeatures[6] == "length" &&
+              kFeatures[11] == "cue_of_older" && kFeatures[14] == "past_of_older" &&
+              kFeatures[5] == "only_newer" && kFeatures[10] == "cue" &&
+              kFeatures[12] == "addition" && kFeatures[13] == "past" &&
+              kFeatures[kNoneShared] == "none_shared");
+
+double sum_of(const Weights& features, const Model& model, std::span<const std::size_t> places) {
+  double sum = 0;
+  for (const std::size_t place : places) {
+    sum += model.weights[place] * features[place];
+  }
+  return sum;
+}
+
+// What those two sums must reach for log odds of at least `least`, whatever the other features are.
+// All features are at most 1.
+double unshared_limit(double least, const Model& model) {
+  const auto is_one_of = [](std::span<const std::size_t> places, std::size_t place) {
+    return std::ranges::find(places, place) != places.end();
+  };
+  double most = model.constant + model.weights[kNoneShared];
+  double magnitude = std::abs(model.constant);
+  for (std::size_t i = 0; i < model.weights.size(); ++i) {
+    magnitude += std::abs(model.weights[i]);
+    if (i != kNoneShared && !is_one_of(kOfOlder, i) && !is_one_of(kOfNewer, i)) {
+      most += std::max(model.weights[i], 0.0);
+    }
+  }
+  constexpr double kRounding = 1e-12;  // above that of the sums
+  return least - most - kRounding * magnitude;
+}
+
+}  // namespace
+
+std::optional<Weights> features(const Statement& older, const Statement& newer) {
+  if (cannot_conflict(older, newer)) {
+    return std::nullopt;
+  }
+  const std::size_t shared = in_both(older.content(), newer.content());
+  return all_features(quick_features(older, newer, shared), older, newer);
+}
+
+double confidence(const Statement& older, const Statement& newer, const Model& model) {
+  return confidence_from(-std::numeric_limits<double>::infinity(), older, newer,
+                         in_both(older.content(), newer.content()), model);
+}
+
+StatementPairs::StatementPairs(std::span<const Statement> statements, const Model& model,
+                               double least_log_odds)
+    : statements_(statements),
+      model_(&model),
+      least_log_odds_(least_log_odds),
+      shared_(shared_content(statements)),
+      unshared_limit_(unshared_limit(least_log_odds, model)) {
+  const Statement none;
+  for (const Statement& statement : statements) {
+    as_older_.push_back(sum_of(quick_features(statement, none, 0), model, kOfOlder));
+    as_newer_.push_back(sum_of(quick_features(none, statement, 0), model, kOfNewer));
+  }
+}
+
+double StatementPairs::confidence(std::size_t older, std::size_t newer) const {
+  const auto [earlier, later] = std::minmax(older, newer);
+  const std::size_t shared = older == newer ? statements_[older].content().size()
+                                            : shared_[later * statements_.size() + earlier];
+  if (shared == 0 && as_older_[older] + as_newer_[newer] < unshared_limit_) {
+    return 0.0;
+  }
+  return confidence_from(least_log_odds_, statements_[older], statements_[newer], shared, *model_);
 }
 
 double log_odds(double confidence) {

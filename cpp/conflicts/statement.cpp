@@ -235,19 +235,20 @@ Statement unpacked(std::string_view packed) {
                       .sizes = {},
                       .stems = {}};
   const std::string_view roles = packed.substr(count * sizeof(std::uint32_t));
-  // The lists but the first hold each stem twice at most: as content, and as one of the others.
-  statement.stems.reserve(3 * count);
-  statement.stems.resize(count);
+  statement.stems.resize(Statement::kLists * count);
   std::memcpy(statement.stems.data(), packed.data(), count * sizeof(std::uint32_t));
   statement.sizes[0] = head.stem_count;
+  std::size_t size = count;
   for (std::size_t list = 1; list < Statement::kLists; ++list) {
+    const std::size_t start = size;
+    // Each stem is written, and the place for the next one moves only if it is of the list.
     for (std::size_t i = 0; i < count; ++i) {
-      if ((static_cast<unsigned char>(roles[i]) >> (list - 1) & 1U) != 0) {
-        statement.stems.push_back(statement.stems[i]);
-        ++statement.sizes[list];
-      }
+      statement.stems[size] = statement.stems[i];
+      size += static_cast<unsigned char>(roles[i]) >> (list - 1) & 1U;
     }
+    statement.sizes[list] = static_cast<std::uint8_t>(size - start);
   }
+  statement.stems.resize(size);
   return statement;
 }
 

@@ -4,6 +4,7 @@
 // then, so that a reader finds the former statement or the new one, never none.
 #include "conflicts/statement_column.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@ namespace oneiros::conflicts {
 
 namespace {
 constexpr std::size_t kBits = 64;
+constexpr std::size_t kLine = 64;  // bytes of a cache line
 }  // namespace
 
 StatementColumn::StatementColumn(std::shared_ptr<const StatementReader> reader)
@@ -71,6 +73,17 @@ std::vector<Statement> StatementColumn::at(std::span<const std::uint32_t> rows) 
   statements.reserve(rows.size());
   const TextColumn::Reader changed(changed_);
   changed.prefetch(rows);
+  for (const std::uint32_t row : rows) {
+    if (row < starts_.size()) {
+      __builtin_prefetch(&starts_[row]);
+    }
+  }
+  for (const std::uint32_t row : rows) {
+    for (std::string_view packed = saved(row); !packed.empty();
+         packed.remove_prefix(std::min(kLine, packed.size()))) {
+      __builtin_prefetch(packed.data());
+    }
+  }
   for (const std::uint32_t row : rows) {
     const std::string_view packed = saved(row);
     statements.push_back(unpacked(packed.empty() ? changed.at(row).text : packed));

@@ -168,27 +168,40 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule) {
   std::vector<std::size_t> newest_first(count);
   std::iota(newest_first.begin(), newest_first.end(), std::size_t{0});
   std::ranges::stable_sort(newest_first, std::greater{}, [&](std::size_t i) { return created[i]; });
-  const double least_log_odds = conflicts::log_odds(rule.least_confidence);
+  const conflicts::StatementPairs pairs(statements, rule.model,
+                                        conflicts::log_odds(rule.least_confidence));
   std::vector<std::optional<Conflict>> raised(count);
   for (std::size_t at = count - 1; at > 0; --at) {
     const std::size_t older = newest_first[at];
     double best = 0;
-    std::size_t leader = count;
-    for (std::size_t before = 0; before < at && can_conflict(statements[older]); ++before) {
-      const std::size_t newer = newest_first[before];
-      if (!leads[newer] || created[newer] == created[older] || parts[newer] != parts[older] ||
-          scores[newer] <= 0 || trust[newer] < trust[older]) {
-        continue;
+    std::size_t leader_at = at;
+    const auto compare = [&](bool are_above) {
+      for (std::size_t before = 0; before < at && can_conflict(statements[older]); ++before) {
+        const std::size_t newer = newest_first[before];
+        if ((results[newer].score > results[older].score) != are_above || !leads[newer] ||
+            created[newer] == created[older] || parts[newer] != parts[older] ||
+            scores[newer] <= 0 || trust[newer] < trust[older]) {
+          continue;
+        }
+        const double confidence = pairs.confidence(older, newer);
+        const bool is_better = confidence > best || (confidence == best && before < leader_at);
+        if (confidence > 0 && confidence >= rule.least_confidence && is_better &&
+            !is_asked_for(older, newer) &&
+            !are_distinct(view_.graph.get(), rows[older], rows[newer])) {
+          best = confidence;
+          leader_at = before;
+        }
       }
-      const double confidence = conflicts::confidence_from(least_log_odds, statements[older],
-                                                           statements[newer], rule.model);
-      if (confidence >= rule.least_confidence && confidence > best && !is_asked_for(older, newer) &&
-          !are_distinct(view_.graph.get(), rows[older], rows[newer])) {
-        best = confidence;
-        leader = newer;
-      }
+    };
+    // Where one that stands above already is the most confident, nothing changes. So these are
+    // compared only if there is one that does not.
+    compare(false);
+    if (leader_at == at) {
+      continue;
     }
-    if (leader == count || results[leader].score > results[older].score) {
+    compare(true);
+    const std::size_t leader = newest_first[leader_at];
+    if (results[leader].score > results[older].score) {
       continue;
     }
     const double factor = just_above(results[older].score, scores[leader]);
