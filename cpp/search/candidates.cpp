@@ -184,33 +184,49 @@ std::size_t SearchRun::fill(const Attempt& attempt, const Scoring& scoring, Cand
     if (attempt.plan->channels[channel].kind == ChannelKind::lexical) {
       candidates.set_possible(channel,
                               view_.lexical->possible_score(attempt.answers[channel].query));
+      // With variants, ranks are fused, and pairs play no part.
+      if (attempt.plan->pair_window > 0 && !request_.variant_rule) {
+        filled += fill_with_pairs(attempt, channel, candidates);
+        continue;
+      }
     }
     const std::vector<std::uint32_t> rows = candidates.missing(channel);
     if (!rows.empty()) {
       candidates.fill(channel, score_rows(attempt, channel, rows));
       filled += rows.size();
     }
-    if (attempt.plan->channels[channel].kind == ChannelKind::lexical) {
-      add_pairs(attempt, channel, candidates);
-    }
   }
   return filled;
 }
 
-// Scores the pairs of the query's words in the candidates that have no such score yet. With
-// variants, ranks are fused, and pairs play no part.
-void SearchRun::add_pairs(const Attempt& attempt, std::size_t channel,
-                          Candidates& candidates) const {
-  const std::uint32_t window = attempt.plan->pair_window;
-  if (window == 0 || request_.variant_rule) {
-    return;
+// Rows with a score of pairs have one of words: both were filled together.
+std::size_t SearchRun::fill_with_pairs(const Attempt& attempt, std::size_t channel,
+                                       Candidates& candidates) const {
+  const ChannelAnswer& answer = attempt.answers[channel];
+  const std::vector<std::uint32_t> missing = candidates.missing(channel);
+  const std::size_t known = candidates.pair_scores().size();
+  const std::span<const std::uint32_t> rows = candidates.rows().subspan(known);
+  std::vector<double> pair_scores(rows.size());
+  std::vector<double> filled;
+  if (answer.pairs.pairs.empty()) {
+    filled = score_rows(attempt, channel, missing);
+  } else {
+    const std::span<const double> before = candidates.scores(channel).subspan(known);
+    std::vector<double> scores(before.begin(), before.end());
+    view_.lexical->score_with_pairs(answer.query, answer.pairs, attempt.plan->pair_window, rows,
+                                    scores, pair_scores);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (std::isnan(before[i])) {
+        filled.push_back(scores[i]);
+      }
+    }
+    put_on_scale(attempt, channel, missing, filled);
   }
-  const lexical::WordPairs& pairs = attempt.answers[channel].pairs;
-  const std::span<const std::uint32_t> rows =
-      candidates.rows().subspan(candidates.pair_scores().size());
-  std::vector<double> scores(rows.size());
-  view_.lexical->score_pairs(pairs, window, rows, scores);
-  candidates.add_pairs(scores, pairs.possible);
+  if (!missing.empty()) {
+    candidates.fill(channel, filled);
+  }
+  candidates.add_pairs(pair_scores, answer.pairs.possible);
+  return missing.size();
 }
 
 // Adds the neighbours of the best fused candidates, then computes boosts over the enlarged set.

@@ -321,33 +321,16 @@ void SearchRun::ask_variants(const ChannelPlan& channel, ChannelAnswer& answer) 
   answer.ranks = ranked(values);
 }
 
-// Scores rows on the channel's scale. For rescaled BM25, the affine map of the hits is continued
-// beyond their extremes, clamped to [0, 1]; rows without any query term keep 0.
+// Scores rows on the channel's scale.
 std::vector<double> SearchRun::score_rows(const Attempt& attempt, std::size_t channel,
                                           std::span<const std::uint32_t> rows) const {
   const ChannelAnswer& answer = attempt.answers[channel];
-  const ChannelPlan& own = attempt.plan->channels[channel];
   std::vector<double> scores(rows.size(), kNan);
-  switch (own.kind) {
-    case ChannelKind::lexical: {
+  switch (attempt.plan->channels[channel].kind) {
+    case ChannelKind::lexical:
       view_.lexical->score_rows(answer.query, rows, scores);
-      if (!answer.ends) {
-        break;
-      }
-      const auto [best, worst] = *answer.ends;
-      const std::array both{worst, best};
-      const std::vector<double> ends = minmax_floor(both, own.words->floor);
-      const double scale = best > worst ? (ends[1] - ends[0]) / (best - worst) : 0.0;
-      std::vector<double> relevance(rows.size());
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        relevance[i] = std::clamp(ends[1] + (scores[i] - best) * scale, 0.0, 1.0);
-      }
-      mix_in_words(relevance, shares(request_.words, rows), own.words->share);
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        scores[i] = scores[i] == 0.0 ? 0.0 : relevance[i];
-      }
+      put_on_scale(attempt, channel, rows, scores);
       break;
-    }
     case ChannelKind::vector:
       view_.vectors->cosines(request_.vector, rows, scores);
       break;
@@ -356,6 +339,29 @@ std::vector<double> SearchRun::score_rows(const Attempt& attempt, std::size_t ch
       break;
   }
   return scores;
+}
+
+// For rescaled BM25, the affine map of the hits is continued beyond their extremes, clamped to
+// [0, 1]; rows without any query term keep 0.
+void SearchRun::put_on_scale(const Attempt& attempt, std::size_t channel,
+                             std::span<const std::uint32_t> rows, std::span<double> scores) const {
+  const ChannelAnswer& answer = attempt.answers[channel];
+  if (!answer.ends) {
+    return;
+  }
+  const WordRelevance& rule = *attempt.plan->channels[channel].words;
+  const auto [best, worst] = *answer.ends;
+  const std::array both{worst, best};
+  const std::vector<double> ends = minmax_floor(both, rule.floor);
+  const double scale = best > worst ? (ends[1] - ends[0]) / (best - worst) : 0.0;
+  std::vector<double> relevance(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    relevance[i] = std::clamp(ends[1] + (scores[i] - best) * scale, 0.0, 1.0);
+  }
+  mix_in_words(relevance, shares(request_.words, rows), rule.share);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    scores[i] = scores[i] == 0.0 ? 0.0 : relevance[i];
+  }
 }
 
 }  // namespace oneiros::search

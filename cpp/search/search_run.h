@@ -218,6 +218,9 @@ class SearchRun {
   // The raw scores of rows in a channel; NaN for none. REQUIRES: can_score.
   [[nodiscard]] std::vector<double> score_rows(const Attempt& attempt, std::size_t channel,
                                                std::span<const std::uint32_t> rows) const;
+  // Rescales raw scores of rows in the lexical channel as its hits were, if they were.
+  void put_on_scale(const Attempt& attempt, std::size_t channel,
+                    std::span<const std::uint32_t> rows, std::span<double> scores) const;
 
   // short_cuts.cpp: decide the query by words alone, where a rule of the profile allows it.
   // The hits of each channel that become candidates; may replace `attempt.plan`.
@@ -234,7 +237,9 @@ class SearchRun {
   [[nodiscard]] std::vector<std::uint32_t> hottest(std::size_t count) const;
   std::size_t fill(const Attempt& attempt, const Scoring& scoring, Candidates& candidates,
                    bool by_all) const;
-  void add_pairs(const Attempt& attempt, std::size_t channel, Candidates& candidates) const;
+  // Fills the lexical channel's scores, and those of pairs of words for rows that have none.
+  std::size_t fill_with_pairs(const Attempt& attempt, std::size_t channel,
+                              Candidates& candidates) const;
   // Adds the session neighbours of the best candidates, and their boosts.
   void bring_neighbours(Attempt& attempt);
   // The centre of the best candidates, and cosines to it, for the cluster factor.

@@ -136,10 +136,12 @@ class Index {
   void score_rows(const WeighedQuery& query, std::span<const std::uint32_t> rows,
                   std::span<double> scores) const;
 
-  // Writes the weight of the pairs that each row's document has near each other; 0 without one.
-  // REQUIRES: rows.size() == scores.size().
-  void score_pairs(const WordPairs& pairs, std::uint32_t window,
-                   std::span<const std::uint32_t> rows, std::span<double> scores) const;
+  // Writes the score of each row whose score is NaN, as score_rows(), and for every row the weight
+  // of the pairs that its document has near each other; 0 without one. REQUIRES: the query has no
+  // clauses, and the pairs are of its words; as many rows as scores and pair scores.
+  void score_with_pairs(const WeighedQuery& query, const WordPairs& pairs, std::uint32_t window,
+                        std::span<const std::uint32_t> rows, std::span<double> scores,
+                        std::span<double> pair_scores) const;
 
   const Bm25& bm25() const { return bm25_; }
 

@@ -1,6 +1,7 @@
 // Weighing, searching and scoring over one view of the index.
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <unordered_map>
 #include <utility>
 
@@ -243,17 +244,26 @@ void Index::score_rows(const WeighedQuery& query, std::span<const std::uint32_t>
   score_locations(now, query, locate(now, rows), scores);
 }
 
-void Index::score_pairs(const WordPairs& pairs, std::uint32_t window,
-                        std::span<const std::uint32_t> rows, std::span<double> scores) const {
-  assert(rows.size() == scores.size());
-  std::ranges::fill(scores, 0.0);
-  if (pairs.pairs.empty()) {
+void Index::score_with_pairs(const WeighedQuery& query, const WordPairs& pairs,
+                             std::uint32_t window, std::span<const std::uint32_t> rows,
+                             std::span<double> scores, std::span<double> pair_scores) const {
+  assert(rows.size() == scores.size() && rows.size() == pair_scores.size());
+  std::ranges::fill(pair_scores, 0.0);
+  std::vector<std::uint8_t> is_wanted(scores.size());
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (std::isnan(scores[i])) {
+      is_wanted[i] = 1;
+      scores[i] = 0.0;
+    }
+  }
+  if (query.is_empty()) {
     return;
   }
   const View now = view();
   const std::vector<Location> locations = locate(now, rows);
   for (const SegmentView& segment : now.searched()) {
-    lexical::score_pairs(segment, pairs, window, locations, scores);
+    lexical::score_with_pairs(segment, query, bm25_, pairs, window, locations, is_wanted, scores,
+                              pair_scores);
   }
 }
 

@@ -183,11 +183,13 @@ class LexicalIndex {
   // weigh() or search() returned for it; none for a query with clauses.
   lexical::WordPairs pairs(std::string_view query, const lexical::WeighedQuery& weighed) const;
 
-  // Writes what each row gains for the pairs that its text has at most `window` words apart; 0
-  // without a text. REQUIRES: rows.size() == scores.size().
-  void score_pairs(const lexical::WordPairs& pairs, std::uint32_t window,
-                   std::span<const std::uint32_t> rows, std::span<double> scores) const {
-    index_.score_pairs(pairs, window, rows, scores);
+  // Writes the score of each row whose score is NaN, as score_rows(), and what each row gains for
+  // the pairs that its text has at most `window` words apart; 0 without a text. REQUIRES: the query
+  // has no clauses, and pairs() made the pairs from it; as many rows as scores and pair scores.
+  void score_with_pairs(const lexical::WeighedQuery& query, const lexical::WordPairs& pairs,
+                        std::uint32_t window, std::span<const std::uint32_t> rows,
+                        std::span<double> scores, std::span<double> pair_scores) const {
+    index_.score_with_pairs(query, pairs, window, rows, scores, pair_scores);
   }
 
   // The score that no text exceeds under these weights.

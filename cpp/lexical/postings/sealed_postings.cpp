@@ -157,11 +157,25 @@ void PackedList::look_up(const ImpactCells& cells, std::span<const DocumentNumbe
     std::ranges::fill(frequencies, 0);
     return;
   }
-  for (std::size_t i = 0; i < documents.size(); ++i) {
-    const PackedBlock found = block(find_block(documents[i], 0));
-    const std::size_t at = found.lower_bound(documents[i]);
-    const bool is_there = at < found.size() && found.document(at) == documents[i];
-    frequencies[i] = is_there ? found.frequency(at, cells) : 0;
+  std::size_t at = 0;         // the block of the document before
+  DocumentNumber before = 0;  // that document
+  std::array<PackedBlock, kSideBySide> blocks;
+  std::array<std::uint32_t, kSideBySide> differences{};
+  for (std::size_t start = 0; start < documents.size(); start += kSideBySide) {
+    const std::size_t count = std::min(kSideBySide, documents.size() - start);
+    for (std::size_t j = 0; j < kSideBySide; ++j) {
+      const DocumentNumber document = documents[start + std::min(j, count - 1)];
+      at = find_block(document, document >= before ? at : 0);
+      before = document;
+      blocks[j] = block(at);
+      // A document before the first of the list is not in the block, whichever place is read.
+      differences[j] = document - std::min(document, blocks[j].first());
+    }
+    const std::array<std::size_t, kSideBySide> places = find_places(blocks, differences);
+    for (std::size_t j = 0; j < count; ++j) {
+      const bool is_there = blocks[j].document(places[j]) == documents[start + j];
+      frequencies[start + j] = is_there ? blocks[j].frequency(places[j], cells) : 0;
+    }
   }
 }
 

@@ -191,7 +191,8 @@ class PackedList {
   }
 
   // Writes the frequency of the term in each of the documents, in any order; 0 if it is not there.
-  // REQUIRES: documents.size() == frequencies.size(). Two binary searches per document.
+  // REQUIRES: documents.size() == frequencies.size(). Two searches per document, the first of which
+  // goes on where the last one ended if documents ascend.
   void look_up(const ImpactCells& cells, std::span<const DocumentNumber> documents,
                std::span<std::uint32_t> frequencies) const;
 

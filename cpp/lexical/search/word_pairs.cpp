@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "lexical/postings/occurrence_bytes.h"
+#include "lexical/search/document_scores.h"
 #include "threads/pause.h"
 
 namespace oneiros::lexical {
@@ -46,9 +47,6 @@ class PairFinder {
     }
     is_found_.resize(pairs_.size());
   }
-
-  // The words of the pairs, ascending.
-  std::span<const TermId> terms() const { return terms_; }
 
   // The sum of the weights of the pairs in a document.
   double operator()(std::span<const std::uint8_t> bytes) {
@@ -125,22 +123,24 @@ class PairFinder {
   std::vector<std::uint8_t> is_found_;  // by pair, 0 or 1
 };
 
-// How many of the terms each document has, so that only documents with two of them are read; 2 for
-// every document if there are so many terms that reading costs less.
-std::vector<std::uint32_t> count_held(const Segment& segment, std::span<const TermId> terms,
-                                      std::span<const DocumentNumber> documents) {
-  if (terms.size() > kFewTerms) {
-    return std::vector<std::uint32_t>(documents.size(), 2);
+// How many words of the query each document has, so that only documents with two of them are read;
+// 2 for every document if there are so many words that reading costs less. Adds the wanted scores.
+std::vector<std::uint32_t> score_and_count(const SegmentView& view, const WeighedQuery& query,
+                                           const Bm25& bm25, std::span<const Location> locations,
+                                           const LocatedDocuments& located,
+                                           std::span<const std::uint8_t> is_wanted,
+                                           std::span<double> scores) {
+  if (query.terms.size() <= kFewTerms) {
+    std::vector<std::uint32_t> held(located.documents.size());
+    score_and_count(*view.segment, query, bm25, located, is_wanted, scores, held);
+    return held;
   }
-  std::vector<std::uint32_t> held(documents.size());
-  std::vector<std::uint32_t> frequencies(documents.size());
-  for (const TermId term : terms) {
-    segment.look_up(term, documents, frequencies);
-    for (std::size_t i = 0; i < documents.size(); ++i) {
-      held[i] += frequencies[i] != 0 ? 1 : 0;
-    }
+  std::vector<Location> wanted(locations.begin(), locations.end());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    wanted[i] = is_wanted[i] != 0 ? wanted[i] : Location{};
   }
-  return held;
+  score_documents(view, query, bm25, wanted, scores);
+  return std::vector<std::uint32_t>(located.documents.size(), 2);
 }
 
 }  // namespace
@@ -189,30 +189,25 @@ WordPairs weigh_pairs(std::span<const WordOccurrence> words, const WeighedQuery&
   return found;
 }
 
-void score_pairs(const SegmentView& view, const WordPairs& pairs, std::uint32_t window,
-                 std::span<const Location> locations, std::span<double> scores) {
-  assert(locations.size() == scores.size());
-  if (pairs.pairs.empty()) {
-    return;
-  }
+void score_with_pairs(const SegmentView& view, const WeighedQuery& query, const Bm25& bm25,
+                      const WordPairs& pairs, std::uint32_t window,
+                      std::span<const Location> locations, std::span<const std::uint8_t> is_wanted,
+                      std::span<double> scores, std::span<double> pair_scores) {
+  assert(locations.size() == scores.size() && locations.size() == is_wanted.size() &&
+         locations.size() == pair_scores.size() && query.clauses.empty());
   const Segment& segment = *view.segment;
-  std::vector<DocumentNumber> documents;  // the documents in this segment
-  std::vector<std::size_t> places;        // their places in `locations`
-  for (std::size_t i = 0; i < locations.size(); ++i) {
-    if (locations[i].segment == segment.serial()) {
-      documents.push_back(locations[i].document);
-      places.push_back(i);
-    }
-  }
-  if (documents.empty()) {
+  const LocatedDocuments located = documents_in(segment, locations);
+  if (located.documents.empty()) {
     return;
   }
+  const std::vector<std::uint32_t> held =
+      score_and_count(view, query, bm25, locations, located, is_wanted, scores);
   PairFinder find(pairs, window);
-  const std::vector<std::uint32_t> held = count_held(segment, find.terms(), documents);
   std::vector<std::uint8_t> scratch;
-  for (std::size_t i = 0; i < documents.size(); ++i) {
+  for (std::size_t i = 0; i < held.size() && !pairs.pairs.empty(); ++i) {
     if (held[i] > 1) {
-      scores[places[i]] = find(segment.documents().occurrences(documents[i], scratch));
+      pair_scores[located.places[i]] =
+          find(segment.documents().occurrences(located.documents[i], scratch));
     }
     if (i % kDocumentsBetweenPauses == 0) {
       pause_here();

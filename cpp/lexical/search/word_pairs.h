@@ -33,10 +33,14 @@ struct WordPairs {
 WordPairs weigh_pairs(std::span<const WordOccurrence> words, const WeighedQuery& query,
                       const Bm25& bm25);
 
-// Writes the sum of the weights of the pairs that the document of each location in this segment
-// has at most `window` positions apart in one field. Other scores stay. REQUIRES: as
-// score_documents(). Cost: the occurrences of the documents.
-void score_pairs(const SegmentView& view, const WordPairs& pairs, std::uint32_t window,
-                 std::span<const Location> locations, std::span<double> scores);
+// For each location in this segment: adds the document's score, as score_documents(), where
+// `is_wanted` is not 0, and writes the sum of the weights of the pairs that the document has at
+// most `window` positions apart in one field. One look-up of the documents serves both. REQUIRES:
+// as score_documents(); the query has no clauses; as many wanted as scores and pair scores. Cost:
+// the look-ups, and the occurrences of documents with two words of the query.
+void score_with_pairs(const SegmentView& view, const WeighedQuery& query, const Bm25& bm25,
+                      const WordPairs& pairs, std::uint32_t window,
+                      std::span<const Location> locations, std::span<const std::uint8_t> is_wanted,
+                      std::span<double> scores, std::span<double> pair_scores);
 
 }  // namespace oneiros::lexical

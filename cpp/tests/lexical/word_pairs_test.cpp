@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -72,7 +73,7 @@ TEST_CASE("weigh_pairs: each word with the next two, by the lesser idf") {
   CHECK(weights("").empty());
 }
 
-TEST_CASE("score_pairs: as a scan of all positions, in every segment, also when sealed") {
+TEST_CASE("score_with_pairs: as a scan of all positions, in every segment, also when sealed") {
   std::mt19937 random(7);
   const Words vocabulary{"ant", "bee", "cat", "dog", "elk", "fox"};
   LexicalIndex index(simple(), {});
@@ -96,10 +97,21 @@ TEST_CASE("score_pairs: as a scan of all positions, in every segment, also when 
       index.seal();
     }
     for (const Words& query : {Words{"ant", "bee"}, Words{"ant", "bee", "cat", "ant", "elk"}}) {
-      const WordPairs pairs = index.pairs(joined(query), index.weigh(joined(query)));
+      const WeighedQuery weighed = index.weigh(joined(query));
+      const WordPairs pairs = index.pairs(joined(query), weighed);
+      std::vector<double> words(rows.size());
+      index.score_rows(weighed, rows, words);
       for (const std::uint32_t window : {1U, 2U, 4U}) {
         std::vector<double> scores(rows.size(), -1.0);
-        index.score_pairs(pairs, window, rows, scores);
+        // Every other row has a score of its words already, which stays.
+        std::vector<double> filled(rows.size(), std::numeric_limits<double>::quiet_NaN());
+        for (std::size_t i = 0; i < rows.size(); i += 2) {
+          filled[i] = -7.0;
+        }
+        index.score_with_pairs(weighed, pairs, window, rows, filled, scores);
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+          CHECK(filled[i] == (i % 2 == 0 ? -7.0 : words[i]));
+        }
         for (std::size_t i = 0; i < texts.size(); ++i) {
           double want = 0.0;
           std::size_t next = 0;
