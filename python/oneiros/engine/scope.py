@@ -431,14 +431,10 @@ class Scope:
             StoreCorrupt: a memory is damaged. A scope raises it only for one known to lie within
                 it.
         """
-        undamaged: list[Read | None] = []
-        for id, row in zip(ids, found, strict=True):
-            if isinstance(row, StoreCorrupt):
-                self._note_damage(id, row)
-                undamaged.append(None)
-            else:
-                undamaged.append(row)
-        return undamaged
+        damaged = {place: row for place, row in enumerate(found) if isinstance(row, StoreCorrupt)}
+        for place, damage in damaged.items():
+            self._note_damage(ids[place], damage)
+        return [None if isinstance(row, StoreCorrupt) else row for row in found]
 
     def _note_damage(self, id: str, damage: StoreCorrupt) -> None:
         row = self.services.read_model.lifecycle.row_of.get(id)

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from oneiros.filters.metadata_paths import Key
     from oneiros.index.row_attributes import StoredTexts
 
-__all__ = ["CODE_COLUMNS", "StoredIdsByRow", "StoredRecords", "StoredRowsById", "records_part"]
+__all__ = [
+    "CODE_COLUMNS",
+    "StoredIdsByRow",
+    "StoredRecords",
+    "StoredRowsById",
+    "records_part",
+    "rows_of",
+]
 
 
 _MOST_RECENT: Final = 2_048
@@ -128,6 +135,14 @@ class StoredRowsById:
         row = self._recent.get(id)
         return self._stored.find(id) if row is None else row
 
+    def of(self, ids: Sequence[str]) -> list[int | None]:
+        """Return the rows of ids, None for an unknown one."""
+        if not self._erased:  # then what was read lately is still so
+            rows = [*map(self._recent.get, ids)]
+            if None not in rows:
+                return rows
+        return [*map(self.get, ids)]
+
     def pop(self, id: str, otherwise: None) -> int | None:
         """Remove an id and return its row, or None."""
         row = self._later.pop(id, None)
@@ -140,6 +155,11 @@ class StoredRowsById:
     def update(self, rows: Iterable[tuple[str, int]]) -> None:
         """Add later ids. REQUIRES: none has a row."""
         self._later.update(rows)
+
+
+def rows_of(rows: Mapping[str, int] | StoredRowsById, ids: Sequence[str]) -> list[int | None]:
+    """Return the rows of ids, None for an unknown one."""
+    return rows.of(ids) if isinstance(rows, StoredRowsById) else [*map(rows.get, ids)]
 
 
 if TYPE_CHECKING:

@@ -543,7 +543,7 @@ class SearchCall:
                         self.now,
                         self.options.session,
                         rule,
-                        ids if direct is None else direct,
+                        ids if direct is None or direct == ids else direct,
                         frozenset() if direct is None else response.linked_ids,
                     )
                 )

@@ -261,6 +261,7 @@ class FoundRows:
         "_places",
         "_plan",
         "_request",
+        "_rows",
         "_search",
         "_walk",
         "ids",
@@ -279,7 +280,8 @@ class FoundRows:
         self._search = search if search.request.is_explained else None
         self._walk = search.walk
         self._id_of = search.read_model.lifecycle.ids
-        self.ids = ids_of(self._id_of, outcome.rows())
+        self._rows = outcome.rows()
+        self.ids = ids_of(self._id_of, self._rows)
         self.scores = outcome.scores()
         self._places: Sequence[int] | None = None
         self._found_count = len(self.ids)
@@ -334,7 +336,7 @@ class FoundRows:
         """Return the score of each channel that found a row of the results."""
         if self._channel_scores is None:
             scores = self.outcome.channel_scores()
-            self._channel_scores = dict(zip(self.outcome.rows(), scores, strict=True))
+            self._channel_scores = dict(zip(self._rows, scores, strict=True))
         names = [channel.name for channel in self._request.profile.channels]
         found = zip(names, self._channel_scores[row], strict=True)
         return {name: score for name, score in found if score is not None}
@@ -373,6 +375,8 @@ class FoundRows:
         direct = self.outcome.direct
         if direct is None:
             return None
+        if self._places is None and list(direct) == self._rows:
+            return tuple(self.ids)
         ids = filter(None, ids_of(self._id_of, direct))
         if self._request.window.is_whole:
             return tuple(ids)
@@ -382,6 +386,8 @@ class FoundRows:
     def linked_ids(self) -> frozenset[str]:
         """Return the ids of the results that were found by links."""
         linked = [row for row, *_ in self.outcome.linked()]
+        if not linked:
+            return frozenset()
         return frozenset(ids_of(self._id_of, linked)).intersection(self.ids)
 
     def reason(self, *, is_relaxed: bool | None = None) -> str:

@@ -297,8 +297,11 @@ class Store:
         self._require_open()
         if len(ids) > MOST_AT_ONCE or self._path == MEMORY:
             return None
-        with self._translating(), self._readers.lend() as connection:
-            found = list(load(connection, ids, numbers))
+        try:
+            with self._readers.lend() as connection:
+                found = list(load(connection, ids, numbers))
+        except apsw.Error as error:
+            raise translated(error, self._path) from error
         return None if None in found else found
 
     def count(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -136,9 +137,8 @@ class VectorSnapshot:
 
     def narrowest(self, k: int) -> int:
         """Return the breadth of the narrowest walk for ``k`` results among the graph's rows."""
-        if self.live is None:
-            return max(LEAST_BREADTH, BREADTH_PER_RESULT * k)
-        return self._for_share(k, self.sealed_count - self.dead_count)
+        available = self.sealed_count - self.dead_count
+        return self._narrowest(k, available, is_whole=self.live is None)
 
     def is_cheaper(self, breadth: float) -> bool:
         """Return whether a walk costs less than a scan of all vectors."""
@@ -178,7 +178,11 @@ class VectorSnapshot:
         available = len(self.column)
         if allowed is not None:
             available = min(available, _core.count_bits(bits=allowed))
-        breadth = self._breadth(k, available, is_whole=self._is_whole(allowed))
+        is_whole = self._is_whole(allowed)
+        least = self._narrowest(k, available, is_whole=is_whole)
+        if least * SCANNED_PER_CANDIDATE >= available:
+            return  # no walk is narrower
+        breadth = self._breadth(k, available, is_whole=is_whole)
         if breadth is None:
             return
         walked = 0
@@ -190,16 +194,17 @@ class VectorSnapshot:
     def _breadth(self, k: int, available: int, *, is_whole: bool) -> int | None:
         """Return the breadth of the first walk; None: no walk finds as many as it should."""
         assert self.sealed is not None
-
-        def narrowest(k: int) -> int:
-            if is_whole:
-                return max(LEAST_BREADTH, BREADTH_PER_RESULT * k)
-            return self._for_share(k, available)
-
+        narrowest = partial(self._narrowest, available=available, is_whole=is_whole)
         calibration = self.sealed.calibration
         if calibration is None:
             return narrowest(k)
         return calibration.breadth(k, narrowest)
+
+    def _narrowest(self, k: int, available: int, *, is_whole: bool) -> int:
+        """Return the breadth of the narrowest walk."""
+        if is_whole:
+            return max(LEAST_BREADTH, BREADTH_PER_RESULT * k)
+        return self._for_share(k, available)
 
     def _ends(self, k: int, breadth: int, allowed: Bits | None) -> int:
         """Return the number of nodes that a walk returns, of which the best k are taken.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from oneiros import _core
 from oneiros.errors import StorePoisoned
 from oneiros.graph.graph import TAU_DAYS
+from oneiros.index.stored_rows import rows_of
 from oneiros.model.fields import ENUMS
 from oneiros.model.memory import set_fields
 from oneiros.runtime.dataclasses import NamedTuple
@@ -177,8 +178,8 @@ class Strengthening:
 
     def rows_of(self, ids: Iterable[str]) -> list[int]:
         """Return the rows of memories in order, each once; unknown ids are left out."""
-        row_of = self.lifecycle.row_of
-        return [row for id in dict.fromkeys(ids) if (row := row_of.get(id)) is not None]
+        rows = rows_of(self.lifecycle.row_of, list(dict.fromkeys(ids)))
+        return [row for row in rows if row is not None]
 
     def use(self, event: ReinforcementEvent) -> _Use:
         """Return an event as the core's parameters; the sessions of its memories are loaded."""

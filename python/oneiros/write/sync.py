@@ -18,6 +18,7 @@ from oneiros._lazy import logging, np
 from oneiros.errors import OneirosError, StoreCorrupt
 from oneiros.index.columns import ColumnWrite
 from oneiros.index.snapshot import SnapshotFile
+from oneiros.index.stored_rows import rows_of
 from oneiros.store.columns import StoredColumns
 from oneiros.store.connections import MEMORY
 from oneiros.store.history import KEEP_SETTING
@@ -199,7 +200,7 @@ class Sync:
     def numbers_of(self, ids: Sequence[str]) -> list[int | None]:
         """Return the sequence numbers of memories; None for ids that the read model does not know."""
         columns = self.lifecycle.columns
-        rows = list(map(self.lifecycle.row_of.get, ids))
+        rows = rows_of(self.lifecycle.row_of, ids)
         known = [row for row in rows if row is not None]
         numbers: list[int | None] = list(map(int, columns.values_at(name="sequence", rows=known)))
         if len(known) == len(rows):

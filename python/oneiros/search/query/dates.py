@@ -217,9 +217,10 @@ def asks_for_time(query: str) -> bool:
     ago". "In which year" and "and when" ask, too. Takes time linear in the length of the query.
     """
     lower = query.lower()
-    if not any(root in lower for root in _ROOTS_OF_QUERIES):
-        return False
-    return compiled(_QUESTION).search(lower) is not None
+    for root in _ROOTS_OF_QUERIES:
+        if root in lower:
+            return compiled(_QUESTION).search(lower) is not None
+    return False
 
 
 def names_time(text: str) -> bool:
