@@ -81,7 +81,8 @@ static_assert(kFeatures[kNumber] == "number" && kFeatures[kName] == "name" &&
               kFeatures[kNamed] == "named" && kFeatures[kTopic] == "topic" &&
               kFeatures[kTopicAndValue] == "topic_and_value");
 
-// The features of a pair that shares so many words of content, but for those four, which are 0.
+// The features of a pair with this number of shared words of content, but for those four, which are
+// 0.
 Weights quick_features(const Statement& older, const Statement& newer, std::size_t shared) {
   constexpr double kStrongestCue = 4.0;
   const double cue = std::min(newer.cue, kStrongestCue) / kStrongestCue;

@@ -124,7 +124,8 @@ class PairFinder {
 };
 
 // How many words of the query each document has, so that only documents with two of them are read;
-// 2 for every document if there are so many words that reading costs less. Adds the wanted scores.
+// 2 for every document if there are more words than kFewTerms, as reading costs less then. Adds the
+// wanted scores.
 std::vector<std::uint32_t> score_and_count(const SegmentView& view, const WeighedQuery& query,
                                            const Bm25& bm25, std::span<const Location> locations,
                                            const LocatedDocuments& located,
