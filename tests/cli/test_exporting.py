@@ -55,3 +55,14 @@ def test_a_file_that_cannot_be_written_is_an_error(run: Run, store: Path, tmp_pa
     assert run("export", store, "-s", store).exit_code == 2  # the store itself
     with Engine(store) as mind:
         assert len(mind) == 2
+
+
+@pytest.mark.parametrize("command", ["export", "backup"])
+def test_a_dash_is_no_file(
+    run: Run, store: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(store.parent)
+    outcome = run(command, "-", "-s", store)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert outcome.stderr == "error: FILE: must be a file's name, got '-'\n"
+    assert not Path("-").exists()

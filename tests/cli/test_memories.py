@@ -36,7 +36,7 @@ def test_add_reads_stdin_and_reports_a_document(run: Run, store: Path) -> None:
 def test_an_id_that_exists_is_refused_or_replaced(run: Run, store: Path) -> None:
     refused = run("add", "tea", "--id", "m1", "-s", store)
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert "m1" in refused.stderr
+    assert refused.stderr == "error: --id: 'm1' exists; --replace replaces it\n"
     assert run("add", "tea", "--id", "m1", "--replace", "-s", store).stdout == "m1\n"
     assert run("get", "m1", "-s", store, "--json").document["memory"]["text"] == "tea"
 
@@ -48,6 +48,9 @@ def test_an_id_that_exists_is_refused_or_replaced(run: Run, store: Path) -> None
         (["--set", "priority=1", "--set", "priority=2"], "got 'priority=2'"),
         (["--set", "colour=red"], "--set: 'colour' is no field of a memory"),
         (["--set", "importance=high"], "--set: importance: must be a number, got 'high'"),
+        (["--set", "metadata=[1]"], "--set: metadata: must be a JSON object (a dict), got [1]"),
+        (["--set", 'embedding={"a": 1}'], "--set: embedding: must be an array of real numbers"),
+        (["--set", "text=milk"], "--set: 'text' is given as TEXT"),
         (["--set", "importance=7"], "importance: must be a number in [0, 1], got 7.0"),
         (["--scope", "user"], "--scope: expected FIELD=VALUE, each field once, got 'user'"),
         (["--scope", "kind=fact"], "--scope: scope: 'kind' cannot bound a scope"),

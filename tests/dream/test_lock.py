@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import subprocess
 import sys
@@ -135,3 +137,16 @@ def test_a_link_to_the_file_is_the_same_store(tmp_path: Path) -> None:
             process.kill()
         other.dream()
     assert [one.name for one in tmp_path.iterdir() if one.name != "real"] == ["link.db"]
+
+
+def test_a_full_disk_is_reported_with_the_name_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*given: object) -> int:  # noqa: ARG001
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "pwrite", full)
+    lock = CycleLock(str(tmp_path / "mind.db"))
+    with pytest.raises(OSError, match=r"No space left on device: '.*mind\.db-dream'"):
+        lock.held(ONE).__enter__()
+    assert lock.interrupted() is None

@@ -205,6 +205,18 @@ def test_wrong_arguments_are_named(
         filled().conflicts(**options)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["lorem ipsum " * 6_000, "x" * 70_000, " ".join(f"word{number}" for number in range(1_100))],
+    ids=["bytes", "one word", "terms"],
+)
+def test_a_text_that_is_too_long_for_a_query_hides_no_conflict(text: str) -> None:
+    engine = filled()
+    engine.add(text, id="long", created_at=NOW - 10 * DAY)
+    engine.add(f"{text} again", id="longer", created_at=NOW - 5 * DAY)
+    assert pairs(engine) == [("old", "new")]
+
+
 def test_an_empty_store_and_a_limit_of_0_give_none() -> None:
     assert oneiros.Engine(":memory:").conflicts() == []
     assert filled().conflicts(limit=0) == []

@@ -47,6 +47,24 @@ def test_an_engine_and_its_scopes_are_one_line(mind: oneiros.Engine) -> None:
     assert repr(scope) == "<Scope project='atlas␊' session='s' of ':memory:', closed>"
 
 
+def test_an_awaited_engine_is_one_line() -> None:
+    async def shown() -> list[str]:
+        mind = oneiros.AsyncEngine(":memory:")
+        found = [repr(mind)]
+        async with mind:
+            found.append(repr(mind))
+        never_opened = oneiros.AsyncEngine(":memory:")
+        await never_opened.close()
+        return [*found, repr(mind), repr(never_opened)]
+
+    assert asyncio.run(shown()) == [
+        "<AsyncEngine: not open yet>",
+        "<AsyncEngine: <Engine ':memory:', 0 memories>>",
+        "<AsyncEngine: <Engine ':memory:', closed>>",
+        "<AsyncEngine: closed>",
+    ]
+
+
 def test_an_awaited_scope_is_one_line() -> None:
     async def shown() -> str:
         async with oneiros.AsyncEngine(":memory:") as mind:

@@ -123,3 +123,13 @@ def test_a_scope_names_its_bounds() -> None:
         scope.bounds["user"] = "bob"  # a copy
         assert scope.bounds == {"user": "ada", "namespace": "acme"}
         assert engine.bounds == {}
+
+
+def test_an_engine_and_a_scope_are_true_without_memories() -> None:
+    mind = oneiros.Engine(":memory:")
+    scope = mind.scope(user="ada")
+    assert (len(mind), len(scope)) == (0, 0)
+    assert bool(mind)
+    assert bool(scope)
+    mind.close()
+    assert bool(mind)

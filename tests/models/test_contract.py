@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import warnings
 
 import numpy as np
 import pytest
 
+import oneiros
 from oneiros.models.embedders import Embedder, check, name_of
 
 
@@ -67,6 +69,7 @@ def test_output_becomes_float32(dtype: str) -> None:
         (np.ones((1, 3)), 1, 4, ValueError, "expected vectors of 4 components, got 3"),
         ([["a"]], 1, None, TypeError, "expected an array of real numbers"),
         ([[True]], 1, None, TypeError, "expected an array of real numbers"),
+        (None, 1, None, TypeError, "expected an array of real numbers, got None"),
         (
             [[1, 2], [3, np.nan]],
             2,
@@ -82,3 +85,13 @@ def test_bad_output_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         check(output, count, dimension)  # type: ignore[arg-type]
+
+
+def test_an_async_function_is_no_embedder() -> None:
+    async def embed(texts: list[str]) -> list[list[float]]:
+        return [[1.0, 0.0] for _ in texts]
+
+    with oneiros.Engine(":memory:", embedder=embed) as mind, warnings.catch_warnings():  # type: ignore[arg-type]
+        warnings.simplefilter("error")  # such as "was never awaited"
+        with pytest.raises(TypeError, match="got a coroutine: it must not be async"):
+            mind.add("tea")

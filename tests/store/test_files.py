@@ -6,10 +6,13 @@ import stat
 import threading
 from pathlib import Path
 
+import apsw
 import pytest
 
+from oneiros.errors import StoreFull
 from oneiros.model.memory import Memory
 from oneiros.store import Store
+from oneiros.store import files as store_files
 
 NOW = 1_780_000_000.0
 SECRET = "the canary sings at midnight in Zürich"
@@ -124,6 +127,32 @@ def test_a_backup_follows_no_link_and_spares_the_store(tmp_path: Path) -> None:
             store.backup(tmp_path / "used.db")
     assert victim.read_text() == "precious"
     assert not list(tmp_path.glob(".*")), "a temporary file was left"
+
+
+def test_a_backup_on_a_full_disk_names_the_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*given: object) -> None:  # noqa: ARG001
+        msg = "not an error"
+        raise apsw.FullError(msg)
+
+    monkeypatch.setattr(store_files, "_copy_pages", full)
+    with Store(tmp_path / "mind.db") as store:
+        add(store, memory("a"))
+        with pytest.raises(StoreFull) as caught:
+            store.backup(tmp_path / "copy.db")
+        assert str(caught.value) == f"{tmp_path / 'copy.db'}: the disk is full"
+        assert not [path for path in tmp_path.iterdir() if "copy" in path.name]
+        add(store, memory("b"))
+
+
+def test_a_copy_in_a_folder_that_is_missing_names_the_file_that_was_asked_for(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "missing" / "copy.db"
+    with Store(tmp_path / "mind.db") as store, pytest.raises(FileNotFoundError) as caught:
+        store.backup(path)
+    assert caught.value.filename == str(path)
 
 
 def test_a_backup_is_of_one_moment_while_others_write(tmp_path: Path) -> None:

@@ -282,6 +282,25 @@ def test_what_cannot_be_opened_is_an_oserror(tmp_path: Path) -> None:
         Store(tmp_path / "nowhere" / "mind.db")
 
 
+def test_a_file_on_a_disk_that_is_only_read_is_reported_with_a_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mind.db"
+    Store(path).close()
+
+    def unopened(*given: object, **options: object) -> None:  # noqa: ARG001
+        msg = "unable to open database file"  # SQLite's words where it can make no log
+        raise apsw.CantOpenError(msg)
+
+    monkeypatch.setattr(connections, "_prepare", unopened)
+    with pytest.raises(StoreIOError) as caught:
+        Store(path)
+    assert "read_only" not in str(caught.value)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode == os.R_OK)  # noqa: ARG005
+    with pytest.raises(StoreIOError, match=r"folder cannot be written.*read_only=True\) reads it"):
+        Store(path)
+
+
 def test_a_journal_mode_that_cannot_be_had_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

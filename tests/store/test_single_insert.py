@@ -230,6 +230,18 @@ def test_what_fails_on_the_disk_ends_writing_and_loses_nothing(
         add(again, memory("after"))
 
 
+def test_after_a_failed_transaction_not_even_the_first_one_is_stored(tmp_path: Path) -> None:
+    plan = Plan(kinds=("sync",))
+    with registered(plan) as vfs, Store(tmp_path / "mind.db", vfs=vfs) as store:
+        plan.at = plan.count + 1
+        with pytest.raises(StorePoisoned), store.write() as transaction:
+            transaction.insert(memory("a"))
+        plan.at = 0
+        assert not insert(store, cells({"id": "b", "text": "b"}), 0)
+        with pytest.raises(StorePoisoned):
+            add(store, memory("c"))
+
+
 def test_a_full_store_takes_it_back_and_the_next_one_works(tmp_path: Path) -> None:
     with Store(tmp_path / "mind.db") as store:
         assert insert(store, cells({"id": "a", "text": "a"}), 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,6 +28,7 @@ from oneiros.cli.terminal import moment, seconds_of, show_rows
 from oneiros.display.escaping import one_line, snippet
 from oneiros.display.tables import day
 from oneiros.display.tables import moment as second
+from oneiros.errors import DuplicateId
 from oneiros.model.fields import FIELDS
 from oneiros.search.records import memory_record
 
@@ -88,15 +90,23 @@ def add(
     "hashing" gets one without it.
     """
     given = _fields(fields)
+    if "text" in given:
+        msg = "--set: 'text' is given as TEXT"
+        raise CommandError(msg)
     named = {"id": id, "kind": kind, "title": title, "tags": tag}
     given |= {name: value for name, value in named.items() if value is not None}
     with opened_scope(store, scope, embedder) as memories:
-        new = memories.add(
-            _text(text),
-            on_conflict="replace" if replace else "raise",
-            now=seconds_of("--now", now),
-            **given,
-        )
+        try:
+            new = memories.add(
+                _text(text),
+                on_conflict="replace" if replace else "raise",
+                now=seconds_of("--now", now),
+                **given,
+            )
+        except DuplicateId as error:
+            words, is_seen, _ = str(error).partition(";")  # what follows is for callers in Python
+            msg = f"--{words}; --replace replaces it" if is_seen else f"--{words}"
+            raise CommandError(msg) from error
     if json:
         terminal.write("add", store, {"ids": [new]})
     else:
@@ -292,4 +302,7 @@ def _fields(given: list[str] | None, *, clears: bool = False) -> dict[str, Any]:
         with blamed_on("--set"):
             is_cleared = clears and not value and FIELDS[name].nullable
             fields[name] = None if is_cleared else read_cell(name, value)
+        if fields[name] is not None:
+            with blamed_on("--set", (TypeError,)), suppress(ValueError):  # which the engine reports
+                FIELDS[name].check(fields[name])
     return fields

@@ -58,6 +58,9 @@ def require_writable(option: str, path: Path, others: Mapping[str, Path | None])
             names the same file.
         ValueError: it is a symbolic link, a folder or a device.
     """
+    if str(path) == "-":  # elsewhere a name of stdout, which cannot appear whole or not at all
+        msg = f"{option}: must be a file's name, got '-'"
+        raise CommandError(msg)
     folder = path.absolute().parent
     if not folder.is_dir():
         msg = f"{option}: {path.parent}: no such folder"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from oneiros._lazy import np
 from oneiros.conflicts.model import model
+from oneiros.errors import QueryTooLarge
 from oneiros.filters import allowed_bits, set_of
 from oneiros.model.validation import (
     count,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from pyroaring import BitMap
 
+    from oneiros import _core
     from oneiros.clock import Time
     from oneiros.engine.scope import Scope
     from oneiros.filters import Where
@@ -102,9 +104,12 @@ def _beside_nearest(
     most = nearest + 1  # a row is nearest to itself
     for start in range(0, len(rows), _AT_ONCE):
         some = rows[start : start + _AT_ONCE]
-        found, _, ends, _ = indexes.lexical.search_many(
-            queries=[text or "" for text in texts(some)], k=most, allowed=allowed, threads=1
-        )
+        queries = [text or "" for text in texts(some)]
+        search = partial(indexes.lexical.search_many, k=most, allowed=allowed, threads=1)
+        try:
+            found, _, ends, _ = search(queries=queries)
+        except QueryTooLarge:
+            found, _, ends, _ = search(queries=_within_limits(indexes.lexical, queries))
         pairs = [np.stack([np.repeat(some, np.diff(ends)), found])]
         vectors = indexes.vectors
         if vectors:
@@ -117,6 +122,19 @@ def _beside_nearest(
                 pairs.append(np.stack([repeated, np.concatenate(near)]))
         own, others = np.unique(np.concatenate(pairs, axis=1), axis=1)
         yield np.ascontiguousarray(own), np.ascontiguousarray(others)
+
+
+def _within_limits(lexical: _core.LexicalIndex, texts: list[str]) -> list[str]:
+    """Return the texts, those empty that are too long for a query: only vectors compare these."""
+    queries = []
+    for text in texts:
+        try:
+            lexical.search_many(queries=[text], k=0, allowed=None, threads=1)
+        except QueryTooLarge:
+            queries.append("")
+        else:
+            queries.append(text)
+    return queries
 
 
 VERDICTS: Final = ("update", "contradiction", "distinct")

@@ -13,7 +13,9 @@ __all__ = ["decoding_problem", "plain"]
 def decoding_problem(error: Exception) -> str:
     """Return what is wrong with a line of JSON: the words and the column, without a line number."""
     if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg} at column {error.colno}"
+        end = min(error.pos, len(error.doc.rstrip()))  # not behind the line's own break
+        column = end - error.doc.rfind("\n", 0, end)
+        return f"{error.msg} at column {column}"
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 

@@ -82,7 +82,11 @@ class CycleLock:
         try:
             _take(descriptor, self._busy())
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, json.dumps(begun).encode(), 0)
+            try:
+                os.pwrite(descriptor, json.dumps(begun).encode(), 0)
+            except OSError as error:  # the system does not name the file of a descriptor
+                error.filename = path
+                raise
             try:
                 yield
             finally:

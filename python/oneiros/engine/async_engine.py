@@ -509,8 +509,9 @@ class AsyncEngine(AsyncMemories[Engine]):
         await self.close()
 
     def __repr__(self) -> str:
-        state = "closed" if self._workers.is_closed else "not open yet"
-        return f"<AsyncEngine: {self._engine or state!r}>"
+        if self._engine is not None:
+            return f"<AsyncEngine: {self._engine!r}>"
+        return f"<AsyncEngine: {'closed' if self._workers.is_closed else 'not open yet'}>"
 
     async def _open(self) -> Engine:
         if self._engine is None:

@@ -1104,6 +1104,10 @@ class Memories:
     def __len__(self) -> int:
         return self.count()
 
+    def __bool__(self) -> bool:
+        """Return True, also without memories: ``engine or Engine(path)`` opens no second store."""
+        return True
+
     def count(self, where: Where | None = None, *, include_expired: bool = True) -> int:
         """Return the number of live memories that match a filter.
 

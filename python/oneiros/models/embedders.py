@@ -6,6 +6,7 @@ Oneiros ships and downloads no model. :class:`oneiros.models.HashingEmbedder` ne
 from __future__ import annotations
 
 import os
+from types import CoroutineType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from oneiros._lazy import np
@@ -83,9 +84,15 @@ def check(
         TypeError: not numbers.
         ValueError: another shape, or a value that is not finite in float32, naming the position.
     """
+    made: object = output  # callables of all kinds are given as embedders
+    if isinstance(made, CoroutineType):
+        made.close()  # or Python would warn that it was never awaited
+        msg = "embedder: expected an array of real numbers, got a coroutine: it must not be async"
+        raise TypeError(msg)
     given = np.asarray(output)
     if given.dtype.kind not in "fiu":
-        msg = f"embedder: expected an array of real numbers, got dtype {given.dtype}"
+        got = "None" if made is None else f"dtype {given.dtype}"
+        msg = f"embedder: expected an array of real numbers, got {got}"
         raise TypeError(msg)
     if given.ndim != 2 or len(given) != count or given.shape[1] == 0:
         msg = f"embedder: expected shape ({count}, dimension), got {given.shape}"

@@ -80,7 +80,11 @@ def new_file(path: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
     require_replaceable("path", path)
     if draft is None:
         draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        error.filename = str(path)  # the file that was asked for
+        raise
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file

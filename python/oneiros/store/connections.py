@@ -70,6 +70,7 @@ class StoreConnection(apsw.Connection):
         self._memory_readers: dict[_core.MemoryQuery, _core.MemoryReader] = {}
         self._data_version: _core.DataVersion | None = None
         self._memory_writer: _core.MemoryWriter | None = None
+        self._inserts_no_more = False
         self._row_inserters: dict[str, _core.RowInserter] = {}
         self.file_state: FileState | None = None
         """The state of the file that a read-only connection reads."""
@@ -161,6 +162,8 @@ class StoreConnection(apsw.Connection):
         """
         writer = self._memory_writer
         if writer is None:
+            if self._inserts_no_more:
+                return False
             try:
                 writer = _core.MemoryWriter(connection=self._address(), insert=insert)
             except (apsw.ExtensionLoadingError, apsw.ConnectionClosedError):
@@ -179,6 +182,7 @@ class StoreConnection(apsw.Connection):
 
     def stop_inserting(self) -> None:
         """Make :meth:`insert_one` store nothing more. REQUIRES: its lock."""
+        self._inserts_no_more = True
         if self._memory_writer is not None:
             self._memory_writer.close()
 

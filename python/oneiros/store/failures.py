@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 import apsw
@@ -46,7 +47,7 @@ def translated(error: apsw.Error, path: str) -> Exception:
     if _is_of_an_index(error):
         words = "an index of the store is damaged; check() rebuilds it (oneiros doctor)"
         return StoreCorrupt(f"{path}: {words} ({error})")
-    if isinstance(error, apsw.ReadOnlyError):
+    if isinstance(error, apsw.ReadOnlyError) or _is_of_a_folder(error, path):
         words = (
             "the file, its log or their folder cannot be written, or a read-only engine of this "
             "process opened the log first; Engine(..., read_only=True) reads it"
@@ -56,6 +57,15 @@ def translated(error: apsw.Error, path: str) -> Exception:
         if isinstance(error, kinds):
             return meaning(f"{path}: {words} ({error})")
     return StoreIOError(f"{path}: {type(error).__name__}: {error}")
+
+
+def _is_of_a_folder(error: apsw.Error, path: str) -> bool:
+    """Whether a file that can be read was not opened since no log can be made next to it."""
+    return (
+        isinstance(error, apsw.CantOpenError)
+        and os.access(path, os.R_OK)
+        and not os.access(os.path.dirname(path) or ".", os.W_OK)  # noqa: PTH120 - pathlib loads much
+    )
 
 
 def _is_of_an_index(error: BaseException) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 
 import apsw
 
+from oneiros.errors import StoreFull
 from oneiros.model.validation import wrong
 from oneiros.runtime.files import new_file
 from oneiros.store.connections import MEMORY
@@ -36,6 +37,7 @@ def copy_to(source: apsw.Connection, target: str | os.PathLike[str], *, own: str
     Raises:
         ValueError: ``target`` is ``own``, a symbolic link (copies do not follow them), a folder or a device, or
             has the log of another database next to it, which SQLite would replay into the copy.
+        StoreFull: the disk of the copy is full.
         OSError: the copy cannot be written.
     """
     path = Path(target)
@@ -56,6 +58,9 @@ def copy_to(source: apsw.Connection, target: str | os.PathLike[str], *, own: str
         os.fchmod(file.fileno(), 0o600)  # undoes the umask
         try:
             _copy_pages(source, draft)
+        except apsw.FullError as error:  # of the copy: the source is only read
+            msg = f"{path}: the disk is full"
+            raise StoreFull(msg) from error
         finally:  # SQLite leaves its journal if it can neither finish nor roll back
             for rest in ("-journal", "-wal", "-shm"):
                 Path(f"{draft}{rest}").unlink(missing_ok=True)
