@@ -97,7 +97,7 @@ TEST_CASE("score_with_pairs: as a scan of all positions, in every segment, also 
       index.seal();
     }
     for (const Words& query : {Words{"ant", "bee"}, Words{"ant", "bee", "cat", "ant", "elk"}}) {
-      const WeighedQuery weighed = index.weigh(joined(query));
+      const lexical::WeighedQuery weighed = index.weigh(joined(query));
       const WordPairs pairs = index.pairs(joined(query), weighed);
       std::vector<double> words(rows.size());
       index.score_rows(weighed, rows, words);
