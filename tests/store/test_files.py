@@ -10,6 +10,7 @@ import pytest
 
 from oneiros.model.memory import Memory
 from oneiros.store import Store
+from tests.store.samples import add
 
 NOW = 1_780_000_000.0
 SECRET = "the canary sings at midnight in Zürich"
@@ -17,11 +18,6 @@ SECRET = "the canary sings at midnight in Zürich"
 
 def memory(id: str, text: str = "x", **fields: object) -> Memory:
     return Memory.from_record({"id": id, "text": text, **fields}, now=NOW)
-
-
-def add(store: Store, *memories: Memory) -> None:
-    with store.write() as transaction:
-        transaction.insert_many(memories)
 
 
 def erase(store: Store, id: str) -> None:
