@@ -15,6 +15,20 @@ from tests.dream.page.reading import Read, read
 NOW = 1_750_000_000.0
 DAY = 86_400.0
 SHOWN = "tea ␛[2J⟨U+009B⟩31m⟨U+202E⟩[bold red]gone[/] ␇"
+DELETED = [
+    SHOWN,
+    "old",
+    "deleted",
+    "not used for 800 days (limit 180)",
+    "oneiros restore old",
+]
+ARCHIVED = [
+    "a long session",
+    "talk",
+    "archived",
+    "not used for 300 days (limit 30)",
+    "oneiros restore talk",
+]
 
 
 @pytest.fixture
@@ -55,20 +69,8 @@ def test_a_plan_is_written_with_texts_and_impact(run: Run, store: Path, page: Pa
     told = dream(run, store, page, "--dry-run", "--impact", questions)
     assert "would change" in told
     found = written(page)
-    assert [
-        SHOWN,
-        "old",
-        "deleted",
-        "not used for 800 days (limit 180)",
-        "oneiros restore old",
-    ] in found.cells
-    assert [
-        "a long session",
-        "talk",
-        "archived",
-        "not used for 300 days (limit 30)",
-        "oneiros restore talk",
-    ] in found.cells
+    assert DELETED in found.cells
+    assert ARCHIVED in found.cells
     assert "1 question: of the best 10 answers, 0.0% stay" in found.texts["impact"]
     assert "Lost answers: pruning 1" in found.texts["impact"]
     with Engine(store) as mind:
@@ -79,20 +81,8 @@ def test_what_was_done_is_written_with_texts_and_drift(run: Run, store: Path, pa
     pytest.importorskip("matplotlib", reason="pages have plots: pip install 'oneiros[plots]'")
     assert dream(run, store, page, "--json").startswith("{")
     found = written(page)
-    assert [
-        SHOWN,
-        "old",
-        "deleted",
-        "not used for 800 days (limit 180)",
-        "oneiros restore old",
-    ] in found.cells
-    assert [
-        "a long session",
-        "talk",
-        "archived",
-        "not used for 300 days (limit 30)",
-        "oneiros restore talk",
-    ] in found.cells
+    assert DELETED in found.cells
+    assert ARCHIVED in found.cells
     assert "drift" not in found.texts
     dream(run, store, page)
     assert "drift" in written(page).texts

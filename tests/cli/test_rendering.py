@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from oneiros.cli.search import memory_document, response_document, results_table, summary
+from oneiros.cli.search import results_table, summary
 from oneiros.cli.terminal import moment, plain
 from oneiros.explain.explanation import ChannelScore, Explanation, FactorValue
 from oneiros.model.memory import Memory
+from oneiros.search.records import memory_record, response_record
 from oneiros.search.response import SearchResponse, SearchTrace, StageTrace
 from tests.search import responses
 
@@ -99,7 +100,7 @@ def test_the_summary_says_how_many_how_long_and_the_notes() -> None:
 
 
 def test_the_document_holds_the_whole_answer() -> None:
-    document = json.loads(json.dumps(plain(response_document(response([memory()], [explained()])))))
+    document = json.loads(json.dumps(plain(response_record(response([memory()], [explained()])))))
     (result,) = document["results"]
     assert (result["rank"], result["id"], result["score"]) == (1, "m1", 0.3125)
     assert result["memory"]["text"] == "tea"
@@ -119,7 +120,7 @@ def test_the_document_holds_the_whole_answer() -> None:
 
 
 def test_a_memory_document_tells_the_width_of_its_vector_only() -> None:
-    assert memory_document(memory(embedding=[3.0, 4.0]))["embedding_dimension"] == 2
-    document = memory_document(memory())
+    assert memory_record(memory(embedding=[3.0, 4.0]))["embedding_dimension"] == 2
+    document = memory_record(memory())
     assert document["embedding_dimension"] is None
     assert "embedding" not in document

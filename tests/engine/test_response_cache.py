@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
+from oneiros.clock import VirtualClock
 from oneiros.scoring.selection import Selection
 from oneiros.scoring.stages import ResponseCache
 from oneiros.search.cache import CachedResponse, RecentAnswers
@@ -25,21 +26,13 @@ NOW = 1_750_000_000.0
 OMEGA = profiles.get("omega")
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> float:
-        return self.now
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock(NOW)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def mind(clock: Clock) -> Iterator[oneiros.Engine]:
+def mind(clock: VirtualClock) -> Iterator[oneiros.Engine]:
     with oneiros.Engine(":memory:", profile="omega", clock=clock) as opened:
         opened.add("coffee is black", id="a", kind="fact", project="p", embedding=[1.0, 0.0])
         opened.add("coffee in the morning", id="b", session="s", embedding=[0.9, 0.4])
@@ -99,9 +92,9 @@ def test_what_was_found_before_a_write_is_not_given_after_it() -> None:
     assert recent.get("q", revision=3, now=NOW) is None
 
 
-def test_a_hit_is_the_same_answer_and_says_so(mind: oneiros.Engine, clock: Clock) -> None:
+def test_a_hit_is_the_same_answer_and_says_so(mind: oneiros.Engine, clock: VirtualClock) -> None:
     first = mind.search("coffee", embedding=[1.0, 0.0])
-    clock.now += 59
+    clock.advance(59)
     again = mind.search("coffee", embedding=[1.0, 0.0])
     assert not is_hit(first)
     assert is_hit(again)
@@ -119,28 +112,28 @@ def test_a_hit_is_the_same_answer_and_says_so(mind: oneiros.Engine, clock: Clock
 
 
 def test_a_hit_strengthens_and_strengthening_does_not_make_it_miss(
-    mind: oneiros.Engine, clock: Clock
+    mind: oneiros.Engine, clock: VirtualClock
 ) -> None:
     for count in range(1, 4):
-        clock.now += 1
+        clock.advance(1)
         response = mind.search("coffee morning", session="s2")
         assert is_hit(response) == (count > 1)
         mind.flush()
         assert response.results[0].memory.access_count == count
-        assert response.results[0].memory.last_accessed_at == clock.now
+        assert response.results[0].memory.last_accessed_at == clock()
     assert hits(lambda: mind.search("coffee morning", reinforce=False))
     assert mind.get("b").access_count == 3
 
 
-def test_its_time_is_the_engines_clock(mind: oneiros.Engine, clock: Clock) -> None:
+def test_its_time_is_the_engines_clock(mind: oneiros.Engine, clock: VirtualClock) -> None:
     for seconds, is_kept in ((0, False), (60, True), (0.5, False), (-1, False), (1, True)):
-        clock.now += seconds
+        clock.advance(seconds)
         unsure = OMEGA.replace(cache=ResponseCache(confident_seconds=60))
         assert hits(lambda: mind.search("coffee", profile=unsure)) == is_kept, seconds  # noqa: B023
     assert mind.search("coffee", k=2).confidence == 1.0  # of as many as are asked for
-    clock.now += 300
+    clock.advance(300)
     assert hits(lambda: mind.search("coffee", k=2))
-    clock.now += 0.5
+    clock.advance(0.5)
     assert not hits(lambda: mind.search("coffee", k=2))
 
 
@@ -169,16 +162,16 @@ def test_any_write_makes_it_miss(mind: oneiros.Engine, write: str) -> None:
 
 
 def test_a_memory_that_expires_or_becomes_valid_makes_it_miss(
-    mind: oneiros.Engine, clock: Clock
+    mind: oneiros.Engine, clock: VirtualClock
 ) -> None:
     mind.add("coffee until noon", id="noon", valid_until=NOW + 10)
     mind.add("coffee for a while", id="while", kind="transient_state", ttl=20.0)
     mind.add("coffee from then on", id="then", valid_from=NOW + 30)
     told = []
     for seconds in (0, 10, 1, 0, 9, 1, 8, 1, 1):
-        clock.now += seconds
+        clock.advance(seconds)
         response = mind.search("coffee", profile=BARE)
-        told.append((clock.now - NOW, is_hit(response), set(response.ids) - {"a", "b"}))
+        told.append((clock() - NOW, is_hit(response), set(response.ids) - {"a", "b"}))
     assert told == [
         (0, False, {"noon", "while"}),
         (10, True, {"noon", "while"}),
@@ -193,7 +186,7 @@ def test_a_memory_that_expires_or_becomes_valid_makes_it_miss(
 
 
 def test_what_does_not_expire_in_the_profile_makes_it_hit(
-    mind: oneiros.Engine, clock: Clock
+    mind: oneiros.Engine, clock: VirtualClock
 ) -> None:
     plans = Selection(expiring_kinds=("plan",))
     profile = BARE.replace(selection=plans)
@@ -201,9 +194,9 @@ def test_what_does_not_expire_in_the_profile_makes_it_hit(
     mind.add("coffee until one", id="plan", kind="plan", valid_until=NOW + 20)
     found = []
     for seconds in (0, 10, 5, 6, 1):
-        clock.now += seconds
+        clock.advance(seconds)
         response = mind.search("coffee", profile=profile)
-        found.append((clock.now - NOW, is_hit(response), set(response.ids) - {"a", "b"}))
+        found.append((clock() - NOW, is_hit(response), set(response.ids) - {"a", "b"}))
     assert found == [
         (0, False, {"fact", "plan"}),
         (10, True, {"fact", "plan"}),
@@ -300,7 +293,7 @@ def test_what_is_refused_is_refused_with_an_answer_at_hand(
 
 def test_another_process_writes(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
-    clock = Clock()
+    clock = VirtualClock(NOW)
     with (
         oneiros.Engine(path, profile="omega", clock=clock) as one,
         oneiros.Engine(path, profile="omega", clock=clock) as other,
@@ -329,7 +322,7 @@ def test_what_a_reranker_fell_short_of_is_not_kept(mind: oneiros.Engine) -> None
     assert len(calls) == 2
 
 
-def test_what_an_expander_fell_short_of_is_not_kept(clock: Clock) -> None:
+def test_what_an_expander_fell_short_of_is_not_kept(clock: VirtualClock) -> None:
     told: Any = iter([ConnectionError("no network"), "no list of texts", ["coffee"], ["never"]])
 
     def unsteady(_: str) -> list[str]:

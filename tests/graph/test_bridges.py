@@ -9,18 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneiros import _core
-from tests.graph.worlds import NOW, ROWS, TAU, made, packed, rows, weights_left, worlds
+from tests.graph.worlds import NOW, ROWS, TAU, linked, made, packed, rows, weights_left, worlds
 from tests.oracles import associations
-from tests.oracles.associations import PlainLink
 
 C10: dict[str, Any] = {
     "now_seconds": NOW, "tau_days": TAU, "least_link": 0.3, "allowed": None, "top": 50,
 }  # fmt: skip
-
-
-def linked(*links: tuple[int, int, float]) -> _core.AssociationGraph:
-    return made([((a, b), PlainLink(weight, 0, NOW, math.nan)) for a, b, weight in links])[0]
 
 
 @settings(deadline=None)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneiros import _core
-from tests.graph.worlds import NOW, ROWS, TAU, made, packed, rows, weights_left, worlds
+from tests.graph.worlds import NOW, ROWS, TAU, linked, made, packed, rows, weights_left, worlds
 from tests.oracles import associations
 from tests.oracles.associations import PlainLink
 from tests.oracles.records import DAY
@@ -23,10 +23,6 @@ C10: dict[str, Any] = {
 }  # fmt: skip
 O24: dict[str, Any] = {**C10, "least_link": 0.2, "least": 0.1, "hop_decay": 0.4}
 FOR_EVER = PlainLink(1.0, 0, NOW, math.nan)
-
-
-def linked(*links: tuple[int, int, float]) -> _core.AssociationGraph:
-    return made([((a, b), PlainLink(weight, 0, NOW, math.nan)) for a, b, weight in links])[0]
 
 
 rules = st.fixed_dictionaries(

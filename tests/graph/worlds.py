@@ -37,6 +37,11 @@ def made(
     return graph, plain
 
 
+def linked(*links: tuple[int, int, float]) -> _core.AssociationGraph:
+    """Return the core's graph of links of one kind, by their ends and weights."""
+    return made([((a, b), PlainLink(weight, 0, NOW, math.nan)) for a, b, weight in links])[0]
+
+
 def set_all(graph: _core.AssociationGraph, world: list[tuple[tuple[int, int], PlainLink]]) -> None:
     graph.set(
         a=[a for (a, _), _ in world],

@@ -1,4 +1,4 @@
-"""The file behind an adapter: what is refused when it is named, and what when it is opened."""
+"""The file behind an adapter: what is refused when it is named or opened; and its memories."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import oneiros
+from oneiros.integrations import opening
 from oneiros.integrations.opening import Opening
 
 
@@ -59,3 +60,14 @@ def test_a_file_is_opened_by_its_first_use_and_again_after_closing(tmp_path: Pat
     opening.close()
     with oneiros.Engine(path) as engine:
         assert [memory.user for memory in engine.list()] == ["ada"]
+
+
+def test_all_memories_come_page_by_page_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "_PAGE", 3)
+    with oneiros.Engine(":memory:") as engine:
+        ids = engine.add_many([{"text": f"memory {n}", "kind": "fact"} for n in range(6)]).ids
+        engine.add("apart", id="apart", kind="note")
+        assert [memory.id for memory in opening.all_memories(engine)] == [*ids, "apart"]
+        of_kind = opening.all_memories(engine, oneiros.where(kind="fact"))
+        assert [memory.id for memory in of_kind] == list(ids)
+        assert list(opening.all_memories(engine.scope(user="ada"))) == []

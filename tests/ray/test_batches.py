@@ -16,24 +16,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import oneiros.ray
-from oneiros.rescoring.files import FileReport, rescore_folder
 from tests.rescoring.files import PROFILES, memories
 from tests.rescoring.forms import NOW
-from tests.rescoring.test_folders import bytes_of, folder_of
+from tests.rescoring.test_folders import bytes_of, folder_of, score
 
 data = pytest.importorskip("ray.data", reason="needs ray[data]: nox -s ray")
 pytestmark = pytest.mark.usefixtures("cluster")
 
 ROWS = 4_000
 NAMES = [profile.name for profile in PROFILES]
-
-
-def scored_here(source: Path, target: Path, **options: Any) -> FileReport:
-    """Score a folder in this process."""
-    report = FileReport()
-    given = {"now": NOW, "threads": 1, "invalid": "raise", "missing": "default"} | options
-    rescore_folder(source, target, PROFILES, report=report, advance=lambda _: None, **given)
-    return report
 
 
 def rescore(source: Any, target: Any = None, **options: Any) -> Any:
@@ -44,7 +35,7 @@ def rescore(source: Any, target: Any = None, **options: Any) -> Any:
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
 def test_a_folder_has_the_bytes_of_one_process(tmp_path: Path, count: int) -> None:
     source = folder_of(tmp_path / "in", memories(ROWS), count)
-    expected = scored_here(source, tmp_path / "here")
+    expected = score(source, tmp_path / "here")
     report = rescore(source, tmp_path / "there")
     assert report == expected
     assert bytes_of(tmp_path / "there") == bytes_of(tmp_path / "here")
@@ -166,7 +157,7 @@ def drive(source: Path, target: Path, *, kill_after: int | None = None) -> list[
 
 def test_a_killed_driver_is_resumed_with_the_same_bytes(tmp_path: Path) -> None:
     source = folder_of(tmp_path / "in", memories(ROWS), 12)
-    scored_here(source, tmp_path / "here")
+    score(source, tmp_path / "here")
     drive(source, tmp_path / "there", kill_after=6)
     assert not (tmp_path / "there").exists()
     *rest, last = drive(source, tmp_path / "there")
@@ -180,7 +171,7 @@ def test_a_killed_driver_is_resumed_with_the_same_bytes(tmp_path: Path) -> None:
 
 def test_the_command_scores_on_ray(tmp_path: Path) -> None:
     source = folder_of(tmp_path / "in", memories(ROWS), 3)
-    scored_here(source, tmp_path / "here")
+    score(source, tmp_path / "here")
     command = [sys.executable, "-m", "oneiros", "rescore", str(source), str(tmp_path / "there")]
     options = ["--now", str(NOW), "--missing", "default", "--ray", "--json"]
     names = [word for name in NAMES for word in ("--profile", name)]

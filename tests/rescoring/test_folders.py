@@ -32,6 +32,7 @@ def folder_of(path: Path, table: pa.Table, count: int) -> Path:
 
 
 def score(source: Path, target: Path, **options: Any) -> FileReport:
+    """Score a folder in this process."""
     report = FileReport()
     given = {"now": NOW, "threads": 1, "invalid": "raise", "missing": "default"} | options
     rescore_folder(source, target, PROFILES, report=report, advance=lambda _: None, **given)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import apsw
 
 from oneiros.model.memory import Memory
 from oneiros.store import Reading, Store, StoredMemory
@@ -70,6 +74,24 @@ FULL = memory(
 def add(store: Store, *memories: Memory) -> None:
     with store.write() as transaction:
         transaction.insert_many(memories)
+
+
+def add_ids(store: Store, *ids: str) -> None:
+    """Add memories that differ in nothing but their ids and texts."""
+    add(store, *map(memory, ids))
+
+
+def small_store(path: Path, count: int = 3) -> bytes:
+    """Write a store of the memories "m0", "m1" and so on, and return its bytes."""
+    with Store(path) as store:
+        add_ids(store, *(f"m{i}" for i in range(count)))
+    return path.read_bytes()
+
+
+def run_sql(path: Path, sql: str, *values: object) -> None:
+    """Run SQL past the store, on a connection of its own."""
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute(sql, values)
 
 
 def erased_of(store: Store, ids: Sequence[str], after: int = 0) -> list[str]:

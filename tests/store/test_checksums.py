@@ -17,16 +17,11 @@ from oneiros.store.cycles import StoredContent, StoredCycle
 from oneiros.store.links import StoredLink
 from oneiros.store.salvage import salvage
 from oneiros.store.transaction import Transaction
-from tests.store.samples import FULL, NOW, add, memory
+from tests.store.samples import FULL, NOW, add, memory, run_sql
 
 NOT_COVERED = {"checksum", "number", "changes", "new_embedding"}
 CYCLE = StoredCycle(0, "cycle", 0, NOW, None, "{}", None)
 CONTENTS = [StoredContent(1, "text", "C20", "before", "after")]
-
-
-def run_sql(path: Path, sql: str, *values: object) -> None:
-    with closing(apsw.Connection(str(path))) as connection:
-        connection.execute(sql, values)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from oneiros.errors import StoreFull
 from oneiros.model.memory import Memory
 from oneiros.store import Store
 from oneiros.store import files as store_files
+from tests.store.samples import add
 
 NOW = 1_780_000_000.0
 SECRET = "the canary sings at midnight in Zürich"
@@ -20,11 +21,6 @@ SECRET = "the canary sings at midnight in Zürich"
 
 def memory(id: str, text: str = "x", **fields: object) -> Memory:
     return Memory.from_record({"id": id, "text": text, **fields}, now=NOW)
-
-
-def add(store: Store, *memories: Memory) -> None:
-    with store.write() as transaction:
-        transaction.insert_many(memories)
 
 
 def erase(store: Store, id: str) -> None:

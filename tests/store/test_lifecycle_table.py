@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +14,7 @@ from oneiros.store import Store, StoredMemory
 from oneiros.store.index_checking import index_damage
 from oneiros.store.rows import LIFECYCLE
 from oneiros.store.salvage import salvage
-from tests.store.samples import FULL, add, memory, rows
-
-
-def run_sql(path: Path, sql: str, values: Sequence[object] = ()) -> None:
-    connection = apsw.Connection(str(path))
-    connection.execute(sql, values)
-    connection.close()
+from tests.store.samples import FULL, add, memory, rows, run_sql
 
 
 @pytest.fixture

@@ -24,12 +24,7 @@ from oneiros.store.erased import ErasedMemory, digest_of
 from oneiros.store.index_checking import index_damage
 from oneiros.store.links import StoredLink
 from oneiros.store.rows import cell, text_digest
-from tests.store.samples import FULL, NOW, feedback_events, memory, rows
-
-
-def run_sql(path: Path, sql: str) -> None:
-    with closing(apsw.Connection(str(path))) as connection:
-        connection.execute(sql)
+from tests.store.samples import FULL, NOW, feedback_events, memory, rows, run_sql
 
 
 def wide_row(connection: apsw.Connection, held: Memory, sequence: int, revision: int) -> None:

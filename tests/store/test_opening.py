@@ -16,24 +16,7 @@ from oneiros.errors import (
     StoreVersionError,
 )
 from oneiros.store import Store, connections, schema
-from tests.store.samples import memory
-
-
-def add(store: Store, *ids: str) -> None:
-    with store.write() as transaction:
-        transaction.insert_many([memory(id) for id in ids])
-
-
-def small_store(path: Path, count: int = 3) -> bytes:
-    with Store(path) as store:
-        add(store, *(f"m{i}" for i in range(count)))
-    return path.read_bytes()
-
-
-def run_sql(path: Path, sql: str) -> None:
-    connection = apsw.Connection(str(path))
-    connection.execute(sql)
-    connection.close()
+from tests.store.samples import add_ids, memory, run_sql, small_store
 
 
 def test_a_folder_is_refused_in_our_words(tmp_path: Path) -> None:
@@ -121,7 +104,7 @@ def test_another_process_makes_the_tables_between_two_looks(
 
     monkeypatch.setattr(schema, "_number", others_look_first)
     with Store(path) as store:
-        add(store, "a")
+        add_ids(store, "a")
         assert schema._number is number
         assert store.count() == 1
 
@@ -208,7 +191,7 @@ def test_an_older_file_comes_forward_with_what_it_holds(
         assert store.load(["m1"]) == [memory("m1")]
         assert store.settings() == {}
     with Store(tmp_path / "new.db") as store:  # new and brought forward are the same
-        add(store, "a")
+        add_ids(store, "a")
     monkeypatch.undo()
     with pytest.raises(StoreVersionError, match=f"schema version {len(schema.MIGRATIONS) + 1}"):
         Store(path)

@@ -21,25 +21,7 @@ from oneiros.errors import (
     StoreBusy,
 )
 from oneiros.store import Store
-from tests.store.samples import memory
-
-
-def add(store: Store, *ids: str) -> None:
-    with store.write() as transaction:
-        transaction.insert_many([memory(id) for id in ids])
-
-
-def small_store(path: Path, count: int = 3) -> bytes:
-    with Store(path) as store:
-        add(store, *(f"m{i}" for i in range(count)))
-    return path.read_bytes()
-
-
-def run_sql(path: Path, sql: str) -> None:
-    connection = apsw.Connection(str(path))
-    connection.execute(sql)
-    connection.close()
-
+from tests.store.samples import add_ids, memory, small_store
 
 # Others
 
@@ -56,7 +38,7 @@ sys.stdin.read()
 def test_a_write_waits_for_another_process_and_then_says_busy(tmp_path: Path) -> None:
     path = tmp_path / "mind.db"
     with Store(path, busy_timeout_seconds=0.2) as store:
-        add(store, "a")
+        add_ids(store, "a")
         command = [sys.executable, "-c", HOLD, str(path)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
             assert holder.stdout is not None
@@ -69,7 +51,7 @@ def test_a_write_waits_for_another_process_and_then_says_busy(tmp_path: Path) ->
             assert store.load(["a"]) == [memory("a")]  # readers wait for nobody
             assert store.revision() == 1
             holder.kill()
-        add(store, "b")
+        add_ids(store, "b")
         assert store.revision() == 2
 
 
@@ -80,7 +62,7 @@ def test_a_write_waits_for_another_thread_and_then_says_busy(tmp_path: Path) -> 
 
             def try_to_write(store: Store = store, results: list[object] = results) -> None:
                 try:
-                    add(store, "b")
+                    add_ids(store, "b")
                 except StoreBusy as error:
                     results.append(error)
 
@@ -89,14 +71,14 @@ def test_a_write_waits_for_another_thread_and_then_says_busy(tmp_path: Path) -> 
                 thread.start()
                 thread.join()
             assert len(results) == 1
-            add(store, "b")
+            add_ids(store, "b")
 
 
 def test_a_checkpoint_waits_for_readers_of_an_older_state(tmp_path: Path) -> None:
     with Store(tmp_path / "mind.db", busy_timeout_seconds=0.1) as store:
-        add(store, "a")
+        add_ids(store, "a")
         with store.read():
-            add(store, "b")
+            add_ids(store, "b")
             with pytest.raises(StoreBusy):
                 store.checkpoint()
         store.checkpoint()
@@ -107,7 +89,7 @@ def test_another_process_sees_each_commit(tmp_path: Path) -> None:
     path = tmp_path / "mind.db"
     with Store(path) as one, Store(path) as other:
         for number in range(1, 4):
-            add(one, f"m{number}")
+            add_ids(one, f"m{number}")
             assert other.revision() == one.revision() == number
             assert [row.id for part in other.changes(number - 1) for row in part] == [f"m{number}"]
         with other.write() as transaction:
@@ -121,7 +103,7 @@ def test_another_process_sees_each_commit(tmp_path: Path) -> None:
 def open_and_add(path: str, name: str, count: int) -> None:
     with Store(path, busy_timeout_seconds=60.0) as store:
         for number in range(count):
-            add(store, f"{name}-{number}")
+            add_ids(store, f"{name}-{number}")
 
 
 def test_processes_open_a_new_file_at_once_and_write_in_turn(tmp_path: Path) -> None:
@@ -144,7 +126,7 @@ def test_processes_open_a_new_file_at_once_and_write_in_turn(tmp_path: Path) -> 
 def test_a_store_does_not_cross_fork(tmp_path: Path) -> None:
     path = tmp_path / "mind.db"
     with Store(path) as store:
-        add(store, "a")
+        add_ids(store, "a")
         store.revision()
         store.count()
         child = os.fork()
@@ -156,12 +138,12 @@ def test_a_store_does_not_cross_fork(tmp_path: Path) -> None:
                         use()
                 store.close()  # leaves the parent's connections alone
                 with Store(path) as own:
-                    add(own, "child")
+                    add_ids(own, "child")
                 code = 0
             finally:
                 os._exit(code)
         assert os.waitpid(child, 0)[1] == 0
-        add(store, "b")
+        add_ids(store, "b")
         assert store.revision() == 3
     with Store(path) as store:
         assert store.quick_check() == []
@@ -180,13 +162,13 @@ def test_files_are_readable_by_their_owner_only(tmp_path: Path, umask: int) -> N
     before = os.umask(umask)
     try:
         with Store(tmp_path / "mind.db") as store:
-            add(store, "a")
+            add_ids(store, "a")
             store.backup(tmp_path / "copy.db")
             files = sorted(tmp_path.iterdir())
     finally:
         os.umask(before)
     with Store(tmp_path / "mind.db") as store:
-        add(store, "b")
+        add_ids(store, "b")
         modes = {file.name: oct(mode(file)) for file in tmp_path.iterdir()}
     assert len(files) == 4
     assert set(modes) == {"mind.db", "mind.db-wal", "mind.db-shm", "copy.db"}
@@ -199,7 +181,7 @@ def test_a_link_to_a_store_is_followed(tmp_path: Path) -> None:
     link.symlink_to(tmp_path / "real" / "mind.db")
     small_store(tmp_path / "real" / "mind.db")
     with Store(link) as store:
-        add(store, "through")
+        add_ids(store, "through")
         assert not list(tmp_path.glob("link.db-*"))  # the log lies beside the file itself
     with Store(tmp_path / "real" / "mind.db") as store:
         assert store.count() == 4
@@ -215,7 +197,7 @@ def test_ctrl_c_is_heard_while_waiting_for_the_lock(tmp_path: Path) -> None:
             with pytest.raises(KeyboardInterrupt), store.write():
                 pytest.fail("two connections wrote at once")
             assert time.monotonic() - start < 10.0  # of 60; the wait hears it within 50 ms
-        add(store, "a")
+        add_ids(store, "a")
         assert other.count() == 1
 
 
@@ -261,7 +243,7 @@ def test_an_interrupt_beside_a_write_keeps_no_lock(
             patched.setattr(f"oneiros.store.writer.GATE.{step}", interrupted)
             with pytest.raises(KeyboardInterrupt), store.write():
                 pass
-        writing = threading.Thread(target=add, args=(store, "m0"))
+        writing = threading.Thread(target=add_ids, args=(store, "m0"))
         writing.start()
         writing.join()
         assert store.count() == 1

@@ -12,9 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import oneiros
-from oneiros import _core
 from oneiros.write.sync import Sync
-from tests.write.test_record_columns import GIVEN, NOW, WRONG
+from tests.write.test_record_columns import GIVEN, NOW, WRONG, state_of
 
 
 @st.composite
@@ -50,25 +49,7 @@ def outcome(given: list[dict[str, Any]], *, profile: str, embedder: Any, is_shor
                 errors.append((type(error), str(error), getattr(error, "__notes__", None)))
         problems = engine.check()
         engine.flush()
-        services = engine._scope.services
-        read_model = services.read_model
-        columns = read_model.lifecycle
-        hits, scores, _ = read_model.indexes.lexical.search(query="b", k=20, allowed=None)
-        with services.store.read() as reading:
-            stored = [row for rows in reading.changes(0) for row in rows]
-        held = {name: columns.column(name).tobytes() for name in _core.Columns.schema()}
-        sessions = [columns.sessions_of(row) for row in range(len(columns.ids))]
-        states = {
-            name: rows.to_array().tolist() for name, rows in read_model.row_sets.states().items()
-        }
-        found = (hits.tolist(), scores.tolist())
-        vectors = read_model.indexes.vectors
-        width = None if vectors is None else vectors.dimension
-        settings = services.store.settings()
-        return (
-            *(errors, problems, stored, held, sessions, states, found, width, settings),
-            read_model.kind_counts(),
-        )
+        return errors, problems, *state_of(engine), engine._scope.services.store.settings()
 
 
 def two_wide(texts: list[str]) -> Any:

@@ -90,6 +90,22 @@ def records(draw: st.DrawFn) -> list[dict[str, Any]]:
     return made
 
 
+def state_of(engine: oneiros.Engine) -> tuple[Any, ...]:
+    """Return what the store and the read model hold, in values that can be compared."""
+    services = engine._scope.services
+    read_model, columns = services.read_model, services.read_model.lifecycle
+    hits, scores, _ = read_model.indexes.lexical.search(query="b", k=20, allowed=None)
+    with services.store.read() as reading:
+        stored = [row for rows in reading.changes(0) for row in rows]
+    held = {name: columns.column(name).tobytes() for name in _core.Columns.schema()}
+    sessions = [columns.sessions_of(row) for row in range(len(columns.ids))]
+    states = {name: rows.to_array().tolist() for name, rows in read_model.row_sets.states().items()}
+    found = (hits.tolist(), scores.tolist())
+    vectors = read_model.indexes.vectors
+    width = None if vectors is None else vectors.dimension
+    return stored, held, sessions, states, found, width, read_model.kind_counts()
+
+
 def outcome(given: list[dict[str, Any]], *, fewest: int, profile: str, chunk: int = 2_000) -> Any:
     """What an engine holds after records were added, or the error that they met."""
     patch = pytest.MonkeyPatch()
@@ -100,21 +116,8 @@ def outcome(given: list[dict[str, Any]], *, fewest: int, profile: str, chunk: in
             report = engine.add_many(given, now=NOW)
         except (TypeError, ValueError) as error:
             return type(error), str(error), error.__notes__
-        read_model = engine._scope.services.read_model
-        columns = read_model.lifecycle
-        hits, scores, _ = read_model.indexes.lexical.search(query="b", k=20, allowed=None)
         assert engine.check() == []
-        with engine._scope.services.store.read() as reading:
-            stored = [row for rows in reading.changes(0) for row in rows]
-        held = {name: columns.column(name).tobytes() for name in _core.Columns.schema()}
-        sessions = [columns.sessions_of(row) for row in range(len(columns.ids))]
-        states = {
-            name: rows.to_array().tolist() for name, rows in read_model.row_sets.states().items()
-        }
-        found = (hits.tolist(), scores.tolist())
-        vectors = read_model.indexes.vectors
-        width = None if vectors is None else vectors.dimension
-        return report.ids, stored, held, sessions, states, found, width, read_model.kind_counts()
+        return report.ids, *state_of(engine)
 
 
 @pytest.mark.parametrize("chunk", [2_000, 4])

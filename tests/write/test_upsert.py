@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oneiros
+from oneiros.clock import VirtualClock
 from oneiros.model.fields import ENUMS
 from oneiros.model.memory import Memory
 from tests.engine.embedders import LetterCounts
@@ -19,34 +20,26 @@ from tests.write.test_record_columns import GIVEN
 NOW = 1_750_000_000.0
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> float:
-        return self.now
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock(NOW)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def engine(clock: Clock) -> Iterator[oneiros.Engine]:
+def engine(clock: VirtualClock) -> Iterator[oneiros.Engine]:
     with oneiros.Engine(":memory:", clock=clock) as engine:
         yield engine
 
 
-def used(engine: oneiros.Engine, clock: Clock, id: str) -> None:
+def used(engine: oneiros.Engine, clock: VirtualClock, id: str) -> None:
     """Change and use a memory in every way."""
     for session in ("s7", "s8"):
-        clock.now += 86_400
+        clock.advance(86_400)
         engine.search("ant", session=session, reinforce=True)
     engine.flush()
     engine.update(id, text="ant bee", embedding=[1.0, 1.0], pinned=True, status="consolidated")
     assert engine.get(id).access_count == 2
-    clock.now += 1_000
+    clock.advance(1_000)
 
 
 def fields_of(memory: Memory, without: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -69,14 +62,14 @@ FIELDS_GIVEN = {
 def test_a_replaced_memory_is_the_record_as_given(
     others: dict[str, Any], *, is_batch: bool, as_memory: bool
 ) -> None:
-    clock = Clock()
+    clock = VirtualClock(NOW)
     given: dict[str, Any] = {"id": "a", "text": "ant wasp", **others}
     with oneiros.Engine(":memory:", clock=clock) as engine:
         engine.add("ant", id="a", embedding=[1.0] * 2, metadata={"x": 1}, ttl=1e9, title="t")
         engine.add("other", id="m0")
         used(engine, clock, "a")
         if is_batch:
-            record = Memory.from_record(given, now=clock.now) if as_memory else given
+            record = Memory.from_record(given, now=clock()) if as_memory else given
             report = engine.add_many([record], on_conflict="replace")
             assert (report.ids, report.updated) == (["a"], ["a"])
         else:
@@ -105,7 +98,7 @@ def test_links_verdicts_and_successors_stay(engine: oneiros.Engine) -> None:
     assert engine.get("a").feedback == 5
 
 
-def test_a_replaced_memory_survives_closing(tmp_path: Any, clock: Clock) -> None:
+def test_a_replaced_memory_survives_closing(tmp_path: Any, clock: VirtualClock) -> None:
     path = tmp_path / "store.db"
     with oneiros.Engine(path, clock=clock) as engine:
         engine.add("ant", id="a", session="s1")
@@ -133,7 +126,7 @@ def test_the_last_of_a_batch_wins_and_deleted_ids_are_new(engine: oneiros.Engine
     assert engine.get("gone").importance == 0.5
 
 
-def test_the_embedder_embeds_what_is_replaced(clock: Clock) -> None:
+def test_the_embedder_embeds_what_is_replaced(clock: VirtualClock) -> None:
     embedder = LetterCounts()
     with oneiros.Engine(":memory:", embedder=embedder, clock=clock) as engine:
         engine.add("aab", id="x")
@@ -269,23 +262,23 @@ def test_merges_are_refused_where_they_have_no_meaning(engine: oneiros.Engine) -
 # -- times to live ---------------------------------------------------------------------------------
 
 
-def test_touch_sets_the_end_and_nothing_else(engine: oneiros.Engine, clock: Clock) -> None:
+def test_touch_sets_the_end_and_nothing_else(engine: oneiros.Engine, clock: VirtualClock) -> None:
     engine.add("ant", id="x", ttl=60)
     before = fields_of(engine.get("x"), without=("ttl", "valid_until"))
-    clock.now += 100
+    clock.advance(100)
     assert engine.search("ant").ids == []
     engine.touch("x", ttl=50)
     assert engine.search("ant", reinforce=False).ids == ["x"]
-    assert (engine.get("x").valid_until, engine.get("x").ttl) == (clock.now + 50, None)
+    assert (engine.get("x").valid_until, engine.get("x").ttl) == (clock() + 50, None)
     assert fields_of(engine.get("x"), without=("ttl", "valid_until")) == before
-    clock.now += 50
+    clock.advance(50)
     assert engine.search("ant", reinforce=False).ids == ["x"]
-    clock.now += 1
+    clock.advance(1)
     assert engine.search("ant", reinforce=False).ids == []
-    engine.touch("x", ttl=timedelta(hours=1), now=clock.now + 5)
-    assert engine.get("x").valid_until == clock.now + 3_605
+    engine.touch("x", ttl=timedelta(hours=1), now=clock() + 5)
+    assert engine.get("x").valid_until == clock() + 3_605
     engine.touch("x", ttl=None)
-    clock.now += 1e9
+    clock.advance(1e9)
     assert engine.search("ant").ids == ["x"]
 
 
@@ -304,7 +297,7 @@ def test_touch_refuses_what_it_cannot_do(engine: oneiros.Engine) -> None:
     assert engine.get("x").valid_until is None
 
 
-def test_a_sweep_deletes_what_has_expired(engine: oneiros.Engine, clock: Clock) -> None:
+def test_a_sweep_deletes_what_has_expired(engine: oneiros.Engine, clock: VirtualClock) -> None:
     records = [
         {"id": "ttl", "ttl": 10, "project": "p"},
         {"id": "until", "valid_until": NOW + 10, "project": "q"},
@@ -314,24 +307,24 @@ def test_a_sweep_deletes_what_has_expired(engine: oneiros.Engine, clock: Clock) 
     ]
     engine.add_many([{"text": "ant", **record} for record in records])
     assert engine.sweep_expired() == 0
-    clock.now += 11
+    clock.advance(11)
     assert engine.count(include_expired=False) == 3
     assert engine.sweep_expired(oneiros.where(project="p")) == 1
     assert engine.scope(project="p").sweep_expired() == 0
     assert engine.sweep_expired() == 1
     assert [memory.id for memory in engine.list()] == ["early", "long", "plain"]
     assert engine.sweep_expired() == 0
-    assert engine.get_deleted(["ttl"])[0].deleted_at == clock.now
+    assert engine.get_deleted(["ttl"])[0].deleted_at == clock()
     assert engine.restore("ttl")
-    assert engine.sweep_expired(now=clock.now + 1e7) == 2
+    assert engine.sweep_expired(now=clock() + 1e7) == 2
     assert [memory.id for memory in engine.list()] == ["early", "plain"]
 
 
-def test_only_kinds_that_expire_in_the_profile_are_swept(clock: Clock) -> None:
+def test_only_kinds_that_expire_in_the_profile_are_swept(clock: VirtualClock) -> None:
     with oneiros.Engine(":memory:", profile="cognitive", clock=clock) as engine:
         for kind in ("plan", "fact"):
             engine.add("ant", id=kind, kind=kind, ttl=10)
-        clock.now += 11
+        clock.advance(11)
         assert engine.search("ant", reinforce=False).ids == ["fact"]
         assert engine.sweep_expired() == 1
         assert [memory.id for memory in engine.list()] == ["fact"]

@@ -22,7 +22,7 @@ from oneiros.cli.options import (
     named_profile,
     opened,
 )
-from oneiros.cli.search import response_document, rich_tree
+from oneiros.cli.search import rich_tree
 from oneiros.cli.terminal import grid, output, progress_bar, seconds_of, show_plain, text
 from oneiros.demo import ASKED_IN, load
 from oneiros.display.escaping import snippet
@@ -30,6 +30,7 @@ from oneiros.display.tables import Branch, day
 from oneiros.evaluation.tasks import BASELINES, demo_task, measure, system_names
 from oneiros.filters import Where
 from oneiros.scoring import profiles
+from oneiros.search.records import response_record
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -190,7 +191,7 @@ def _document(
                 "project": ASKED_IN.get(question.id),
                 "abstained": response.abstained,
                 "reason": response.reason,
-                "response": response_document(response),
+                "response": response_record(response),
             }
             for question, response in answers
         ],

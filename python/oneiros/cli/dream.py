@@ -36,7 +36,15 @@ from oneiros.cli.options import (
     named_profile,
     opened,
 )
-from oneiros.cli.terminal import confirm, output, require_writable, seconds_of, show_plain, text
+from oneiros.cli.terminal import (
+    confirm,
+    memory_count,
+    output,
+    require_writable,
+    seconds_of,
+    show_plain,
+    text,
+)
 from oneiros.display.pages import require
 from oneiros.display.tables import moment
 from oneiros.dream.report import DreamReport
@@ -360,8 +368,8 @@ def _confirmed(
         if is_shown:
             show_removals(plan.report, _removed_texts(engine, plan.report, MOST_NAMED))
             typer.echo()
-        memories = "1 memory" if count == 1 else f"{count} memories"
-        question = f"run this cycle, which removes {memories} ({plan.report.removals()})?"
+        removals = f"{memory_count(count)} ({plan.report.removals()})"
+        question = f"run this cycle, which removes {removals}?"
         confirm(question, "nothing was changed")
     return plan
 

@@ -250,9 +250,10 @@ def _changes(changes: Sequence[FieldChange]) -> Table:
 
 
 def _value(field: str, value: object) -> str:
-    if isinstance(value, float):
-        return moment(value) if field.endswith(("_at", "_since")) else f"{value:.4g}"
-    return "-" if value is None else snippet(str(value), _VALUE)
+    dated = _dated_value(field, value)
+    if isinstance(dated, float):
+        return f"{dated:.4g}"
+    return "-" if dated is None else snippet(str(dated), _VALUE)
 
 
 def _folded(*heads: str, rows: Iterable[Iterable[str]]) -> Table:

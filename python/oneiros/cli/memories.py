@@ -20,6 +20,7 @@ from oneiros.cli.options import (
     ScopeOption,
     StoreOption,
     condition_of,
+    each_field,
     existing,
     opened_scope,
 )
@@ -291,11 +292,7 @@ def _fields(given: list[str] | None, *, clears: bool = False) -> dict[str, Any]:
         clears: whether a value of no characters stands for None in fields that may be None.
     """
     fields: dict[str, Any] = {}
-    for written in given or ():
-        name, sign, value = written.partition("=")
-        if not sign or name in fields:
-            msg = f"--set: expected FIELD=VALUE, each field once, got {written!r}"
-            raise CommandError(msg)
+    for name, value in each_field("--set", given):
         if name not in FIELDS:
             msg = f"--set: {name!r} is no field of a memory"
             raise CommandError(msg)

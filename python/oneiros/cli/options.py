@@ -42,6 +42,7 @@ __all__ = [
     "bounded",
     "bounds_of",
     "condition_of",
+    "each_field",
     "embedder_of",
     "existing",
     "named_profile",
@@ -327,14 +328,23 @@ def bounds_of(scope: list[str] | None) -> dict[str, str]:
     Raises:
         CommandError: no "=", a field twice, one that bounds no scope, or a value it refuses.
     """
-    bounds: dict[str, str] = {}
-    for written in scope or ():
+    return dict(each_field("--scope", scope))
+
+
+def each_field(option: str, given: list[str] | None) -> Iterator[tuple[str, str]]:
+    """Yield the field and the value of each FIELD=VALUE of an option.
+
+    Raises:
+        CommandError: no "=", or a field twice.
+    """
+    names: set[str] = set()
+    for written in given or ():
         name, sign, value = written.partition("=")
-        if not sign or name in bounds:
-            msg = f"--scope: expected FIELD=VALUE, each field once, got {written!r}"
+        if not sign or name in names:
+            msg = f"{option}: expected FIELD=VALUE, each field once, got {written!r}"
             raise CommandError(msg)
-        bounds[name] = value
-    return bounds
+        names.add(name)
+        yield name, value
 
 
 def bounded(engine: Engine, bounds: dict[str, str]) -> Memories:

@@ -21,7 +21,7 @@ from oneiros.cli.options import (
     existing,
     opened_scope,
 )
-from oneiros.cli.terminal import confirm, moment, seconds_of
+from oneiros.cli.terminal import confirm, memory_count, moment, seconds_of
 from oneiros.display.escaping import one_line
 
 __all__ = ["delete", "forget"]
@@ -48,7 +48,7 @@ def delete(
         condition = condition_of(where)
         if condition is not None and not yes:
             count = memories.count(condition)
-            confirm(f"delete {_memories(count)}?", "nothing was deleted")
+            confirm(f"delete {memory_count(count)}?", "nothing was deleted")
         if condition is None:
             for id in ids or ():
                 memories.get(id)  # all of them or none
@@ -61,7 +61,7 @@ def delete(
                 named = {} if ids is None else {"ids": ids}
                 terminal.write("delete", store, {**named, "deleted": deleted})
             else:
-                sys.stdout.write(f"{_memories(deleted)} deleted\n")
+                sys.stdout.write(f"{memory_count(deleted)} deleted\n")
 
 
 def forget(
@@ -89,7 +89,7 @@ def forget(
                 len(dict.fromkeys(ids or ())) if condition is None else memories.count(condition)
             )
             plus = "" if keep_derived else ", with what was derived from them,"
-            confirm(f"erase {_memories(count)}{plus} for good?", "nothing was erased")
+            confirm(f"erase {memory_count(count)}{plus} for good?", "nothing was erased")
         with interrupt_held():
             if condition is None:
                 receipt = memories.forget_many(ids or (), derived=not keep_derived, now=clock)
@@ -100,14 +100,10 @@ def forget(
                 terminal.write("forget", store, document)
             else:
                 derived = f", {len(receipt.derived)} of them derived" if receipt.derived else ""
-                sys.stdout.write(f"{_memories(len(receipt))} erased{derived}\n")
+                sys.stdout.write(f"{memory_count(len(receipt))} erased{derived}\n")
 
 
 def _require_ids_or_filter(command: str, ids: list[str] | None, where: str | None) -> None:
     if bool(ids) == (where is not None):
         msg = f"{one_line(command)}: give ids or --where, one of the two"
         raise CommandError(msg)
-
-
-def _memories(count: int) -> str:
-    return f"{count} memory" if count == 1 else f"{count} memories"

@@ -46,9 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "get",
-    "memory_document",
     "parts",
-    "response_document",
     "results_table",
     "rich_tree",
     "search",
@@ -123,16 +121,6 @@ def summary(response: SearchResponse) -> str:
     head = f"{count} result{'' if count == 1 else 's'} in {trace.total_ms:.1f} ms"
     noted = "; ".join((*notes, *trace.notes))
     return f"{head}, profile {response.profile}" + (f" ({noted})" if noted else "")
-
-
-def response_document(response: SearchResponse) -> dict[str, object]:
-    """Return the whole answer as JSON values; memories without their vectors."""
-    return response_record(response)
-
-
-def memory_document(memory: Memory) -> dict[str, object]:
-    """Return every field but the vector, which only its width stands for; times in ISO 8601."""
-    return memory_record(memory)
 
 
 def _explained(response: SearchResponse) -> tuple[list[str], list[str]]:
@@ -373,7 +361,7 @@ def search(
         )
         # Inside the block: the memories of results are read from the store when first touched.
         if json:
-            found = {"count": len(response.results)} | response_document(response)
+            found = {"count": len(response.results)} | response_record(response)
             terminal.write("search", asked.store, found)
             return
         if plain:
@@ -433,7 +421,7 @@ def get(
     """Show one memory with all its fields."""
     with opened_scope(existing(store), scope) as memories:
         memory = memories.get(id, as_of=seconds_of("--as-of", as_of))
-    document = memory_document(memory)
+    document = memory_record(memory)
     if json:
         terminal.write("get", store, {"memory": document})
     elif plain:

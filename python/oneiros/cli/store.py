@@ -34,6 +34,7 @@ from oneiros.cli.terminal import (
     confirm,
     flat,
     grid,
+    memory_count,
     moment,
     output,
     require_writable,
@@ -234,7 +235,7 @@ def purge(
         elif not json:
             _show_purged(memories.get_deleted(ids[:_MOST_SHOWN]), len(ids), older_than)
         if ids and not (dry_run or yes):
-            confirm(f"erase {_memories(len(ids))} for good?", "nothing was erased")
+            confirm(f"erase {memory_count(len(ids))} for good?", "nothing was erased")
         with interrupt_held():  # what was done must be reported
             erased = memories.purge(older_than, now=clock) if ids and not dry_run else 0
             if json:
@@ -242,7 +243,7 @@ def purge(
                 found = {**query, "erased": erased, "ids": ids, "count": len(ids)}
                 terminal.write("purge", store, found)
             elif ids and not (dry_run or plain):
-                typer.echo(f"{_memories(erased)} erased")
+                typer.echo(f"{memory_count(erased)} erased")
 
 
 def _show_purged(first: Sequence[Memory | None], count: int, days: float) -> None:
@@ -259,16 +260,12 @@ def _show_purged(first: Sequence[Memory | None], count: int, days: float) -> Non
     show_table(table(*heads, rows=rows, folds=heads), _LEAST)
     if count > _MOST_SHOWN:
         console.print(text(f"... and {count - _MOST_SHOWN} more", style="dim"))
-    console.print(text(f"{_memories(count)}, deleted more than {days:g} days ago"))
+    console.print(text(f"{memory_count(count)}, deleted more than {days:g} days ago"))
 
 
 def _purged_row(memory: Memory) -> tuple[str, str, str, str]:
     deleted = "-" if memory.deleted_at is None else moment(float(round(memory.deleted_at)))
     return memory.id, memory.kind, deleted, memory.title or memory.text
-
-
-def _memories(count: int) -> str:
-    return f"{count} memory" if count == 1 else f"{count} memories"
 
 
 def embed(

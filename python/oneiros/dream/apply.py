@@ -212,6 +212,7 @@ class Applying:
         """
         columns = self._write_columns()
         own_writes.columns += map(self._rows.localized, columns)
+        # Before contents and links: those that name a memory which is not added are left out.
         added = self._add()
         for content in self._draft.contents:
             if not self._is_left(content.row, content.after):

@@ -197,6 +197,7 @@ def begin_draft(
         source = DraftSource(services.store, services.read_model, associations, sync.texts)
         return source, sync.revision
 
+    # On the writer's thread no commit is applied between the rows, the links and the revision.
     source, revision = sync.writer.run(current_source)
     with services.store.read() as reading:
         previous = reading.cycles.last_dreamed_at()

@@ -147,6 +147,8 @@ class ReadModel:
         """Return the profile, followed by added factors, as the core runs it over these columns."""
         key = (profile, added)
         compiled = self._compiled.get(key)
+        # Each new kind makes another tuple, and programs for the former one lack its code. No lock:
+        # threads that compile the same profile at once get equal programs.
         kinds = self.lifecycle.kinds
         if compiled is None or compiled.kinds is not kinds:
             if len(self._compiled) >= _MOST_COMPILED:
@@ -209,7 +211,7 @@ class ReadModel:
         self.sessions.apply(rows)
         self.texts.apply(rows, memories)
         self.statements.write(rows=rows, texts=list(memories["text"]))
-        self.row_sets.publish(rows, memories)
+        self.row_sets.publish(rows, memories)  # last: every index has a row that is live
 
     def apply_states(self, write: ColumnWrite) -> None:
         """Bring all else into line with a column. REQUIRES: the column has the values.

@@ -130,7 +130,7 @@ class StoredRowsById:
     def get(self, id: str) -> int | None:
         """Return the row of an id, or None."""
         row = self._later.get(id)
-        if row is not None or id in self._erased:
+        if row is not None or id in self._erased:  # the recent rows keep those of erased ids
             return row
         row = self._recent.get(id)
         return self._stored.find(id) if row is None else row

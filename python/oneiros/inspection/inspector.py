@@ -40,7 +40,6 @@ _CHOICES: Final = ("kind", "session", "user", "project")
 _MOST_CHOICES: Final = 100
 _MOST_CYCLES: Final = 50
 _PLAN_SECONDS: Final = 60.0
-_HIDDEN: Final = ("archived", "quarantined")
 
 
 class StoreMoved(StoreIOError):

@@ -15,13 +15,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from oneiros._lazy import needed
 from oneiros.filters import where
-from oneiros.integrations.opening import Opening
+from oneiros.integrations.opening import Opening, all_memories
 from oneiros.model.validation import count, require_flag, require_instance
 from oneiros.scoring.profiles import resolved
 
@@ -47,7 +47,6 @@ __all__ = ["OneirosMemory", "OneirosMemoryConfig"]
 
 _OWN: Final = "_autogen"
 """The key of metadata with the MIME type, and whether the text is JSON of a dict."""
-_PAGE: Final = 1_000
 _TEXTS: Final = (MemoryMimeType.TEXT.value, MemoryMimeType.MARKDOWN.value)
 
 Result = TypeVar("Result")
@@ -235,13 +234,7 @@ class OneirosMemory(Memory, Component[OneirosMemoryConfig]):
         if self._soft_delete:
             self.memories.delete(where=where())
         else:
-            self.memories.forget_many(list(self._ids()))
-
-    def _ids(self) -> Iterator[str]:
-        after: str | None = None
-        while page := self.memories.list(after=after, limit=_PAGE):
-            after = page[-1].id
-            yield from (memory.id for memory in page)
+            self.memories.forget_many([memory.id for memory in all_memories(self.memories)])
 
     async def close(self) -> None:
         """Close the file if this memory opened it. The next call opens it again."""

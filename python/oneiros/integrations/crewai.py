@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from oneiros._lazy import needed
 from oneiros.filters import meta, where
-from oneiros.integrations.opening import Opening
+from oneiros.integrations.opening import Opening, all_memories
 from oneiros.model.validation import require_flag, require_instance, require_text
 
 needed("crewai", "crewai")  # names the extra if it is missing
@@ -39,7 +39,6 @@ __all__ = ["OneirosStorage"]
 
 _OWN: Final = "_crewai"
 """The key of metadata with what no field of a memory holds."""
-_PAGE: Final = 1_000
 
 
 class OneirosStorage:
@@ -197,7 +196,9 @@ class OneirosStorage:
         if self._soft_delete:
             return self.memories.delete(where=condition)
         if condition == where():
-            return len(self.memories.forget_many([memory.id for memory in self._all()]).ids)
+            return len(
+                self.memories.forget_many([memory.id for memory in all_memories(self.memories)]).ids
+            )
         return len(self.memories.forget(where=condition).ids)
 
     def get_record(self, record_id: str) -> MemoryRecord | None:
@@ -312,12 +313,6 @@ class OneirosStorage:
         """Await :meth:`delete`."""
         given = (scope_prefix, categories, record_ids, older_than, metadata_filter)
         return await asyncio.to_thread(partial(self.delete, *given))
-
-    def _all(self) -> Iterable[Memory]:
-        after: str | None = None
-        while page := self.memories.list(after=after, limit=_PAGE):
-            yield from page
-            after = page[-1].id
 
 
 # -- translation -----------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from oneiros.integrations.metadata_times import (
     naive_times_patch,
     time_of,
 )
-from oneiros.integrations.opening import Opening
+from oneiros.integrations.opening import Opening, all_memories
 from oneiros.model.validation import count, require_flag, require_instance
 
 needed("haystack", "haystack")  # names the extra if it is missing
@@ -60,7 +60,6 @@ _TIMES: Final = "times"
 """Below it: times of ``meta`` without an offset, as times in UTC, at the same paths."""
 _NO_CONTENT: Final = "no_content"
 """Below it: true for a document whose content is None."""
-_PAGE: Final = 1_000
 _NOTHING: Final = ~where()
 
 
@@ -487,7 +486,7 @@ class OneirosDocumentStore:
         patch = {**meta, _OWN: {_TIMES: naive_times_patch(meta)}}
         records = [
             {"id": memory.id, "text": memory.text, "metadata": patch}
-            for memory in self._pages(condition)
+            for memory in all_memories(self.memories, condition)
         ]
         self.memories.add_many(records, on_conflict="update", merge_metadata=True)
         return len(records)
@@ -597,13 +596,7 @@ class OneirosDocumentStore:
         return [value for _, value in found[from_ : from_ + size]], len(found)
 
     def _matching(self, filters: Mapping[str, Any] | None) -> Iterator[Memory]:
-        return self._pages(_condition(filters))
-
-    def _pages(self, condition: Where | None) -> Iterator[Memory]:
-        after: str | None = None
-        while page := self.memories.list(condition, after=after, limit=_PAGE):
-            yield from page
-            after = page[-1].id
+        return all_memories(self.memories, _condition(filters))
 
     # -- asyncio -----------------------------------------------------------------------------------
 

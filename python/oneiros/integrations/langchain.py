@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Self
 from oneiros._lazy import needed, np
 from oneiros.engine import Engine
 from oneiros.engine.memories import Memories
-from oneiros.errors import UnknownMemory
 from oneiros.filters import Where, where
 from oneiros.model.memory import iso_time
 from oneiros.model.validation import count, require_choice, require_flag, require_instance
 from oneiros.model.validation import texts as texts_of
 from oneiros.models.embedders import name_of
+from oneiros.search.records import memory_of
 
 if TYPE_CHECKING:
     import os
@@ -429,7 +429,7 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
         found = [
             (memory, result.score)
             for result in results
-            if (memory := _current(result)) is not None and memory.embedding is not None
+            if (memory := memory_of(result)) is not None and memory.embedding is not None
         ]
         vectors = [memory.embedding for memory, _ in found if memory.embedding is not None]
         cosines = [cosine for _, cosine in found]
@@ -448,7 +448,7 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
         return [
             (_document(memory), result.score)
             for result in response
-            if (memory := _current(result)) is not None
+            if (memory := memory_of(result)) is not None
         ]
 
     def _searched(
@@ -640,7 +640,7 @@ class OneirosRetriever(BaseRetriever):  # type: ignore[misc]  # Any where LangCh
         return [
             _document(memory, _origin(memory, result.score))
             for result in response
-            if (memory := _current(result)) is not None
+            if (memory := memory_of(result)) is not None
         ]
 
 
@@ -681,14 +681,6 @@ def _condition(filter: object) -> Where | None:
         msg = f"filter: expected an oneiros filter or a dict of conditions, got {filter!r}"
         raise TypeError(msg)
     return where(metadata=filter) if filter else None
-
-
-def _current(result: SearchResult) -> Memory | None:
-    """Return the memory of a result; None if it was erased since the search."""
-    try:
-        return result.memory
-    except UnknownMemory:
-        return None
 
 
 def _document(memory: Memory, origin: Mapping[str, Any] | None = None) -> Document:

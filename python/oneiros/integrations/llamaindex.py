@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import json
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 from oneiros._lazy import needed
@@ -27,7 +27,7 @@ from oneiros.engine.memories import Memories
 from oneiros.filters import Where, meta, where
 from oneiros.filters.conditions import And, Or, joined
 from oneiros.integrations.metadata_times import Compare, compared, naive_times, time_of
-from oneiros.integrations.opening import Opening
+from oneiros.integrations.opening import Opening, all_memories
 from oneiros.model.validation import require_flag, require_instance
 from oneiros.scoring.profiles import resolved
 
@@ -63,7 +63,6 @@ _EMPTY: Final = "empty"
 """Below it: the keys whose values are empty lists, which the engine has no comparison for."""
 _REFERENCES: Final = ("ref_doc_id", "doc_id", "document_id")
 """Names by which filters compare the reference document of a node."""
-_PAGE: Final = 1_000
 _NOTHING: Final = ~where()
 
 
@@ -383,7 +382,7 @@ class OneirosVectorStore(BasePydanticVectorStore):
         if self.soft_delete:
             self.client.delete(where=where())
         else:
-            self.client.forget_many([memory.id for memory in self._pages(None)])
+            self.client.forget_many([memory.id for memory in all_memories(self.client)])
 
     def get_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
@@ -400,7 +399,9 @@ class OneirosVectorStore(BasePydanticVectorStore):
         Raises:
             ValueError, TypeError: a bad filter.
         """
-        nodes = [_node(memory) for memory in self._pages(_selected(node_ids, filters))]
+        nodes = [
+            _node(memory) for memory in all_memories(self.client, _selected(node_ids, filters))
+        ]
         if node_ids is not None:
             place = {id: number for number, id in enumerate(node_ids)}
             nodes.sort(key=lambda node: place[node.node_id])
@@ -478,12 +479,6 @@ class OneirosVectorStore(BasePydanticVectorStore):
             self.client.delete(where=condition)
         else:
             self.client.forget(where=condition)
-
-    def _pages(self, condition: Where | None) -> Iterator[Memory]:
-        after: str | None = None
-        while page := self.client.list(condition, after=after, limit=_PAGE):
-            yield from page
-            after = page[-1].id
 
     # -- asyncio -----------------------------------------------------------------------------------
 

@@ -1,18 +1,24 @@
-"""The engine behind an adapter: a file that is opened on first use, or an open engine."""
+"""The engine behind an adapter: opened on first use, or open already; and all its memories."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
-from typing import Self
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final, Self
 
 from oneiros.engine import Engine
 from oneiros.engine.memories import Memories
 from oneiros.engine.scope import checked_bounds
 from oneiros.model.validation import file_name, require_instance
 
-__all__ = ["Opening"]
+if TYPE_CHECKING:
+    from oneiros.filters import Where
+    from oneiros.model.memory import Memory
+
+__all__ = ["Opening", "all_memories"]
+
+_PAGE: Final = 1_000
 
 
 class Opening:
@@ -75,3 +81,16 @@ class Opening:
             if self._engine is not None:
                 self._engine.close()
                 self._engine = self._memories = None
+
+
+def all_memories(memories: Memories, condition: Where | None = None) -> Iterator[Memory]:
+    """Yield the memories that match, in order of insertion, read a page at a time.
+
+    Args:
+        memories: an engine, or a scope of one.
+        condition: a filter; None: all of them.
+    """
+    after: str | None = None
+    while page := memories.list(condition, after=after, limit=_PAGE):
+        yield from page
+        after = page[-1].id

@@ -17,14 +17,14 @@ import asyncio
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from oneiros._lazy import needed
 from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.filters import meta, where
-from oneiros.integrations.opening import Opening
+from oneiros.integrations.opening import Opening, all_memories
 from oneiros.model.validation import count, require_text
 
 needed("pydantic_ai", "pydantic-ai")  # names the extra if it is missing
@@ -49,7 +49,6 @@ _OWN: Final = "_pydantic_ai"
 """The key of metadata with an entry or a record, at "entry" and "record"."""
 _ENTRY: Final = (_OWN, "entry")
 _RECORD: Final = (_OWN, "record")
-_PAGE: Final = 1_000
 _SOURCES: Final[Mapping[str, str]] = {"request": "user", "response": "agent"}
 
 _RECORDS: Final = TypeAdapter(ConversationRecord)
@@ -225,7 +224,7 @@ class OneirosConversationStore(ConversationStore):
                 read[head_id] = memory
                 if limit is None:  # the rest of its conversation at once
                     own = where(session=memory.session or ()) & meta(_ENTRY).exists()
-                    read.update((one.id, one) for one in self._pages(own))
+                    read.update((one.id, one) for one in all_memories(self.memories, own))
             found.append(_entry_of(read[head_id]))
             head_id = found[-1].parent_id
         return found[::-1]
@@ -233,12 +232,12 @@ class OneirosConversationStore(ConversationStore):
     def _newest(self, conversation_id: str) -> Memory | None:
         """Return the memory with the current record, which is null if it was deleted."""
         newest: Memory | None = None
-        for memory in self._pages(where(session=conversation_id) & _current()):
+        for memory in all_memories(self.memories, where(session=conversation_id) & _current()):
             newest = memory
         return newest
 
     def _records(self) -> list[ConversationRecord]:
-        newest = {memory.session: memory for memory in self._pages(_current())}
+        newest = {memory.session: memory for memory in all_memories(self.memories, _current())}
         records = (_record_of(memory) for memory in newest.values())
         return [record for record in records if record is not None]
 
@@ -280,12 +279,6 @@ class OneirosConversationStore(ConversationStore):
                 self.memories.update(
                     before.id, status="archived", metadata={_OWN: {"record": None}}
                 )
-
-    def _pages(self, condition: Where) -> Iterator[Memory]:
-        after: str | None = None
-        while page := self.memories.list(condition, after=after, limit=_PAGE):
-            yield from page
-            after = page[-1].id
 
 
 def _require_no_session(name: str, bounds: Mapping[str, str]) -> None:

@@ -17,6 +17,8 @@ from oneiros._lazy import np
 from oneiros.errors import TextEncodingError
 
 if TYPE_CHECKING:
+    import re
+
     import numpy.typing as npt
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "require_flag",
     "require_instance",
     "require_int",
+    "require_match",
     "require_number",
     "require_numbers",
     "require_seconds",
@@ -381,6 +384,16 @@ def require_instance(name: str, value: object, kinds: tuple[type, ...], words: s
 def require_text(name: str, value: object) -> None:
     """Raise TypeError unless ``value`` is a str."""
     require_instance(name, value, (str,), "str")
+
+
+def require_match(name: str, value: object, pattern: re.Pattern[str]) -> None:
+    """Raise TypeError unless ``value`` is a str, ValueError unless all of it matches a pattern."""
+    if not isinstance(value, str):
+        msg = f"{name}: expected str, got {type(value).__name__} {value!r}"
+        raise TypeError(msg)
+    if not pattern.fullmatch(value):
+        msg = f"{name}: must match {pattern.pattern}, got {value!r}"
+        raise ValueError(msg)
 
 
 def require_utf8(name: str, value: object) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, Type
 
 from oneiros._lazy import np
 from oneiros.model.fields import ENUMS
-from oneiros.model.validation import require_choice, settle, settle_flags
+from oneiros.model.validation import require_choice, require_match, settle, settle_flags
 from oneiros.runtime.dataclasses import dataclass, field
 from oneiros.scoring.expression_steps import (
     CONSTANTS,
@@ -550,9 +550,4 @@ def require_name(name: object) -> None:
         TypeError: not a str.
         ValueError: not a lower case letter and up to 63 letters, digits or underscores.
     """
-    if not isinstance(name, str):
-        msg = f"name: expected str, got {type(name).__name__} {name!r}"
-        raise TypeError(msg)
-    if not _NAME.fullmatch(name):
-        msg = f"name: must match {_NAME.pattern}, got {name!r}"
-        raise ValueError(msg)
+    require_match("name", name, _NAME)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from oneiros import display
 from oneiros.display.escaping import shortened
-from oneiros.model.validation import settle, settle_numbers
+from oneiros.model.validation import require_match, settle, settle_numbers
 from oneiros.runtime.dataclasses import dataclass, field, replace
 from oneiros.scoring.channels import CHANNELS, ChannelDeclaration, LexicalChannel, VectorChannel
 from oneiros.scoring.compiled import CompiledProfile, compile_profile
@@ -182,7 +182,7 @@ class Profile:
     """
 
     def __post_init__(self) -> None:
-        _require_name(self.name)
+        require_match("name", self.name, _NAME)
         settle(self, "channels", checked_parts("channels", self.channels, *CHANNELS))
         settle(self, "factors", checked_parts("factors", self.factors, Factor))
         settle(self, "keep", checked_parts("keep", self.keep, KeepRule))
@@ -372,15 +372,6 @@ def _hashed(record: dict[str, object]) -> dict[str, object]:
     if record["deep_recall_penalty"] == _PENALTY:
         del record["deep_recall_penalty"]
     return record
-
-
-def _require_name(name: object) -> None:
-    if not isinstance(name, str):
-        msg = f"name: expected str, got {type(name).__name__} {name!r}"
-        raise TypeError(msg)
-    if not _NAME.fullmatch(name):
-        msg = f"name: must match {_NAME.pattern}, got {name!r}"
-        raise ValueError(msg)
 
 
 def _require_scored(expansion: ExpansionDeclaration | None, fusion: Fusion) -> None:

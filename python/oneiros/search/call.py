@@ -138,7 +138,8 @@ class _Traits(NamedTuple):
 
 
 _TRAITS: Final[dict[str, _Traits]] = {}
-"""By profile hash."""
+"""By profile hash. Unequal profiles with different user functions may share one, so that the profile
+of an entry is compared, too."""
 _MOST_CACHED: Final = 256
 _USUAL_K: Final = 1_000_000  # up to here k is checked without a function call
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from oneiros.model.memory import Memory
     from oneiros.search.response import SearchResponse, SearchResult
 
-__all__ = ["arrow_table", "data_frame", "memory_record", "response_record"]
+__all__ = ["arrow_table", "data_frame", "memory_of", "memory_record", "response_record"]
 
 _LAST_MICROSECOND: Final = 2**63 - 1
 
@@ -52,7 +52,7 @@ def memory_record(memory: Memory) -> dict[str, object]:
 
 
 def _result_record(rank: int, result: SearchResult) -> dict[str, object]:
-    explanation, memory = result.explanation, _memory_of(result)
+    explanation, memory = result.explanation, memory_of(result)
     return {
         "rank": rank,
         "id": result.id,
@@ -68,7 +68,7 @@ def _result_record(rank: int, result: SearchResult) -> dict[str, object]:
     }
 
 
-def _memory_of(result: SearchResult) -> Memory | None:
+def memory_of(result: SearchResult) -> Memory | None:
     """Return the memory of a result; None if it was forgotten after the search."""
     try:
         return result.memory
@@ -104,7 +104,7 @@ def data_frame(response: SearchResponse) -> pd.DataFrame:
     """Return a response as a pandas data frame; see :meth:`SearchResponse.to_frame`."""
     pandas = needed("pandas", "pandas")
     frame = response.table().to_frame()
-    memories = [_memory_of(result) for result in response.results]
+    memories = [memory_of(result) for result in response.results]
     fields = {
         "text": [None if memory is None else memory.text for memory in memories],
         "kind": [None if memory is None else memory.kind for memory in memories],
@@ -144,7 +144,7 @@ def _row(rank: int, result: SearchResult, types: dict[str, pa.DataType]) -> dict
         "retention_score": result.retention_score,
         "channels": list(result.channels.items()),
     }
-    memory = _memory_of(result)
+    memory = memory_of(result)
     for name in types if memory is not None else ():
         if name not in row:
             row[name] = _cell(FIELDS[name].kind, getattr(memory, name))

@@ -89,12 +89,6 @@ class Links:
         hnsw.rng = faiss.RandomGenerator(len(self.levels))
         index.ntotal = len(self.levels)
 
-    def lowest_of(self, nodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-        """Return the links of vectors on the lowest level, shape (n, 2 LINKS)."""
-        at = self._starts()[nodes][:, None] + np.arange(2 * LINKS)
-        lowest: npt.NDArray[np.int32] = self.neighbours[at]
-        return lowest
-
     def _starts(self) -> npt.NDArray[np.int64]:
         """Return the start of each vector's links, and the end, shape (n + 1,)."""
         starts = np.zeros(len(self.levels) + 1, np.int64)

@@ -181,6 +181,7 @@ class Erasing:
                     if memory is not None:
                         digests[id] = _digest(memory.title, memory.text)
             rows = _erase(transaction, ids, derived, chosen.numbers)
+        # Before the traces, which a reader may keep from being removed: the memories are gone already.
         erased += [*ids, *derived]
         if ids:
             self._sync.remove_traces()

@@ -540,6 +540,7 @@ class Reinforcing:
             on = self._shown
             before = on.core.changes
             found = read(on)
+            # The number is odd while a change is under way.
             if before == on.core.changes and before % 2 == 0 and on is self._shown:
                 return found
             sleep(_PAUSE_SECONDS)

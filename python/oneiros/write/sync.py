@@ -280,6 +280,7 @@ class Sync:
             self._apply(batch)
         self._follow_states(reading, followed)
         self._hide_damaged()
+        # After all memories: a link is dropped if one of its ends has no row yet.
         self._follow_links(reading)
         self.read_model.questions.follow(reading, are_dropped=are_replaced)
         successor = self.successor
@@ -526,6 +527,8 @@ class Sync:
         return seconds
 
     def _apply_inserted(self) -> None:
+        # Other threads append meanwhile. A memory that is appended after the count finds the time
+        # cleared and sets another one, so the time is cleared first, and only counted ones are dropped.
         self._apply_at = None
         count = len(self._unapplied)
         if not count:

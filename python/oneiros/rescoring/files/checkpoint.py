@@ -137,6 +137,8 @@ class Checkpoint:
 
     def finish_part(self, part: FinishedPart) -> None:
         """Record in the journal that the next part is done."""
+        # Nothing is synced. After a power loss scores may be missing whose line is there, which shows in
+        # the checksum when the run is resumed.
         line = json.dumps(asdict(part)).encode() + b"\n"
         self._journal.write(line)
         self._journal.flush()

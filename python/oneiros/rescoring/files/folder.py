@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiros import __version__
 from oneiros.rescoring.files.checkpoint import (
     JOURNAL,
     FinishedPart,
@@ -243,7 +242,7 @@ class _Plan:
         self._keep = tuple(dict.fromkeys(keep))
         self._parts: list[tuple[Path, dict[str, object], int]] = []
         self._inputs: dict[str, dict[str, object]] = {}
-        self._dtype = ""
+        self._task: dict[str, Any] = {}
         self.missing_fields: list[str] = []
         """Fields that the profiles read and the files lack."""
         first: tuple[str, Any] | None = None
@@ -254,7 +253,7 @@ class _Plan:
                         source, path, profiles, threads=threads, invalid=invalid, keep=keep
                     )
                     self.missing_fields = run.check(missing)
-                    self._dtype = run.task(0.0)["dtype"]
+                    self._task = run.task(0.0)
                     first = path.name, source.schema
                 elif not source.schema.equals(first[1]):
                     msg = (
@@ -267,15 +266,7 @@ class _Plan:
 
     def task(self, now: float) -> dict[str, Any]:
         """Describe the run: what must be equal for an earlier one to be resumed."""
-        return {
-            "version": __version__,
-            "input": self._inputs,
-            "profiles": [[profile.name, profile.hash] for profile in self._profiles],
-            "now": now,
-            "invalid": self._invalid,
-            "dtype": self._dtype,
-            "keep": list(self._keep),
-        }
+        return {**self._task, "input": self._inputs, "now": now}
 
     def tasks(self, folder: Path, now: float) -> list[PartTask]:
         """Return a task per part, in the order of the input."""
