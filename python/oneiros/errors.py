@@ -115,7 +115,10 @@ class StoreFull(StoreIOError):
 
 
 class StorePoisoned(OneirosError):
-    """A write or sync failed. Reads still work; reopen the store to write again."""
+    """A write or sync failed, or the file was removed or replaced while it was open.
+
+    Reads still work; reopen the store to write again.
+    """
 
 
 class StoreVersionError(OneirosError):

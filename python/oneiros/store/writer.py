@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from oneiros.errors import EngineClosed, StoreBusy, StorePoisoned
 from oneiros.model.validation import moment
 from oneiros.store import connections
 from oneiros.store.checksums import check_of
+from oneiros.store.connections import MEMORY
 from oneiros.store.failures import is_failed_write, translated
 from oneiros.store.forking import GATE
 from oneiros.store.history import ADD_MOMENT, LAST_MOMENT, kept_by
@@ -42,6 +44,15 @@ _STEPS_BETWEEN_LOOKS: Final = 20_000  # of SQLite's virtual machine: a fraction 
 
 def _never() -> bool:
     return False
+
+
+def _identity_of(path: str) -> tuple[int, int] | None:
+    """Return what tells a file from others, whatever its name; None: there is no file."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - pathlib loads much
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 class Writer:
@@ -76,6 +87,10 @@ class Writer:
         self.connection = connections.open_writer(
             path, vfs=vfs, durability=durability, deadline=Deadline(timeout_seconds)
         )
+        # A file system of the caller's own, and memory, have no file to look at. The path is made
+        # whole, as the process may change its folder.
+        self._file = None if path == MEMORY or vfs is not None else os.path.abspath(path)  # noqa: PTH100 - pathlib loads much
+        self._identity = None if self._file is None else _identity_of(self._file)
 
     def interrupt_when(self, is_unwanted: Callable[[], bool]) -> None:
         """Make the statements of a write fail once ``is_unwanted()`` is true.
@@ -141,6 +156,8 @@ class Writer:
         self, cells: Cells, last_revision: int, into: list[Cells], *, is_timed: bool
     ) -> bool:
         """Store one new memory; see :meth:`oneiros.store.Store.insert_one`."""
+        if self._has_moved():
+            return False  # the transaction that follows raises the error
         time = self._time() if is_timed and self._clock is not None else None
         entered = GATE.enter()
         try:
@@ -263,14 +280,17 @@ class Writer:
         The connection stays open if possible: the last one to close removes the log's index, and
         the next reader would then find the commit that was refused here.
         """
-        self._poison = f"{type(error).__name__}: {error}"
+        self._stop(f"a write failed ({type(error).__name__}: {error})")
+        return StorePoisoned(self._poison_words())
+
+    def _stop(self, reason: str) -> None:
+        self._poison = reason
         self.connection.stop_inserting()
         self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         try:
             connections.roll_back(self.connection)
         except apsw.Error:
             self.connection.close(True)  # the only other way to release SQLite's lock
-        return StorePoisoned(self._poison_words())
 
     def _acquire(self) -> None:
         if not self._lock.acquire(timeout=self._timeout):
@@ -295,10 +315,19 @@ class Writer:
             self._lock.release()
 
     def _notice_failure(self) -> None:
-        """Stop writing for good if the core met a disk error."""
-        error = None if self._poison else self.connection.failure()
+        """Stop writing for good if the core met a disk error, or if the file is gone."""
+        if self._poison:
+            return
+        error = self.connection.failure()
         if error is not None:
             self._poisoned(error)
+        elif self._has_moved():
+            # The last to close removes the log by its name, which may be that of another store now.
+            self._stop("the file was removed or replaced")
+
+    def _has_moved(self) -> bool:
+        """Return whether another file, or none, has the store's path: writes would be lost."""
+        return self._file is not None and _identity_of(self._file) != self._identity
 
     def _require_sound(self) -> None:
         self._notice_failure()
@@ -306,9 +335,7 @@ class Writer:
             raise StorePoisoned(self._poison_words())
 
     def _poison_words(self) -> str:
-        return (
-            f"{self._path}: a write failed ({self._poison}); open the store again to go on writing"
-        )
+        return f"{self._path}: {self._poison}; open the store again to go on writing"
 
 
 class Write:

@@ -1,0 +1,100 @@
+"""A store whose file is removed, renamed or replaced while an engine has it open."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import oneiros
+from oneiros import Engine, StorePoisoned
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def rename(path: Path) -> None:
+    path.rename(path.with_name("elsewhere.db"))
+
+
+def replace(path: Path) -> None:
+    other = path.with_name("other.db")
+    with Engine(other) as engine:
+        engine.add("of the other store")
+    other.replace(path)
+
+
+WRITES: dict[str, Callable[[Engine], object]] = {
+    "add": lambda engine: engine.add("later"),
+    "add_many": lambda engine: engine.add_many([{"text": "later"}, {"text": "later still"}]),
+    "update": lambda engine: engine.update("a", title="later"),
+    "forget": lambda engine: engine.forget("a"),
+}
+
+
+@pytest.mark.parametrize("change", [remove, rename, replace])
+@pytest.mark.parametrize("write", WRITES)
+def test_no_write_is_taken_that_would_be_lost(
+    tmp_path: Path, change: Callable[[Path], None], write: str
+) -> None:
+    path = tmp_path / "a.db"
+    engine = Engine(path)
+    engine.add("coffee", id="a")
+    change(path)
+    with pytest.raises(StorePoisoned, match="the file was removed or replaced"):
+        WRITES[write](engine)
+    assert engine.search("coffee", reinforce=False).ids == ["a"]
+    engine.close()
+
+
+def test_the_store_that_took_the_place_keeps_all(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    engine = Engine(path)
+    engine.add("coffee", id="a")
+    replace(path)
+    with Engine(path) as other:
+        other.add("written while the first engine is open", id="b")
+        engine.close()
+        other.add("and after it was closed", id="c")
+    with Engine(path) as again:
+        assert again.get("a") is None
+        assert again.get("b") is not None
+        assert again.get("c") is not None
+
+
+def test_uses_that_cannot_be_written_are_reported(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    engine = Engine(path)
+    engine.add("coffee")
+    path.unlink()
+    engine.search("coffee")
+    with pytest.raises(StorePoisoned):
+        engine.flush()
+    with pytest.raises(StorePoisoned):
+        engine.close()
+
+
+def test_another_folder_of_the_process_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Engine("a.db") as engine:
+        (tmp_path / "folder").mkdir()
+        os.chdir("folder")
+        engine.add("coffee")
+        engine.add_many([{"text": "tea"}, {"text": "milk"}])
+    with oneiros.Engine(tmp_path / "a.db") as again:
+        assert len(again) == 3
+
+
+def test_links_to_the_file_are_followed(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.db", tmp_path / "link.db"
+    Engine(real).close()
+    link.symlink_to(real)
+    with Engine(link) as engine:
+        engine.add("coffee")
+    with Engine(real) as again:
+        assert len(again) == 1
