@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,9 +16,9 @@ import apsw
 
 import oneiros
 from oneiros.dream.lock import Begun
+from tests.crash.forks import forks
 from tests.engine.dream_stores import called
 
-ROOT = Path(__file__).parents[2]
 NOW = 1_750_000_000.0
 DAY = 86_400.0
 PROFILES = tuple(name for name in oneiros.profiles.names() if oneiros.profiles.get(name).phases)
@@ -63,6 +60,11 @@ def dreaming_mind(path: Path | str, profile: str) -> oneiros.Engine:
     return oneiros.Engine(path, profile=profile)
 
 
+def add_memories(mind: oneiros.Engine, count: int, rng: random.Random) -> None:
+    """Add memories that cycles change."""
+    mind.add_many([_record(number, rng) for number in range(count)], now=NOW - 700.0 * DAY)
+
+
 def step(mind: oneiros.Engine) -> None:
     """Undo the last cycle; where it was undone, or there is none, run the same one again."""
     last = mind.dreams(limit=1)
@@ -88,7 +90,7 @@ class Watched:
         self.profile = profile
         self.report = Report()
         with dreaming_mind(path, profile) as mind:
-            mind.add_many([_record(number, rng) for number in range(300)], now=NOW - 700.0 * DAY)
+            add_memories(mind, 300, rng)
         self.states = [contents(path), self._after_a_cycle()]
         if self.states[0] == self.states[1]:
             msg = "the cycle changes nothing"
@@ -190,18 +192,11 @@ def _record(number: int, rng: random.Random) -> dict[str, object]:
 
 def _killed(path: Path, profile: str, rng: random.Random) -> list[str]:
     """Start a dreamer, kill it after a while, return what it said."""
-    command = [sys.executable, str(Path(__file__).with_name("dreamer.py")), str(path), profile]
-    places = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
-    said = path.with_name("said.txt")
-    with said.open("wb") as out, subprocess.Popen(command, stdout=out, env=environment) as process:
-        lines = rng.choice((1, 2, 2, 3, 4, 6))  # "open", "begin", "done" and so on
-        while process.poll() is None and said.read_bytes().count(b"\n") < lines:
-            time.sleep(0.001)
-        time.sleep(rng.uniform(0.0, 0.3))
-        is_alive = process.poll() is None
-        process.send_signal(signal.SIGKILL)
-    if not is_alive:
-        msg = f"the dreamer ended by itself with {process.returncode}"
-        raise RuntimeError(msg)
-    return said.read_text().split()
+    dreamer = forks().start(
+        "tests.crash.dreamer", [str(path), profile], path.with_name("said.jsonl")
+    )
+    dreamer.await_lines(rng.choice((1, 2, 2, 3, 4, 6)))  # "open", "begin", "done" and so on
+    time.sleep(rng.uniform(0.0, 0.3))
+    if dreamer.kill() != -signal.SIGKILL:
+        raise dreamer.failure()
+    return dreamer.lines()

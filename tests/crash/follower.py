@@ -1,6 +1,6 @@
 """A process that follows a store under load: it searches without end, and answers when asked.
 
-Usage: follower.py FILE reads|writes
+Arguments: FILE reads|writes
 "reads" opens the store with ``read_only=True``, "writes" as an engine that could write. For each line on
 standard input it prints its answers as a line of JSON.
 """
@@ -14,15 +14,18 @@ import random
 import select
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
 import oneiros
+from oneiros.model.fields import FIELDS
 
 EMBEDDER: Final = "hashing"
 NOW: Final = 2_000_000_000.0
 QUERIES: Final = ("memory changed more", "memory m1 m2 m3 m5 m8 m13", "and mor of it", "changed m7")
 _TRIES: Final = 200
+_COMPARED: Final = [name for name in FIELDS if name not in {"embedding", "sessions"}]
 Texts = dict[str, str]
 
 
@@ -39,10 +42,9 @@ def answers(engine: oneiros.Engine, copy: Texts | None = None) -> dict[str, Any]
         copy: the texts that a follower has. Those that differ from the engine's are named.
     """
     listed = engine.list(limit=10**6)
-    listing = json.dumps([memory.to_record() for memory in listed], sort_keys=True, default=repr)
     return {
         "count": engine.count(),
-        "memories": hashlib.sha256(listing.encode()).hexdigest(),
+        "memories": _digest(listed),
         "links": [[id, link.id, link.kind] for id, link in engine.links(now=NOW)],
         "found": [
             [[result.id, result.score.hex()] for result in response.results]
@@ -51,6 +53,16 @@ def answers(engine: oneiros.Engine, copy: Texts | None = None) -> dict[str, Any]
         ],
         "unlike the copy": _unlike({memory.id: memory.text for memory in listed}, copy),
     }
+
+
+def _digest(memories: Iterable[oneiros.Memory]) -> str:
+    """Return a digest of every field of the memories, in their order."""
+    digest = hashlib.sha256()
+    for memory in memories:
+        values = [getattr(memory, name) for name in _COMPARED]
+        digest.update(f"{values} {sorted(memory.sessions)}\n".encode())
+        digest.update(b"" if memory.embedding is None else memory.embedding.tobytes())
+    return digest.hexdigest()
 
 
 def _unlike(texts: Texts, copy: Texts | None) -> list[str]:
@@ -132,5 +144,14 @@ def main() -> None:
         time.sleep(0.01)  # the writer needs its turns
 
 
-if __name__ == "__main__":
-    main()
+def rehearse(folder: Path) -> None:
+    """Follow a small store in both forms."""
+    path = folder / "mind.db"
+    with opened(path, read_only=False) as writer:
+        writer.add_many([{"text": f"memory m{number}"} for number in range(20)])
+        follows = [Follower(path, read_only=is_reader) for is_reader in (True, False)]
+        writer.forget(writer.add("another one"))
+        for follower in follows:
+            for number in range(20):
+                follower.work(random.Random(number))
+            follower.answer()

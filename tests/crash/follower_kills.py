@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from tests.crash import follower, harness
-from tests.crash.harness import ROOT, State
+from tests.crash.forks import Child, forks
+from tests.crash.harness import State
 
 __all__ = ["KINDS", "Report", "differences", "run"]
 
 KINDS: Final = ("reads", "writes")
 """The form in which each follower opens the store: see :mod:`tests.crash.follower`."""
 _DURABILITY: Final = "normal"
-_PATIENCE: Final = 120.0  # seconds
-_HERE: Final = Path(__file__).parent
 
 
 @dataclass
@@ -39,63 +33,6 @@ class Report:
     acknowledged: int = 0
     """Writes that had returned."""
     problems: list[str] = field(default_factory=list)
-
-
-class _Process:
-    """A process that can be killed. What it prints goes to a file; a pipe would stop it."""
-
-    def __init__(self, said: Path, name: str, arguments: Sequence[str]) -> None:
-        places = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-        self.said = said
-        self._out: IO[bytes] = said.open("wb")
-        self._errors = said.with_suffix(".errors")
-        with self._errors.open("wb") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, "-W", "ignore", str(_HERE / name), *arguments],
-                stdin=subprocess.PIPE,
-                stdout=self._out,
-                stderr=errors,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(places)},
-            )
-
-    def lines(self) -> list[Any]:
-        """Return the whole lines that it has printed."""
-        lines = self.said.read_bytes().splitlines(keepends=True)
-        return [json.loads(line) for line in lines if line.endswith(b"\n")]
-
-    def count(self) -> int:
-        """Return the number of lines that it has printed."""
-        return self.said.read_bytes().count(b"\n")
-
-    def await_lines(self, count: int) -> None:
-        """Wait until it has printed as many lines.
-
-        Raises:
-            RuntimeError: it ended, or takes too long.
-        """
-        end = time.monotonic() + _PATIENCE
-        while self.count() < count:
-            if self.process.poll() is not None or time.monotonic() > end:
-                words = self._errors.read_text(errors="replace")[-1_000:]
-                self.kill()
-                msg = f"{self.said.name}: ended or silent, with {self.process.returncode}: {words}"
-                raise RuntimeError(msg)
-            time.sleep(0.002)
-
-    def ask(self) -> dict[str, Any]:
-        """Return the answers of a follower."""
-        before = self.count()
-        assert self.process.stdin is not None
-        self.process.stdin.write(b"?\n")
-        self.process.stdin.flush()
-        self.await_lines(before + 1)
-        found: dict[str, Any] = self.lines()[before]
-        return found
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.communicate()
-        self._out.close()
 
 
 class _Store:
@@ -117,21 +54,21 @@ class _Store:
         self._started += 1
         return self._path.with_name(f"said{self._started}.jsonl")
 
-    def _new_writer(self) -> _Process:
+    def _new_writer(self) -> Child:
         seed = str(self._rng.randrange(2**31))
         arguments = [str(self._path), seed, str(self._number), _DURABILITY, follower.EMBEDDER]
-        process = _Process(self._said(), "kill_writer.py", arguments)
+        process = forks().start("tests.crash.kill_writer", arguments, self._said())
         process.await_lines(1)  # the store is there
         return process
 
-    def _new_follower(self, kind: str) -> _Process:
-        process = _Process(self._said(), "follower.py", [str(self._path), kind])
+    def _new_follower(self, kind: str) -> Child:
+        process = forks().start("tests.crash.follower", [str(self._path), kind], self._said())
         process.await_lines(1)
         return process
 
     def turn(self) -> None:
         """Let all work for a while, kill one of the three, compare, and start it again."""
-        self._writer.await_lines(self._writer.count() + self._rng.randrange(1, 30))
+        self._writer.await_lines(self._writer.count() + self._rng.randrange(1, 100))
         time.sleep(self._rng.uniform(0.0, 0.05))
         victim = self._rng.choice(("writer", *KINDS))
         self._report.kills += 1
@@ -143,18 +80,14 @@ class _Store:
         if self._rng.random() < 0.5:  # it follows from before the pause, or opens in it
             self._followers[victim] = self._new_follower(victim)
         self._paused()
-        if self._followers[victim].process.returncode is not None:
+        if self._followers[victim].exit_code is not None:
             self._followers[victim] = self._new_follower(victim)
         self._compare()
         self._pause.unlink()
 
     def _paused(self) -> None:
         self._pause.touch()
-        end = time.monotonic() + _PATIENCE
-        while not self._writer.said.read_bytes().endswith(b'"paused"\n'):
-            if self._writer.process.poll() is not None or time.monotonic() > end:
-                self._writer.await_lines(2**31)  # raises, with what it said
-            time.sleep(0.002)
+        self._writer.await_last("paused")
 
     def _kill_writer(self) -> None:
         self._writer.kill()
@@ -171,7 +104,7 @@ class _Store:
 
     def _compare(self) -> None:
         """Compare each follower with an engine that opens the store now."""
-        asked = {kind: process.ask() for kind, process in self._followers.items()}
+        asked = {kind: _asked(process) for kind, process in self._followers.items()}
         with follower.opened(self._path, read_only=True) as fresh:
             expected = json.loads(json.dumps(follower.answers(fresh)))
         for kind, found in asked.items():
@@ -197,8 +130,15 @@ class _Store:
 
     def kill_all(self) -> None:
         for process in (self._writer, *self._followers.values()):
-            if process.process.poll() is None:
-                process.kill()
+            process.kill()
+
+
+def _asked(process: Child) -> dict[str, Any]:
+    before = process.count()
+    process.ask(b"?\n")
+    process.await_lines(before + 1)
+    found: dict[str, Any] = process.lines()[before]
+    return found
 
 
 def differences(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:

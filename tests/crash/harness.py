@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.crash.forks import forks
 from tests.crash.subject import State, Subject
 
-ROOT = Path(__file__).parents[2]
 Change = dict[str, State | None]
 
 
@@ -98,30 +94,16 @@ def _kill_on_one_file(
 
 def _killed(path: Path, seed: int, first: int, durability: str, rng: random.Random) -> list[object]:
     """Start a writer, kill it after a while, return what it said."""
-    writer = Path(__file__).with_name("kill_writer.py")
-    command = [sys.executable, str(writer), str(path), str(seed), str(first), durability]
-    places = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
-    said = path.with_name("said.jsonl")  # a pipe would fill up and stop the writer
-    with said.open("wb") as out, subprocess.Popen(command, stdout=out, env=environment) as process:
-        if rng.random() < 0.15:
-            time.sleep(rng.uniform(0.02, 0.2))  # somewhere from the start of Python to the opening
-        else:
-            _await_lines(process, said, rng.randrange(1, 40))
-            time.sleep(rng.uniform(0.0, 0.05))
-        is_alive = process.poll() is None
-        process.send_signal(signal.SIGKILL)
-    if not is_alive:
-        msg = f"the writer ended by itself with {process.returncode}"
-        raise RuntimeError(msg)
-    lines = said.read_bytes().splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith(b"\n")]
-
-
-def _await_lines(process: subprocess.Popen[bytes], said: Path, count: int) -> None:
-    """Wait until a writer has said so much, however slow the machine is."""
-    while process.poll() is None and said.read_bytes().count(b"\n") < count:
-        time.sleep(0.001)
+    arguments = [str(path), str(seed), str(first), durability]
+    writer = forks().start("tests.crash.kill_writer", arguments, path.with_name("said.jsonl"))
+    if rng.random() < 0.15:
+        time.sleep(rng.uniform(0.0, 0.1))  # somewhere in the opening, or just after it
+    else:
+        writer.await_lines(rng.randrange(1, 40))
+        time.sleep(rng.uniform(0.0, 0.05))
+    if writer.kill() != -signal.SIGKILL:
+        raise writer.failure()
+    return writer.lines()
 
 
 def replay(lines: list[object], expected: dict[str, State], report: Report) -> Change:

@@ -1,6 +1,6 @@
 """The process that is killed: writes without end, says before each write what, and after it that.
 
-Usage: kill_writer.py FILE SEED FIRST DURABILITY [EMBEDDER]
+Arguments: FILE SEED FIRST DURABILITY [EMBEDDER]
 Prints JSON lines: an object for what will be written (id to its new state, null for deleted), then
 "done" once the write has returned. While there is a file ``pause`` next to the store, nothing is written,
 after "paused".
@@ -8,6 +8,7 @@ after "paused".
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -26,14 +27,35 @@ def say(value: object) -> None:
 def main() -> None:
     """Write until killed."""
     path, seed, first, durability, *embedder = sys.argv[1:]
-    rng = random.Random(int(seed))
-    number = int(first)
     subject = Subject(Path(path), durability, *embedder)
-    pause = Path(path).with_name("pause")
     say("open")
+    write(subject, Path(path).with_name("pause"), random.Random(int(seed)), int(first))
+
+
+def rehearse(folder: Path) -> None:
+    """Write a little, with an embedder."""
+    subject = Subject(folder / "mind.db", "normal", "hashing")
+    write(subject, folder / "pause", random.Random(1), 0, steps=80)
+    for number in range(40):
+        change_nothing_checked(subject, ["m0", "m1"], random.Random(number))
+    subject.close()
+
+
+def write(
+    subject: Subject, pause: Path, rng: random.Random, number: int, steps: int | None = None
+) -> None:
+    """Write without end, or as many times.
+
+    Args:
+        subject: the store.
+        pause: a file; nothing is written while it is there.
+        rng: of the choices.
+        number: of the first memory.
+        steps: how many writes.
+    """
     own: dict[str, State] = {}
     deleted: dict[str, State] = {}
-    while True:
+    for _ in itertools.count() if steps is None else range(steps):
         if pause.exists():
             subject.flush()
             say("paused")
@@ -88,7 +110,3 @@ def change_nothing_checked(subject: Subject, own: list[str], rng: random.Random)
             subject.supersede(rng.choice(own), rng.choice(own))
         case _:
             subject.reopen()
-
-
-if __name__ == "__main__":
-    main()

@@ -20,6 +20,7 @@ from oneiros.errors import StoreCorrupt, UnknownMemory
 from oneiros.graph import Associations
 from oneiros.store import KINDS, Store, StoredLink, schema
 from oneiros.store.salvage import salvage
+from tests.folders import IN_MEMORY
 
 NOW = 1_770_000_000.0
 DAY = 86_400.0
@@ -279,7 +280,7 @@ class Linked(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory(prefix="oneiros-links-")
+        self.folder = tempfile.TemporaryDirectory(prefix="oneiros-links-", dir=IN_MEMORY)
         self.path = Path(self.folder.name) / "mind.db"
         self.minds = [self.opened(), self.opened()]
         self.order: list[str] = []

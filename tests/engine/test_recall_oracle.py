@@ -33,6 +33,7 @@ from tests.engine.world import (
     queries,
     records,
 )
+from tests.folders import IN_MEMORY
 from tests.oracles import reverie
 
 pytestmark = pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
@@ -68,7 +69,7 @@ class Recall(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp())
+        self.folder = Path(tempfile.mkdtemp(dir=IN_MEMORY))
         self.now = NOW
         self.world = World()
         self.mind = self.opened()

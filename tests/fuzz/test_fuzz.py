@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,16 @@ def test_what_takes_too_long_is_a_finding(numbers: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(campaign, "SLOWEST_SECONDS", 0.05)
     report = run("numbers", Target(wait, ()), numbers, seed=1, runs=0)
     assert list(report.findings) == ["too slow"]
+
+
+@pytest.mark.parametrize(("waits", "is_found"), [(4, False), (30, True)])
+def test_a_stopped_machine_is_no_finding_but_an_endless_wait_is(
+    numbers: Path, monkeypatch: pytest.MonkeyPatch, waits: int, is_found: bool
+) -> None:
+    monkeypatch.setattr(campaign, "SLOWEST_SECONDS", 0.05)
+    wait = Target(lambda _: [time.sleep(0.05) for _ in range(waits)], ())
+    report = run("numbers", wait, numbers, seed=1, runs=0)
+    assert list(report.findings) == ["too slow"] * is_found
 
 
 def test_equal_seeds_change_inputs_alike() -> None:

@@ -15,6 +15,7 @@ from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.model.memory import Memory, validate_changes
 from oneiros.store import Store
 from oneiros.store.transaction import Transaction
+from tests.folders import IN_MEMORY
 from tests.store.samples import erased_of
 
 IDS = st.sampled_from(["a", "b", "ü\0", "long " * 20, "e"])
@@ -44,7 +45,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = tempfile.TemporaryDirectory(dir=IN_MEMORY)
         self.path = Path(self.folder.name) / "mind.db"
         self.model: dict[str, Memory] = {}
         """In order of insertion."""

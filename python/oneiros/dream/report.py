@@ -401,8 +401,11 @@ def _lists(kind: Any) -> dict[str, type]:
 
 def _made(kind: Any, record: Mapping[str, Any]) -> Any:
     """Return a report, or a part of one, of its record."""
+    lists = _lists(kind)
+    if not lists:  # such as a change, of which a report has up to a thousand
+        return kind(**record)
     parts = dict(record)
-    for name, item_kind in _lists(kind).items():
+    for name, item_kind in lists.items():
         if name in parts:
             items = parts[name]
             is_part = hasattr(item_kind, "__dataclass_fields__")
