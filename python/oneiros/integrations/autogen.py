@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from oneiros._lazy import needed
 from oneiros.filters import where
+from oneiros.integrations.messages import found_by_message
 from oneiros.integrations.opening import Opening, all_memories
 from oneiros.model.validation import count, require_flag, require_instance
 from oneiros.scoring.profiles import resolved
@@ -207,7 +208,7 @@ class OneirosMemory(Memory, Component[OneirosMemoryConfig]):
     def _search(self, text: str, options: dict[str, Any]) -> list[MemoryContent]:
         if not text.strip():
             return []
-        return [_found(result) for result in self.memories.search(text, **options).results]
+        return [_found(result) for result in found_by_message(self.memories, text, **options)]
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
         """Add the memories that match the last message to a context, as one system message.

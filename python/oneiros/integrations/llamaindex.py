@@ -26,6 +26,7 @@ from oneiros._lazy import needed
 from oneiros.engine.memories import Memories
 from oneiros.filters import Where, meta, where
 from oneiros.filters.conditions import And, Or, joined
+from oneiros.integrations.messages import found_by_message
 from oneiros.integrations.metadata_times import Compare, compared, naive_times, time_of
 from oneiros.integrations.opening import Opening, all_memories
 from oneiros.model.validation import require_flag, require_instance
@@ -581,7 +582,8 @@ class OneirosMemoryBlock(BaseMemoryBlock[str]):
     def _recalled(self, query: str, session: str | None) -> list[Memory]:
         given = {"session": session, "reinforce": self.reinforce}
         options: Any = {name: value for name, value in given.items() if value is not None}
-        response = self.memories.search(query, self.k, profile=self.recall_profile, **options)
+        options |= {"k": self.k, "profile": self.recall_profile}
+        response = found_by_message(self.memories, query, **options)
         return [result.memory for result in response.results]
 
     async def _aput(self, messages: list[ChatMessage]) -> None:

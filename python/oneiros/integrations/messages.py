@@ -1,0 +1,46 @@
+"""Messages of a conversation as queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from oneiros.errors import QueryTooLarge
+
+if TYPE_CHECKING:
+    from oneiros.engine.memories import Memories
+    from oneiros.search.response import SearchResponse
+
+__all__ = ["found_by_message"]
+
+_SHORT: Final = 1_000  # characters: it is not the length that makes such a query too large
+
+
+def found_by_message(memories: Memories, message: str, **options: Any) -> SearchResponse:
+    """Search with a message as it was written: a pasted log must not end the run of an agent.
+
+    A message that is too long for a query is searched with its first half, or the half of that, and
+    so on: who writes much says at first what it is about.
+
+    Args:
+        memories: an engine, or a scope of one.
+        message: its text.
+        **options: keywords of :meth:`oneiros.Engine.search`.
+
+    Raises:
+        ValueError, TypeError, QueryTooLarge: as :meth:`oneiros.Engine.search`, but for the length.
+
+    Example:
+        >>> import oneiros
+        >>> with oneiros.Engine(":memory:") as engine:
+        ...     id = engine.add("Ada likes coffee")
+        ...     log = "".join(f" line {number}" for number in range(5_000))
+        ...     found_by_message(engine, "Why does coffee.py fail?" + log).ids == [id]
+        True
+    """
+    while True:
+        try:
+            return memories.search(message, **options)
+        except QueryTooLarge:
+            if len(message) < _SHORT:
+                raise
+            message = message[: len(message) // 2]
