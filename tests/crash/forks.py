@@ -194,24 +194,33 @@ def _serve(channel: socket.socket, modules: Sequence[str]) -> None:
     gc.freeze()
     channel.send(b"0")
     running: set[int] = set()
-    while True:
-        message, files, _, _ = socket.recv_fds(channel, 65_536, 3)
-        if not message:
-            break
-        request = json.loads(message)
-        if "start" in request:
-            answer = _forked(channel, request["start"], request["arguments"], files)
-            running.add(answer)
-        elif "poll" in request:
-            answer = _ended(running, request["poll"], os.WNOHANG)
-        else:
-            # It was not waited for, so no other process has its number.
-            os.kill(request["kill"], signal.SIGKILL)
-            answer = _ended(running, request["kill"], 0)
-        channel.send(json.dumps(answer).encode())
-    for pid in list(running):
-        os.kill(pid, signal.SIGKILL)
-        _ended(running, pid, 0)
+    try:
+        while _has_answered(channel, running):
+            pass
+    finally:
+        for pid in list(running):
+            os.kill(pid, signal.SIGKILL)
+            _ended(running, pid, 0)
+
+
+def _has_answered(channel: socket.socket, running: set[int]) -> bool:
+    """Answer a request; return False when there will be no other."""
+    message, files, _, _ = socket.recv_fds(channel, 65_536, 3)
+    if not message:
+        return False
+    request = json.loads(message)
+    answer: int | None
+    if "start" in request:
+        answer = _forked(channel, request["start"], request["arguments"], files)
+        running.add(answer)
+    elif "poll" in request:
+        answer = _ended(running, request["poll"], os.WNOHANG)
+    else:
+        # It was not waited for, so no other process has its number.
+        os.kill(request["kill"], signal.SIGKILL)
+        answer = _ended(running, request["kill"], 0)
+    channel.send(json.dumps(answer).encode())
+    return True
 
 
 def _forked(
