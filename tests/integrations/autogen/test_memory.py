@@ -127,6 +127,18 @@ def test_a_context_gets_what_fits_the_last_message(memory: OneirosMemory) -> Non
     asyncio.run(run())
 
 
+def test_a_message_too_long_for_a_query_finds_by_its_beginning(memory: OneirosMemory) -> None:
+    log = " ".join(f"line{number}" for number in range(3_000))
+
+    async def run() -> None:
+        context = UnboundedChatCompletionContext()
+        await context.add_message(UserMessage(content=f"which tea? {log}", source="user"))
+        updated = await memory.update_context(context)
+        assert [one.content for one in updated.memories.results] == ["Ada drinks green tea"]
+
+    asyncio.run(run())
+
+
 def test_clear(memory: OneirosMemory) -> None:
     asyncio.run(memory.clear())
     asyncio.run(memory.clear())

@@ -65,6 +65,13 @@ def test_recall_finds_what_fits_in_any_session_of_the_scope(engine: oneiros.Engi
     assert "- Tea is at five" in got(wide, "tea").splitlines()
 
 
+def test_a_message_too_long_for_a_query_finds_by_its_beginning(engine: oneiros.Engine) -> None:
+    block = OneirosMemoryBlock(memories=engine)
+    asyncio.run(block.aput([TEA]))
+    log = " ".join(f"line{number}" for number in range(3_000))
+    assert got(block, f"which tea? {log}") == "- user: I drink green tea"
+
+
 @pytest.mark.parametrize(("reinforce", "count"), [(None, 1), (True, 1), (False, 0)])
 def test_recalled_memories_count_as_used(
     engine: oneiros.Engine, reinforce: bool | None, count: int
