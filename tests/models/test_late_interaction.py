@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -88,3 +92,38 @@ def test_threads_leave_the_count_of_bytes_right() -> None:
     for thread in threads:
         thread.join()
     assert cache.byte_count == len(cache) * 21 <= 2_000
+
+
+class SlowText(str):
+    """A text that takes a while to look up, so that the cache is nearly always being changed."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        time.sleep(0.02)
+        return super().__hash__()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no fork")
+def test_a_child_forked_amid_a_change_can_use_the_cache() -> None:
+    cache = TokenCache(2_000)
+    one = np.ones((2, 4), np.float16)
+    is_over = threading.Event()
+
+    def work() -> None:
+        while not is_over.is_set():
+            cache.put(SlowText("text"), one)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(5):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(5)
+                cache.put("another", one)
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        is_over.set()
+        thread.join()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from threading import Lock
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from oneiros.runtime.locks import fork_safe_lock
 
 __all__ = ["TokenCache", "TokenVectors", "max_sim"]
 
@@ -72,7 +73,7 @@ class TokenCache:
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
         self._vectors: OrderedDict[str, TokenVectors] = OrderedDict()
-        self._lock = Lock()
+        self._lock = fork_safe_lock()
         self._byte_count = 0
 
     def __len__(self) -> int:
