@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tomllib
@@ -16,6 +17,7 @@ import typer
 from oneiros import filters
 from oneiros.cli.failures import CommandError, blamed_on
 from oneiros.engine import QuietEngine
+from oneiros.errors import EngineReadOnly
 from oneiros.lexical import analyzers
 from oneiros.models import named
 from oneiros.models.embedders import name_of
@@ -269,6 +271,8 @@ def opened(
 ) -> Iterator[Engine]:
     """Open the engine over the store, and close it whatever happens in the block.
 
+    A store that cannot be written, as on a disk that is only read, is opened to be read.
+
     Args:
         path: the store's file.
         analyzer: for its words from now on; None: as before.
@@ -276,13 +280,21 @@ def opened(
             none, without a warning.
 
     Raises:
-        CommandError: no such analyzer, or its package is not installed.
+        CommandError: no such analyzer, or its package is not installed; or the command writes, and
+            the store cannot be written.
     """
     if analyzer is not None:
         with blamed_on("--analyzer", (ValueError, ImportError)):
             analyzers.make(analyzer)
-    with quiet_engine(path, embedder, analyzer=analyzer) as engine:
-        yield engine
+    is_protected = path.exists() and not (
+        os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    )
+    with quiet_engine(path, embedder, analyzer=analyzer, read_only=is_protected) as engine:
+        try:
+            yield engine
+        except EngineReadOnly as error:
+            msg = f"{path}: the file or its folder cannot be written"
+            raise CommandError(msg) from error
 
 
 def quiet_engine(path: Path, embedder: Embedder | None, **options: Any) -> QuietEngine:
