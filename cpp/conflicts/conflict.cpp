@@ -146,6 +146,8 @@ Weights all_features(const Weights& quick, const Statement& older, const Stateme
   return with_values(quick, number, date, name, is_named);
 }
 
+constexpr double kRounding = 1e-12;  // above that of a sum of weighed features, by its magnitude
+
 // True if the log odds cannot reach `least`, whatever those four are.
 bool is_below(double least, const Weights& highest, const Model& model) {
   double most = model.constant;
@@ -156,7 +158,6 @@ bool is_below(double least, const Weights& highest, const Model& model) {
     most += is_highest ? std::max(part, 0.0) : part;
     magnitude += std::abs(part);
   }
-  constexpr double kRounding = 1e-12;           // above that of the sum
   return most + kRounding * magnitude < least;  // false for NaN
 }
 
@@ -245,7 +246,6 @@ double unshared_limit(double least, const Model& model) {
       most += std::max(model.weights[i], 0.0);
     }
   }
-  constexpr double kRounding = 1e-12;  // above that of the sums
   return least - most - kRounding * magnitude;
 }
 

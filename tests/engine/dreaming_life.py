@@ -80,7 +80,7 @@ class Life(RuleBasedStateMachine):
         """Every cycle and, of an undoing, what it undid; the newest first."""
         self.listed: WeakKeyDictionary[oneiros.Engine, list[tuple[str, str | None]]]
         self.listed = WeakKeyDictionary()
-        """What each engine has listed of them."""
+        """The cycles that each engine has listed."""
         self.cut_off: str | None = None
         """The cycle that a crash ended, until the next one runs."""
 

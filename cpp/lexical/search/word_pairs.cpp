@@ -126,11 +126,11 @@ class PairFinder {
 // How many words of the query each document has, so that only documents with two of them are read;
 // 2 for every document if there are more words than kFewTerms, as reading costs less then. Adds the
 // wanted scores.
-std::vector<std::uint32_t> score_and_count(const SegmentView& view, const WeighedQuery& query,
-                                           const Bm25& bm25, std::span<const Location> locations,
-                                           const LocatedDocuments& located,
-                                           std::span<const std::uint8_t> is_wanted,
-                                           std::span<double> scores) {
+std::vector<std::uint32_t> count_held(const SegmentView& view, const WeighedQuery& query,
+                                      const Bm25& bm25, std::span<const Location> locations,
+                                      const LocatedDocuments& located,
+                                      std::span<const std::uint8_t> is_wanted,
+                                      std::span<double> scores) {
   if (query.terms.size() <= kFewTerms) {
     std::vector<std::uint32_t> held(located.documents.size());
     score_and_count(*view.segment, query, bm25, located, is_wanted, scores, held);
@@ -202,10 +202,10 @@ void score_with_pairs(const SegmentView& view, const WeighedQuery& query, const 
     return;
   }
   const std::vector<std::uint32_t> held =
-      score_and_count(view, query, bm25, locations, located, is_wanted, scores);
+      count_held(view, query, bm25, locations, located, is_wanted, scores);
   PairFinder find(pairs, window);
   std::vector<std::uint8_t> scratch;
-  for (std::size_t i = 0; i < held.size() && !pairs.pairs.empty(); ++i) {
+  for (std::size_t i = 0; i < held.size(); ++i) {
     if (held[i] > 1) {
       pair_scores[located.places[i]] =
           find(segment.documents().occurrences(located.documents[i], scratch));

@@ -75,7 +75,10 @@ TEST_CASE("weigh_pairs: each word with the next two, by the lesser idf") {
 
 TEST_CASE("score_with_pairs: as a scan of all positions, in every segment, also when sealed") {
   std::mt19937 random(7);
-  const Words vocabulary{"ant", "bee", "cat", "dog", "elk", "fox"};
+  Words vocabulary{"ant", "bee", "cat", "dog", "elk", "fox"};
+  for (int number = 0; number < 14; ++number) {
+    vocabulary.push_back("w" + std::to_string(number));
+  }
   LexicalIndex index(simple(), {});
   std::vector<Words> texts;
   std::vector<std::uint32_t> rows;
@@ -96,7 +99,8 @@ TEST_CASE("score_with_pairs: as a scan of all positions, in every segment, also 
     if (is_sealed) {
       index.seal();
     }
-    for (const Words& query : {Words{"ant", "bee"}, Words{"ant", "bee", "cat", "ant", "elk"}}) {
+    for (const Words& query :
+         {Words{"ant", "bee"}, Words{"ant", "bee", "cat", "ant", "elk"}, vocabulary}) {
       const lexical::WeighedQuery weighed = index.weigh(joined(query));
       const WordPairs pairs = index.pairs(joined(query), weighed);
       std::vector<double> words(rows.size());
