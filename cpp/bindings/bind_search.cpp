@@ -478,7 +478,8 @@ SearchOutcome outcome_of(BoundRun& bound) {
     return bound.run->run(*bound.host);
   }
   SearchOutcome outcome;
-  WorkQueue::of_process().run([&] { outcome = bound.run->run(*bound.host); });
+  WorkQueue& queue = WorkQueue::of_process();
+  queue.run([&] { outcome = bound.run->run(*bound.host, queue.threads_of_one()); });
   return outcome;
 }
 

@@ -126,12 +126,14 @@ ScalarQuantizer::ScalarQuantizer(std::span<const float* const> sample, std::size
   std::ranges::generate(shift_, [&dither] { return 8 + dither(); });
 }
 
-VectorCodes::VectorCodes(std::size_t rows, std::size_t width)
+VectorCodes::VectorCodes(std::size_t rows, std::size_t width, SlabPool& pool)
     : width_(width),
       lines_(lines_of(width)),
-      upper_(std::make_unique_for_overwrite<Line[]>(rows * lines_)),
-      lower_(std::make_unique_for_overwrite<Line[]>(rows * lines_)),
-      steps_(std::make_unique_for_overwrite<std::uint16_t[]>(rows)) {}
+      upper_(pool.take()),
+      lower_(pool.take()),
+      steps_(std::make_unique_for_overwrite<std::uint16_t[]>(rows)) {
+  assert(pool.bytes_of_place() == bytes_of_halves(rows, width));
+}
 
 void VectorCodes::encode(std::size_t row, const float* vector, const ScalarQuantizer& quantizer) {
   const VectorLoops& loops = vector_loops();
@@ -145,8 +147,8 @@ void VectorCodes::encode(std::size_t row, const float* vector, const ScalarQuant
   const auto least_step =
       static_cast<float>(static_cast<double>(extent.largest / kMostSteps) * kRoundedUp);
   steps_[row] = rounded_up(std::max(least_step, kShortestStep));
-  loops.encode(difference.data(), quantizer.shift().data(), step(row), lines_,
-               upper_[row * lines_].bytes, lower_[row * lines_].bytes);
+  loops.encode(difference.data(), quantizer.shift().data(), step(row), lines_, line(upper_, row),
+               line(lower_, row));
   const auto length = std::sqrt(extent.square) * kSquareRoundedUp + kSquareUnderflow;
   if (length > longest()) {
     longest_.store(length, std::memory_order_relaxed);
@@ -154,8 +156,8 @@ void VectorCodes::encode(std::size_t row, const float* vector, const ScalarQuant
 }
 
 void VectorCodes::wipe(std::size_t row) noexcept {
-  std::fill_n(&upper_[row * lines_], lines_, Line{});
-  std::fill_n(&lower_[row * lines_], lines_, Line{});
+  std::fill_n(line(upper_, row), lines_ * kBytesOfLine, std::uint8_t{0});
+  std::fill_n(line(lower_, row), lines_ * kBytesOfLine, std::uint8_t{0});
   steps_[row] = 0;
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "columns/slab_pool.h"
 #include "columns/vector_loops.h"
 
 namespace oneiros {
@@ -38,9 +39,13 @@ class ScalarQuantizer {
 // read. Thread-safe for different rows.
 class VectorCodes {
  public:
-  // Throws std::bad_alloc.
-  VectorCodes(std::size_t rows, std::size_t width);
+  // Throws std::bad_alloc. REQUIRES: the pool's places have bytes_of_halves(rows, width); it
+  // outlives the codes.
+  VectorCodes(std::size_t rows, std::size_t width, SlabPool& pool);
 
+  static constexpr std::size_t bytes_of_halves(std::size_t rows, std::size_t width) {
+    return rows * lines_of(width) * kBytesOfLine;
+  }
   static constexpr std::size_t bytes_of_code(std::size_t width) {
     return 2 * lines_of(width) * kBytesOfLine + sizeof(std::uint16_t);
   }
@@ -53,10 +58,10 @@ class VectorCodes {
   void wipe(std::size_t row) noexcept;
 
   [[nodiscard]] const std::uint8_t* upper(std::size_t row) const noexcept {
-    return upper_[row * lines_].bytes;
+    return line(upper_, row);
   }
   [[nodiscard]] const std::uint8_t* lower(std::size_t row) const noexcept {
-    return lower_[row * lines_].bytes;
+    return line(lower_, row);
   }
   // The difference of vectors whose upper halves differ by 1 in a component.
   [[nodiscard]] float step(std::size_t row) const noexcept {
@@ -66,14 +71,14 @@ class VectorCodes {
   [[nodiscard]] float longest() const noexcept { return longest_.load(std::memory_order_relaxed); }
 
  private:
-  struct alignas(kBytesOfLine) Line {
-    std::uint8_t bytes[kBytesOfLine];
-  };
+  [[nodiscard]] std::uint8_t* line(const SlabPool::Place& halves, std::size_t row) const noexcept {
+    return reinterpret_cast<std::uint8_t*>(halves.data()) + row * lines_ * kBytesOfLine;
+  }
 
   std::size_t width_;
   std::size_t lines_;
-  std::unique_ptr<Line[]> upper_;
-  std::unique_ptr<Line[]> lower_;
+  SlabPool::Place upper_;
+  SlabPool::Place lower_;
   std::unique_ptr<std::uint16_t[]> steps_;  // the upper 16 bits of floats
   std::atomic<float> longest_{0};
 };

@@ -90,11 +90,13 @@ class VectorColumn {
 
   // The k rows nearest to the query among those chosen and those `listed`: higher cosine first,
   // then the smaller row; fewer only if no more have a vector. One pass over these rows, over their
-  // codes where there are many. Calls pause_here(). Throws std::invalid_argument for a query of a
-  // different size. REQUIRES: no row is listed twice, or both chosen and listed.
+  // codes where there are many, and then on at most `threads` threads. Calls pause_here(). Throws
+  // std::invalid_argument for a query of a different size. REQUIRES: no row is listed twice, or
+  // both chosen and listed; threads >= 1.
   [[nodiscard]] std::vector<lexical::Hit> nearest(std::span<const float> query, std::size_t k,
                                                   const VectorRows& chosen = {},
-                                                  std::span<const std::uint32_t> listed = {}) const;
+                                                  std::span<const std::uint32_t> listed = {},
+                                                  std::size_t threads = 1) const;
 
   // nearest() for each query, on at most `threads` threads; several queries share a pass. Throws
   // std::invalid_argument unless the components are a multiple of dimension(), and for 0 threads.
@@ -181,6 +183,7 @@ class VectorColumn {
 
   const std::size_t dimension_;
   const std::size_t width_;
+  mutable SlabPool code_memory_;  // whose lock is the last to be taken
   // Lock order: writers_, gate_, readers_. writers_: every writer. gate_: held while waiting for
   // readers_, so that a continuous stream of readers cannot starve a writer. readers_: shared by
   // readers, exclusive for replacing and removing. Declared in reverse, as ForkSafeSharedMutex

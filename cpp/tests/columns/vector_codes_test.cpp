@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <map>
 #include <thread>
 
 #include "snapshot/snapshot_reader.h"
@@ -96,6 +97,13 @@ struct Bounds {
   float screened_most;  // its upper bound
 };
 
+// Kept, since a pool maps megabytes.
+SlabPool& pool_for(std::size_t rows, std::size_t width) {
+  static std::map<std::size_t, SlabPool> pools;
+  const std::size_t bytes = VectorCodes::bytes_of_halves(rows, width);
+  return pools.try_emplace(bytes, bytes).first->second;
+}
+
 ScalarQuantizer no_center(std::size_t width) { return {{}, width}; }
 
 // The mean of one vector is that vector, if it has about unit length.
@@ -109,7 +117,7 @@ Bounds bounds_of(const Floats& query, const Floats& vector, const ScalarQuantize
   Bounds bounds{-kInfinity, product_of(query, vector), kInfinity, 0, kInfinity};
   const EncodedQuery encoded(query, quantizer);
   if (encoded.has_bounds()) {
-    VectorCodes codes(3, vector.size());
+    VectorCodes codes(3, vector.size(), pool_for(3, vector.size()));
     codes.encode(1, vector.data(), quantizer);
     const std::uint8_t* const upper = codes.upper(1);
     const std::uint8_t* const lower = codes.lower(1);
@@ -202,7 +210,7 @@ TEST_CASE("vector codes: the dither makes errors of products as wide as it shoul
     for (std::uint32_t seed = 0; seed < kVectors; ++seed) {
       const Floats vector = some_vector(kWidth, kind, seed);
       const Floats query = of_unit_length(random_floats(kWidth, seed + 5'000));
-      VectorCodes codes(1, kWidth);
+      VectorCodes codes(1, kWidth, pool_for(1, kWidth));
       codes.encode(0, vector.data(), no_center(kWidth));
       double product = 0;
       for (std::size_t i = 0; i < kWidth; ++i) {
@@ -227,7 +235,7 @@ TEST_CASE("vector codes: with and without products of bytes, AVX-512 writes the 
   constexpr std::size_t kWidth = 384;
   constexpr std::uint32_t kVectors = 2'100;
   const ScalarQuantizer quantizer = no_center(kWidth);
-  VectorCodes codes(kVectors, kWidth);
+  VectorCodes codes(kVectors, kWidth, pool_for(kVectors, kWidth));
   std::vector<const std::uint8_t*> halves;
   std::vector<float> steps;
   for (std::uint32_t row = 0; row < kVectors; ++row) {
@@ -428,6 +436,76 @@ TEST_CASE("vector column: with codes nearest finds what it finds without") {
     Bits allowed((count + 7) / 8, 0xB5);
     on_each_path([&] { check_nearest(column, queries, {.allowed = allowed}); });
   }
+}
+
+TEST_CASE("vector column: several threads find what one finds, with codes or not") {
+  constexpr std::size_t kWidth = 32;
+  constexpr std::uint32_t kRows = 40'000;  // more than are screened at once
+  constexpr std::size_t kThreads = 3;
+  VectorColumn column(kWidth);
+  const Floats query = random_floats(kWidth, 1);
+  column.write(rows_below(kRows), random_floats(kWidth * kRows, 3));
+  Bits most((kRows + 7) / 8, 0xDF);
+  VectorRows chosen{.allowed = most};
+  const auto found = column.nearest(query, 50, chosen);  // without codes
+  for (int round = 0; round < 5; ++round) {
+    check_same(column.nearest(query, 50, chosen, {}, kThreads), found);
+  }
+  CHECK(column.resident_bytes() > vector_bytes(kRows, kWidth));  // there are codes
+  // Many rows without a code, the nearest among them.
+  Rows rows;
+  Floats vectors;
+  for (std::uint32_t row = 10; row < kRows + 3'000; row += 3) {
+    rows.push_back(row);
+    std::ranges::transform(query, std::back_inserter(vectors),
+                           [&](float x) { return x * static_cast<float>(row % 1'009); });
+  }
+  column.write(rows, vectors);
+  most.resize((kRows + 3'000) / 8, 0x7E);
+  chosen.allowed = most;
+  for (int round = 0; round < 3; ++round) {
+    check_same(column.nearest(query, 50, chosen, {}, kThreads), column.nearest(query, 50, chosen));
+  }
+}
+
+TEST_CASE("vector column: searches by several threads beside a writer") {
+  constexpr std::size_t kWidth = 32;
+  constexpr std::uint32_t kRows = 9'000;
+  VectorColumn column(kWidth);
+  // A row's vector is all one number, its product with ones that times 32: a torn one shows.
+  const Floats ones(kWidth, 1.0F);
+  const auto vectors_of = [](std::uint32_t rows, std::uint32_t version) {
+    Floats vectors;
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      vectors.insert(vectors.end(), kWidth, static_cast<float>((row + version) % 100 + 1));
+    }
+    return vectors;
+  };
+  column.write(rows_below(kRows), vectors_of(kRows, 0));
+  std::atomic<bool> is_done = false;
+  std::atomic<int> torn = 0;
+  {
+    std::vector<std::jthread> readers;
+    for (int i = 0; i < 2; ++i) {
+      readers.emplace_back([&] {
+        do {
+          const std::vector<lexical::Hit> hits = column.nearest(ones, 20, {}, {}, 3);
+          for (const lexical::Hit& hit : hits) {
+            torn += std::fmod(hit.score, kWidth) == 0 ? 0 : 1;
+          }
+          torn += hits.size() == 20 ? 0 : 1;
+        } while (!is_done.load());
+      });
+    }
+    for (std::uint32_t version = 1; version < 20; ++version) {
+      column.write(rows_below(500), vectors_of(500, version));
+      const Rows fresh{kRows + version, kRows + 600 * version};
+      column.write(fresh, vectors_of(2, version));
+    }
+    is_done.store(true);
+  }
+  CHECK(torn.load() == 0);
+  check_same(column.nearest(ones, 20, {}, {}, 3), column.nearest(ones, 20));
 }
 
 TEST_CASE("vector column: codes follow what is written, replaced and removed") {
