@@ -262,10 +262,58 @@ class Host final : public search::Outside {
   py::object host_;
 };
 
+// The rows that searches may return and read, with the arrays that hold their bits.
+class BoundRows {
+ public:
+  BoundRows(const std::optional<py::array>& allowed, std::size_t allowed_count,
+            std::size_t bounds_count, bool follows_links, const std::optional<py::array>& reach,
+            const std::optional<py::array>& scope, const std::optional<py::array>& standing,
+            bool has_bounds)
+      : allowed_(bits(allowed, "allowed")),
+        allowed_count_(allowed_count),
+        bounds_count_(bounds_count),
+        follows_links_(follows_links),
+        reach_(bits(reach, "reach")),
+        scope_(bits(scope, "scope")),
+        standing_(bits(standing, "standing")),
+        has_bounds_(has_bounds) {}
+
+  void put_into(SearchRequest& request) const {
+    request.allowed = allowed_;
+    request.allowed_count = allowed_count_;
+    request.bounds_count = bounds_count_;
+    request.follows_links = follows_links_;
+    request.reach = reach_;
+    request.scope = scope_;
+    request.standing = standing_;
+    request.has_bounds = has_bounds_;
+  }
+
+ private:
+  search::SomeRows bits(const std::optional<py::array>& given, const std::string& name) {
+    if (!given) {
+      return std::nullopt;
+    }
+    arrays_.push_back(*given);
+    return read_1d<std::uint8_t>(*given, name);
+  }
+
+  std::vector<py::object> arrays_;  // first, as the others are read from them
+  search::SomeRows allowed_;
+  std::size_t allowed_count_;
+  std::size_t bounds_count_;
+  bool follows_links_;
+  search::SomeRows reach_;
+  search::SomeRows scope_;
+  search::SomeRows standing_;
+  bool has_bounds_;
+};
+
 // A run with the Python objects it refers to.
 class BoundRun {
  public:
   SearchRequest request;
+  std::shared_ptr<const BoundRows> rows;
   std::vector<py::object> arrays;
   std::unique_ptr<Host> host;
   std::unique_ptr<SearchRun> run;
@@ -422,47 +470,44 @@ void read_one(BoundRun& bound, const std::string& name, const py::handle& value)
     request.surfacing = surfacing_of(value.cast<GivenSurfacing>());
   } else if (name == "relaxed_surfacing") {
     request.relaxed_surfacing = surfacing_of(value.cast<GivenSurfacing>());
+  } else if (name == "syntax") {
+    request.syntax = lexical::syntax_of(value.cast<std::string>());
+  } else if (name == "hits") {
+    request.hits = hits_of(value.cast<GivenHits>());
+  } else if (name == "statistics") {
+    request.statistics = value.cast<QueryStatistics>();
+  } else if (name == "is_weighed_by_store") {
+    request.is_weighed_by_store = value.cast<bool>();
+  } else if (name == "has_user_code") {
+    bound.has_user_code = value.cast<bool>();
+  } else if (name == "has_reranker") {
+    request.has_reranker = value.cast<bool>();
+  } else if (name == "explain") {
+    request.is_explained = value.cast<bool>();
+  } else if (name == "is_whole") {
+    request.is_whole = value.cast<bool>();
   } else {
     throw py::value_error("read: a search reads no \"" + name + "\"");
   }
 }
 
 // Creates a run. Everything is checked and referenced here, with the GIL, so that run() needs none.
-std::shared_ptr<BoundRun> make_run(
-    std::shared_ptr<SearchPlan> plan, const search::ReadView& view, const py::object& host,
-    bool has_user_code, const py::object& query, const std::string& syntax, std::size_t k,
-    double now_seconds, const std::optional<py::array>& allowed, std::size_t allowed_count,
-    std::size_t bounds_count, bool follows_links, const std::optional<py::array>& reach,
-    const std::optional<py::array>& vector, const std::optional<GivenHits>& hits, double walk_ms,
-    bool has_reranker, bool explain, bool is_whole, const std::optional<py::array>& scope,
-    const std::optional<py::array>& standing, const QueryStatistics* statistics,
-    bool is_weighed_by_store, bool has_bounds, const py::dict& read) {
+std::shared_ptr<BoundRun> make_run(std::shared_ptr<SearchPlan> plan, const search::ReadView& view,
+                                   std::shared_ptr<const BoundRows> rows, const py::object& host,
+                                   const py::object& query, std::size_t k, double now_seconds,
+                                   const std::optional<py::array>& vector, double walk_ms,
+                                   const py::dict& read) {
   auto bound = std::make_shared<BoundRun>();
   bound->host = std::make_unique<Host>(host);
-  bound->has_user_code = has_user_code;
   SearchRequest& request = bound->request;
   request.query = std::string(utf8_of(query, "query"));
-  request.syntax = lexical::syntax_of(syntax);
   request.k = k;
   request.now_seconds = now_seconds;
-  request.allowed = bound->bits(allowed, "allowed");
-  request.allowed_count = allowed_count;
-  request.bounds_count = bounds_count;
-  request.follows_links = follows_links && view.graph != nullptr;
-  request.reach = bound->bits(reach, "reach");
+  rows->put_into(request);
+  request.follows_links = request.follows_links && view.graph != nullptr;
+  bound->rows = std::move(rows);
   request.vector = bound->floats(vector, "vector");
-  request.hits = hits_of(hits);
   request.walk_ms = walk_ms;
-  request.has_reranker = has_reranker;
-  request.is_explained = explain;
-  request.is_whole = is_whole;
-  request.scope = bound->bits(scope, "scope");
-  request.standing = bound->bits(standing, "standing");
-  if (statistics != nullptr) {
-    request.statistics = *statistics;
-  }
-  request.is_weighed_by_store = is_weighed_by_store;
-  request.has_bounds = has_bounds;
   for (const std::pair<py::handle, py::handle> item : own_copy(read)) {
     read_one(*bound, item.first.cast<std::string>(), item.second);
   }
@@ -797,15 +842,19 @@ void register_search(py::module_& module) {
            py::kw_only(), py::arg("lexical").none(false), py::arg("columns").none(false),
            py::arg("sessions"), py::arg("graph"), py::arg("texts"), py::arg("lowered"),
            py::arg("vectors"), py::arg("statements"));
+  py::class_<BoundRows, std::shared_ptr<BoundRows>>(
+      module, "SearchRows", "The rows that searches may return and read, as packed bits.")
+      .def(py::init<const std::optional<py::array>&, std::size_t, std::size_t, bool,
+                    const std::optional<py::array>&, const std::optional<py::array>&,
+                    const std::optional<py::array>&, bool>(),
+           py::kw_only(), py::arg("allowed"), py::arg("allowed_count"), py::arg("bounds_count"),
+           py::arg("follows_links"), py::arg("reach"), py::arg("scope"), py::arg("standing"),
+           py::arg("has_bounds"));
   py::class_<BoundRun, std::shared_ptr<BoundRun>>(module, "SearchRun",
                                                   "One run of a search, from query to results.")
       .def(py::init(&make_run), py::kw_only(), py::arg("plan").none(false), py::arg("view"),
-           py::arg("host"), py::arg("has_user_code"), py::arg("query"), py::arg("syntax"),
-           py::arg("k"), py::arg("now_seconds"), py::arg("allowed"), py::arg("allowed_count"),
-           py::arg("bounds_count"), py::arg("follows_links"), py::arg("reach"), py::arg("vector"),
-           py::arg("hits"), py::arg("walk_ms"), py::arg("has_reranker"), py::arg("explain"),
-           py::arg("is_whole"), py::arg("scope"), py::arg("standing"), py::arg("statistics"),
-           py::arg("is_weighed_by_store"), py::arg("has_bounds"), py::arg("read"))
+           py::arg("rows").none(false), py::arg("host"), py::arg("query"), py::arg("k"),
+           py::arg("now_seconds"), py::arg("vector"), py::arg("walk_ms"), py::arg("read"))
       .def("run", &run_one, "Run all stages, once, without the GIL.")
       .def(
           "uncut", [](const BoundRun& bound) { return tuples_of(bound.attempt().uncut); },

@@ -693,7 +693,6 @@ class SearchPlan:
     @property
     def has_neighbours(self) -> bool: ...
 
-RankedHits: TypeAlias = tuple[Rows, npt.NDArray[np.float64]]
 SoughtWords: TypeAlias = tuple[list[str], list[str], int]
 """Words, a stem for each or none at all, and by how many their share is taken."""
 Surfacing: TypeAlias = tuple[float, float, float, int]
@@ -752,34 +751,33 @@ class SearchOutcome:
     @property
     def future_count(self) -> int: ...
 
+class SearchRows:
+    def __init__(
+        self,
+        *,
+        allowed: Bits | None,
+        allowed_count: int,
+        bounds_count: int,
+        follows_links: bool,
+        reach: Bits | None,
+        scope: Bits | None,
+        standing: Bits | None,
+        has_bounds: bool,
+    ) -> None: ...
+
 class SearchRun:
     def __init__(
         self,
         *,
         plan: SearchPlan,
         view: ReadView,
+        rows: SearchRows,
         host: object,
-        has_user_code: bool,
         query: str,
-        syntax: str,
         k: int,
         now_seconds: float,
-        allowed: Bits | None,
-        allowed_count: int,
-        bounds_count: int,
-        follows_links: bool,
-        reach: Bits | None,
         vector: npt.NDArray[np.float32] | None,
-        hits: RankedHits | None,
         walk_ms: float,
-        has_reranker: bool,
-        explain: bool,
-        is_whole: bool,
-        scope: Bits | None,
-        standing: Bits | None,
-        statistics: QueryStatistics | None,
-        is_weighed_by_store: bool,
-        has_bounds: bool,
         read: dict[str, Any],
     ) -> None: ...
     def run(self) -> SearchOutcome: ...

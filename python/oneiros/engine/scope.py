@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from oneiros import engine, filters, write
 from oneiros.clock import system_clock
@@ -431,10 +431,12 @@ class Scope:
             StoreCorrupt: a memory is damaged. A scope raises it only for one known to lie within
                 it.
         """
-        damaged = {place: row for place, row in enumerate(found) if isinstance(row, StoreCorrupt)}
-        for place, damage in damaged.items():
-            self._note_damage(ids[place], damage)
-        return [None if isinstance(row, StoreCorrupt) else row for row in found]
+        damaged = [place for place, row in enumerate(found) if isinstance(row, StoreCorrupt)]
+        rows = cast("list[Read | None]", list(found))
+        for place in damaged:
+            self._note_damage(ids[place], cast("StoreCorrupt", found[place]))
+            rows[place] = None
+        return rows
 
     def _note_damage(self, id: str, damage: StoreCorrupt) -> None:
         row = self.services.read_model.lifecycle.row_of.get(id)

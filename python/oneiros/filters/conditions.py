@@ -317,6 +317,8 @@ def joined(join: type[And | Or], sides: Iterable[Where]) -> Where:
     Without sides, as in logic, everything for :class:`And` and nothing for :class:`Or`.
     """
     sides = tuple(sides)
+    if len(sides) == 1:
+        return sides[0]
     if len(sides) == 2:
         left, right = sides
         if isinstance(left, join) and not isinstance(right, And | Or | Everything):

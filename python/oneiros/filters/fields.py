@@ -7,7 +7,7 @@ import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 from oneiros.model.fields import ENUMS, FIELDS, SOURCES, levels_of
 from oneiros.model.validation import is_scalar_array, plain, time
@@ -132,6 +132,8 @@ def read_words(field: str, value: object) -> tuple[str, ...]:
             raise ValueError(msg)
         if field == "namespace":
             FIELDS[field].check(word)  # one that no memory can have is a mistake
+    if len(words) == 1:
+        return cast("tuple[str]", tuple(words))
     return tuple(sorted({word for word in words if isinstance(word, str)}))
 
 

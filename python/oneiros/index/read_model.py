@@ -107,6 +107,7 @@ class ReadModel:
         self._lock = fork_safe_lock()
         self._compiled: dict[tuple[Profile, tuple[Factor, ...]], CompiledProfile] = {}
         self._plans: dict[tuple[str | Profile, tuple[Factor, ...]], SearchPlan] = {}
+        self._view: tuple[tuple[object, ...], _core.ReadView] | None = None  # of the last search
         self.changed_count = 0
         """The number of changes of memories that no snapshot has."""
 
@@ -169,6 +170,27 @@ class ReadModel:
                 self._plans = {}
             plan = self._plans[key] = search_plan(profile, self.compiled, added)
         return plan
+
+    def view(
+        self,
+        sessions: _core.SessionOrder | None,
+        graph: _core.AssociationGraph | None,
+        texts: _core.TextColumn | None,
+        lowered: _core.TextColumn | None,
+        vectors: _core.VectorColumn | None,
+        statements: _core.StatementColumn | None,
+    ) -> _core.ReadView:
+        """Return the parts of the read model that a search reads; None: it does not read the part."""
+        parts = (
+            *(self.indexes.lexical, self.lifecycle.columns, sessions),
+            *(graph, texts, lowered, vectors, statements),
+        )
+        last = self._view
+        if last is None or last[0] != parts:
+            names = ("lexical", "columns", "sessions", "graph", "texts", "lowered", "vectors")
+            named: dict[str, Any] = dict(zip((*names, "statements"), parts, strict=True))
+            last = self._view = (parts, _core.ReadView(**named))
+        return last[1]
 
     def kind_counts(self) -> dict[str, int]:
         """Return the number of live memories of each kind, the most frequent first."""

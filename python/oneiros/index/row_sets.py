@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 
 from pyroaring import BitMap
 
-from oneiros import filters
+from oneiros import _core, filters
 from oneiros._lazy import np
 from oneiros.filters import allowed_bits, set_of
 from oneiros.index.columns import is_given, is_missing
 from oneiros.index.row_attributes import RowAttributes
 from oneiros.model.fields import ENUMS, kinds_of
-from oneiros.runtime.dataclasses import NamedTuple
+from oneiros.runtime.dataclasses import NamedTuple, dataclass, field, replace
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from oneiros.graph import Associations
     from oneiros.index.columns import ColumnWrite, Lifecycle
     from oneiros.index.stored_rows import StoredRecords
+    from oneiros.scoring.link_expansion import ExpansionDeclaration
     from oneiros.scoring.selection import Selection
     from oneiros.store.columns import StoredColumns
 
@@ -110,7 +111,8 @@ class DeepRecallRows(NamedTuple):
         return row in self.superseded or row in self.lapsed
 
 
-class Visible(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Visible:
     """The rows that one search may return."""
 
     bits: npt.NDArray[np.uint8] | None
@@ -128,6 +130,26 @@ class Visible(NamedTuple):
     """The rows as a set, for a scope without further limits."""
     has_bounds: bool = False
     """Whether the caller's scope has bounds, even if every row lies within them."""
+    _for_core: _core.SearchRows | None = field(init=False, repr=False, default=None)
+
+    @property
+    def for_core(self) -> _core.SearchRows:
+        """The rows as the core's searches take them."""
+        made = self._for_core
+        if made is None:
+            reach = self.reach
+            made = _core.SearchRows(
+                allowed=self.bits,
+                allowed_count=self.row_count,
+                bounds_count=self.bounds_count,
+                follows_links=reach is not None,
+                reach=None if reach is None else reach.bits,
+                scope=self.scope,
+                standing=self.standing,
+                has_bounds=self.has_bounds,
+            )
+            object.__setattr__(self, "_for_core", made)
+        return made
 
     def letting_in(self, row: int) -> Visible:
         """Return these rows and one more row of the indexes."""
@@ -135,14 +157,14 @@ class Visible(NamedTuple):
             return self
         bits = self.bits.copy()
         bits[row // 8] |= 1 << row % 8
-        return self._replace(bits=bits)
+        return replace(self, bits=bits)
 
     def without(self, rows: BitMap) -> Visible:
         """Return these rows except some. REQUIRES: ``bits`` is not None."""
         assert self.bits is not None
         left_out = self.bits & allowed_bits(rows, 8 * len(self.bits))
         row_count = self.row_count - int(np.unpackbits(left_out).sum())
-        return self._replace(bits=self.bits - left_out, row_count=row_count)
+        return replace(self, bits=self.bits - left_out, row_count=row_count)
 
 
 def _changing(
@@ -161,10 +183,10 @@ def _changing(
 
 
 class _Kept(NamedTuple):
-    """Cached visible rows, with the selection, whose identity is part of the cache key."""
+    """Cached visible rows, with the objects whose identity is part of the cache key."""
 
     visible: Visible
-    selection: Selection | None
+    held: object
 
 
 def _keep_latest(kept: dict[Hashable, _Kept], key: Hashable, entry: _Kept) -> None:
@@ -172,6 +194,16 @@ def _keep_latest(kept: dict[Hashable, _Kept], key: Hashable, entry: _Kept) -> No
     if len(kept) >= _MOST_KEPT:
         kept.clear()
     kept[key] = entry
+
+
+def _key_of(limits: Limits, bounds: Where | None) -> tuple[Hashable, ...]:
+    """Return the key of the rows that are visible within limits that no clock moves."""
+    return (
+        *(limits.where, bounds, id(limits.selection)),
+        None if limits.status is None else tuple(limits.status),
+        *(limits.is_deep, limits.includes_expired, limits.includes_lapsed, limits.valid_at),
+        limits.least_trust,
+    )
 
 
 class _ColumnsRead:
@@ -270,24 +302,80 @@ class RowSets:
             left_out = BitMap.union(BitMap(), *self._left_out(limits).values())
             visible = self.visible(others, bounds)
             if visible.bits is None:
-                visible = visible._replace(bits=self._live_bits())
+                visible = replace(visible, bits=self._live_bits())
             return visible.without(left_out)
         kept = self._kept  # a change of rows replaces this dict, so stale entries are not read
-        selection = limits.selection
-        key = (
-            *(limits.where, bounds, id(selection)),
-            None if limits.status is None else tuple(limits.status),
-            *(limits.is_deep, limits.includes_expired, limits.includes_lapsed, limits.valid_at),
-            limits.least_trust,
-        )
+        key = _key_of(limits, bounds)
         cached = kept.get(key)
         if cached is not None:
             return cached.visible
         columns = _ColumnsRead(self._lifecycle)
         visible = self._visible(limits, bounds, columns)
         if not columns.names:  # columns change with every use, and validity with the clock
-            _keep_latest(kept, key, _Kept(visible, selection))
+            _keep_latest(kept, key, _Kept(visible, limits.selection))
         return visible
+
+    def searched(
+        self,
+        limits: Limits,
+        bounds: Where | None,
+        links: Associations | None,
+        expansion: ExpansionDeclaration | None,
+        *,
+        has_neighbours: bool,
+    ) -> Visible:
+        """Return the rows that a search may return in a scope, and all other rows that it reads.
+
+        Args:
+            limits: of the search.
+            bounds: of the scope.
+            links: those that it may follow; None: none.
+            expansion: the profile's rule for following links; None: none are followed.
+            has_neighbours: whether the profile looks at neighbours in sessions.
+        """
+        if expansion is None:
+            links = None
+        kept, key = self._kept, None
+        if not limits.excluded and limits.learned_before is None:
+            base = _key_of(limits, bounds)
+            key = (*base, id(links), id(expansion), has_neighbours)
+            if (cached := kept.get(key)) is not None:
+                return cached.visible
+        visible = self.visible(limits, bounds)
+        searched = replace(
+            visible,
+            reach=self._reach(limits, bounds, visible, links, expansion),
+            scope=visible.scope if bounds is None else self.in_bounds(bounds).bits,
+            standing=self.standing(limits, bounds) if has_neighbours else visible.standing,
+            has_bounds=bounds is not None or visible.has_bounds,
+        )
+        if key is not None and base in kept:
+            _keep_latest(kept, key, _Kept(searched, (limits.selection, links, expansion)))
+        return searched
+
+    def _reach(
+        self,
+        limits: Limits,
+        bounds: Where | None,
+        visible: Visible,
+        links: Associations | None,
+        expansion: ExpansionDeclaration | None,
+    ) -> Reach | None:
+        """Return the rows to which links may lead; None: no links are followed."""
+        if links is None or expansion is None:
+            return None
+        if limits.is_deep and not expansion.needs_scores:  # then there is no score to penalise
+            limits = limits._replace(is_deep=False)
+            visible = self.visible(limits, bounds)
+        if expansion.cold and limits.selection.hide_cold:
+            limits = limits._replace(selection=replace(limits.selection, hide_cold=False))
+        bits = visible.bits
+        # Links reach cold memories that ``visible`` lacks if the limits do not hide these.
+        if not limits.selection.hide_cold and not self._cold.isdisjoint(self.live):
+            bits = self.visible(limits, bounds).bits
+        if bits is None and len(self.live) < len(self._lifecycle.ids):
+            bits = self._live_bits()
+        return Reach(links, bits)
 
     def _visible(self, limits: Limits, bounds: Where | None, columns: _ColumnsRead) -> Visible:
         bounds_count = len(self.live) if bounds is None else self.in_bounds(bounds).row_count
@@ -341,20 +429,6 @@ class RowSets:
             cached = _Kept(Visible(bits, len(rows), len(rows), rows=rows), None)
             _keep_latest(kept, key, cached)
         return cached.visible
-
-    def reach(
-        self, limits: Limits, bounds: Where | None, visible: Visible, associations: Associations
-    ) -> Reach:
-        """Return the rows to which links may lead a search that may return ``visible``.
-
-        If the limits do not hide cold memories, links reach those that ``visible`` lacks, too.
-        """
-        bits = visible.bits
-        if not limits.selection.hide_cold and not self._cold.isdisjoint(self.live):
-            bits = self.visible(limits, bounds).bits
-        if bits is None and len(self.live) < len(self._lifecycle.ids):
-            bits = self._live_bits()
-        return Reach(associations, bits)
 
     def _live_bits(self) -> npt.NDArray[np.uint8]:
         kept = self._kept

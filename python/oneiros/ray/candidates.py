@@ -585,7 +585,7 @@ class CandidateSource:
         call = self._call(scope, question, channel)
         read_model, visible = scope.services.read_model, call.visible()
         bits = read_model.indexes.permitted(part.query, visible.bits, question.syntax, weights)
-        visible = visible._replace(bits=bits)
+        visible = replace(visible, bits=bits)
         for variant in part.variants:
             if channel == "vector" and variant.vector is None:
                 yield [], []

@@ -25,6 +25,7 @@ from oneiros.model.zones import checked_zone
 from oneiros.models import named
 from oneiros.models.embedders import name_of
 from oneiros.ray.candidates import Spacer, with_terms
+from oneiros.runtime.dataclasses import replace
 from oneiros.scoring.profiles import resolved
 from oneiros.search.cache import RecentAnswers
 from oneiros.search.call import SearchCall
@@ -276,7 +277,7 @@ class CandidateModel:
         standing = visible.standing
         if standing is not None:
             standing = allowed_bits(_rows_of(standing) | self._spaces, count)
-        return visible._replace(bits=bits, standing=standing)
+        return replace(visible, bits=bits, standing=standing)
 
     def set_links(self, links: Sequence[StoredLink]) -> None:
         """Replace the links."""
@@ -317,7 +318,8 @@ class CandidateModel:
         call = self.call(options, k)
         requests, part_counts = call.requests([query], [embedding])
         visible = self._with_spacers(call.visible())
-        visible = visible._replace(
+        visible = replace(
+            visible,
             row_count=counts[0],
             bounds_count=counts[1],
             # The stage of neighbours is recorded wherever there are sessions.

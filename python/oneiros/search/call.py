@@ -8,7 +8,7 @@ from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Final
 
 from oneiros import _core, lexical
-from oneiros.index import Limits, Visible
+from oneiros.index import Limits
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import count, require_text, require_utf8
 from oneiros.runtime.dataclasses import NamedTuple, replace
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.engine.scope import Scope
-    from oneiros.index import Reach
+    from oneiros.index import Visible
     from oneiros.index.row_sets import DeepRecallRows
     from oneiros.models.rerankers import Reranker
     from oneiros.scoring.factor import Factor
@@ -230,39 +230,17 @@ class SearchCall:
 
     def visible(self) -> Visible:
         """Return the rows that the searches may return, and those that links may reach."""
-        limits, services, bounds = self.limits, self.services, self.bounds
-        row_sets = services.read_model.row_sets
-        visible = row_sets.visible(limits, bounds)
-        has_bounds, has_neighbours = bounds is not None, self.profile.neighbours is not None
-        return Visible(
-            bits=visible.bits,
-            row_count=visible.row_count,
-            bounds_count=visible.bounds_count,
-            reach=self._reach(visible),
-            scope=visible.scope if bounds is None else row_sets.in_bounds(bounds).bits,
-            standing=row_sets.standing(limits, bounds) if has_neighbours else visible.standing,
-            rows=visible.rows,
-            has_bounds=has_bounds or visible.has_bounds,
+        services, profile, bounds = self.services, self.profile, self.bounds
+        links = None
+        if profile.expansion is not None or profile.newer_first is not None:
+            links = services.sync.links_to_follow(is_bounded=bounds is not None)
+        return services.read_model.row_sets.searched(
+            self.limits,
+            bounds,
+            links,
+            profile.expansion,
+            has_neighbours=profile.neighbours is not None,
         )
-
-    def _reach(self, visible: Visible) -> Reach | None:
-        """Return the rows to which links may lead; None: no links are followed."""
-        limits, services, bounds = self.limits, self.services, self.bounds
-        row_sets, expansion = services.read_model.row_sets, self.profile.expansion
-        links = (
-            None
-            if expansion is None and self.profile.newer_first is None
-            else services.sync.links_to_follow(is_bounded=bounds is not None)
-        )
-        if expansion is None or links is None:
-            return None
-        linked = visible
-        if limits.is_deep and not expansion.needs_scores:  # then there is no score to penalise
-            limits = limits._replace(is_deep=False)
-            linked = row_sets.visible(limits, bounds)
-        if expansion.cold and limits.selection.hide_cold:
-            limits = limits._replace(selection=replace(limits.selection, hide_cold=False))
-        return row_sets.reach(limits, bounds, linked, links)
 
     # -- requests ----------------------------------------------------------------------------------
 

@@ -222,7 +222,8 @@ def _flag(name: str) -> Callable[[Any], bool]:
 
 
 def _where(value: object) -> object:
-    require_where(value)
+    if value is not None:
+        require_where(value)
     return value
 
 
@@ -283,7 +284,7 @@ def _statistics(value: object) -> object:
 
 
 _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "where": _or_none(_where),
+    "where": _where,
     "session": _or_none(FIELDS["session"].check),
     "now": _or_none(_check_now),
     "profile": _or_none(resolved),

@@ -109,42 +109,43 @@ class SearchRun:
         self.walk = walk
         self.read_model = read_model
         self.plan = plan = read_model.search_plan(request.profile, request.added)
-        self.reach = reach = visible.reach
+        self.reach = visible.reach
         self.load = load
         self.callbacks = Callbacks(request, plan, read_model, load)
         self.run = _core.SearchRun(
             plan=plan.core,
             view=_view(request, plan, read_model, visible),
+            rows=visible.for_core,
             host=self.callbacks,
-            has_user_code=request.reranker is not None or plan.has_functions,
             query=request.query,
-            syntax=request.syntax,
             k=request.k,
             now_seconds=request.now,
-            allowed=visible.bits,
-            allowed_count=visible.row_count,
-            bounds_count=visible.bounds_count,
-            follows_links=reach is not None,
-            reach=None if reach is None else reach.bits,
             vector=request.vector,
-            hits=walk.hits,
             walk_ms=walk.ms,
-            has_reranker=request.reranker is not None,
-            explain=request.is_explained,
-            is_whole=is_whole,
-            scope=visible.scope,
-            standing=visible.standing,
-            statistics=request.statistics,
-            is_weighed_by_store=request.is_weighed_by_store,
-            has_bounds=visible.has_bounds,
-            read=self._read_query(),
+            read=self._read_query(is_whole=is_whole),
         )
 
-    def _read_query(self) -> dict[str, Any]:
-        """Return the query for the core: words, times, context, verdicts, variants."""
+    def _read_query(self, *, is_whole: bool) -> dict[str, Any]:
+        """Return what few searches have: another syntax, words, times, context, verdicts, variants."""
         request, plan = self.request, self.plan
         matcher = request.text_matcher
         read: dict[str, Any] = {}
+        if is_whole:
+            read["is_whole"] = True
+        if request.is_explained:
+            read["explain"] = True
+        if request.reranker is not None:
+            read["has_reranker"] = read["has_user_code"] = True
+        elif plan.has_functions:
+            read["has_user_code"] = True
+        if request.syntax != "plain":
+            read["syntax"] = request.syntax
+        if self.walk.hits is not None:
+            read["hits"] = self.walk.hits
+        if request.statistics is not None:
+            read["statistics"] = request.statistics
+        if request.is_weighed_by_store:
+            read["is_weighed_by_store"] = True
         if request.plain_text != request.query:
             read["plain_text"] = request.plain_text
         if matcher is not None:
@@ -492,17 +493,13 @@ def _view(
     is_read = request.vector is not None or plan.reads_vectors
     vectors = read_model.indexes.vectors if is_read else None
     has_neighbours = request.profile.neighbours is not None
-    return _core.ReadView(
-        lexical=read_model.indexes.lexical,
-        columns=read_model.lifecycle.columns,
-        sessions=(read_model.sessions.whole or read_model.sessions.order)
-        if has_neighbours
-        else None,
-        graph=read_model.associations.graph if reach is None else reach.associations.graph,
-        texts=None if matcher is None else matcher.column,
-        lowered=None if matcher is None else matcher.texts.lowered,
-        vectors=vectors.column if vectors else None,
-        statements=None if request.profile.newer_first is None else read_model.statements,
+    return read_model.view(
+        (read_model.sessions.whole or read_model.sessions.order) if has_neighbours else None,
+        read_model.associations.graph if reach is None else reach.associations.graph,
+        None if matcher is None else matcher.column,
+        None if matcher is None else matcher.texts.lowered,
+        vectors.column if vectors else None,
+        None if request.profile.newer_first is None else read_model.statements,
     )
 
 

@@ -136,7 +136,10 @@ class ResultMemories:
             if self._texts is None:
                 self._texts = self._load_texts()
             texts = self._texts
-        return [None if (text := texts[id]) is None else _present(id, text) for id in ids]
+        return [
+            text if (text := texts[id]) is None or type(text) is str else _present(id, text)
+            for id in ids
+        ]
 
     def _load_texts(self) -> dict[str, str | StoreCorrupt | None]:
         if self._memories is None:

@@ -100,9 +100,13 @@ def _run(
     Returns:
         The response, and whether :func:`_is_incomplete` holds for any part.
     """
+    load, read_model = scope.loader, call.services.read_model
+    if call.profile.understanding is None:  # then no query is compound
+        request = call.request(query, embedding)
+        response = answer(request, read_model, call.visible(), load)
+        return response, _is_incomplete(request, response)
     requests, counts = call.requests([query], [embedding])
-    visible, load = call.visible(), scope.loader
-    read_model = call.services.read_model
+    visible = call.visible()
     responses = [answer(request, read_model, visible, load) for request in requests]
     is_incomplete = any(map(_is_incomplete, requests, responses))
     return call.merge_parts([query], counts, requests, responses)[0], is_incomplete
