@@ -610,7 +610,7 @@ class VectorColumn::CodedScan {
  private:
   static constexpr std::size_t kCodesOfVector = 8;  // screened in the time of a vector
   static constexpr std::size_t kRowsOfBatch = 2'048;
-  static constexpr std::size_t kRowsOfThread = 2 * kRowsOfBatch;
+  static constexpr std::size_t kRowsOfThread = kRowsOfBatch;
   static constexpr std::size_t kMostScreened = kCodesOfVector * kMostScored + kRowsOfBlock;
   static constexpr std::size_t kSample = 512;
   static constexpr float kInfinity = std::numeric_limits<float>::infinity();
