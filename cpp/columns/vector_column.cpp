@@ -28,6 +28,10 @@
 // of them, and the vectors of little more than k rows. Among 100,000 vectors of 384 components,
 // half a code takes 4 ns, listing its row 1, and all of it 9 a row for a third of the rows, 15 for
 // a fifteenth. A vector takes 15 ns in the first-level cache and 150 alone in memory.
+//
+// On a machine whose memory gives a core 6 GB/s, in searches of 100,000 memories: one thread and
+// small pages compare 27,000 rows in 2,600 us and 3,500 in 650; two threads and large pages in
+// 1,600 and 500. To wake the second thread takes some 50 us there.
 #include "columns/vector_column.h"
 
 #include <algorithm>
