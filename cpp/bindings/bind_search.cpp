@@ -523,8 +523,7 @@ SearchOutcome outcome_of(BoundRun& bound) {
     return bound.run->run(*bound.host);
   }
   SearchOutcome outcome;
-  WorkQueue& queue = WorkQueue::of_process();
-  queue.run([&] { outcome = bound.run->run(*bound.host, queue.threads_of_one()); });
+  WorkQueue::of_process().run([&] { outcome = bound.run->run(*bound.host); });
   return outcome;
 }
 

@@ -28,10 +28,6 @@
 // of them, and the vectors of little more than k rows. Among 100,000 vectors of 384 components,
 // half a code takes 4 ns, listing its row 1, and all of it 9 a row for a third of the rows, 15 for
 // a fifteenth. A vector takes 15 ns in the first-level cache and 150 alone in memory.
-//
-// On a machine whose memory gives a core 6 GB/s, in searches of 100,000 memories: one thread and
-// small pages compare 27,000 rows in 2,600 us and 3,500 in 650; two threads and large pages in
-// 1,600 and 500. To wake the second thread takes some 50 us there.
 #include "columns/vector_column.h"
 
 #include <algorithm>
@@ -556,19 +552,16 @@ class VectorColumn::Scan {
   std::array<float, kMostListed> products_;
 };
 
-// A pass for one query, over the codes of rows that have one. Rows are listed, and screened in
-// batches or by several threads. All that were screened while the lock was held are then looked at
-// together: those that can be among the best are scored.
+// A pass for one query, over the codes of rows that have one. Rows are listed and screened in
+// batches. All that were screened while the lock was held are then looked at together: those that
+// can be among the best are scored.
 class VectorColumn::CodedScan {
  public:
   // `best` is the query's heap, which may hold hits.
-  CodedScan(const VectorColumn& column, const float* query, lexical::TopK& best,
-            std::size_t threads)
+  CodedScan(const VectorColumn& column, const float* query, lexical::TopK& best)
       : column_(column),
         data_(query),
         best_(best),
-        threads_(threads),
-        most_listed_(threads == 1 ? kRowsOfBatch : kMostScreened),
         block_end_(column.block_end_.load(std::memory_order_acquire)),
         no_code_(lines_of(column.width_) * kBytesOfLine) {
     const std::size_t most = std::min(block_end_ * kRowsOfBlock, kMostScreened);
@@ -593,12 +586,11 @@ class VectorColumn::CodedScan {
     }
     for (std::size_t number = 0; number < block_end_; ++number) {
       list(number, chosen);
-      const bool is_enough = (screened_ + listed_) / kCodesOfVector + missed_ >= kMostScored;
-      if (listed_ < most_listed_ && !is_enough) {
+      if (batch_ < kFewestOfBatch) {
         continue;
       }
       screen(query);
-      if (!is_enough) {
+      if (screened_ / kCodesOfVector + missed_ < kMostScored) {
         continue;
       }
       finish(query, quantizer);
@@ -606,28 +598,17 @@ class VectorColumn::CodedScan {
       pause_here();
       lock = column_.shared();
     }
-    screen(query);
     finish(query, quantizer);
     return true;
   }
 
  private:
   static constexpr std::size_t kCodesOfVector = 8;  // screened in the time of a vector
-  static constexpr std::size_t kRowsOfBatch = 2'048;
-  static constexpr std::size_t kRowsOfThread = kRowsOfBatch;
-  static constexpr std::size_t kMostScreened = kCodesOfVector * kMostScored + kRowsOfBlock;
+  static constexpr std::size_t kFewestOfBatch = 2'048;
+  static constexpr std::size_t kMostOfBatch = kFewestOfBatch + kRowsOfBlock;
+  static constexpr std::size_t kMostScreened = kCodesOfVector * kMostScored + kMostOfBatch;
   static constexpr std::size_t kSample = 512;
   static constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-  // Halves of codes that are read together.
-  struct Listed {
-    std::array<const std::uint8_t*, kRowsOfBatch> halves;
-    std::array<float, kRowsOfBatch> steps;
-
-    [[nodiscard]] ListedHalves first(std::size_t count, float longest) const noexcept {
-      return {std::span(halves).first(count), std::span(steps).first(count), longest};
-    }
-  };
 
   // The column's quantizer, which the first scan makes of some of its rows; null if it has none.
   const ScalarQuantizer* quantizer(const VectorRows& chosen) {
@@ -648,73 +629,53 @@ class VectorColumn::CodedScan {
   }
 
   void list(std::size_t number, const VectorRows& chosen) noexcept {
-    const Block* const block = column_.block_of(number);
-    if (block == nullptr) {
+    const Block* const of_rows = column_.block_of(number);
+    if (of_rows == nullptr) {
       return;
     }
-    std::uint32_t* row = &rows_[screened_ + listed_];
-    const std::uint32_t* const begin = row;
+    const Block& block = *of_rows;
     for (std::size_t word = 0; word < kWordsOfBlock; ++word) {
       const std::uint64_t wanted = wanted_of(number * kWordsOfBlock + word, chosen);
-      std::uint64_t bits =
-          wanted == 0 ? 0 : wanted & block->has_vector[word].load(std::memory_order_acquire);
+      const std::uint64_t bits =
+          wanted == 0 ? 0 : wanted & block.has_vector[word].load(std::memory_order_acquire);
       if (bits == 0) {
         continue;
       }
-      missed_ += static_cast<std::size_t>(
-          std::popcount(bits & ~block->has_code[word].load(std::memory_order_relaxed)));
       const auto first = static_cast<std::uint32_t>(number * kRowsOfBlock + word * 64);
-      for (; bits != 0; bits &= bits - 1) {
-        *row++ = first + static_cast<std::uint32_t>(std::countr_zero(bits));
-      }
-    }
-    listed_ += static_cast<std::size_t>(row - begin);
-  }
-
-  // Screens the listed rows.
-  void screen(const EncodedQuery& query) {
-    const std::size_t useful = std::max<std::size_t>(listed_ / kRowsOfThread, 1);
-    for_each_chunk(listed_, std::min(threads_, useful), kRowsOfBatch,
-                   [&](std::size_t begin, std::size_t end) {
-                     screen(query, screened_ + begin, screened_ + end);
-                   });
-    screened_ += listed_;
-    listed_ = 0;
-  }
-
-  // Screens some listed rows, at most kRowsOfBatch. A code of them that another search makes
-  // meanwhile is read, or not.
-  void screen(const EncodedQuery& query, std::size_t begin, std::size_t end) noexcept {
-    Listed listed;
-    float longest = 0;
-    const Block* block = nullptr;
-    std::size_t word = std::numeric_limits<std::size_t>::max();
-    std::uint64_t coded = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::uint32_t row = rows_[i];
-      const std::size_t place = row % kRowsOfBlock;
-      if (row / 64 != word) {
-        word = row / 64;
-        block = column_.block_of(row / kRowsOfBlock);
-        coded = block->has_code[place / 64].load(std::memory_order_acquire);
-        if (coded != 0) {  // codes that were seen are no longer than this
-          longest = std::max(longest, block->codes->longest());
+      const std::uint64_t coded = bits & block.has_code[word].load(std::memory_order_acquire);
+      if (coded != 0) {
+        const VectorCodes& codes = *block.codes;
+        longest_ = std::max(longest_, codes.longest());
+        for (std::uint64_t left = coded; left != 0; left &= left - 1) {
+          const auto bit = static_cast<std::size_t>(std::countr_zero(left));
+          add(first + static_cast<std::uint32_t>(bit), codes.upper(word * 64 + bit),
+              codes.step(word * 64 + bit));
         }
       }
-      const bool has_code = ((coded >> (place % 64)) & 1U) != 0;
-      listed.halves[i - begin] = has_code ? block->codes->upper(place) : no_code_.data();
-      listed.steps[i - begin] = has_code ? block->codes->step(place) : 0;
-    }
-    query.screen(listed.first(end - begin, longest), {&near_[begin], end - begin},
-                 {&most_[begin], end - begin});
-    float known = longest_.load(std::memory_order_relaxed);
-    while (known < longest &&
-           !longest_.compare_exchange_weak(known, longest, std::memory_order_relaxed)) {
+      for (std::uint64_t left = bits & ~coded; left != 0; left &= left - 1) {
+        add(first + static_cast<std::uint32_t>(std::countr_zero(left)), no_code_.data(), 0);
+        ++missed_;
+      }
     }
   }
 
-  // Scores what can be among the best of the screened rows.
+  void add(std::uint32_t row, const std::uint8_t* upper, float step) noexcept {
+    rows_[screened_ + batch_] = row;
+    halves_[batch_] = upper;
+    steps_[batch_] = step;
+    ++batch_;
+  }
+
+  // Screens the rows of the batch.
+  void screen(const EncodedQuery& query) noexcept {
+    query.screen(listed(batch_), {&near_[screened_], batch_}, {&most_[screened_], batch_});
+    screened_ += batch_;
+    batch_ = 0;
+  }
+
+  // Screens what is left, and scores what can be among the best.
   void finish(const EncodedQuery& query, const ScalarQuantizer& quantizer) {
+    screen(query);
     score_near(query);
     if (missed_ != 0) {
       encode_due(quantizer);
@@ -807,22 +768,24 @@ class VectorColumn::CodedScan {
   // a code that they have was written later.
   void refine(const EncodedQuery& query, std::span<const std::uint32_t> rows,
               std::span<const float> near, std::span<float> least, std::span<float> most) noexcept {
-    Listed listed;
-    const float longest = longest_.load(std::memory_order_relaxed);
-    for (std::size_t begin = 0; begin < rows.size(); begin += kRowsOfBatch) {
-      const std::size_t size = std::min(rows.size() - begin, kRowsOfBatch);
+    for (std::size_t begin = 0; begin < rows.size(); begin += kMostOfBatch) {
+      const std::size_t size = std::min(rows.size() - begin, kMostOfBatch);
       for (std::size_t i = 0; i < size; ++i) {
         const std::uint32_t row = rows[begin + i];
         const std::size_t place = row % kRowsOfBlock;
         const VectorCodes* const codes = most[begin + i] == kInfinity
                                              ? nullptr
                                              : column_.block_of(row / kRowsOfBlock)->codes.get();
-        listed.halves[i] = codes == nullptr ? no_code_.data() : codes->lower(place);
-        listed.steps[i] = codes == nullptr ? 0 : codes->step(place);
+        halves_[i] = codes == nullptr ? no_code_.data() : codes->lower(place);
+        steps_[i] = codes == nullptr ? 0 : codes->step(place);
       }
-      query.refine(listed.first(size, longest), near.subspan(begin, size),
-                   least.subspan(begin, size), most.subspan(begin, size));
+      query.refine(listed(size), near.subspan(begin, size), least.subspan(begin, size),
+                   most.subspan(begin, size));
     }
+  }
+
+  [[nodiscard]] ListedHalves listed(std::size_t count) const noexcept {
+    return {std::span(halves_).first(count), std::span(steps_).first(count), longest_};
   }
 
   // The places of the screened rows whose value reaches the bound. Valid until the next call.
@@ -843,10 +806,10 @@ class VectorColumn::CodedScan {
 
   // Scores the rows that are left.
   void score() {
-    std::array<const float*, kRowsOfBatch> vectors;
-    for (std::size_t begin = 0; begin < screened_; begin += kRowsOfBatch) {
+    std::array<const float*, kMostOfBatch> vectors;
+    for (std::size_t begin = 0; begin < screened_; begin += kMostOfBatch) {
       const std::span<const std::uint32_t> rows(&rows_[begin],
-                                                std::min(screened_ - begin, kRowsOfBatch));
+                                                std::min(screened_ - begin, kMostOfBatch));
       std::ranges::transform(rows, vectors.begin(),
                              [&](std::uint32_t row) { return column_.at(row); });
       loops_.products(data_, vectors.data(), rows.size(), column_.width_, &near_[begin]);
@@ -857,19 +820,19 @@ class VectorColumn::CodedScan {
   const VectorColumn& column_;
   const float* const data_;  // of the query
   lexical::TopK& best_;
-  const std::size_t threads_;
-  const std::size_t most_listed_;
   const std::size_t block_end_;
   const std::vector<std::uint8_t> no_code_;
   const VectorLoops& loops_ = vector_loops();
   std::size_t screened_ = 0;               // rows since the lock was taken
-  std::size_t listed_ = 0;                 // rows after them that are not screened
-  std::size_t missed_ = 0;                 // of both, those without a code when they were listed
-  std::unique_ptr<std::uint32_t[]> rows_;  // the screened ones, then the listed ones
+  std::size_t missed_ = 0;                 // rows without a code, since then
+  std::unique_ptr<std::uint32_t[]> rows_;  // the screened ones, then the batch
   std::unique_ptr<float[]> near_;          // their products, nearly
   std::unique_ptr<float[]> most_;          // their upper bounds
   std::unique_ptr<std::uint32_t[]> places_;
-  std::atomic<float> longest_ = 0;     // see VectorCodes, of the codes that were read
+  std::size_t batch_ = 0;                                 // rows that are listed and not screened
+  std::array<const std::uint8_t*, kMostOfBatch> halves_;  // of codes that are read together
+  std::array<float, kMostOfBatch> steps_;
+  float longest_ = 0;                  // see VectorCodes, of the blocks that were read
   std::vector<float> sample_;          // some of near_
   std::vector<std::uint32_t> likely_;  // rows
   std::vector<float> likely_near_;
@@ -879,8 +842,7 @@ class VectorColumn::CodedScan {
 
 std::vector<lexical::Hit> VectorColumn::nearest(std::span<const float> query, std::size_t k,
                                                 const VectorRows& chosen,
-                                                std::span<const std::uint32_t> listed,
-                                                std::size_t threads) const {
+                                                std::span<const std::uint32_t> listed) const {
   require_size(query.size(), dimension_);
   if (k == 0) {
     return {};
@@ -893,7 +855,7 @@ std::vector<lexical::Hit> VectorColumn::nearest(std::span<const float> query, st
   }
   const bool has_use_of_codes = k <= count() / kFewestOfResult &&
                                 has_rows(chosen, std::max(kFewestCoded, kFewestOfResult * k));
-  if (!has_use_of_codes || !CodedScan(*this, data, best, threads).run(chosen)) {
+  if (!has_use_of_codes || !CodedScan(*this, data, best).run(chosen)) {
     Scan(*this, std::span(&data, 1), std::span(&best, 1)).run(chosen);
   }
   return best.take();

@@ -90,13 +90,11 @@ class VectorColumn {
 
   // The k rows nearest to the query among those chosen and those `listed`: higher cosine first,
   // then the smaller row; fewer only if no more have a vector. One pass over these rows, over their
-  // codes where there are many, and then on at most `threads` threads. Calls pause_here(). Throws
-  // std::invalid_argument for a query of a different size. REQUIRES: no row is listed twice, or
-  // both chosen and listed; threads >= 1.
+  // codes where there are many. Calls pause_here(). Throws std::invalid_argument for a query of a
+  // different size. REQUIRES: no row is listed twice, or both chosen and listed.
   [[nodiscard]] std::vector<lexical::Hit> nearest(std::span<const float> query, std::size_t k,
                                                   const VectorRows& chosen = {},
-                                                  std::span<const std::uint32_t> listed = {},
-                                                  std::size_t threads = 1) const;
+                                                  std::span<const std::uint32_t> listed = {}) const;
 
   // nearest() for each query, on at most `threads` threads; several queries share a pass. Throws
   // std::invalid_argument unless the components are a multiple of dimension(), and for 0 threads.

@@ -193,7 +193,7 @@ RankedRows SearchRun::nearest(std::span<const float> vector, const std::optional
       chosen.allowed = rows.bits();
     }
     for (const lexical::Hit& hit :
-         view_.vectors->nearest(vector, channel.depth_for(request_.k), chosen, {}, threads_)) {
+         view_.vectors->nearest(vector, channel.depth_for(request_.k), chosen)) {
       found.rows.push_back(hit.row);
       found.scores.push_back(hit.score);
     }

@@ -84,8 +84,7 @@ const Surfacing* SearchRun::surfacing_of(const Attempt& attempt) const noexcept 
 }
 
 // Runs one attempt, or two if the plan retries and confidence is low; the better one is kept.
-SearchOutcome SearchRun::run(Outside& outside, std::size_t threads) {
-  threads_ = threads;
+SearchOutcome SearchRun::run(Outside& outside) {
   trace_.end("validity_filter", request_.bounds_count, request_.allowed_count);
   if (request_.syntax != lexical::QuerySyntax::kPlain) {
     const QueryReading reading{.syntax = request_.syntax};

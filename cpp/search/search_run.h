@@ -182,10 +182,9 @@ class SearchRun {
   // Throws std::invalid_argument if hits have a different number of rows and scores.
   SearchRun(std::shared_ptr<const SearchPlan> plan, ReadView view, SearchRequest request);
 
-  // Runs all stages, on at most `threads` threads where vectors are compared. Throws QueryTooLarge,
-  // and whatever `outside` throws. Calls pause_here() between steps, so that the caller can
-  // interrupt it. REQUIRES: threads >= 1.
-  [[nodiscard]] SearchOutcome run(Outside& outside, std::size_t threads = 1);
+  // Runs all stages. Throws QueryTooLarge, and whatever `outside` throws. Calls pause_here()
+  // between steps, so that the caller can interrupt it.
+  [[nodiscard]] SearchOutcome run(Outside& outside);
 
   // The state of the attempt that was returned, without the members moved into the outcome.
   // REQUIRES, for this and all members below: run() has returned.
@@ -323,7 +322,6 @@ class SearchRun {
   // reach. No value: the request's rows.
   std::optional<std::vector<std::uint8_t>> permitted_;
   std::optional<std::vector<std::uint8_t>> permitted_reach_;
-  std::size_t threads_ = 1;  // of run()
   std::array<Reason, 2> reasons_;
   Trace trace_;
   Attempt attempt_;

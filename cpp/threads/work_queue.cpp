@@ -3,7 +3,9 @@
 #include "threads/work_queue.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
+#include <chrono>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -24,9 +26,6 @@ constexpr auto kPausePeriod = std::chrono::milliseconds(50);
 
 // How long a worker without work keeps its place.
 constexpr auto kStay = std::chrono::microseconds(100);
-
-// How long work that came while there was other work keeps each piece of work to one thread.
-constexpr auto kTogether = std::chrono::milliseconds(100);
 
 thread_local bool t_is_inside = false;
 
@@ -121,9 +120,6 @@ void WorkQueue::run(const Work& work) {
     return;
   }
   std::unique_lock lock(mutex_);
-  if (busy_ != 0 || !waiting_.empty()) {
-    met_.store(std::chrono::steady_clock::now().time_since_epoch(), std::memory_order_relaxed);
-  }
   if ((waiting_.empty() && has_free_place()) || !start_missing()) {
     const Place place(*this);
     lock.unlock();
@@ -159,12 +155,6 @@ void WorkQueue::run(const Work& work) {
   if (job.error != nullptr) {
     std::rethrow_exception(job.error);
   }
-}
-
-std::size_t WorkQueue::threads_of_one() const noexcept {
-  const auto met = met_.load(std::memory_order_relaxed);
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return met == kNever || now - met > kTogether ? most_places_ : 1;
 }
 
 // One more worker for each job that waits, until there is one per place.

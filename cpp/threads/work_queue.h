@@ -1,8 +1,6 @@
 // Work of many threads, of which as much runs at once as there are processors.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -45,14 +43,7 @@ class WorkQueue {
   // fork.
   void run(const Work& work);
 
-  // The number of threads that one piece of work should use, those of a ThreadPool included: as
-  // many as there are places while no two pieces of work come at a time, else 1, and for a while
-  // after that. With more, others would wait for their turn, and all of them take longer.
-  [[nodiscard]] std::size_t threads_of_one() const noexcept;
-
  private:
-  static constexpr auto kNever = std::chrono::steady_clock::duration::min();
-
   struct Job;
 
   // A place, left at the end of its lifetime.
@@ -67,8 +58,6 @@ class WorkQueue {
   void finish(Job& job);
 
   const std::size_t most_places_;
-  // When work last came while there was other work, by the steady clock.
-  std::atomic<std::chrono::steady_clock::duration> met_{kNever};
   std::mutex mutex_;  // guards the members below
   std::condition_variable wake_;
   std::deque<Job*> waiting_;  // oldest first

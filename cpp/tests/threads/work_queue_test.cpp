@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <deque>
 #include <mutex>
 #include <stdexcept>
@@ -190,24 +189,6 @@ TEST_CASE("WorkQueue: work that runs ends at its next pause when its caller is i
   held.release();
   caller.join();
   CHECK(has_ended);
-}
-
-TEST_CASE("WorkQueue: work uses all places while it is alone, and one for a while after") {
-  WorkQueue queue(3);
-  const auto threads_inside = [&queue] {
-    std::size_t threads = 0;
-    queue.run([&] { threads = queue.threads_of_one(); });
-    return threads;
-  };
-  CHECK(threads_inside() == 3);
-  CHECK(threads_inside() == 3);  // one after the other
-  {
-    const HeldPlace held(queue);
-    CHECK(threads_inside() == 1);
-  }
-  CHECK(threads_inside() == 1);
-  std::this_thread::sleep_for(std::chrono::milliseconds(150));
-  CHECK(threads_inside() == 3);
 }
 
 TEST_CASE("WorkQueue: work inside of work runs at once") {
