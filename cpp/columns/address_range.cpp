@@ -39,6 +39,9 @@ class Spans {
   // The start of a span of `bytes` that overlaps no other; none if no place is left.
   std::optional<std::uintptr_t> take(std::size_t bytes) {
     const std::scoped_lock lock(mutex_);
+    if (bytes >= refused_) {
+      return std::nullopt;
+    }
     for (std::uintptr_t start : {next_, kFirstSpan}) {
       for (auto later = taken_.upper_bound(start);; ++later) {
         if (later != taken_.begin()) {
@@ -56,18 +59,24 @@ class Spans {
         }
       }
     }
+    refused_ = bytes;
     return std::nullopt;
   }
 
   void give_back(std::uintptr_t start) {
     const std::scoped_lock lock(mutex_);
     taken_.erase(start);
+    refused_ = kNothingRefused;
   }
 
  private:
+  static constexpr std::size_t kNothingRefused = ~std::size_t{0};
+
   ForkSafeSharedMutex mutex_;
   std::map<std::uintptr_t, std::size_t> taken_;
   std::uintptr_t next_ = kFirstSpan;
+  // No gap is as long as this: once all is taken, none is looked for until one is given back.
+  std::size_t refused_ = kNothingRefused;
 };
 
 // Never destroyed, as ranges may outlive static objects.

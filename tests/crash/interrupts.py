@@ -182,15 +182,17 @@ def run(
     path: Path | str,
     profile: str = "oneiros",
     has_vectors: bool = True,
+    most: int = sys.maxsize,
 ) -> Storm:
     """Use an engine under a storm of interrupts and verify it.
 
     Args:
-        seconds: how long the storm lasts.
+        seconds: how long the storm lasts at most.
         seed: of the calls.
         path: of the store; ":memory:" for none.
         profile: of the engine.
         has_vectors: the engine embeds texts; else a memory that is added is stored at once.
+        most: the storm is over when so many calls were interrupted.
     """
     storm = Storm(path, seed, profile, has_vectors=has_vectors)
     storm.add_many()
@@ -212,7 +214,7 @@ def run(
     while not is_over.is_set():
         try:
             has_begun.set()
-            while time.monotonic() < end:
+            while time.monotonic() < end and storm.calls["interrupted"] < most:
                 storm.step()
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             is_over.set()
@@ -227,6 +229,7 @@ def run(
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--most", type=int, default=sys.maxsize, help="calls to interrupt")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--profile", default="oneiros")
     parser.add_argument("--memory", action="store_true", help="a store in memory")
@@ -240,6 +243,7 @@ def main() -> int:
             path=path,
             profile=given.profile,
             has_vectors=not given.words,
+            most=given.most,
         )
     calls = storm.calls
     lines = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Mapping
@@ -49,6 +50,7 @@ def has(tokens: list[str], phrases: object) -> bool:
     return any(f" {phrase} " in line for phrase in phrases)  # type: ignore[attr-defined]
 
 
+@functools.lru_cache(maxsize=4096)  # a text is compared with many
 def statement(text: str) -> Statement:
     found = _SPEAKER.match(text)
     body = text[found.end() :] if found else text

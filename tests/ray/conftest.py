@@ -33,6 +33,8 @@ def cluster() -> Iterator[None]:
         include_dashboard=False,
         log_to_driver=False,
         logging_level=logging.ERROR,
+        # Ray ends workers that are idle for a second, and to start one takes seconds.
+        _system_config={"idle_worker_killing_time_threshold_ms": 60_000},
     )
     data = pytest.importorskip("ray.data", reason="needs ray[data]: nox -s ray")
     data.DataContext.get_current().enable_progress_bars = False

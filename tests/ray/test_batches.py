@@ -20,11 +20,14 @@ from tests.rescoring.files import PROFILES, memories
 from tests.rescoring.forms import NOW
 from tests.rescoring.test_folders import bytes_of, folder_of, score
 
+ray = pytest.importorskip("ray", reason="needs Ray: nox -s ray")
 data = pytest.importorskip("ray.data", reason="needs ray[data]: nox -s ray")
 pytestmark = pytest.mark.usefixtures("cluster")
 
 ROWS = 4_000
 NAMES = [profile.name for profile in PROFILES]
+BLOCKS = (1, 2, 3, 7) if os.environ.get("ONEIROS_LONG") else (1, 7)
+"""Numbers of blocks of a dataset; for each, Ray starts actors, which takes seconds."""
 
 
 def rescore(source: Any, target: Any = None, **options: Any) -> Any:
@@ -41,7 +44,7 @@ def test_a_folder_has_the_bytes_of_one_process(tmp_path: Path, count: int) -> No
     assert bytes_of(tmp_path / "there") == bytes_of(tmp_path / "here")
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 7])
+@pytest.mark.parametrize("count", BLOCKS)
 def test_a_dataset_has_the_bits_of_one_table(tmp_path: Path, count: int) -> None:
     table = memories(ROWS)
     source = folder_of(tmp_path / "in", table, count)
@@ -112,8 +115,7 @@ import oneiros.ray
 from oneiros.rescoring.files import folder
 from tests.rescoring.files import PROFILES
 
-ray.init(num_cpus=2, object_store_memory=100 * 2**20, include_dashboard=False, log_to_driver=False,
-         logging_level=logging.ERROR)
+ray.init(address=sys.argv[4], log_to_driver=False, logging_level=logging.ERROR)
 finish = folder._Manifest.finish
 
 def slow(self, place, part):
@@ -129,11 +131,14 @@ print("rows", report.rows, "before", report.rows_before, flush=True)
 
 
 def drive(source: Path, target: Path, *, kill_after: int | None = None) -> list[str]:
-    """Run a driver in a process of its own; kill it after so many finished parts."""
+    """Run a driver in a process of its own, on the cluster of the tests; kill it after so many
+    finished parts.
+    """
+    address = ray.get_runtime_context().gcs_address
     root = Path(__file__).parents[2]
     paths = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
     child = subprocess.Popen(
-        [sys.executable, "-c", SLOW_DRIVER, str(source), str(target), repr(NOW)],
+        [sys.executable, "-c", SLOW_DRIVER, str(source), str(target), repr(NOW), address],
         env=os.environ | {"PYTHONPATH": paths},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
