@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import re
 import subprocess
+import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,12 +28,15 @@ from tests.crash import (
     store_damage,
     system_calls,
 )
+from tests.folders import IN_MEMORY
 
 __all__ = ["CAMPAIGNS"]
 
 ROOT: Final = Path(__file__).parents[2]
 _DURABILITIES: Final = ("full", "normal")
 _STEPS: Final = 200
+_SMALL_TO_LARGE: Final = 8
+"""Of so many stores to be damaged, one is large."""
 
 
 def kills(part: Part) -> Figures:
@@ -69,13 +76,16 @@ def damage(part: Part) -> Figures:
     """Change bits and bytes of a store's SQLite file, with and without its snapshot in turn."""
     found = store_damage.Report()
     is_beside = part.number % 2 == 1
-    store_damage.run(
-        part.folder,
-        mutations=part.count,
-        seed=part.seed,
-        with_snapshot=is_beside,
-        report=found,
-    )
+    is_large = part.number // 2 % _SMALL_TO_LARGE == 0
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder, _without_warnings():
+        store_damage.run(
+            Path(folder),
+            mutations=part.count,
+            seed=part.seed,
+            with_snapshot=is_beside,
+            report=found,
+            count=store_damage.COUNT if is_large else store_damage.FEW,
+        )
     counts = {"harmless": found.harmless, "noticed": found.noticed, "not opened": found.refused}
     return Figures(counts, found.wrong)
 
@@ -123,6 +133,18 @@ def scopes(part: Part) -> Figures:
         warnings.simplefilter("ignore", oneiros.MissingEmbedderWarning)
         asked = tests.operate(("oneiros", "omega")[part.number % 2], part.count, part.seed)
     return Figures({"reads": sum(asked.values())})
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Print none of the package's log: each damaged store writes there what it leaves out."""
+    logger = logging.getLogger("oneiros")
+    former = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(former)
 
 
 _MACHINES: Final = (
@@ -197,7 +219,7 @@ CAMPAIGNS: Final[dict[str, Campaign]] = {
     "kills": Campaign("kills", 25, 10_000, kills),
     "kills_of_dreams": Campaign("kills", 10, 2_000, kills_of_dreams),
     "followers": Campaign("kills", 5, 2_000, followers),
-    "store_damage": Campaign("mutations", 50, 100_000, damage),
+    "store_damage": Campaign("mutations", 200, 100_000, damage),
     "failing_calls": Campaign("sweeps", 1, len(system_calls.SWEEPS), failing_calls),
     "failing_allocations": Campaign("sweeps", 1, len(allocations.SWEEPS), failing_allocations),
     "lost_power": Campaign("states", 250, 100_000, lost_power),

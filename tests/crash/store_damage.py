@@ -23,6 +23,9 @@ __all__ = ["Report", "run"]
 NOW: Final = 1_750_000_000.0
 DAY: Final = 86_400.0
 COUNT: Final = 250
+"""Memories of a large store, whose tables have pages above their leaves."""
+FEW: Final = 40
+"""Of a small one, which has all tables and overflow pages, and whose answers take half of the time."""
 QUERIES: Final = ("topic3 harbour", "letter about topic7", "quay", "zebra")
 PROFILES: Final = ("oneiros", "reverie", "cognitive", "omega")
 PIECE: Final = 64
@@ -50,13 +53,13 @@ class Report:
         )
 
 
-def filled(path: Path) -> None:
+def filled(path: Path, count: int = COUNT) -> None:
     """Make a store of everything that a store holds."""
     with oneiros.Engine(path, clock=lambda: NOW) as mind:
-        mind.add_many([_record(number) for number in range(COUNT)], now=NOW)
-        for number in range(0, COUNT - 9, 9):
+        mind.add_many([_record(number) for number in range(count)], now=NOW)
+        for number in range(0, count - 9, 9):
             mind.link(f"m{number}", f"m{number + 3}", weight=(number + 1) / 300, now=NOW)
-        for number in range(5, COUNT, 17):
+        for number in range(5, count, 17):
             mind.feedback(f"m{number}", "helpful" if number % 2 else "outdated", now=NOW)
         mind.supersede("m20", "m21", "newer", now=NOW)
         mind.dream(NOW + DAY)
@@ -84,20 +87,21 @@ def _record(number: int) -> dict[str, Any]:
     }
 
 
-def answers(path: Path) -> Answers:
+def answers(path: Path, count: int = COUNT) -> Answers:
     """Return what an engine says of a store, and what is wrong with it."""
     found: Answers = {}
     with oneiros.Engine(path, clock=lambda: NOW + DAY, busy_timeout_seconds=0.0) as mind:
-        for profile in PROFILES:
-            for query in QUERIES:
+        for place, profile in enumerate(PROFILES):
+            # Of a small store, each profile is asked two queries and each query by two profiles.
+            for query in QUERIES if count > FEW else (QUERIES * 2)[place : place + 2]:
                 found[f"search {profile} {query}"] = _said(
                     lambda q=query, p=profile: _hits(mind, q, p)
                 )
         vector = (0.6, 0.8, 0.5)
         found["vector"] = _said(lambda: _hits(mind, "topic3", "oneiros", embedding=vector))
-        for number in range(COUNT):
+        for number in range(count):
             found[f"get m{number}"] = _said(lambda n=number: mind.get(f"m{n}").to_record())
-        found["list"] = _said(lambda: [memory.to_record() for memory in mind.list(limit=COUNT)])
+        found["list"] = _said(lambda: [memory.to_record() for memory in mind.list(limit=count)])
         found["count"] = _said(mind.count)
         for number in range(0, 60, 9):
             found[f"links m{number}"] = _said(lambda n=number: mind.neighbours(f"m{n}", now=NOW))
@@ -195,6 +199,7 @@ def run(
     seed: int,
     with_snapshot: bool,
     report: Report,
+    count: int = COUNT,
 ) -> None:
     """Damage copies of a store and ask them.
 
@@ -204,16 +209,17 @@ def run(
         seed: of their choice.
         with_snapshot: beside the store lies the snapshot of its read model, which is sound.
         report: is filled.
+        count: the number of memories.
     """
     rng = random.Random(seed)
     path = folder / "sound.db"
-    filled(path)
+    filled(path, count)
     with _small_snapshots(), oneiros.Engine(path):
         pass  # what is closed after something was forgotten leaves no snapshot
     kept = Path(f"{path}-snapshot")
     beside = kept.read_bytes() if with_snapshot else None
     whole = path.read_bytes()
-    sound = _asked(folder, whole, beside)
+    sound = _asked(folder, whole, beside, count)
     assert sound["check"] == []
     errors = {key: said for key, said in sound.items() if _is_error(said)}
     assert {"get m30", "get m31"} <= errors.keys()
@@ -223,14 +229,14 @@ def run(
         report.mutations += 1
         words = f"seed {seed}, {number}: {words}"
         try:
-            _judge(sound, _outcome(folder, held, beside), words, report)
+            _judge(sound, _outcome(folder, held, beside, count), words, report)
         except Exception as error:  # noqa: BLE001 - no error may be of another kind
             report.wrong.append(f"{words}: {type(error).__name__}: {error}")
 
 
-def _outcome(folder: Path, held: bytes, beside: bytes | None) -> Answers | OneirosError:
+def _outcome(folder: Path, held: bytes, beside: bytes | None, count: int) -> Answers | OneirosError:
     try:
-        return _asked(folder, held, beside)
+        return _asked(folder, held, beside, count)
     except OneirosError as error:
         return error
 
@@ -249,11 +255,11 @@ def _judge(
         report.wrong.append(f"{words}: {'; '.join(wrong[:3])}")
 
 
-def _asked(folder: Path, held: bytes, beside: bytes | None) -> Answers:
+def _asked(folder: Path, held: bytes, beside: bytes | None, count: int) -> Answers:
     path = folder / "damaged.db"
     for left in folder.glob("damaged.db*"):
         left.unlink()
     path.write_bytes(held)
     if beside is not None:
         Path(f"{path}-snapshot").write_bytes(beside)
-    return answers(path)
+    return answers(path, count)

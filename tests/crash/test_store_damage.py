@@ -34,6 +34,24 @@ def test_no_damage_gives_a_wrong_answer_in_silence(
     assert report.refused or with_snapshot  # where half of the file is free, by chance none may be
 
 
+@pytest.mark.parametrize("with_snapshot", [False, True], ids=["alone", "snapshot"])
+def test_no_damage_of_a_small_store_gives_a_wrong_answer_in_silence(
+    tmp_path: Path, with_snapshot: bool
+) -> None:
+    report = store_damage.Report()
+    store_damage.run(
+        tmp_path,
+        mutations=max(20, MUTATIONS // 10),
+        seed=21 + with_snapshot,
+        with_snapshot=with_snapshot,
+        report=report,
+        count=store_damage.FEW,
+    )
+    assert report.wrong == []
+    assert report.harmless > 0
+    assert report.noticed > 0
+
+
 def test_the_harness_sees_a_wrong_answer() -> None:
     sound = {"get a": {"id": "a", "text": "x"}, "count": 1, "check": [], "damaged": 0}
     assert store_damage.verdict(sound, dict(sound)) == (True, [])
