@@ -213,7 +213,11 @@ class Life(RuleBasedStateMachine):
             own["revision_count"] = row["revision_count"] + 1
             if row["text"] != "fresh coffee":  # no engine here has an embedder
                 own["embedding"] = None
-            self.holds({id: own}, {"text_digest", "status"})
+            self.holds({id: own}, {"text_digest", "status", "cold_since"})
+            left = self.state.memories[id]
+            if left["cold_since"] != row["cold_since"]:  # H15: a new status ends it
+                assert left["cold_since"] is None
+                assert left["status"] != row["status"]
         elif what == "pin":
             mind.pin(id, not row["pinned"])
             self.holds({id: {"pinned": 1 - row["pinned"]}})
