@@ -3,6 +3,7 @@
 #include "columns/slab_pool.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cassert>
 #include <cstdint>
@@ -50,6 +51,15 @@ void ask_for_large_pages(std::byte* slab, std::size_t bytes) noexcept {
 #endif
 }
 
+// Gives the whole pages back to the system; the addresses stay mapped.
+void drop_pages(std::byte* begin, std::size_t bytes) noexcept {
+  static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t before = (page - reinterpret_cast<std::uintptr_t>(begin) % page) % page;
+  if (before < bytes) {
+    static_cast<void>(madvise(begin + before, (bytes - before) / page * page, MADV_DONTNEED));
+  }
+}
+
 }  // namespace
 
 SlabPool::SlabPool(std::size_t bytes)
@@ -76,6 +86,7 @@ SlabPool::Place SlabPool::take() {
 }
 
 void SlabPool::give_back(std::byte* data) noexcept {
+  drop_pages(data, bytes_of_place_);
   const std::scoped_lock lock(mutex_);
   free_.push_back(data);
 }

@@ -12,7 +12,8 @@ namespace oneiros {
 // Hands out places of one size from slabs of about 2 MiB, which the system is asked to hold in
 // large pages once there are two. A pass over many places then finds most of their addresses in the
 // processor's table of pages: with pages of 4 KiB it waits for a look-up at almost every row.
-// Slabs are given back at the end of the pool. Thread-safe; usable in the child of a fork.
+// The pages of a place that is given back are the system's again, its addresses the pool's until
+// its end. Thread-safe; usable in the child of a fork.
 class SlabPool {
  public:
   // One place, given back at the end of its lifetime. Its bytes are indeterminate. Movable.

@@ -36,7 +36,7 @@ ROOT: Final = Path(__file__).parents[2]
 _DURABILITIES: Final = ("full", "normal")
 _STEPS: Final = 200
 _SMALL_TO_LARGE: Final = 8
-"""Of so many stores to be damaged, one is large."""
+"""One in so many of the stores that are damaged is large."""
 
 
 def kills(part: Part) -> Figures:

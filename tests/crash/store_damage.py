@@ -25,7 +25,7 @@ DAY: Final = 86_400.0
 COUNT: Final = 250
 """Memories of a large store, whose tables have pages above their leaves."""
 FEW: Final = 40
-"""Of a small one, which has all tables and overflow pages, and is asked in less time."""
+"""Memories of a small store, which has all tables and overflow pages, and is asked in less time."""
 QUERIES: Final = ("topic3 harbour", "letter about topic7", "quay", "zebra")
 PROFILES: Final = ("oneiros", "reverie", "cognitive", "omega")
 PIECE: Final = 64

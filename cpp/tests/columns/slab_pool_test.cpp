@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -51,6 +52,25 @@ TEST_CASE("slab pool: a place that was given back is the next that is taken") {
   CHECK(address_of(moved) == first);
   CHECK(address_of(pool.take()) != first);
 }
+
+#ifdef __linux__
+
+TEST_CASE("slab pool: the pages of a place that was given back are the system's") {
+  SlabPool pool(kBytes);
+  const SlabPool::Place beside = pool.take();
+  std::memset(beside.data(), 7, kBytes);
+  {
+    const SlabPool::Place place = pool.take();
+    std::memset(place.data(), 7, kBytes);
+  }
+  const SlabPool::Place again = pool.take();
+  CHECK(std::all_of(again.data(), again.data() + kBytes,
+                    [](std::byte byte) { return byte == std::byte{0}; }));
+  CHECK(beside.data()[0] == std::byte{7});
+  CHECK(beside.data()[kBytes - 1] == std::byte{7});
+}
+
+#endif
 
 TEST_CASE("slab pool: taken from and given back to by several threads") {
   SlabPool pool(64);

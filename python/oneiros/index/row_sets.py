@@ -338,7 +338,8 @@ class RowSets:
         kept, key = self._kept, None
         if not limits.excluded and limits.learned_before is None:
             base = _key_of(limits, bounds)
-            key = (*base, id(links), id(expansion), has_neighbours)
+            # A row has an id before it is live; links may lead to it only once it is.
+            key = (*base, id(links), id(expansion), has_neighbours, len(self._lifecycle.ids))
             if (cached := kept.get(key)) is not None:
                 return cached.visible
         visible = self.visible(limits, bounds)
