@@ -115,6 +115,13 @@ class Claim {
   const bool is_mine_;
 };
 
+std::size_t positive(std::size_t dimension) {
+  if (dimension == 0) {
+    throw std::invalid_argument("dimension: must be >= 1, got 0");
+  }
+  return dimension;
+}
+
 void require_size(std::size_t size, std::size_t dimension) {
   if (size != dimension) {
     throw std::invalid_argument("query: expected " + std::to_string(dimension) +
@@ -135,12 +142,9 @@ void offer(std::span<const std::uint32_t> rows, std::span<const float> products,
 }  // namespace
 
 VectorColumn::VectorColumn(std::size_t dimension)
-    : dimension_(dimension),
+    : dimension_(positive(dimension)),
       width_(padded_width(dimension)),
       code_memory_(VectorCodes::bytes_of_halves(kRowsOfBlock, width_)) {
-  if (dimension == 0) {
-    throw std::invalid_argument("dimension: must be >= 1, got 0");
-  }
   table_ = AddressRange(kRowEnd / kRowsOfBlock * sizeof(BlockPlace));
 }
 
