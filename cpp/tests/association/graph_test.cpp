@@ -11,12 +11,15 @@
 #include <thread>
 #include <vector>
 
+#include "tests/rounds.h"
+
 using oneiros::AssociationGraph;
 using oneiros::ExpansionRule;
 using oneiros::LinkClock;
 using oneiros::LinkList;
 using oneiros::Reached;
 using oneiros::lexical::AllowedRows;
+using oneiros::testing::rounds;
 
 namespace {
 
@@ -181,7 +184,7 @@ TEST_CASE("associations: readers see all of a write or nothing of it") {
     for (std::uint32_t row = 0; row < kSize; ++row) {
       rows[row] = row;
     }
-    for (std::uint32_t i = 0; i < 1'000; ++i) {
+    for (std::uint32_t i = 0; i < rounds(1'000U); ++i) {
       set(graph, ring(kSize, 0.2 + 0.1 * (i % 8)));
       if (i % 5 == 0) {
         graph.remove_rows(rows);

@@ -416,7 +416,8 @@ TEST_CASE("vector codes: what has no usual length has no bounds") {
   }
 }
 
-TEST_CASE("vector column: with codes nearest finds what it finds without") {
+TEST_CASE("vector column: with codes nearest finds what it finds without" *
+          doctest::test_suite("not_under_tsan")) {
   for (const std::size_t width : {1U, 3U, 32U, 65U, 384U, 1'537U}) {
     const std::uint32_t count = width > 1'000 ? 1'300 : 3'100;
     VectorColumn column(width);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tests/columns/vectors.h"
+#include "tests/rounds.h"
 
 #ifndef _WIN32
 #include <sys/wait.h>
@@ -71,24 +72,25 @@ TEST_CASE("vector column: zeros, denormal and huge components") {
 }
 
 TEST_CASE("vector column: a row has what was written last, and nothing once it is removed") {
+  constexpr std::uint32_t kFar = rounds(4'000'000'000U);
   VectorColumn column(2);
-  CHECK(column.write(Rows{7, 4'000'000'000U, 7}, Floats{1, 2, 3, 4, 5, 6}) == 3);
+  CHECK(column.write(Rows{7, kFar, 7}, Floats{1, 2, 3, 4, 5, 6}) == 3);
   CHECK(column.count() == 2);
-  CHECK(vectors_of(column, {7, 8, 4'000'000'000U}) == Floats{5, 6, 0, 0, 3, 4});
+  CHECK(vectors_of(column, {7, 8, kFar}) == Floats{5, 6, 0, 0, 3, 4});
   CHECK(column.write(Rows{7, 9, 9, 11}, Floats{0, 0, 1, 1, 0, 0, 0, 0}) == 1);
-  CHECK(column.rows() == Rows{4'000'000'000U});
-  CHECK(column.remove(Rows{7, 4'000'000'000U, 4'000'000'000U, 5}) == 1);
+  CHECK(column.rows() == Rows{kFar});
+  CHECK(column.remove(Rows{7, kFar, kFar, 5}) == 1);
   CHECK(column.count() == 0);
   CHECK(column.resident_bytes() == 0);
   CHECK(column.remove(Rows{7}) == 0);
   CHECK(column.nearest(Floats{1, 1}, 5).empty());
-  CHECK(column.write(Rows{4'000'000'000U}, Floats{8, 9}) == 1);
-  CHECK(vectors_of(column, {4'000'000'000U}) == Floats{8, 9});
+  CHECK(column.write(Rows{kFar}, Floats{8, 9}) == 1);
+  CHECK(vectors_of(column, {kFar}) == Floats{8, 9});
   const VectorColumn::Reader reader(column);
   CHECK(reader.at(7) == nullptr);
-  REQUIRE(reader.at(4'000'000'000U) != nullptr);
-  CHECK(reader.at(4'000'000'000U)[1] == 9);
-  CHECK(reader.at(4'000'000'000U)[2] == 0);  // padded
+  REQUIRE(reader.at(kFar) != nullptr);
+  CHECK(reader.at(kFar)[1] == 9);
+  CHECK(reader.at(kFar)[2] == 0);  // padded
 }
 
 TEST_CASE("vector column: a vector never moves, however many rows follow") {
@@ -139,7 +141,8 @@ TEST_CASE("vector column: nearest finds what sorting all cosines finds") {
   CHECK(column.remove(removed) == removed.size());
   std::erase_if(held, [&](auto row) { return std::ranges::binary_search(removed, row); });
   CHECK(column.rows() == held);
-  const Floats queries = random_floats(kWidth * 40, 2);
+  constexpr std::size_t kQueries = rounds(40U);
+  const Floats queries = random_floats(kWidth * kQueries, 2);
   for (const std::uint32_t share : {1U, 3U, 40U, 700U, 0U}) {
     Rows allowed_rows;
     Rows minus_rows;
@@ -176,7 +179,7 @@ TEST_CASE("vector column: nearest finds what sorting all cosines finds") {
         }
         for (const std::size_t threads : {1U, 3U}) {
           const auto lists = column.nearest_many(queries, 10, chosen, threads);
-          REQUIRE(lists.size() == 40);
+          REQUIRE(lists.size() == kQueries);
           for (std::size_t i = 0; i < lists.size(); ++i) {
             const auto query = std::span(queries).subspan(i * kWidth, kWidth);
             check_same(lists[i], column.nearest(query, 10, chosen));

@@ -15,12 +15,14 @@
 #include "lexical/index/index.h"
 #include "lexical/index/lexical_index.h"
 #include "tests/lexical/plain_index.h"
+#include "tests/rounds.h"
 
 using namespace oneiros;
 using namespace oneiros::lexical;
 using lexical::testing::document_of;
 using lexical::testing::PlainIndex;
 using lexical::testing::same;
+using oneiros::testing::rounds;
 
 namespace {
 
@@ -88,7 +90,7 @@ TEST_CASE("Statistics: a search by those of some rows is one in an index of thes
       return row % 200 == 0 ? 0U : row % 20 == 0 ? 1U : row % 5 == 0 ? 2U : row % 3 == 0 ? 3U : 4U;
     };
     std::uint32_t next_row = 0;
-    for (int step = 0; step < 400; ++step) {
+    for (int step = 0; step < rounds(400); ++step) {
       for (int i = 0; i < 20; ++i) {
         const bool is_new = next_row == 0 || random() % 3 != 0;
         const auto row = is_new ? next_row++ : static_cast<std::uint32_t>(random() % next_row);
@@ -134,7 +136,7 @@ TEST_CASE("Statistics: a search by those of some rows is one in an index of thes
 }
 
 TEST_CASE("Statistics: parts searched by their sum are one index, to the bit") {
-  constexpr std::uint32_t kTexts = 900;
+  constexpr std::uint32_t kTexts = rounds(900U, 300U);
   for (const std::size_t part_count : {1U, 2U, 7U}) {
     for (const char* const variant : {"lucene", "robertson", "atire", "bm25plus", "bm25l"}) {
       CAPTURE(part_count);
@@ -165,7 +167,7 @@ TEST_CASE("Statistics: parts searched by their sum are one index, to the bit") {
         whole.add(row, fields);
         parts[row % part_count]->add(row, fields);
       }
-      for (int i = 0; i < 120; ++i) {
+      for (int i = 0; i < rounds(120); ++i) {
         QueryReading reading{.syntax = QuerySyntax::kQuery};
         std::string query;
         switch (i % 6) {

@@ -12,9 +12,11 @@
 #include "lexical/index/index.h"
 #include "simd/path.h"
 #include "tests/lexical/plain_index.h"
+#include "tests/rounds.h"
 
 using namespace oneiros::lexical;
 using oneiros::TermId;
+using oneiros::testing::rounds;
 using testing::document_of;
 using testing::PlainIndex;
 using testing::same;
@@ -98,7 +100,7 @@ void check_searches(World& world, std::size_t count) {
 TEST_CASE("search_impacts: what exhaustive scoring finds, to the bit, with every variant") {
   for (const char* const variant : {"lucene", "atire", "bm25plus", "bm25l"}) {
     World world(make_bm25(variant, 1.2, 0.75, 0.5), 5'000, 12);
-    check_searches(world, 6);
+    check_searches(world, rounds(6U));
   }
 }
 
@@ -110,7 +112,7 @@ TEST_CASE("search_impacts: over several windows, on every SIMD path" *
   for (const oneiros::SimdPath path : oneiros::simd_paths()) {
     oneiros::use_simd_path(oneiros::kSimdPathNames[static_cast<std::size_t>(path)]);
     world.random.seed(5);
-    check_searches(world, 4);
+    check_searches(world, rounds(4U));
   }
   oneiros::use_simd_path(best);
 }
@@ -118,7 +120,7 @@ TEST_CASE("search_impacts: over several windows, on every SIMD path" *
 TEST_CASE("search_impacts: long documents, whose cells are of many pairs" *
           doctest::test_suite("not_under_tsan")) {
   World world(make_bm25("lucene", 2.0, 1.0, 0.0), 4'000, 150);
-  check_searches(world, 8);
+  check_searches(world, rounds(8U));
 }
 
 TEST_CASE("search_impacts: the best of a term, known beforehand, exclude no equal score" *
@@ -249,7 +251,7 @@ TEST_CASE("search_impacts: another set each time, while documents come, die and 
       CHECK(same(index.search(count_query_terms(query), k, AllowedRows(bits)).hits, best));
     }
   };
-  for (int step = 0; step < 20; ++step) {
+  for (int step = 0; step < rounds(20, 10); ++step) {
     for (int added = 0; added < 200; ++added) {
       if (next % 20 == 0) {
         written[next / 8] = static_cast<std::uint8_t>(written[next / 8] | 1U << next % 8);

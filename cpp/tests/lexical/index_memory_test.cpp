@@ -12,9 +12,11 @@
 
 #include "lexical/index/index.h"
 #include "tests/lexical/plain_index.h"
+#include "tests/rounds.h"
 
 using namespace oneiros::lexical;
 using oneiros::TermId;
+using oneiros::testing::rounds;
 using testing::document_of;
 using testing::PlainIndex;
 using testing::same;
@@ -96,7 +98,7 @@ TEST_CASE("Index: out of memory anywhere leaves the texts up to some point, each
     };
     Index index({}, {.documents = 8, .postings = 1U << 20U, .fan_in = 2});
     PlainIndex plain({});
-    for (std::uint32_t step = 0; step < 120; ++step) {
+    for (std::uint32_t step = 0; step < rounds(120U); ++step) {
       CAPTURE(step);
       std::vector<Text> texts;
       std::vector<Document> documents;
@@ -134,7 +136,7 @@ TEST_CASE("Index: out of memory anywhere leaves the texts up to some point, each
     index.seal();
     CHECK(agree(index, plain));
   }
-  CHECK(failed_count > 500);
+  CHECK(failed_count > rounds(500U));
 }
 
 TEST_CASE("Index: a failed background merge is reported until one succeeds") {

@@ -11,6 +11,7 @@
 
 #include "lexical/index/index.h"
 #include "tests/lexical/plain_index.h"
+#include "tests/rounds.h"
 
 #ifndef _WIN32
 #include <sys/wait.h>
@@ -19,6 +20,7 @@
 
 using namespace oneiros::lexical;
 using oneiros::TermId;
+using oneiros::testing::rounds;
 using testing::document_of;
 
 namespace {
@@ -46,7 +48,7 @@ void add_each(Index& index, std::uint32_t begin, std::uint32_t end) {
 
 }  // namespace
 
-TEST_CASE("Index: each posting is rewritten once a level") {
+TEST_CASE("Index: each posting is rewritten once a level" * doctest::test_suite("not_under_tsan")) {
   constexpr std::uint32_t kRows = 16'384;
   Index index({}, {.documents = 64, .postings = 1U << 20U, .fan_in = 4});
   add_each(index, 0, kRows);
@@ -64,7 +66,7 @@ TEST_CASE("Index: each posting is rewritten once a level") {
 TEST_CASE("Index: few full segments wait, however fast the writer") {
   Index index({}, {.documents = 32, .postings = 1U << 20U, .fan_in = 8});
   std::size_t most = 0;
-  for (std::uint32_t row = 0; row < 20'000; ++row) {
+  for (std::uint32_t row = 0; row < rounds(20'000U); ++row) {
     const Document document = text(row);
     index.add({&document, 1});
     most = std::max(most, index.view().segments->frozen.size());
@@ -118,7 +120,7 @@ TEST_CASE("Index: merged segments stay for the views that have them, and go with
 }
 
 TEST_CASE("Index: documents that die during the merge that copies them stay dead") {
-  for (std::uint32_t round = 0; round < 20; ++round) {
+  for (std::uint32_t round = 0; round < rounds(20U); ++round) {
     Index index({}, {.documents = 400, .postings = 1U << 20U, .fan_in = 2});
     add_each(index, 0, 1'601);
     for (std::uint32_t row = round; row < 1'600; row += 2) {
@@ -139,7 +141,7 @@ TEST_CASE("Index: documents that die during the merge that copies them stay dead
 }
 
 TEST_CASE("Index: its end does not wait for the merges to come") {
-  for (std::uint32_t round = 0; round < 30; ++round) {
+  for (std::uint32_t round = 0; round < rounds(30U, 15U); ++round) {
     auto index = std::make_unique<Index>(
         Bm25{}, SegmentLimits{.documents = 128, .postings = 1U << 20U, .fan_in = 2});
     std::vector<Document> batch;

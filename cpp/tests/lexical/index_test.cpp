@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "tests/lexical/plain_index.h"
+#include "tests/rounds.h"
 
 using namespace oneiros::lexical;
 using oneiros::TermId;
+using oneiros::testing::rounds;
 using testing::document_of;
 using testing::PlainIndex;
 using testing::same;
@@ -108,7 +110,7 @@ TEST_CASE("Index: lucene by hand") {
 TEST_CASE("Index: any history gives the plain index's bits") {
   for (const char* const variant : kVariants) {
     CAPTURE(variant);
-    for (std::uint32_t seed = 0; seed < 12; ++seed) {
+    for (std::uint32_t seed = 0; seed < rounds(12U); ++seed) {
       CAPTURE(seed);
       Texts texts(seed);
       const Bm25 bm25 = make_bm25(variant, 1.2, 0.75, 0.5);

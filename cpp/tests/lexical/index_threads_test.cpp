@@ -11,9 +11,11 @@
 
 #include "lexical/index/index.h"
 #include "tests/lexical/plain_index.h"
+#include "tests/rounds.h"
 
 using namespace oneiros::lexical;
 using oneiros::TermId;
+using oneiros::testing::rounds;
 using testing::document_of;
 using testing::PlainIndex;
 using testing::same;
@@ -88,7 +90,7 @@ History make_history(std::uint32_t write_count) {
 }  // namespace
 
 TEST_CASE("Index: every search sees the state between two writes, and no older one than before") {
-  constexpr std::uint32_t kWrites = 3'000;
+  constexpr std::uint32_t kWrites = rounds(3'000U, 600U);
   const History history = make_history(kWrites);
   Index index({}, {.documents = 16, .postings = 1U << 20U, .fan_in = 3});
   std::atomic<std::uint32_t> begun = 0;

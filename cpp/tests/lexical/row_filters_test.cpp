@@ -11,9 +11,11 @@
 
 #include "lexical/index/index.h"
 #include "tests/lexical/plain_index.h"
+#include "tests/rounds.h"
 
 using namespace oneiros::lexical;
 using oneiros::TermId;
+using oneiros::testing::rounds;
 using testing::document_of;
 
 namespace {
@@ -114,7 +116,7 @@ TEST_CASE("RowFilters: whatever is mapped, is mapped as the rows are") {
   }
   std::uint32_t next_row = kRows;
   std::size_t mapped_count = 0;
-  for (int step = 0; step < 1'500; ++step) {
+  for (int step = 0; step < rounds(1'500); ++step) {
     Bits& bits = sets[random() % sets.size()];
     switch (random() % 6) {
       case 0:
@@ -150,7 +152,7 @@ TEST_CASE("RowFilters: whatever is mapped, is mapped as the rows are") {
     CHECK(sight.share >= 0.0);
     CHECK(sight.share <= 1.0);
   }
-  CHECK(mapped_count > 200);
+  CHECK(mapped_count > rounds(200U));
 }
 
 TEST_CASE("RowFilters: rather few rows are mapped at once, but kept from the second time on") {
@@ -232,7 +234,7 @@ TEST_CASE(
   std::mt19937 random(7);
   World world(kRows);
   RowFilters filters;
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < rounds(50); ++i) {
     CHECK(filters.see(draw_bits(kRows, 2'000, random), world.view()).mapped != nullptr);
     CHECK(filters.see(draw_bits(kRows, 2, random), world.view()).mapped == nullptr);
     // 64 sets: the rows' bits, and as many for the documents of those that are mapped.

@@ -17,6 +17,7 @@
 
 #include "encoding/crc32c.h"
 #include "snapshot/snapshot_format.h"
+#include "tests/rounds.h"
 
 namespace oneiros::testing {
 
@@ -54,11 +55,11 @@ inline void write_file(const std::filesystem::path& path, std::span<const std::b
              static_cast<std::streamsize>(bytes.size()));
 }
 
-// The number of a test's cases to run: more if the environment variable says so, fewer for slow
-// ones.
+// The number of a test's cases to run: more if the environment variable says so. ASan, which looks
+// for just what damage may do, has all of them.
 inline std::size_t case_count(const char* variable, std::size_t usual) {
 #ifdef __SANITIZE_THREAD__
-  usual /= 10;
+  usual = rounds(usual);
 #endif
   const char* const asked = std::getenv(variable);
   return asked == nullptr ? usual : std::strtoull(asked, nullptr, 10);
