@@ -21,13 +21,18 @@ namespace oneiros::fuzz {
 class MemoryFile {
  public:
   explicit MemoryFile(std::span<const std::byte> bytes) : number_(::memfd_create("snapshot", 0)) {
-    const auto written = ::write(number_, bytes.data(), bytes.size());
-    require(number_ >= 0 && written == static_cast<::ssize_t>(bytes.size()), "a file in memory");
+    write(bytes);
   }
   ~MemoryFile() { ::close(number_); }
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
 
+  // Takes other bytes. REQUIRES: the file is mapped nowhere.
+  void write(std::span<const std::byte> bytes) {
+    const auto written = ::pwrite(number_, bytes.data(), bytes.size(), 0);
+    require(written == static_cast<::ssize_t>(bytes.size()), "a file in memory");
+    require(::ftruncate(number_, written) == 0, "a file in memory has a size");
+  }
   std::string path() const { return "/proc/self/fd/" + std::to_string(number_); }
 
  private:

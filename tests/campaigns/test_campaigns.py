@@ -84,33 +84,60 @@ def test_campaigns_of_the_suite_run_in_parts(tmp_path: Path, name: str, count: i
     assert report.cases == count
 
 
-def core_tests(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Report:
-    program = folder / "build/asan/core_tests"
+def run_program(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, place: str, script: str
+) -> Report:
+    """Run two parts of a campaign, whose program is a script."""
+    program = folder / "build" / place
     program.parent.mkdir(parents=True)
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     monkeypatch.setattr(registry, "ROOT", folder)
-    return run("hostile", CAMPAIGNS["hostile_snapshots"], folder / "f", seed=2, count=8_000)
+    campaign = CAMPAIGNS[name]
+    return run(name, campaign, folder / "f", seed=2, count=2 * campaign.size)
 
 
+@pytest.mark.parametrize("preset", ["asan", "fuzz"])
 def test_hostile_snapshots_of_each_part_have_a_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preset: str
+) -> None:
+    said = tmp_path / "said"
+    script = f'echo "$1 $2" >> {said}\n'
+    script += 'echo "$2 files: 4000 opened, 6000 refused"'
+    place = f"{preset}/hostile_snapshots"
+    report = run_program(tmp_path, monkeypatch, "hostile_snapshots", place, script)
+    assert report.problems == []
+    assert report.counts == {"opened": 8_000, "refused": 12_000}
+    assert said.read_text() == "2000006 10000\n2000007 10000\n"
+
+
+def test_tests_in_threads_of_each_part_have_a_seed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = tmp_path / "said"
-    script = f'echo "$ONEIROS_CASE_SEED $ONEIROS_HOSTILE_SNAPSHOTS" >> {said}\n'
+    script = f'echo "$ONEIROS_CASE_SEED" >> {said}\n'
     script += 'echo "[doctest] test cases:  4 |  4 passed | 0 failed | 200 skipped"'
-    report = core_tests(tmp_path, monkeypatch, script)
+    report = run_program(tmp_path, monkeypatch, "threads", "tsan/core_tests", script)
     assert report.problems == []
     assert report.counts == {"test cases": 8}
-    assert said.read_text() == "2000006 666\n2000007 666\n"
+    assert said.read_text() == "2000006\n2000007\n"
 
 
 @pytest.mark.parametrize(
     "script",
-    ["echo AddressSanitizer: heap-buffer-overflow; exit 1", "echo 'test cases: 0 | 0 passed'"],
-    ids=["a report", "nothing was chosen"],
+    [
+        "echo AddressSanitizer: heap-buffer-overflow; exit 1",
+        "echo 'test cases: 0 | 0 passed'",
+        "echo '9999 files: 9999 opened, 0 refused'",
+        "echo '10000 files: 10000 opened, 0 refused'; exit 1",
+    ],
+    ids=["a report", "nothing was chosen", "too few", "a report at the end"],
+)
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [("hostile_snapshots", "asan/hostile_snapshots"), ("threads", "tsan/core_tests")],
 )
 def test_a_report_of_a_sanitizer_is_a_problem(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, place: str, script: str
 ) -> None:
-    assert len(core_tests(tmp_path, monkeypatch, script).problems) == 2
+    assert len(run_program(tmp_path, monkeypatch, name, place, script).problems) == 2

@@ -13,6 +13,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "encoding/crc32c.h"
@@ -84,15 +85,19 @@ inline std::vector<SectionEntry> table_of(const FileBytes& file) {
   return table;
 }
 
-// The file of these sections, with every checksum right.
-inline FileBytes assembled(SnapshotHeader header, std::vector<SectionEntry> table,
-                           const std::vector<FileBytes>& sections) {
+// The file of these sections, whose checksums are those of the table; the others are made right.
+inline FileBytes laid_out(SnapshotHeader header, std::vector<SectionEntry> table,
+                          std::span<const std::span<const std::byte>> sections) {
   FileBytes file(sizeof(header));
+  std::size_t size = sizeof(header) + table.size() * sizeof(SectionEntry) + kSectionAlignment;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    size += sections[i].size() + alignment_of(table[i].kind);
+  }
+  file.reserve(size);
   for (std::size_t i = 0; i < table.size(); ++i) {
     file.resize(aligned(file.size(), alignment_of(table[i].kind)));
     table[i].offset = file.size();
     table[i].size = sections[i].size();
-    table[i].checksum = crc32c(sections[i]);
     file.insert(file.end(), sections[i].begin(), sections[i].end());
   }
   file.resize(aligned(file.size()));
@@ -108,6 +113,16 @@ inline FileBytes assembled(SnapshotHeader header, std::vector<SectionEntry> tabl
   return file;
 }
 
+// The file of these sections, with every checksum right.
+inline FileBytes assembled(const SnapshotHeader& header, std::vector<SectionEntry> table,
+                           const std::vector<FileBytes>& sections) {
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    table[i].checksum = crc32c(sections[i]);
+  }
+  const std::vector<std::span<const std::byte>> spans(sections.begin(), sections.end());
+  return laid_out(header, std::move(table), spans);
+}
+
 // Changes what the sections say, and makes all checksums right again.
 class HostileSnapshots {
  public:
@@ -119,13 +134,18 @@ class HostileSnapshots {
     }
   }
 
+  // The next files are those of a new object with this seed.
+  void reseed(std::uint64_t seed) { random_.seed(seed); }
+
   FileBytes next() {
-    std::vector<FileBytes> sections = sections_;
+    // Most sections stay as they are: they are not copied, and their checksums hold.
+    std::vector<std::span<const std::byte>> sections(sections_.begin(), sections_.end());
     std::vector<SectionEntry> table = table_;
-    SnapshotHeader header = header_;
-    for (std::size_t change = 0; change < 1 + below(3); ++change) {
+    std::vector<FileBytes> copies;
+    copies.reserve(kMostChanges);  // they stay in place
+    for (std::size_t change = 0; change < 1 + below(kMostChanges); ++change) {
       const std::size_t chosen = below(sections.size());
-      FileBytes& section = sections[chosen];
+      FileBytes& section = copies.emplace_back(sections[chosen].begin(), sections[chosen].end());
       switch (below(8)) {
         case 0:  // shorter
           section.resize(section.size() - std::min(section.size(), kSizes[below(kSizes.size())]));
@@ -141,7 +161,7 @@ class HostileSnapshots {
             sections.erase(sections.begin() + static_cast<std::ptrdiff_t>(chosen));
             table.erase(table.begin() + static_cast<std::ptrdiff_t>(chosen));
           }
-          break;
+          continue;
         case 4:
           swap_numbers(section);
           break;
@@ -154,8 +174,10 @@ class HostileSnapshots {
           put_number(section);
           break;
       }
+      sections[chosen] = section;
+      table[chosen].checksum = crc32c(section);
     }
-    FileBytes file = assembled(header, table, sections);
+    FileBytes file = laid_out(header_, std::move(table), sections);
     if (below(8) == 0) {
       bend_table(file);
     }
@@ -163,6 +185,7 @@ class HostileSnapshots {
   }
 
  private:
+  static constexpr std::size_t kMostChanges = 3;
   static constexpr std::array<std::size_t, 7> kSizes = {1, 4, 8, 12, 16, 64, 4096};
 
   std::size_t below(std::size_t end) { return random_() % end; }
