@@ -186,10 +186,11 @@ std::shared_ptr<SearchPlan> make_plan(
   return plan;
 }
 
-// The callbacks of a search, implemented in Python and called with the GIL.
+// The callbacks of a search, implemented in Python and called with the GIL. Their object is made for
+// each call: most searches make none.
 class Host final : public search::Outside {
  public:
-  explicit Host(py::object host) : host_(std::move(host)) {}
+  explicit Host(py::object make) : make_(std::move(make)) {}
 
   std::vector<std::pair<std::string, std::vector<double>>> factor_values(
       std::span<const std::uint32_t> rows) override {
@@ -242,7 +243,7 @@ class Host final : public search::Outside {
   // objects of the frames above without the GIL.
   template <typename... Arguments>
   py::object call(const char* name, Arguments&&... arguments) {
-    const py::object function = host_.attr(name);
+    const py::object function = make_().attr(name);
     const py::tuple given = py::make_tuple(std::forward<Arguments>(arguments)...);
     PyObject* const result = call_python_with(function.ptr(), given.ptr());
     if (result == nullptr) {
@@ -259,7 +260,7 @@ class Host final : public search::Outside {
     return list;
   }
 
-  py::object host_;
+  py::object make_;
 };
 
 // The rows that searches may return and read, with the arrays that hold their bits.

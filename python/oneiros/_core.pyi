@@ -772,7 +772,7 @@ class SearchRun:
         plan: SearchPlan,
         view: ReadView,
         rows: SearchRows,
-        host: object,
+        host: Callable[[], object],
         query: str,
         k: int,
         now_seconds: float,

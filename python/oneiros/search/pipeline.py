@@ -111,7 +111,7 @@ class SearchRun:
         self.plan = plan = read_model.search_plan(request.profile, request.added)
         self.reach = visible.reach
         self.load = load
-        self.callbacks = Callbacks(request, plan, read_model, load)
+        self.callbacks = partial(Callbacks, request, plan, read_model, load)
         self.run = _core.SearchRun(
             plan=plan.core,
             view=_view(request, plan, read_model, visible),
@@ -402,7 +402,7 @@ class FoundRows:
         if not reason[0]:
             return ""
         rule = abstention_of(self._request, is_relaxed=is_retry)
-        return reason_words(reason, rule, len(self._callbacks.stems()))
+        return reason_words(reason, rule, len(self._callbacks().stems()))
 
     def trace(self) -> SearchTrace:
         """Return the trace of all stages."""
