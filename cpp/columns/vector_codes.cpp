@@ -43,7 +43,7 @@
 // an error by 2^-17 at most, that of a sum by a thousandth of its deviation.
 //
 // Cost: a half of 384 components takes 2.6 ns in the first-level cache (AVX-512; 3.5 without its
-// products of bytes), and a code ENC ns to encode.
+// products of bytes; 9.5 with AVX2), and a code 230 ns to encode (AVX2).
 #include "columns/vector_codes.h"
 
 #include <algorithm>
