@@ -71,7 +71,7 @@ def change(
         elif step == 5:
             engine.link(id, other, now=now)
         else:
-            engine.update(id, now=now, **some(chosen, fields, 0.2))
+            engine.update(id, now=now, **some(chosen, fields, 0.4))
 
 
 def found(engine: oneiros.Engine, bounds: dict[str, str], call: dict[str, Any]) -> list[object]:
@@ -99,7 +99,8 @@ def test_a_living_engine_finds_what_a_new_one_finds(tmp_path: Path, *, is_timed:
         mixed = [some(chosen, OPTIONS, 0.25) for _ in range(6)]
         calls = [(bounds, call) for bounds in ({}, {"project": "p"}) for call in [*each, *mixed]]
         for count in range(20, 30):
-            change(living, chosen, fields, count, now)
+            for _ in range(3):
+                change(living, chosen, fields, count, now)
             now += chosen.choice([0.0, 1.0, 7.0])
             results = [found(living, bounds, {**call, "now": now}) for bounds, call in calls]
             living.flush()
