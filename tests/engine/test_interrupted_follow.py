@@ -31,7 +31,7 @@ def test_what_an_interrupt_cut_off_is_done_by_the_next_call(
     mind: oneiros.Engine, monkeypatch: pytest.MonkeyPatch, step: str, moment: str
 ) -> None:
     mind.add("ant zero", id="a0", tags=["t"], embedding=[1.0, 0.0])
-    texts = mind._scope.services.sync.texts()
+    texts = mind._scope.services.sync.texts(mind._scope.read_model)
     owner, name = STEPS[step](mind._scope.services.read_model)
     whole = getattr(owner, name)
 

@@ -95,7 +95,7 @@ def test_a_link_made_by_hand_comes_after_the_uses_before_it(tmp_path: Path) -> N
         with oneiros.Engine(tmp_path / f"{flushes}.db", clock=VirtualClock(NOW)) as mind:
             one, other, third = mind.add("ant"), mind.add("bee"), mind.add("cow")
             sync = mind._scope.services.sync
-            sync.links_to_follow(is_bounded=False)
+            sync.links_to_follow(sync.read_model, is_bounded=False)
             event = ReinforcementEvent((third,), NOW, None, rule, (third, one, other))
             sync.reinforce(event)
             if flushes:

@@ -54,7 +54,7 @@ def test_a_memory_of_any_kind_expires(profile: str, kind: str) -> None:
 def test_of_two_alike_the_first_stays(records: list[dict[str, object]], k: int) -> None:
     with oneiros.Engine(":memory:", clock=lambda: NOW) as mind:
         mind.add_many(records)
-        mind._scope.services.sync.texts()
+        mind._scope.services.sync.texts(mind._scope.read_model)
         read_model, rule = mind._scope.services.read_model, Duplicates()
         vectors = read_model.indexes.vectors
         kept, left = _core.first_of_each(

@@ -306,7 +306,7 @@ def test_texts_are_read_when_first_asked_for_and_follow_the_store(tmp_path: Path
         mind.search("ants", profile="reverie")
         texts = mind._scope.services.read_model.texts
         assert not texts.are_read
-        assert mind._scope.services.sync.texts() is texts
+        assert mind._scope.services.sync.texts(mind._scope.read_model) is texts
         assert (texts.are_read, len(texts.column)) == (True, 1)
 
         def held() -> dict[str, float]:

@@ -181,8 +181,9 @@ def found(
     least = require_number("least_confidence", least_confidence, low=0.0, high=1.0, above_low=True)
     start = None if since is None else time("since")(scope.zoned(since))
     scope.follow_others()
-    scope.services.sync.associations()
-    read_model = scope.services.read_model
+    scope = scope.at_once()
+    read_model = scope.read_model
+    scope.services.sync.associations(read_model)
     rows = _current(read_model, scope.consulted(where))
     created = read_model.lifecycle.column("created_at")
     pairs: dict[tuple[int, int], float] = {}
@@ -230,8 +231,9 @@ def resolve(
 
 def _weight_of_link(scope: Scope, older: str, newer: str) -> float:
     """Return the weight of the two's link, which a verdict leaves; else one that none follows."""
-    associations = scope.services.sync.associations()
-    row_of = scope.services.read_model.lifecycle.row_of
+    scope = scope.at_once()
+    associations = scope.services.sync.associations(scope.read_model)
+    row_of = scope.read_model.lifecycle.row_of
     ends = row_of.get(older), row_of.get(newer)
     if ends[0] is None or ends[1] is None:
         return DISTINCT_WEIGHT
@@ -258,7 +260,7 @@ def _parts(read_model: ReadModel, rows: Rows) -> Iterator[Rows]:
 
 
 def _texts(scope: Scope, rows: Rows) -> Sequence[str | None]:
-    ids = scope.services.read_model.lifecycle.ids
+    ids = scope.read_model.lifecycle.ids
     loader = scope.loader
     own = readable(loader.own_rows, [ids[row] for row in rows.tolist()])
     return [None if row is None else row.text for row in own]

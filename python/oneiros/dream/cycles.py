@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
@@ -193,8 +194,10 @@ def begin_draft(
 
     def current_source() -> tuple[DraftSource, int]:
         sync.follow()
-        associations = sync.links_to_follow(is_bounded=False)
-        source = DraftSource(services.store, services.read_model, associations, sync.texts)
+        read_model = services.read_model
+        associations = sync.links_to_follow(read_model, is_bounded=False)
+        texts = partial(sync.texts, read_model)
+        source = DraftSource(services.store, read_model, associations, texts)
         return source, sync.revision
 
     # On the writer's thread no commit is applied between the rows, the links and the revision.

@@ -90,12 +90,12 @@ class Page(list[Memory]):
 
 def matching(scope: Scope, where: Where | None, *, include_expired: bool = True) -> BitMap:
     """Return the rows of the live memories of the scope that pass a filter."""
+    scope = scope.at_once()
     rows = scope.matching(where)
     if require_flag("include_expired", include_expired):
         return rows
-    services = scope.services
-    selection = services.profile.selection
-    return rows - services.read_model.row_sets.expired(scope.now(None), selection)
+    selection = scope.services.profile.selection
+    return rows - scope.read_model.row_sets.expired(scope.now(None), selection)
 
 
 def page(
@@ -111,6 +111,7 @@ def page(
 ) -> Page:
     """Return one page of memories; see :meth:`oneiros.Engine.list`."""
     scope.follow_others()
+    scope = scope.at_once()
     limit, offset = count("limit", limit), count("offset", offset)
     has_total = require_flag("with_total", with_total)
     if order is not None:
@@ -124,7 +125,7 @@ def page(
     else:
         if cursor is not None:
             rows = rows | set_of([cursor])
-        ordered = _ordered(scope.services.read_model.lifecycle, rows, order)
+        ordered = _ordered(scope.read_model.lifecycle, rows, order)
         start = 0 if cursor is None else ordered.index(cursor) + 1
     found = Page(_loaded(scope, ordered, start + offset, limit))
     found.total = total if has_total else None
@@ -136,12 +137,13 @@ def latest(
 ) -> list[Memory]:
     """Return the newest memories, oldest first; see :meth:`oneiros.Engine.last`."""
     scope.follow_others()
+    scope = scope.at_once()
     n = count("n", n)
     rows = matching(scope, where, include_expired=include_expired)
     if session is not None:
         FIELDS["session"].check(session)
         rows &= scope.matching(filters.where(session=session))
-    ordered = _ordered(scope.services.read_model.lifecycle, rows, "newest")
+    ordered = _ordered(scope.read_model.lifecycle, rows, "newest")
     return list(_loaded(scope, ordered, 0, n))[::-1]
 
 
@@ -150,10 +152,11 @@ def value_counts(
 ) -> dict[Any, int]:
     """Return the numbers of memories by value of a field; see :meth:`oneiros.Engine.values`."""
     scope.follow_others()
+    scope = scope.at_once()
     _require_countable(field)
     rows = matching(scope, where, include_expired=include_expired)
-    lifecycle = scope.services.read_model.lifecycle
-    attributes = scope.services.read_model.row_sets.attributes.index
+    lifecycle = scope.read_model.lifecycle
+    attributes = scope.read_model.row_sets.attributes.index
     if field.startswith(_METADATA):
         counts = attributes.metadata_counts(read_key(field.removeprefix(_METADATA)), rows)
     elif field in WORDS:
@@ -183,7 +186,7 @@ def _words_of(lifecycle: Lifecycle, field: str) -> Callable[[int], object]:
 
 def _cursor(scope: Scope, after: str) -> int:
     require_utf8("after", after)
-    row = scope.services.read_model.lifecycle.row_of.get(after)
+    row = scope.read_model.lifecycle.row_of.get(after)
     if row is None or scope.loader([after])[0] is None:
         raise UnknownMemory(unknown(after))
     return row
@@ -191,7 +194,7 @@ def _cursor(scope: Scope, after: str) -> int:
 
 def _loaded(scope: Scope, rows: BitMap | Sequence[int], start: int, limit: int) -> Iterator[Memory]:
     """Yield the memories of rows from a place on, at most ``limit``; damaged ones are left out."""
-    ids = scope.services.read_model.lifecycle.ids
+    ids = scope.read_model.lifecycle.ids
     left = limit
     while left > 0 and start < len(rows):
         chunk = rows[start : start + left]

@@ -264,8 +264,8 @@ def export(scope: Scope, path: str | os.PathLike[str], *, embeddings: bool) -> i
     require_flag("embeddings", embeddings)
     target = foreign_path(scope, path)
     scope.follow_others()
-    services = scope.services
-    ids = [services.read_model.lifecycle.ids[row] for row in scope.matching(None)]
+    scope, services = scope.at_once(), scope.services
+    ids = [scope.read_model.lifecycle.ids[row] for row in scope.matching(None)]
     left_out: list[str] = []
     count = write_jsonl(target, _pages(scope, ids, left_out), embeddings=embeddings)
     if not scope.bounds:

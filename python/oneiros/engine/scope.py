@@ -279,14 +279,21 @@ class Scope:
     Args:
         services: the engine's, shared by all its scopes.
         bounds: field to value; empty for all memories.
+        read_model: the read model; None: the engine's at any time.
     """
 
-    __slots__ = ("bounds", "shared")
+    __slots__ = ("_read_model", "bounds", "shared")
 
-    def __init__(self, services: EngineServices, bounds: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        services: EngineServices,
+        bounds: Mapping[str, str],
+        read_model: ReadModel | None = None,
+    ) -> None:
         self.shared = services
         """The services, also of a closed engine."""
         self.bounds = dict(bounds)
+        self._read_model = read_model
 
     @property
     def services(self) -> EngineServices:
@@ -299,6 +306,19 @@ class Scope:
             msg = "the engine is closed, or came here by fork; a child process opens its own"
             raise EngineClosed(msg)
         return self.shared
+
+    @property
+    def read_model(self) -> ReadModel:
+        """The read model. Row numbers are those of one: hold it for as long as they are used."""
+        return self.services.read_model if self._read_model is None else self._read_model
+
+    def at_once(self) -> Scope:
+        """Return the scope over the read model of this moment.
+
+        Another thread may let the engine rebuild it, which gives the rows other numbers. A call that
+        looks up rows more than once does so in one read model, or it takes one memory for another.
+        """
+        return Scope(self.services, self.bounds, self.read_model)
 
     def require_writable(self, method: str) -> None:
         """Raise EngineReadOnly if the engine is read only; see EngineServices.require_writable."""
@@ -398,11 +418,11 @@ class Scope:
 
     def matching(self, condition: Where | None) -> BitMap:
         """Return the rows of the live memories of the scope that pass a filter."""
-        return self.services.read_model.row_sets.matching(self.within(condition))
+        return self.read_model.row_sets.matching(self.within(condition))
 
     def consulted(self, condition: Where | None) -> BitMap:
         """Return the rows of :meth:`matching` without those of quarantined memories."""
-        return self.services.read_model.row_sets.consulted(self.within(condition))
+        return self.read_model.row_sets.consulted(self.within(condition))
 
     def load(self, ids: Sequence[str]) -> list[Memory | None]:
         """Return memories, also soft-deleted ones and those outside the scope; None: no such id."""
@@ -439,8 +459,9 @@ class Scope:
         return rows
 
     def _note_damage(self, id: str, damage: StoreCorrupt) -> None:
-        row = self.services.read_model.lifecycle.row_of.get(id)
-        is_within = not self.bounds or (row is not None and row in self.matching(None))
+        scope = self.at_once()
+        row = scope.read_model.lifecycle.row_of.get(id)
+        is_within = not self.bounds or (row is not None and row in scope.matching(None))
         self.services.sync.note_damage(Damaged(damage.sequence, id, damage.reason))
         if is_within:
             raise damage
@@ -454,8 +475,8 @@ class Scope:
 
     def live_rows(self, ids: Sequence[str]) -> list[int | None]:
         """Return the rows of the live memories of the scope; None for other ids."""
-        row_of = self.services.read_model.lifecycle.row_of
-        live = self.matching(None)
+        scope = self.at_once()
+        row_of, live = scope.read_model.lifecycle.row_of, scope.matching(None)
         found = [row_of.get(id) for id in ids]
         return [row if row is not None and row in live else None for row in found]
 

@@ -355,7 +355,7 @@ def why_not(
     options = SearchOptions.checked(scope.zoned_keywords(keywords), method)
     call = SearchCall(scope, options, k, is_explained=True)
     request, visible, load = call.request(query, embedding), call.visible(), scope.loader
-    read_model = call.services.read_model
+    read_model = call.read_model
     search = WhyNotSearch(request, read_model, visible, load)
     report = search.report(id)
     memory = load([id])[0]

@@ -71,7 +71,8 @@ def links(
     require_where(where)
     when = scope.now(now)
     scope.follow_others()
-    associations = scope.services.sync.associations()
+    scope = scope.at_once()
+    associations = scope.services.sync.associations(scope.read_model)
     return associations.all(visible=scope.matching(where), now=when)
 
 
@@ -89,10 +90,10 @@ def neighbours(scope: Scope, id: str, *, limit: int = 100, now: Time | None = No
     most = count("limit", limit)
     when = scope.now(now)
     scope.follow_others()
-    services = scope.services
-    associations = services.sync.associations()
+    scope = scope.at_once()
+    associations = scope.services.sync.associations(scope.read_model)
     visible = scope.matching(None)
-    row = services.read_model.lifecycle.row_of.get(id)
+    row = scope.read_model.lifecycle.row_of.get(id)
     if row is None or row not in visible:
         raise UnknownMemory(unknown(id))
     return associations.neighbours(row, visible=visible, now=when, limit=most)

@@ -6,6 +6,7 @@ Nothing here knows Ray: a :class:`CandidateSource` reads an engine, and its answ
 from __future__ import annotations
 
 import os
+import weakref
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -282,8 +283,8 @@ class CandidateSource:
         # Each is replaced as a whole, so that threads may share them.
         self._kept_sessions: tuple[tuple[Any, ...], _Sessions] | None = None
         self._kept_answer: tuple[int, bool] | None = None
-        self._kept_names: tuple[str, ...] | None = None
-        self._added: tuple[tuple[int, int], npt.NDArray[np.float64]] | None = None
+        self._kept_names: tuple[weakref.ref[Lifecycle], tuple[str, ...]] | None = None
+        self._added: tuple[tuple[Any, ...], npt.NDArray[np.float64]] | None = None
 
     def overview(self, question: ShardQuestion, known: QueryStatistics | None = None) -> Overview:
         """Return what weighs the query here.
@@ -296,7 +297,7 @@ class CandidateSource:
         scope = self._scope(question)
         call = self._call(scope, question)
         services = scope.services
-        sync, read_model = services.sync, services.read_model
+        sync, read_model = services.sync, scope.read_model
         moment, visible = self._moment(scope), call.visible()
         given = question.weighed_by
         bounds = {} if given == "store" else question.bounds
@@ -308,7 +309,7 @@ class CandidateSource:
             verdicts = sync.verdicts.within(question.bounds, sync.revision)
         links = None
         if question.reads_links:
-            links = sync.links_to_follow(is_bounded=bool(question.bounds))
+            links = sync.links_to_follow(read_model, is_bounded=bool(question.bounds))
         return Overview(
             moment=moment,
             version=oneiros.__version__,
@@ -384,7 +385,7 @@ class CandidateSource:
                     ]
             if question.hot_size:
                 rows = self._most_accessed(scope, question, part, weights)
-                counts = scope.services.read_model.lifecycle.column("access_count")[rows]
+                counts = scope.read_model.lifecycle.column("access_count")[rows]
                 own[HOT] = [self._as_hits(scope, rows, counts.tolist())]
             hits.append(own)
         return Found(moment, hits, breadth)
@@ -410,8 +411,7 @@ class CandidateSource:
             reach: most steps at which a neighbour counts.
         """
         scope = self._scope(question)
-        services = scope.services
-        moment, lifecycle = self._moment(scope), services.read_model.lifecycle
+        moment, lifecycle = self._moment(scope), scope.read_model.lifecycle
         whole = {row: None for id in ids if (row := lifecycle.row_of.get(id)) is not None}
         beside: dict[int, None] = {}
         if places:
@@ -474,9 +474,9 @@ class CandidateSource:
             least: least weight of a link that is followed.
         """
         scope = self._scope(question)
-        sync, read_model = scope.services.sync, scope.services.read_model
+        sync, read_model = scope.services.sync, scope.read_model
         moment = self._moment(scope)
-        associations = sync.links_to_follow(is_bounded=bool(question.bounds))
+        associations = sync.links_to_follow(read_model, is_bounded=bool(question.bounds))
         if associations is None or associations.graph is None:
             return Linked(moment, [], [])
         graph, row_of = associations.graph, read_model.lifecycle.row_of
@@ -531,7 +531,7 @@ class CandidateSource:
     def _scope(self, question: ShardQuestion) -> Scope:
         owner = self._engine.scope(**question.bounds) if question.bounds else self._engine
         owner._scope.follow_others()
-        return owner._scope
+        return owner._scope.at_once()
 
     def _call(self, scope: Scope, question: ShardQuestion, channel: str = "lexical") -> SearchCall:
         depth = question.depths.get(channel, 1)
@@ -561,7 +561,7 @@ class CandidateSource:
             if channel != "temporal" or part.time is None
             else Understood(time=part.time),
         )
-        read_model, visible = scope.services.read_model, call.visible()
+        read_model, visible = scope.read_model, call.visible()
         walk = walk_graph(request, read_model, visible)
         outcome = SearchRun(request, read_model, visible, scope.loader, walk).run.run()
         return outcome.rows(), outcome.scores(), walk.breadth
@@ -583,7 +583,7 @@ class CandidateSource:
         if not part.variants:
             return
         call = self._call(scope, question, channel)
-        read_model, visible = scope.services.read_model, call.visible()
+        read_model, visible = scope.read_model, call.visible()
         bits = read_model.indexes.permitted(part.query, visible.bits, question.syntax, weights)
         visible = replace(visible, bits=bits)
         for variant in part.variants:
@@ -597,7 +597,7 @@ class CandidateSource:
             yield outcome.rows(), outcome.scores()
 
     def _as_hits(self, scope: Scope, rows: Sequence[int], scores: Sequence[float]) -> list[Hit]:
-        lifecycle = scope.services.read_model.lifecycle
+        lifecycle = scope.read_model.lifecycle
         numbers = np.array(rows, np.uint32)
         words = self._session_names(lifecycle)
         codes = lifecycle.column("session_code")[numbers].tolist()
@@ -617,10 +617,14 @@ class CandidateSource:
 
     def _session_names(self, lifecycle: Lifecycle) -> tuple[str, ...]:
         """Return the names of sessions by code, kept until there are more."""
-        count = lifecycle.word_count("session")
-        if self._kept_names is None or len(self._kept_names) != count:
-            self._kept_names = lifecycle.words_of("session")
-        return self._kept_names
+        kept = self._kept_names
+        if (
+            kept is None
+            or kept[0]() is not lifecycle
+            or len(kept[1]) != lifecycle.word_count("session")
+        ):
+            self._kept_names = kept = weakref.ref(lifecycle), lifecycle.words_of("session")
+        return kept[1]
 
     def _spacers(self, scope: Scope, question: ShardQuestion, rows: Sequence[int]) -> list[Spacer]:
         bits = self._call(scope, question).visible().bits
@@ -636,7 +640,7 @@ class CandidateSource:
         ]
 
     def _orders(self, scope: Scope, rows: npt.NDArray[np.uint32]) -> list[Order]:
-        numbers = scope.services.read_model.lifecycle.column("sequence")[rows].tolist()
+        numbers = scope.read_model.lifecycle.column("sequence")[rows].tolist()
         added = self._added_at(scope)[rows].tolist()
         return [(at, self._number, int(number)) for at, number in zip(added, numbers, strict=True)]
 
@@ -649,7 +653,7 @@ class CandidateSource:
         """
         own = self._engine.statistics(queries, syntax=syntax)
         weights = lexical.statistics.given_statistics(
-            with_terms(statistics, own), scope.services.read_model.indexes.made_with
+            with_terms(statistics, own), scope.read_model.indexes.made_with
         )
         assert weights is not None
         return weights
@@ -662,7 +666,7 @@ class CandidateSource:
         weights: _core.QueryStatistics,
     ) -> list[int]:
         visible = self._call(scope, question).visible()
-        read_model = scope.services.read_model
+        read_model = scope.read_model
         bits = self._bits(scope, visible)
         permitted = read_model.indexes.permitted(part.query, bits, question.syntax, weights)
         return read_model.lifecycle.columns.most_accessed(
@@ -684,7 +688,7 @@ class CandidateSource:
     def _bits(scope: Scope, visible: Visible) -> npt.NDArray[np.uint8]:
         if visible.bits is not None:
             return visible.bits
-        read_model = scope.services.read_model
+        read_model = scope.read_model
         return allowed_bits(read_model.row_sets.live, len(read_model.lifecycle.ids))
 
     def _sessions(self, scope: Scope, question: ShardQuestion) -> _Sessions:
@@ -692,19 +696,19 @@ class CandidateSource:
 
         The last answer is kept until memories change.
         """
-        services, status = scope.services, question.limits.get("status")
+        status, lifecycle = question.limits.get("status"), scope.read_model.lifecycle
         key = (
-            services.sync.content_revision,
+            scope.services.sync.content_revision,
+            weakref.ref(lifecycle),
             tuple(sorted(question.bounds.items())),
             status is None,
         )
         kept = self._kept_sessions
         if kept is not None and kept[0] == key:
             return kept[1]
-        lifecycle = services.read_model.lifecycle
         chosen = scope.matching(None)
         if status is None:
-            chosen -= services.read_model.row_sets.states()["archived"]
+            chosen -= scope.read_model.row_sets.states()["archived"]
         rows = np.array(chosen.to_array(), np.uint32)
         codes = lifecycle.column("session_code")[rows]
         rows, codes = rows[codes != 0], codes[codes != 0]
@@ -742,8 +746,9 @@ class CandidateSource:
 
     def _added_at(self, scope: Scope) -> npt.NDArray[np.float64]:
         """Return for each row the latest time of addition up to it."""
-        lifecycle = scope.services.read_model.lifecycle
-        state = (scope.services.sync.content_revision, len(lifecycle.ids))
+        lifecycle = scope.read_model.lifecycle
+        revision = scope.services.sync.content_revision
+        state = (revision, weakref.ref(lifecycle), len(lifecycle.ids))
         if self._added is None or self._added[0] != state:
             learned = np.nan_to_num(lifecycle.column("learned_at"), nan=-np.inf)
             self._added = state, np.maximum.accumulate(learned)
@@ -755,7 +760,7 @@ class CandidateSource:
         if not numbers:
             return []
         services = scope.services
-        lifecycle = services.read_model.lifecycle
+        lifecycle = scope.read_model.lifecycle
         stored = _stored(services, [lifecycle.ids[row] for row in numbers])
         fresh = _uses_not_written(lifecycle, numbers, stored)
         orders = self._orders(scope, np.array(numbers, np.uint32))

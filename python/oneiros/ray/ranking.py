@@ -490,11 +490,11 @@ class _Sync:
     def follow_others(self, *, is_asked: bool) -> None:
         """Do nothing: candidates do not change."""
 
-    def texts(self) -> MemoryTexts:
-        return self._model.texts
+    def texts(self, read_model: ReadModel) -> MemoryTexts:
+        return read_model.texts
 
-    def links_to_follow(self, *, is_bounded: bool) -> Associations | None:
-        return self._model.associations if self._has_links or is_bounded else None
+    def links_to_follow(self, read_model: ReadModel, *, is_bounded: bool) -> Associations | None:
+        return read_model.associations if self._has_links or is_bounded else None
 
 
 class _Services:

@@ -145,7 +145,7 @@ def rescore(
         rows = scope.matching(where)
         compiled = _compiled(scope, chosen)
         scores, future_count = _scores(scope, compiled, rows, moment, count)
-        ids = parts.read_model.lifecycle.ids
+        ids = scope.read_model.lifecycle.ids
         return Rescored(
             ids=[ids[row] for row in rows],
             scores=scores,
@@ -208,11 +208,11 @@ def promote(
 
 
 def _compiled(scope: Scope, profile: Profile) -> CompiledProfile:
-    return profile.compile(scope.services.read_model.lifecycle.kinds)
+    return profile.compile(scope.read_model.lifecycle.kinds)
 
 
 def _staged(scope: Scope, rows: BitMap) -> BitMap:
-    status = scope.services.read_model.lifecycle.column("status")
+    status = scope.read_model.lifecycle.column("status")
     return rows & set_of(np.flatnonzero(status == _STAGED).astype(np.uint32))
 
 
@@ -221,7 +221,7 @@ def _scores(
 ) -> tuple[Scores, int]:
     """Score the given rows: all rows in place if most are wanted, else gathered ones."""
     columns = _columns(scope, compiled, now)
-    size = len(scope.services.read_model.lifecycle.ids)
+    size = len(scope.read_model.lifecycle.ids)
     if len(rows) * _FEW > size:
         scores = np.empty(size)
         future_count = 0
@@ -245,7 +245,7 @@ def _scores(
 
 def _columns(scope: Scope, compiled: CompiledProfile, now: float) -> dict[str, npt.NDArray[Any]]:
     """Return the columns that the profile reads, with per-row verdict columns."""
-    lifecycle = scope.services.read_model.lifecycle
+    lifecycle = scope.read_model.lifecycle
     names = columns_read(compiled)
     columns = {name: lifecycle.column(name) for name in names if name in lifecycle.names}
     verdicts = scope.verdicts(compiled.profile)
@@ -264,7 +264,7 @@ def _promoted(
     factors = [np.empty(len(rows)) for _ in compiled.names]
     if len(rows) and factors:
         values_of_registers(compiled, compiled.factors, columns, now=now, out=factors, threads=1)
-    ids = scope.services.read_model.lifecycle.ids
+    ids = scope.read_model.lifecycle.ids
     return tuple(
         PromotedMemory(
             id=ids[row],

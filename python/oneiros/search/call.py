@@ -175,6 +175,7 @@ class SearchCall:
         "now",
         "options",
         "profile",
+        "read_model",
         "services",
         "traits",
         "window",
@@ -197,6 +198,7 @@ class SearchCall:
             self.window = Window(options.offset, options.min_score)
         self.services = services = scope.services
         services.sync.follow_others(is_asked=services.auto_refresh)
+        self.read_model = scope.read_model  # held, since another one would number rows differently
         self.profile = services.profile if options.profile is None else options.profile
         self.now = scope.now(None) if options.now is None else options.now
         options.require_read(self.profile)
@@ -230,11 +232,12 @@ class SearchCall:
 
     def visible(self) -> Visible:
         """Return the rows that the searches may return, and those that links may reach."""
-        services, profile, bounds = self.services, self.profile, self.bounds
+        profile, bounds = self.profile, self.bounds
         links = None
         if profile.expansion is not None or profile.newer_first is not None:
-            links = services.sync.links_to_follow(is_bounded=bounds is not None)
-        return services.read_model.row_sets.searched(
+            sync, is_bounded = self.services.sync, bounds is not None
+            links = sync.links_to_follow(self.read_model, is_bounded=is_bounded)
+        return self.read_model.row_sets.searched(
             self.limits,
             bounds,
             links,
@@ -311,7 +314,7 @@ class SearchCall:
             assert isinstance(ranked.fusion, ReciprocalRankFusion)
             variant_fusion, ranked = ranked.fusion, fused_by_shares(ranked)
         is_deep = self.limits.is_deep
-        row_sets = services.read_model.row_sets
+        row_sets = self.read_model.row_sets
         return SearchRequest(
             query=query,
             plain_text=plain_text,
@@ -341,7 +344,7 @@ class SearchCall:
         given = self.options.statistics
         if isinstance(given, str):
             return None
-        made_with = self.services.read_model.indexes.made_with
+        made_with = self.read_model.indexes.made_with
         return lexical.statistics.given_statistics(given, made_with)
 
     def _understood(self, plain_text: str) -> Understood:
@@ -373,7 +376,7 @@ class SearchCall:
         if reader is not None and context.situation is not None:
             situation = reader.situation_of(context.situation)
         reads_context = any(factor.name == "context" for factor in profile.factors)
-        row_sets = self.services.read_model.row_sets
+        row_sets = self.read_model.row_sets
         surroundings = context.surroundings(row_sets) if reads_context else None
         return understood._replace(surroundings=surroundings, situation=situation)
 
@@ -417,7 +420,8 @@ class SearchCall:
         return expanded._replace(variants=variants), vectors[0]
 
     def _text_matcher(self, plain_text: str) -> TextMatcher:
-        return TextMatcher(self.services.sync.texts(), plain_text, self.profile.query_words)
+        texts = self.services.sync.texts(self.read_model)
+        return TextMatcher(texts, plain_text, self.profile.query_words)
 
     def _embedded(
         self,
@@ -468,7 +472,7 @@ class SearchCall:
             None if limits.status is None else frozenset(map(str, limits.status)),
             (limits.valid_at, limits.includes_expired, limits.is_deep, limits.includes_lapsed),
             limits.least_trust,
-            self.services.read_model.row_sets.out_of_time_counts(limits),
+            self.read_model.row_sets.out_of_time_counts(limits),
         )
 
     def _statistics_key(self) -> Hashable:
@@ -497,7 +501,7 @@ class SearchCall:
                     query,
                     requests[parts],
                     responses[parts],
-                    self.services.read_model,
+                    self.read_model,
                     self._scope.loader,
                     self.window,
                 )

@@ -161,6 +161,7 @@ def similar(
     """Return the memories most similar to a memory or text; see :meth:`oneiros.Engine.similar`."""
     require_utf8("id_or_text", id_or_text)
     k = count("k", k)
+    scope = scope.at_once()
     finder = _finder(scope, where, profile)
     row = scope.live_rows([id_or_text])[0]
     if row is None:
@@ -186,6 +187,7 @@ def among(
     for place, id in enumerate(ids):
         require_utf8(f"ids[{place}]", id)
     ids = [*dict.fromkeys(ids)]
+    scope = scope.at_once()
     finder = _finder(scope, where, profile)
     rows = scope.live_rows(ids)
     for id, row in zip(ids, rows, strict=True):
@@ -213,6 +215,7 @@ def among(
 
 def repeats_among(scope: Scope, ids: Sequence[str]) -> list[NearDuplicate]:
     """Return the near-duplicates of those memories that still exist and are not quarantined."""
+    scope = scope.at_once()
     consulted = scope.consulted(None)
     rows = zip(ids, scope.live_rows(ids), strict=True)
     return among(scope, [id for id, row in rows if row is not None and row in consulted])
@@ -221,8 +224,8 @@ def repeats_among(scope: Scope, ids: Sequence[str]) -> list[NearDuplicate]:
 def _finder(scope: Scope, where: Where | None, profile: Profile | str | None) -> DuplicateFinder:
     rule = scope.profile(profile).duplicates or Duplicates()
     scope.follow_others()
-    scope.services.sync.texts()
-    return DuplicateFinder(rule, scope.services.read_model, scope.consulted(where))
+    scope.services.sync.texts(scope.read_model)
+    return DuplicateFinder(rule, scope.read_model, scope.consulted(where))
 
 
 def _texts_of(scope: Scope, ids: Sequence[str]) -> Sequence[str]:
@@ -232,7 +235,7 @@ def _texts_of(scope: Scope, ids: Sequence[str]) -> Sequence[str]:
 
 
 def _vectors_of(scope: Scope, rows: Sequence[int]) -> Sequence[npt.NDArray[np.float32] | None]:
-    vectors = scope.services.read_model.indexes.vectors
+    vectors = scope.read_model.indexes.vectors
     if not vectors:
         return [None] * len(rows)
     matrix = vectors.reconstruct(np.array(rows, np.uint32))

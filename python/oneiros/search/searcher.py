@@ -100,7 +100,7 @@ def _run(
     Returns:
         The response, and whether :func:`_is_incomplete` holds for any part.
     """
-    load, read_model = scope.loader, call.services.read_model
+    load, read_model = scope.loader, call.read_model
     if call.profile.understanding is None:  # then no query is compound
         request = call.request(query, embedding)
         response = answer(request, read_model, call.visible(), load)
@@ -148,9 +148,7 @@ def _search_many(
     requests, counts = call.requests(queries, embeddings)
     if not requests:
         return []
-    responses = answer_many(
-        requests, call.services.read_model, call.visible(), scope.loader, threads
-    )
+    responses = answer_many(requests, call.read_model, call.visible(), scope.loader, threads)
     return call.reinforce(call.merge_parts(queries, counts, requests, responses))
 
 
@@ -161,7 +159,7 @@ def statistics(
     options = SearchOptions.checked({"syntax": syntax}, statistics)
     checked = queries if isinstance(queries, str) else texts("queries", queries)
     scope.follow_others()
-    read_model = scope.services.read_model
+    read_model = scope.read_model
     indexes, bounds = read_model.indexes, scope.condition()
     rows = None if bounds is None else read_model.row_sets.in_bounds(bounds).bits
     return lexical.statistics.statistics_of(

@@ -74,7 +74,8 @@ class CycleWriter:
     def _associations(self) -> Associations:
         """Write what waits, and return the links, which are read unless they are damaged."""
         self._sync.write_events_now()
-        return self._sync.links_to_follow(is_bounded=False) or self._sync.read_model.associations
+        read_model = self._sync.read_model
+        return self._sync.links_to_follow(read_model, is_bounded=False) or read_model.associations
 
     def _blobs_of(self, plan: DreamPlan) -> dict[int, bytes]:
         """Return the embeddings of memories that a plan adds, made before any lock is taken."""

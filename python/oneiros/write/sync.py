@@ -10,6 +10,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import contextmanager
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -199,10 +200,11 @@ class Sync:
 
     def numbers_of(self, ids: Sequence[str]) -> list[int | None]:
         """Return the sequence numbers of memories; None for ids that the read model does not know."""
-        columns = self.lifecycle.columns
-        rows = rows_of(self.lifecycle.row_of, ids)
+        lifecycle = self.lifecycle  # once: that of a rebuilt read model has other rows
+        rows = rows_of(lifecycle.row_of, ids)
         known = [row for row in rows if row is not None]
-        numbers: list[int | None] = list(map(int, columns.values_at(name="sequence", rows=known)))
+        found = lifecycle.columns.values_at(name="sequence", rows=known)
+        numbers: list[int | None] = list(map(int, found))
         if len(known) == len(rows):
             return numbers
         known_numbers = iter(numbers)
@@ -385,61 +387,66 @@ class Sync:
         except StoreCorrupt:  # reading the links later raises this; everything else goes on
             self.reinforcing.drop_links()
 
-    def associations(self) -> Associations:
+    def associations(self, read_model: ReadModel) -> Associations:
         """Return the links of the memories; the first call reads them.
+
+        Args:
+            read_model: numbers the rows.
 
         Raises:
             StoreCorrupt: links are damaged.
         """
-        associations = self.read_model.associations
+        associations = read_model.associations
         if not associations.are_read:
 
             def read() -> None:
                 self._catch_up()
-                self._read_links_now()
+                self._read_links_now(read_model)
 
             self.writer.run(read)
         return associations
 
-    def links_to_follow(self, *, is_bounded: bool) -> Associations | None:
-        """Return the links for a search to follow; None if they are damaged.
+    def links_to_follow(self, read_model: ReadModel, *, is_bounded: bool) -> Associations | None:
+        """Return the links for a search of a read model to follow; None if they are damaged.
 
         Also None if the store has none and the search is not bounded: the trace of a scope must not
         tell whether memories outside have links.
         """
-        associations = self.read_model.associations
+        associations = read_model.associations
         if associations.graph is None:
             if self._damaged_links == self._revision:
                 return None
             try:
-                self.writer.run(self._read_links_now)
+                self.writer.run(partial(self._read_links_now, read_model))
             except StoreCorrupt:  # reported by the calls that list links; searches do without
                 self._damaged_links = self._revision
                 return None
         graph = associations.graph  # it may have been dropped
         return associations if graph or (is_bounded and graph is not None) else None
 
-    def _read_links_now(self) -> None:
+    def _read_links_now(self, read_model: ReadModel) -> None:
         with Uncollected(), self.store.read() as reading:
-            self._read_links(reading)
+            if read_model is self.read_model:
+                self._read_links(reading)
+            elif not read_model.associations.are_read:  # replaced, while a call still uses it
+                read_model.associations.read(reading.links(0))
 
     def _read_links(self, reading: Reading) -> None:
         """Read all links. Links of memories not known yet come again with those memories."""
         if not self.read_model.associations.are_read:
             self.reinforcing.read_links(reading.links(0))
 
-    def texts(self) -> MemoryTexts:
-        """Return the texts of the memories; the first call reads them.
+    def texts(self, read_model: ReadModel) -> MemoryTexts:
+        """Return the texts of the memories of a read model; the first call reads them.
 
         Texts of memories not known yet come again with those memories.
         """
-        texts = self.read_model.texts
+        texts = read_model.texts
         if not texts.are_read:
-            self.writer.run(self._read_texts)
+            self.writer.run(partial(self._read_texts, texts))
         return texts
 
-    def _read_texts(self) -> None:
-        texts = self.read_model.texts
+    def _read_texts(self, texts: MemoryTexts) -> None:
         with Uncollected(), self.store.read() as reading:
             if not texts.are_read:
                 texts.read(reading.texts(on_damage=self.note_damage))
