@@ -186,8 +186,8 @@ std::shared_ptr<SearchPlan> make_plan(
   return plan;
 }
 
-// The callbacks of a search, implemented in Python and called with the GIL. Their object is made for
-// each call: most searches make none.
+// The callbacks of a search, implemented in Python and called with the GIL. Their object is made
+// for each call: most searches make none.
 class Host final : public search::Outside {
  public:
   explicit Host(py::object make) : make_(std::move(make)) {}
