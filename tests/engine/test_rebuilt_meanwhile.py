@@ -106,6 +106,7 @@ def test_a_call_reads_one_read_model(
     ask = CALLS[name]
     with opened() as engine:
         wanted = ask(engine.scope(**bounds) if bounds else engine, tmp_path)
+    is_rebuilt = False
     for owner, method in (
         (RowSets, "matching"),
         (RowSets, "consulted"),
@@ -115,5 +116,9 @@ def test_a_call_reads_one_read_model(
         (Sync, "texts"),
     ):
         with opened() as engine, monkeypatch.context() as patch:
+            services = engine._scope.services
+            first = services.read_model
             patch.setattr(owner, method, rebuilding(getattr(owner, method), engine))
             assert ask(engine.scope(**bounds) if bounds else engine, tmp_path) == wanted, method
+            is_rebuilt |= services.read_model is not first
+    assert is_rebuilt
