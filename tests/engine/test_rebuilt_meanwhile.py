@@ -44,7 +44,7 @@ def opened() -> Iterator[oneiros.Engine]:
         yield engine
 
 
-def exported(memories: oneiros.Memories, folder: Path) -> list[str]:
+def exported(memories: Any, folder: Path) -> list[str]:
     path = folder / "memories.jsonl"
     memories.export(path)
     ids = [json.loads(line).get("id") for line in path.read_text().splitlines()]
