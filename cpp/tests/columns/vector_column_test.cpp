@@ -190,6 +190,44 @@ TEST_CASE("vector column: nearest finds what sorting all cosines finds") {
   }
 }
 
+TEST_CASE("vector column: nearest finds the same in hundreds of blocks, and among wide vectors") {
+  struct Form {
+    std::size_t width;
+    std::uint32_t count;
+    std::uint32_t apart;  // rows between two that have a vector
+  };
+  // The first lies in 520 blocks, of which the second half is chosen sparsely; a batch of the
+  // second is a fraction of a block.
+  for (const auto& [width, count, apart] :
+       {Form{8, rounds(3'800U, 2'000U), 70}, Form{5'000, rounds(700U, 300U), 1}}) {
+    CAPTURE(width);
+    VectorColumn column(width);
+    Rows held;
+    Rows some;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      held.push_back(i * apart);
+      if (i < count / 2 || i % 11 == 0) {
+        some.push_back(i * apart);
+      }
+    }
+    column.write(held, random_floats(width * count, 7));
+    const Bits allowed = bits_of(some, count * apart / 8 + 1);
+    VectorRows chosen;
+    chosen.allowed = allowed;
+    const Floats query = random_floats(width, 8);
+    const std::vector<Hit> all = plain_nearest(column, query, 10, held);
+    const std::vector<Hit> among = plain_nearest(column, query, 10, some);
+    for (int time = 0; time < 5; ++time) {  // by vectors, then by codes
+      check_same(column.nearest(query, 10), all);
+      check_same(column.nearest(query, 10, chosen), among);
+    }
+    const Rows gone(held.begin(), held.begin() + 40);
+    column.remove(gone);
+    held.erase(held.begin(), held.begin() + 40);
+    check_same(column.nearest(query, 10), plain_nearest(column, query, 10, held));
+  }
+}
+
 TEST_CASE("vector column: among equal cosines the smaller row comes first") {
   VectorColumn column(1);
   Rows rows(5'000);
