@@ -366,14 +366,14 @@ Linked.TestCase.settings = settings(max_examples=15, stateful_step_count=25, dea
 TestLinked = Linked.TestCase
 
 
-def test_an_older_store_comes_forward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_store_comes_forward(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
-    with monkeypatch.context() as patched:
-        patched.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
-        connection = apsw.Connection(str(path))
-        with connection:
-            schema.migrate(connection)
-        connection.close()
+    connection = apsw.Connection(str(path))
+    with connection:
+        schema.MIGRATIONS[0](connection)
+        connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
     with oneiros.Engine(path) as mind:
         a, b = mind.add("one"), mind.add("other")
         mind.link(a, b)

@@ -243,6 +243,24 @@ def test_a_file_brought_forward_and_a_new_one_have_the_same_tables(tmp_path: Pat
         connection.close()
 
 
+def test_a_new_file_has_what_all_steps_leave() -> None:
+    new, stepped = apsw.Connection(":memory:"), apsw.Connection(":memory:")
+    schema.migrate(new)
+    for step in schema.MIGRATIONS:
+        step(stepped)
+    every = "SELECT name, sql FROM sqlite_schema ORDER BY name"  # those of SQLite's own, too
+    assert new.execute(every).fetchall() == stepped.execute(every).fetchall()
+    tables = [name for name, sql in new.execute(every) if sql and sql.startswith("CREATE TABLE")]
+    for table in tables:
+        columns = f"SELECT * FROM pragma_table_xinfo('{table}')"
+        assert new.execute(columns).fetchall() == stepped.execute(columns).fetchall()
+        counted = f"SELECT count(*) FROM {table}"
+        assert new.execute(counted).get == stepped.execute(counted).get == (table == "setting")
+    assert new.execute("PRAGMA freelist_count").get == 0
+    (key,) = {connection.execute("SELECT key FROM setting").get for connection in (new, stepped)}
+    assert key == "erased_salt"
+
+
 def test_tables_are_told_by_the_digest_of_those_that_this_version_makes() -> None:
     made = schema._wanted(len(schema.MIGRATIONS))
     digest = schema.digest_of(made)
