@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 from hypothesis import strategies as st
 
 from tests.dream.worlds import DAY, HOUR, NOW, Fields, World
@@ -9,69 +12,82 @@ from tests.oracles.ieee import as_float32
 
 __all__ = ["PREVIOUS", "WORLDS"]
 
+T = TypeVar("T")
+
 KINDS = (
     *("note", "session", "bug", "config", "decision"),
     *("reference", "heuristic", "directive", "preference"),
     *("issue", "setup", "rule", "user_preference", "fact"),
 )
 LIMITS = (0.0, 1.0, 15.0, 30.0, 60.0, 90.0, 180.0, 360.0)
-AGES = st.one_of(
-    st.sampled_from([days * DAY for days in LIMITS] + [HOUR, HOUR + 1.0, -DAY]),
-    st.floats(0.0, 20.0 * DAY),
-    st.floats(0.0, 800.0 * DAY),
-)
-STRENGTHS = st.sampled_from([0.0, 0.005, 0.01, 0.0101, 0.05, 0.2, 0.25, 0.5, 0.99, 1.0])
+AGES = (*(days * DAY for days in LIMITS), HOUR, HOUR + 1.0, -DAY)
+STRENGTHS = (0.0, 0.005, 0.01, 0.0101, 0.05, 0.2, 0.25, 0.5, 0.99, 1.0)
 WORDS = ("ada", "likes", "black", "coffee", "été", "the")
-TEXTS = st.sampled_from(["ada likes coffee", ""]) | st.lists(  # many say the same
-    st.sampled_from(WORDS), max_size=4
-).map(" ".join)
 VECTORS = ((1.0, 0.0), (0.0, 1.0), (0.6, 0.8), (0.8, 0.6), (-1.0, 0.0))
+SOMETIMES: dict[str, Sequence[object]] = {
+    "priority": range(1, 6),
+    "kind": KINDS,
+    "topic": ("a", "b"),
+    "project": ("p", "q"),
+    "session": ("s", "t"),
+    "user": ("ada",),
+    "trust": (0.0, 0.25, 0.5),
+    "embedding": VECTORS,
+    "strength": tuple(map(as_float32, STRENGTHS)),
+    "access_count": range(6),
+    "revision_count": range(3),
+    "duplicate_count": range(3),
+    "session_spread": range(1, 7),
+    "depth": range(1, 4),
+    "canonical_layer": ("episodic", "intermediate", "semantic"),
+    "importance_tag": ("explicit", "cross_session", "schema_violation"),
+    "status": ("consolidated", "archived", "quarantined"),
+    "replayed_at": (NOW - DAY,),
+}
+RARELY: dict[str, object] = {
+    "pinned": True,
+    "core": True,
+    "superseded_by": "other",
+    "deleted_at": NOW - DAY,
+    "erased": True,
+}
+_BYTES = 72
 
 
-@st.composite
-def _memories(draw: st.DrawFn) -> Fields:
-    age = draw(AGES)
-    since = st.floats(0.0, 1.0).map(lambda share: NOW - age * share) | st.just(NOW - age)
-    sometimes = {
-        "updated_at": since,
-        "last_accessed_at": since,
-        "learned_at": since,
-        "priority": st.integers(1, 5),
-        "kind": st.sampled_from(KINDS),
-        "topic": st.sampled_from(["a", "b"]),
-        "project": st.sampled_from(["p", "q"]),
-        "session": st.sampled_from(["s", "t"]),
-        "user": st.sampled_from(["ada"]),
-        "trust": st.sampled_from([0.0, 0.25, 0.5]),
-        "embedding": st.sampled_from(VECTORS),
-        "importance": st.floats(0.0, 1.0).map(as_float32),
-        "strength": STRENGTHS.map(as_float32),
-        "access_count": st.integers(0, 5),
-        "revision_count": st.integers(0, 2),
-        "duplicate_count": st.integers(0, 2),
-        "session_spread": st.integers(1, 6),
-        "depth": st.integers(1, 3),
-        "canonical_layer": st.sampled_from(["episodic", "intermediate", "semantic"]),
-        "importance_tag": st.sampled_from(["explicit", "cross_session", "schema_violation"]),
-        "status": st.sampled_from(["consolidated", "archived", "quarantined"]),
-        "replayed_at": st.just(NOW - DAY),
-    }
-    rarely = {
-        "pinned": st.just(True),
-        "core": st.just(True),
-        "superseded_by": st.just("other"),
-        "deleted_at": st.just(NOW - DAY),
-        "erased": st.just(True),
-    }
-    chosen = {name for name in sometimes if draw(st.booleans())}
-    chosen |= {name for name in rarely if draw(st.integers(0, 9)) == 0}
-    drawn = {
-        name: draw(strategy) for name, strategy in {**sometimes, **rarely}.items() if name in chosen
-    }
-    return {"text": draw(TEXTS), "created_at": NOW - age, **drawn}
+def _memory(drawn: bytes) -> Fields:
+    """Return the memory that the bytes decide; all zero: an old one of no words, and nothing else."""
+    left = iter(drawn)
+
+    def one_of(options: Sequence[T]) -> T:
+        return options[next(left) % len(options)]
+
+    def share() -> float:
+        return int.from_bytes((next(left), next(left), next(left))) / (2**24 - 1)
+
+    def is_there(most: int) -> bool:
+        return next(left) >= most
+
+    length = one_of((None, 0, 20, 800))  # days; None: at a limit
+    age = one_of(AGES) if length is None else share() * length * DAY
+    texts = ("", "ada likes coffee")  # many say the same
+    count = one_of(range(7))
+    text = texts[count] if count < 2 else " ".join(one_of(WORDS) for _ in range(count - 2))
+    fields: Fields = {"text": text, "created_at": NOW - age}
+    for name in ("updated_at", "last_accessed_at", "learned_at"):
+        if is_there(128):
+            fields[name] = NOW - age * (1.0 if is_there(128) else share())
+    if is_there(128):
+        fields["importance"] = as_float32(share())
+    for name, options in SOMETIMES.items():
+        if is_there(128):
+            fields[name] = one_of(options)
+    return fields | {name: value for name, value in RARELY.items() if is_there(230)}
 
 
-WORLDS = st.lists(_memories(), max_size=14).map(World)
+# A draw for each field would take longer than the cycle.
+_MEMORIES = st.binary(min_size=_BYTES, max_size=_BYTES).map(_memory)
+
+WORLDS = st.lists(_MEMORIES, max_size=14).map(World)
 """Up to fourteen memories."""
 
 PREVIOUS = st.none() | st.sampled_from([NOW, NOW - DAY, NOW - 90 * DAY, NOW - 400 * DAY])
