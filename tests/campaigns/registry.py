@@ -104,6 +104,21 @@ def failing_calls(part: Part) -> Figures:
     return figures
 
 
+def kill_points(part: Part) -> Figures:
+    """Kill a process before and after each call that changes a file, under ten operations."""
+    figures = Figures({"kills": 0})
+    library = system_calls.compiled(part.folder)
+    for number in range(part.number, part.number + part.count):
+        variety, place = divmod(number, len(system_calls.KILL_POINTS))
+        operation, kill = system_calls.KILL_POINTS[place]
+        folder = part.folder / str(number)
+        folder.mkdir()
+        found = system_calls.run(folder, library, operation, kill, variety=variety)
+        figures.counts["kills"] += found.failed
+        figures.problems += found.problems
+    return figures
+
+
 def failing_allocations(part: Part) -> Figures:
     """Let every allocation of the core fail in turn, under sixteen operations."""
     figures = Figures({"failed allocations": 0})
@@ -236,6 +251,7 @@ CAMPAIGNS: Final[dict[str, Campaign]] = {
     "followers": Campaign("kills", 5, 2_000, followers),
     "store_damage": Campaign("mutations", 200, 100_000, damage),
     "failing_calls": Campaign("sweeps", 1, len(system_calls.SWEEPS), failing_calls),
+    "kill_points": Campaign("sweeps", 1, 20 * len(system_calls.KILL_POINTS), kill_points),
     "failing_allocations": Campaign("sweeps", 1, len(allocations.SWEEPS), failing_allocations),
     "lost_power": Campaign("states", 250, 100_000, lost_power),
     "scopes": Campaign("operations", 1_500, 100_000, scopes),

@@ -1,9 +1,11 @@
-// Lets one call of the system fail: loaded before the C library (LD_PRELOAD), armed by number.
-// Only calls on regular files count, so that what a test prints is not among them.
+// Lets one call of the system fail, or kills the process before or after it: loaded before the C
+// library (LD_PRELOAD), armed by number. Only calls on regular files count, so that what a test
+// prints is not among them; and to be killed at, only those that change files.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -14,7 +16,9 @@
 static _Atomic long left = -1;  // calls until the one that fails; below 0: none does
 static _Atomic long count = 0;
 static _Atomic int failed = 0;
-static int mode = 0;  // an errno; 0: writes are cut short, all else passes
+static int mode = 0;  // an errno; 0: writes are cut short, all else passes; or one of these
+
+enum { KILLED_BEFORE = -1, KILLED_AFTER = -2 };
 
 void arm_failing_call(long at, int with) {
   mode = with;
@@ -50,21 +54,31 @@ static int is_chosen(void) {
   if (real == NULL) {                                         \
     real = (type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, name);      \
   }
-#define FAILS(result)              \
-  if (mode != 0 && is_chosen()) {  \
-    errno = mode;                  \
-    return result;                 \
+#define FAILS(result)             \
+  if (mode > 0 && is_chosen()) {  \
+    errno = mode;                 \
+    return result;                \
+  }
+// The result of a call that changes a file, before or after which the process may be killed.
+#define CHANGES(type, call)             \
+  if (mode < 0 && is_chosen()) {        \
+    if (mode == KILLED_BEFORE) {        \
+      kill(getpid(), SIGKILL);          \
+    }                                   \
+    const type made = call;             \
+    (void)made;                         \
+    kill(getpid(), SIGKILL);            \
   }
 #define ON_FILE(file) (left >= 0 && is_file(file))
 
 ssize_t write(int file, const void* data, size_t size) {
   REAL(ssize_t, "write", int, const void*, size_t)
-  if (ON_FILE(file) && is_chosen()) {
-    if (mode == 0) {
+  if (ON_FILE(file)) {
+    CHANGES(ssize_t, real(file, data, size))
+    FAILS(-1)
+    if (mode == 0 && is_chosen()) {
       return real(file, data, size > 1 ? size / 2 : size);
     }
-    errno = mode;
-    return -1;
   }
   return real(file, data, size);
 }
@@ -72,12 +86,12 @@ ssize_t write(int file, const void* data, size_t size) {
 #define PWRITE(name, offset_type)                                          \
   ssize_t name(int file, const void* data, size_t size, offset_type at) {  \
     REAL(ssize_t, #name, int, const void*, size_t, offset_type)            \
-    if (ON_FILE(file) && is_chosen()) {                                    \
-      if (mode == 0) {                                                     \
+    if (ON_FILE(file)) {                                                   \
+      CHANGES(ssize_t, real(file, data, size, at))                         \
+      FAILS(-1)                                                            \
+      if (mode == 0 && is_chosen()) {                                      \
         return real(file, data, size > 1 ? size / 2 : size, at);           \
       }                                                                    \
-      errno = mode;                                                        \
-      return -1;                                                           \
     }                                                                      \
     return real(file, data, size, at);                                     \
   }
@@ -88,6 +102,7 @@ PWRITE(pwrite64, off64_t)
   int name(int file) {               \
     REAL(int, #name, int)            \
     if (ON_FILE(file)) {             \
+      CHANGES(int, real(file))       \
       FAILS(-1)                      \
     }                                \
     return real(file);               \
@@ -99,6 +114,7 @@ SYNC(fdatasync)
   int name(int file, offset_type size) { \
     REAL(int, #name, int, offset_type)  \
     if (ON_FILE(file)) {                \
+      CHANGES(int, real(file, size))    \
       FAILS(-1)                         \
     }                                   \
     return real(file, size);            \
@@ -130,6 +146,9 @@ READ(pread64, off64_t)
     if (left >= 0 && (flags & (O_WRONLY | O_RDWR))) {  \
       FAILS(-1)                                        \
     }                                                  \
+    if (left >= 0 && (flags & (O_CREAT | O_TRUNC))) {  \
+      CHANGES(int, real(path, flags, mode_of_file))    \
+    }                                                  \
     return real(path, flags, mode_of_file);            \
   }
 OPEN(open)
@@ -137,12 +156,14 @@ OPEN(open64)
 
 int rename(const char* from, const char* to) {
   REAL(int, "rename", const char*, const char*)
+  CHANGES(int, real(from, to))
   FAILS(-1)
   return real(from, to);
 }
 
 int unlink(const char* path) {
   REAL(int, "unlink", const char*)
+  CHANGES(int, real(path))
   FAILS(-1)
   return real(path);
 }

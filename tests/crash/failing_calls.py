@@ -1,6 +1,6 @@
-"""Every n-th call of the system fails, under each operation of an engine: its process.
+"""Every n-th call of the system fails, or ends the process, under each operation of an engine.
 
-Usage: failing_calls.py FOLDER OPERATION FAILURE FIRST STEP, under LD_PRELOAD of failing_calls.c.
+Usage: failing_calls.py FOLDER OPERATION FAILURE FIRST STEP VARIETY, under LD_PRELOAD of failing_calls.c.
 Prints a line of JSON: how many calls failed, and what was wrong. ``tests.crash.system_calls`` starts it.
 """
 
@@ -9,12 +9,14 @@ from __future__ import annotations
 import ctypes
 import errno
 import json
+import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import oneiros
 from oneiros.index import snapshot
@@ -23,6 +25,8 @@ NOW: Final = 1_750_000_000.0
 DAY: Final = 86_400.0
 COUNT: Final = 30
 FAILURES: Final = {"EIO": errno.EIO, "ENOSPC": errno.ENOSPC, "EINTR": errno.EINTR, "short": 0}
+KILLS: Final = {"killed before": -1, "killed after": -2}
+"""The process is killed at a call that changes a file."""
 NEW: Final = [{"id": f"new{number}", "text": f"new text {number} " * 40} for number in range(8)]
 Records = dict[str, dict[str, Any]]
 
@@ -31,14 +35,19 @@ def opened(path: Path) -> oneiros.Engine:
     return oneiros.Engine(path, profile="reverie", embedder="hashing", clock=lambda: NOW + DAY)
 
 
-def base(path: Path) -> None:
-    """Make the store that each operation begins with; its last cycle can be undone."""
+def base(path: Path, variety: int = 0) -> None:
+    """Make the store that each operation begins with; its last cycle can be undone.
+
+    Args:
+        path: of the store.
+        variety: stores of another one have longer texts, and so lie otherwise on their pages.
+    """
     with opened(path) as engine:
         engine.add_many(
             [
                 {
                     "id": f"m{number}",
-                    "text": f"letter {number} about topic{number % 5} " * 20,
+                    "text": f"letter {number} about topic{number % 5} " * (20 + variety * 7),
                     "created_at": NOW - number * 20 * DAY,
                     "strength": (number % 9 + 1) / 9,
                 }
@@ -120,12 +129,12 @@ class Sweep:
     allowed: tuple[type[Exception], ...] = (oneiros.OneirosError, OSError)
     """Errors that an operation may raise when a call fails; all are documented."""
 
-    def __init__(self, folder: Path, operation: str, failure: str) -> None:
+    def __init__(self, folder: Path, operation: str, failure: str, variety: int = 0) -> None:
         self.folder, self.name, self.failure = folder, operation, failure
         self.calls = ctypes.CDLL(None)
         self.calls.arm_failing_call.argtypes = [ctypes.c_long, ctypes.c_int]
         self.problems: list[str] = []
-        base(folder / "base.db")
+        base(folder / "base.db", variety)
         rows = "".join(f"{json.dumps(one)}\n" for one in NEW)
         (folder / "rows.jsonl").write_text(rows)
         self.before = records(folder / "base.db", self.problems, "before")
@@ -172,6 +181,10 @@ class Sweep:
         shutil.rmtree(work)
         return has_failed
 
+    def may_be_left(self, name: str) -> bool:  # noqa: ARG002 - nothing may
+        """Return whether a file of the name may be there afterwards, that is not otherwise."""
+        return False
+
     def look(self, engine: oneiros.Engine, said: str) -> None:
         """Look at the engine after the operation."""
 
@@ -187,7 +200,7 @@ class Sweep:
         if not is_sound:
             self.problems.append(f"{said}: neither as before nor as after, done: {is_done}")
         extra = {path.name for path in work.iterdir()} - self.files - {"mind.db-snapshot"}
-        if extra:
+        if extra := {name for name in extra if not self.may_be_left(name)}:
             self.problems.append(f"{said}: left {sorted(extra)}")
         if is_done and self.name == "backup":
             copied = records(work / "copy.db", self.problems, f"{said}: copy")
@@ -199,10 +212,45 @@ class Sweep:
                 self.problems.append(f"{said}: the export differs")
 
 
+class KillSweep(Sweep):
+    """All calls of one operation that change a file: a process of its own is killed at each."""
+
+    def fail(self, at: int) -> bool:
+        """Kill a process at the call numbered ``at``; return whether there was one."""
+        work = self._begun(f"at{at}")
+        child = os.fork()
+        if child == 0:
+            self._operate(at, work)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        said = f"{self.name}, {self.failure} call {at}"
+        is_killed = code == -signal.SIGKILL
+        if code and not is_killed:
+            self.problems.append(f"{said}: exit code {code}")
+        self._judge(work, said, is_done=not is_killed, has_failed=is_killed)
+        shutil.rmtree(work)
+        return is_killed
+
+    def may_be_left(self, name: str) -> bool:
+        """Return whether it is the draft of an export or a backup."""
+        return name.startswith(".") and ".part" in name
+
+    def _operate(self, at: int, work: Path) -> NoReturn:
+        """Do the operation, and end the process without closing anything."""
+        try:
+            engine = opened(work / "mind.db")
+            self.calls.arm_failing_call(at, KILLS[self.failure])
+            answer = self.operations[self.name](engine, work)
+            self.calls.disarm_failing_call()
+            os._exit(answer != self.answer)
+        finally:
+            os._exit(2)
+
+
 def main() -> None:
-    folder, operation, failure, first, step = sys.argv[1:]
+    folder, operation, failure, first, step, variety = sys.argv[1:]
     snapshot.FEWEST_ROWS = 1  # type: ignore[misc]
-    sweep = Sweep(Path(folder), operation, failure)
+    kind = KillSweep if failure in KILLS else Sweep
+    sweep = kind(Path(folder), operation, failure, int(variety))
     at, count = int(first), 0
     while sweep.fail(at):
         count += 1

@@ -1,4 +1,4 @@
-"""Let every call of the system fail in turn, under each operation of an engine."""
+"""Let every call of the system fail or be the last in turn, under each operation of an engine."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import sys
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.crash.failing_calls import FAILURES, OPERATIONS
+from tests.crash.failing_calls import FAILURES, KILLS, OPERATIONS
 
-__all__ = ["SWEEPS", "Sweep", "compiled", "run"]
+__all__ = ["KILL_POINTS", "SWEEPS", "Sweep", "compiled", "run"]
 
 _HERE: Final = Path(__file__).parent
 SWEEPS: Final = tuple((name, failure) for name in OPERATIONS for failure in FAILURES)
 """Each operation with each way to fail."""
+KILL_POINTS: Final = tuple((name, kill) for name in OPERATIONS for kill in KILLS)
+"""Each operation, killed before and after each call that changes a file."""
 
 
 class Sweep(NamedTuple):
@@ -45,7 +47,14 @@ def compiled(folder: Path) -> Path:
 
 
 def run(
-    folder: Path, library: Path, operation: str, failure: str, *, first: int = 1, step: int = 1
+    folder: Path,
+    library: Path,
+    operation: str,
+    failure: str,
+    *,
+    first: int = 1,
+    step: int = 1,
+    variety: int = 0,
 ) -> Sweep:
     """Let every call of an operation fail, each on a copy of the same store, until there is none.
 
@@ -53,16 +62,17 @@ def run(
         folder: an empty one.
         library: of :func:`compiled`.
         operation: a key of ``OPERATIONS``.
-        failure: a key of ``FAILURES``.
+        failure: a key of ``FAILURES`` or of ``KILLS``.
         first: the first call that fails.
         step: from one call to the next.
+        variety: of the store.
     """
     places = [str(_HERE.parents[1]), os.environ.get("PYTHONPATH", "")]
     variables = {"LD_PRELOAD": str(library), "PYTHONPATH": os.pathsep.join(places)}
     made = subprocess.run(
         [
             *(sys.executable, "-W", "ignore", str(_HERE / "failing_calls.py"), str(folder)),
-            *(operation, failure, str(first), str(step)),
+            *(operation, failure, str(first), str(step), str(variety)),
         ],
         env=os.environ | variables,
         capture_output=True,

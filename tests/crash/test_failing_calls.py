@@ -1,4 +1,4 @@
-"""Calls of the system that fail under an engine's operations: the error is typed, nothing is half done."""
+"""Calls of the system that fail, or are the last, under an engine's operations: nothing is half done."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.crash import failing_calls, system_calls
 
 STEP = 15
-"""``python -m tests.campaigns failing_calls`` takes every call of every operation."""
+"""``python -m tests.campaigns failing_calls`` and ``kill_points`` take every call of every operation."""
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +25,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("export", "EINTR"),
         ("backup", "short"),
         ("dream", "EIO"),
+        ("add", "killed before"),
+        ("forget", "killed after"),
+        ("undo", "killed before"),
+        ("snapshot", "killed after"),
     ],
 )
 def test_a_failed_call_is_typed_and_nothing_is_half_done(
@@ -48,6 +52,7 @@ class NoCalls:
 
 
 def swept(tmp_path: Path, operation: str) -> failing_calls.Sweep:
+    tmp_path.mkdir(exist_ok=True)
     sweep = failing_calls.Sweep.__new__(failing_calls.Sweep)
     sweep.folder, sweep.name, sweep.failure, sweep.problems = tmp_path, operation, "EIO", []
     failing_calls.base(tmp_path / "base.db")
@@ -88,3 +93,30 @@ def test_the_harness_sees_an_error_without_a_fault(
     sweep.calls = NoCalls(has_failed=False)  # type: ignore[assignment]
     assert not sweep.fail(1)
     assert sweep.problems == ["change, EIO at call 1: an error without a fault"]
+
+
+def test_the_harness_sees_what_a_killed_process_lost(tmp_path: Path, library: Path) -> None:
+    found = system_calls.run(tmp_path, library, "change", "killed after")
+    assert found.problems == []
+    sweep = swept(tmp_path / "again", "change")
+    sweep.after, sweep.failure = sweep.before, "killed after"  # as if the change were not made
+    sweep.__class__ = failing_calls.KillSweep
+    sweep.calls = NoCalls(has_failed=False)  # type: ignore[assignment]
+    assert not sweep.fail(1)
+    assert sweep.problems == [
+        "change, killed after call 1: neither as before nor as after, done: True"
+    ]
+
+
+def test_the_harness_sees_a_process_that_ends_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = swept(tmp_path, "change")
+    sweep.__class__ = failing_calls.KillSweep
+    sweep.failure = "killed before"
+    sweep.calls = NoCalls(has_failed=False)  # type: ignore[assignment]
+    monkeypatch.setitem(
+        failing_calls.OPERATIONS, "change", lambda engine, _folder: engine.get("no")
+    )
+    assert not sweep.fail(1)
+    assert sweep.problems[0] == "change, killed before call 1: exit code 2"
