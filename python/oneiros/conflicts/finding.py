@@ -198,11 +198,11 @@ def found(
             least_confidence=least,
         )
     best = sorted(pairs, key=lambda pair: (-pairs[pair], pair))[:most]
-    ids = read_model.lifecycle.ids
+    ids, reasons = read_model.lifecycle.ids, _reasons(read_model, best)
     return [
-        Conflict(ids[older], ids[newer], pairs[older, newer], _reason(read_model, older, newer))
-        for older, newer in best
-        if ids[older] and ids[newer]
+        Conflict(ids[older], ids[newer], pairs[older, newer], reason)
+        for (older, newer), reason in zip(best, reasons, strict=True)
+        if reason is not None and ids[older] and ids[newer]
     ]
 
 
@@ -266,7 +266,10 @@ def _texts(scope: Scope, rows: Rows) -> Sequence[str | None]:
     return [None if row is None else row.text for row in own]
 
 
-def _reason(read_model: ReadModel, older: int, newer: int) -> str:
+def _reasons(read_model: ReadModel, pairs: Sequence[Pair]) -> Iterator[str | None]:
+    """Yield the reason of each pair; None if one of the two was changed or erased meanwhile."""
     at = read_model.statements.at
-    values = model().features(older=at(older), newer=at(newer))
-    return ", ".join(words for name, words in _REASONS.items() if values[name] > 0)
+    for older, newer in pairs:
+        values = model().features(older=at(older), newer=at(newer))
+        reasons = [words for name, words in _REASONS.items() if values and values[name] > 0]
+        yield ", ".join(reasons) if values else None

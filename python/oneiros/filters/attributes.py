@@ -142,7 +142,8 @@ class AttributeIndex:
         self._sets: dict[Place, RowsByValue] = {}
         self._unread: dict[Place, Callable[[], RowsByValue]] = {}
         self._replacing = fork_safe_lock()
-        self._replaced = 0  # odd while the attributes of a row are being replaced
+        # Changes with each row that is replaced or removed; odd while one is being replaced.
+        self._replaced = 0
         self._metadata = MetadataIndex(self._replacing, metadata)
 
     def __len__(self) -> int:
@@ -197,6 +198,7 @@ class AttributeIndex:
         for place, value in values_of(record):
             self._at(place).discard(value, row)
         self._metadata.note(row, record.metadata, {})
+        self._replaced += 2  # it may come back before a reader has read all
 
     def replace(
         self,
@@ -339,6 +341,7 @@ class AttributeIndex:
         for row, old in zip(rows, metadata, strict=True):
             self._metadata.note(row, old, {})
         self._known -= set_of(rows)
+        self._replaced += 2
 
     def compile(self, condition: Where, column_of: Callable[[str], Column]) -> BitMap:
         """Return a new set of the known rows that match.
@@ -408,7 +411,8 @@ class AttributeIndex:
             case filters.conditions.Or(parts=parts):
                 return BitMap.union(*(self._match(part, column_of) for part in parts))
             case filters.conditions.Not(part=part):
-                return self._known - self._match(part, column_of)
+                known = BitMap(self._known)  # first: a row that comes meanwhile may match the part
+                return known - self._match(part, column_of)
             case filters.conditions.AnyOf(name=name, values=values):
                 return self._any_of(name, values, column_of)
             case filters.conditions.AllOf(name=name, values=values):

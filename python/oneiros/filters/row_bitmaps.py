@@ -206,7 +206,7 @@ class RowsByValue:
                 value,
                 int(own in rows) if isinstance(own, int) else own.intersection_cardinality(rows),
             )
-            for value, own in self.items()
+            for value, own in list(self.items())  # one step: a writer may add values
         )
         return [(value, count) for value, count in counts if count]
 

@@ -161,7 +161,8 @@ class Associations:
 
     def __len__(self) -> int:
         """Return the number of links."""
-        return 0 if self.graph is None else len(self.graph)
+        graph = self.graph
+        return 0 if graph is None else len(graph)
 
     def read(self, batches: Iterable[Sequence[StoredLink]]) -> None:
         """Read all links of the store. REQUIRES: its memories have rows."""
@@ -204,9 +205,10 @@ class Associations:
 
     def all(self, *, visible: BitMap, now: float) -> list[tuple[str, Link]]:
         """Return every link of two visible memories, at its smaller row, in order of rows."""
-        if self.graph is None:
+        graph = self.graph
+        if graph is None:  # another thread may drop it
             return []
-        a, b, weight, kind, created, last = self.graph.links()
+        a, b, weight, kind, created, last = graph.links()
         decayed = scoring.kernels.association_decay(
             weight, (now - last) / 86_400.0, tau_days=TAU_DAYS
         )
