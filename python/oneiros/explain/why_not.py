@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -33,7 +34,7 @@ from oneiros.index.row_sets import of_status
 from oneiros.model.validation import require_utf8
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.scoring.stages import Surfacing
-from oneiros.search.call import SearchCall
+from oneiros.search.call import SearchCall, VectorsReplaced
 from oneiros.search.options import SearchOptions
 from oneiros.search.pipeline import FoundRows, SearchRun, abstention_of, walk_graph
 from oneiros.search.trace import NO_TIME, shortfall_words
@@ -353,10 +354,16 @@ def why_not(
     require_utf8("id", id)
     k, embedding = keywords.pop("k", 10), keywords.pop("embedding", None)
     options = SearchOptions.checked(scope.zoned_keywords(keywords), method)
-    call = SearchCall(scope, options, k, is_explained=True)
-    request, visible, load = call.request(query, embedding), call.visible(), scope.loader
-    read_model = call.read_model
+    while True:
+        with suppress(VectorsReplaced):
+            call = SearchCall(scope, options, k, is_explained=True)
+            request = call.request(query, embedding)
+            break
+    visible, load, read_model = call.visible(), scope.loader, call.read_model
     search = WhyNotSearch(request, read_model, visible, load)
+    if read_model.row_sets.lets_in_others(visible):
+        visible = call.visible(is_exact=True)
+        search = WhyNotSearch(request, read_model, visible, load)
     report = search.report(id)
     memory = load([id])[0]
     row = read_model.lifecycle.row_of.get(id)
@@ -412,7 +419,7 @@ class WhyNotSearch:
             profile_hash=request.profile_hash,
             exists=False,
             candidate_count=len(self._standing),
-            kth_id=self._read_model.lifecycle.ids[rows[-1]] if is_full else None,
+            kth_id=(self._read_model.lifecycle.ids[rows[-1]] or None) if is_full else None,
             kth=self._explained.explanation(rows[-1]) if is_full else None,
             linked_place=self._linked_place(id),
         )

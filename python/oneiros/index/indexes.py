@@ -214,14 +214,17 @@ class Indexes:
             self._vector_digests = array("q", [0]) * len(self._vector_digests)
             self._is_replacing = True
 
-    def end_replacement(self) -> None:
-        """Replace all vectors with those applied since :meth:`begin_replacement`."""
+    def end_replacement(self) -> VectorIndex | None:
+        """Replace all vectors with those applied since :meth:`begin_replacement`.
+
+        Returns:
+            The former vectors, to be closed by the caller; None if none were loaded.
+        """
         with self._lock:
-            old, self._vectors = self._vectors, self._new_vectors
+            former, self._vectors = self._vectors, self._new_vectors
             self._load_vectors = None
         self._new_vectors, self._is_replacing = None, False
-        if old is not None:
-            old.close()
+        return former
 
     def apply(self, rows: Sequence[int], memories: StoredColumns) -> None:
         """Bring the indexes into line with the store."""

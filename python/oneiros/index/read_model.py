@@ -228,12 +228,14 @@ class ReadModel:
         memories = StoredColumns.of(batch)
         rows = self.lifecycle.rows_of_ids(memories["id"])
         self.changed_count += len(rows)
+        self.row_sets.begin_coming(rows, memories)
         self.row_sets.apply(rows, memories)
         self.indexes.apply(rows, memories)
         self.sessions.apply(rows)
         self.texts.apply(rows, memories)
         self.statements.write(rows=rows, texts=list(memories["text"]))
         self.row_sets.publish(rows, memories)  # last: every index has a row that is live
+        self.row_sets.end_coming()
 
     def apply_states(self, write: ColumnWrite) -> None:
         """Bring all else into line with a column. REQUIRES: the column has the values.

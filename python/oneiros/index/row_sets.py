@@ -130,6 +130,8 @@ class Visible:
     """The rows as a set, for a scope without further limits."""
     has_bounds: bool = False
     """Whether the caller's scope has bounds, even if every row lies within them."""
+    come_count: int = 0
+    """The number of times that rows had become live when the rows were determined."""
     _for_core: _core.SearchRows | None = field(init=False, repr=False, default=None)
 
     @property
@@ -150,6 +152,13 @@ class Visible:
             )
             object.__setattr__(self, "_for_core", made)
         return made
+
+    @property
+    def has_every_row(self) -> bool:
+        """Whether it also lets in rows that come to the indexes later."""
+        is_scope_open = self.has_bounds and self.scope is None
+        is_reach_open = self.reach is not None and self.reach.bits is None
+        return self.bits is None or is_scope_open or is_reach_open
 
     def letting_in(self, row: int) -> Visible:
         """Return these rows and one more row of the indexes."""
@@ -232,6 +241,8 @@ class RowSets:
         self._perishable = BitMap()  # rows with a bound on their validity
         self._doubted = BitMap()  # rows of a trust below 1
         self._kept: dict[Hashable, _Kept] = {}  # for searches since the last change of rows
+        self._come_count = 0  # how often rows became live
+        self._are_coming = False  # rows that are not live yet enter the indexes
 
     def __len__(self) -> int:
         """Return the number of rows whose attributes are known."""
@@ -287,9 +298,8 @@ class RowSets:
         return self.matching(where) - self._quarantined
 
     def _matching(self, where: Where | None, column: Callable[[str], Column]) -> BitMap:
-        if where is None:
-            return BitMap(self.live)
-        return self.attributes.index.compile(where, column) & self.live
+        live = BitMap(self.live)  # first: a row has its attributes before it is live
+        return live if where is None else self.attributes.index.compile(where, column) & live
 
     def of_projects(self, matches: Callable[[str], bool]) -> BitMap:
         """Return a new set of the live rows whose project satisfies ``matches``."""
@@ -323,6 +333,7 @@ class RowSets:
         expansion: ExpansionDeclaration | None,
         *,
         has_neighbours: bool,
+        is_exact: bool = False,
     ) -> Visible:
         """Return the rows that a search may return in a scope, and all other rows that it reads.
 
@@ -332,9 +343,73 @@ class RowSets:
             links: those that it may follow; None: none.
             expansion: the profile's rule for following links; None: none are followed.
             has_neighbours: whether the profile looks at neighbours in sessions.
+            is_exact: name every row, so that none is let in that comes to the indexes later.
         """
         if expansion is None:
             links = None
+        come_count = self._come_count
+        if not (is_exact or self._are_coming):
+            found = self._searched(limits, bounds, links, expansion, come_count, has_neighbours)
+            if not self.have_come_since(come_count):
+                return found
+        return self._exactly(limits, bounds, links, expansion, has_neighbours)
+
+    def have_come_since(self, come_count: int) -> bool:
+        """Return whether rows became live since a count, or enter the indexes now."""
+        return self._are_coming or self._come_count != come_count
+
+    def lets_in_others(self, visible: Visible) -> bool:
+        """Return whether a search of these rows may have seen rows that came to the indexes since."""
+        return visible.has_every_row and self.have_come_since(visible.come_count)
+
+    def _exactly(
+        self,
+        limits: Limits,
+        bounds: Where | None,
+        links: Associations | None,
+        expansion: ExpansionDeclaration | None,
+        has_neighbours: bool,
+    ) -> Visible:
+        """Return what :meth:`searched` does, with bits in place of every None."""
+        column = self._lifecycle.column
+        # First: a row that is hidden is known to be before it is live.
+        scope = self._matching(bounds, column)
+
+        def within(limits: Limits) -> BitMap:
+            rows = scope
+            if limits.where is not None:
+                rows = rows & self._matching(limits.where, column)
+            if limits.status is not None:
+                rows = rows & self._matching(of_status(limits.status), column)
+            return rows - BitMap.union(BitMap(), *self.hidden(limits).values())
+
+        rows, reach = within(limits), None
+        count = len(self._lifecycle.ids)
+        if links is not None and expansion is not None:
+            reachable = within(_limits_of_reach(limits, expansion))
+            reach = Reach(links, allowed_bits(reachable, count))
+        standing = None
+        if has_neighbours and limits.status is None and self._archived:
+            standing = allowed_bits(scope - self._archived, count)
+        return Visible(
+            allowed_bits(rows, count),
+            len(rows),
+            len(scope),
+            reach=reach,
+            scope=None if bounds is None else allowed_bits(scope, count),
+            standing=standing,
+            has_bounds=bounds is not None,
+        )
+
+    def _searched(
+        self,
+        limits: Limits,
+        bounds: Where | None,
+        links: Associations | None,
+        expansion: ExpansionDeclaration | None,
+        come_count: int,
+        has_neighbours: bool,
+    ) -> Visible:
         kept, key = self._kept, None
         if not limits.excluded and limits.learned_before is None:
             base = _key_of(limits, bounds)
@@ -349,6 +424,7 @@ class RowSets:
             scope=visible.scope if bounds is None else self.in_bounds(bounds).bits,
             standing=self.standing(limits, bounds) if has_neighbours else visible.standing,
             has_bounds=bounds is not None or visible.has_bounds,
+            come_count=come_count,
         )
         if key is not None and base in kept:
             _keep_latest(kept, key, _Kept(searched, (limits.selection, links, expansion)))
@@ -365,11 +441,9 @@ class RowSets:
         """Return the rows to which links may lead; None: no links are followed."""
         if links is None or expansion is None:
             return None
-        if limits.is_deep and not expansion.needs_scores:  # then there is no score to penalise
-            limits = limits._replace(is_deep=False)
+        was_deep, limits = limits.is_deep, _limits_of_reach(limits, expansion)
+        if was_deep and not limits.is_deep:
             visible = self.visible(limits, bounds)
-        if expansion.cold and limits.selection.hide_cold:
-            limits = limits._replace(selection=replace(limits.selection, hide_cold=False))
         bits = visible.bits
         # Links reach cold memories that ``visible`` lacks if the limits do not hide these.
         if not limits.selection.hide_cold and not self._cold.isdisjoint(self.live):
@@ -545,6 +619,18 @@ class RowSets:
         kept |= set_of(rows[inside])
         kept -= set_of(rows[~inside])
 
+    def begin_coming(self, rows: Sequence[int], memories: StoredColumns) -> None:
+        """Note that memories are about to enter the indexes. :meth:`end_coming` follows."""
+        if not self._are_coming:
+            places = memories.places("deleted_at", is_missing)
+            self._are_coming = any(rows[place] not in self.live for place in places)
+
+    def end_coming(self) -> None:
+        """Note that the memories of :meth:`begin_coming` are live."""
+        if self._are_coming:
+            self._come_count += 1
+            self._are_coming = False
+
     @_changing
     def publish(self, rows: Sequence[int], memories: StoredColumns) -> None:
         """Make rows live, or not live, once every index holds them."""
@@ -593,6 +679,15 @@ class RowSets:
             codes = [kinds.index(kind) for kind in expiring if kind in kinds]
             is_expired &= np.isin(column("kind")[rows], codes)
         return set_of(rows[is_expired]), set_of(rows[is_early])
+
+
+def _limits_of_reach(limits: Limits, expansion: ExpansionDeclaration) -> Limits:
+    """Return the limits of the rows that links may lead to."""
+    if limits.is_deep and not expansion.needs_scores:  # then there is no score to penalise
+        limits = limits._replace(is_deep=False)
+    if expansion.cold and limits.selection.hide_cold:
+        limits = limits._replace(selection=replace(limits.selection, hide_cold=False))
+    return limits
 
 
 def _is_doubted(trust: float) -> bool:

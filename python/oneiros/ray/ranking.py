@@ -490,6 +490,10 @@ class _Sync:
     def follow_others(self, *, is_asked: bool) -> None:
         """Do nothing: candidates do not change."""
 
+    def vector_changes(self) -> int:
+        """Return 0: candidates do not change."""
+        return 0
+
     def texts(self, read_model: ReadModel) -> MemoryTexts:
         return read_model.texts
 

@@ -47,8 +47,13 @@ if TYPE_CHECKING:
     from oneiros.search.query.dates import TimeRange
     from oneiros.search.query.expansion import Expanded
     from oneiros.search.response import SearchResponse
+    from oneiros.vector_index.index import VectorIndex
 
-__all__ = ["WHOLE", "SearchCall", "SearchRequest", "Window", "query_vector"]
+__all__ = ["WHOLE", "SearchCall", "SearchRequest", "VectorsReplaced", "Window", "query_vector"]
+
+
+class VectorsReplaced(Exception):
+    """Another embedder's vectors replaced all since the call began: it begins again."""
 
 
 class Window(NamedTuple):
@@ -125,6 +130,8 @@ class SearchRequest(NamedTuple):
     """Whether the statistics of the whole store weigh words."""
     window: Window = WHOLE
     """The part of the ``k`` results that is returned."""
+    vector_index: VectorIndex | None = None
+    """The vectors that ``vector`` is compared with; None: those that the read model has when it runs."""
 
 
 class _Traits(NamedTuple):
@@ -168,7 +175,9 @@ class SearchCall:
 
     __slots__ = (
         "_scope",
+        "_vector_changes",
         "bounds",
+        "content_revision",
         "is_explained",
         "k",
         "limits",
@@ -197,7 +206,11 @@ class SearchCall:
         if options.offset or options.min_score is not None:
             self.window = Window(options.offset, options.min_score)
         self.services = services = scope.services
-        services.sync.follow_others(is_asked=services.auto_refresh)
+        sync = services.sync
+        sync.follow_others(is_asked=services.auto_refresh)
+        # Before the read model: what the call finds is of these, or newer.
+        self._vector_changes = sync.vector_changes()
+        self.content_revision = sync.content_revision
         self.read_model = scope.read_model  # held, since another one would number rows differently
         self.profile = services.profile if options.profile is None else options.profile
         self.now = scope.now(None) if options.now is None else options.now
@@ -230,8 +243,12 @@ class SearchCall:
             else self.now - options.exclude_newer,
         )
 
-    def visible(self) -> Visible:
-        """Return the rows that the searches may return, and those that links may reach."""
+    def visible(self, *, is_exact: bool = False) -> Visible:
+        """Return the rows that the searches may return, and those that links may reach.
+
+        Args:
+            is_exact: let in no row that comes to the indexes later.
+        """
         profile, bounds = self.profile, self.bounds
         links = None
         if profile.expansion is not None or profile.newer_first is not None:
@@ -243,6 +260,7 @@ class SearchCall:
             links,
             profile.expansion,
             has_neighbours=profile.neighbours is not None,
+            is_exact=is_exact,
         )
 
     # -- requests ----------------------------------------------------------------------------------
@@ -302,10 +320,12 @@ class SearchCall:
                 unused = (*understood.unused, "query_expander not used by the profile")
                 understood = understood._replace(unused=unused)
             expanded, embedding = self._expanded(plain_text, understood, embedding)
-        vector, absent = None, understood.skips_vectors
+        vector, absent, index = None, understood.skips_vectors, None
         if not absent or embedding is not None:  # a given vector is always checked
-            found = query_vector(self._scope, plain_text, embedding)
+            found = self._vector_of(plain_text, embedding)
             vector, absent = (None, absent) if absent else found
+        if vector is not None or (expanded is not None and expanded.variants):
+            index = self._compared_vectors()
         reranker = services.reranker if options.reranker is None else options.reranker
         ranked = self.profile if reranker is None else with_place(self.profile)
         if understood is not PLAIN:
@@ -338,7 +358,36 @@ class SearchCall:
             statistics=self._given_statistics(),
             is_weighed_by_store=options.statistics == "store",
             window=self.window,
+            vector_index=index,
         )
+
+    def _vector_of(
+        self, text: str, embedding: npt.ArrayLike | None
+    ) -> tuple[npt.NDArray[np.float32] | None, str]:
+        """Return what :func:`query_vector` does.
+
+        Raises:
+            VectorsReplaced: the vector is of another width than the new vectors.
+        """
+        try:
+            return query_vector(self._scope, text, embedding)
+        except ValueError:
+            self._require_same_vectors()
+            raise
+
+    def _compared_vectors(self) -> VectorIndex | None:
+        """Return the vectors that those made since the call began can be compared with.
+
+        Raises:
+            VectorsReplaced: there are none.
+        """
+        index = self.read_model.indexes.vectors
+        self._require_same_vectors()
+        return index
+
+    def _require_same_vectors(self) -> None:
+        if self.services.sync.vector_changes() != self._vector_changes:
+            raise VectorsReplaced
 
     def _given_statistics(self) -> _core.QueryStatistics | None:
         given = self.options.statistics
@@ -408,11 +457,10 @@ class SearchCall:
         texts = [plain_text, *expanded.texts]
         given = [embedding, *(None for _ in expanded.texts)]
         vectors = self._embedded(texts, given, [False] * len(texts))
-        accept = self.services.sync.vectors.accept
         variants = tuple(
             reading.expansion.Variant(
                 text,
-                None if vector is None else accept(FIELDS["embedding"].check(vector)),
+                None if vector is None else self._vector_of(text, vector)[0],
                 self._text_matcher(text) if self.traits.reads_texts else None,
             )
             for text, vector in zip(expanded.texts, vectors[1:], strict=True)

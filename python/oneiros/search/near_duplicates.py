@@ -74,6 +74,13 @@ class DuplicateFinder:
         self._rows = rows
         self._allowed = allowed_bits(rows, len(read_model.lifecycle.ids))
 
+    def vectors_of(self, rows: Sequence[int]) -> Sequence[Vector | None]:
+        """Return the vectors of rows; None for a row without one."""
+        if not self._vectors:
+            return [None] * len(rows)
+        matrix = self._vectors.reconstruct(np.array(rows, np.uint32))
+        return [vector if vector.any() else None for vector in matrix]
+
     def by_starts(self, texts: Sequence[str]) -> list[list[int]]:
         """Return for each text the rows that begin alike, in order of insertion; in one pass."""
         starts = [canonical(text)[: self._rule.characters] for text in texts]
@@ -161,15 +168,22 @@ def similar(
     """Return the memories most similar to a memory or text; see :meth:`oneiros.Engine.similar`."""
     require_utf8("id_or_text", id_or_text)
     k = count("k", k)
-    scope = scope.at_once()
-    finder = _finder(scope, where, profile)
-    row = scope.live_rows([id_or_text])[0]
-    if row is None:
-        text, vector = id_or_text, query_vector(scope, id_or_text, embedding)[0]
-    else:
-        text = _texts_of(scope, [id_or_text])[0]
-        given = embedding is not None
-        vector = query_vector(scope, text, embedding)[0] if given else _vectors_of(scope, [row])[0]
+    sync = scope.services.sync
+    while True:
+        changes, here = sync.vector_changes(), scope.at_once()
+        finder = _finder(here, where, profile)
+        row = here.live_rows([id_or_text])[0]
+        text = id_or_text if row is None else _texts_of(here, [id_or_text])[0]
+        try:
+            if row is None or embedding is not None:
+                vector, _ = query_vector(here, text, embedding)
+            else:
+                vector = finder.vectors_of([row])[0]
+        except ValueError:
+            if sync.vector_changes() == changes:
+                raise
+        if sync.vector_changes() == changes:  # else the vector is of the former embedder
+            break
     (same_start,) = finder.by_starts([text])
     (nearest,) = finder.by_vectors([vector], k + 1 if k else 0)
     return finder.most_similar(vector, nearest, same_start, k, row)
@@ -196,7 +210,7 @@ def among(
     place_of = {id: place for place, id in enumerate(ids)}
     pairs: dict[tuple[str, str], NearDuplicate] = {}
     known = [row for row in rows if row is not None]
-    vectors = _vectors_of(scope, known)
+    vectors = finder.vectors_of(known)
     for id, row, vector, nearest, same_start in zip(
         ids,
         known,
@@ -232,11 +246,3 @@ def _texts_of(scope: Scope, ids: Sequence[str]) -> Sequence[str]:
     """Return texts; "" for a forgotten or damaged memory, which duplicates nothing."""
     memories = readable(scope.loader, ids)
     return ["" if memory is None else memory.text for memory in memories]
-
-
-def _vectors_of(scope: Scope, rows: Sequence[int]) -> Sequence[npt.NDArray[np.float32] | None]:
-    vectors = scope.read_model.indexes.vectors
-    if not vectors:
-        return [None] * len(rows)
-    matrix = vectors.reconstruct(np.array(rows, np.uint32))
-    return [vector if vector.any() else None for vector in matrix]

@@ -34,9 +34,10 @@ from oneiros.search.trace import REASONS, SearchTrace, StageTrace, note_words, r
 if TYPE_CHECKING:
     from oneiros.explain.explanation import Explanation
     from oneiros.index import ReadModel, Visible
-    from oneiros.search.call import SearchRequest
+    from oneiros.search.call import SearchCall, SearchRequest
     from oneiros.search.response import LoadMemories, LoadResults
     from oneiros.vector_index import Walked
+    from oneiros.vector_index.index import VectorIndex
 
 __all__ = [
     "FoundRows",
@@ -53,29 +54,55 @@ Result = tuple[int, float, float, float]
 
 
 def answer(
-    request: SearchRequest, read_model: ReadModel, visible: Visible, load: LoadMemories
+    request: SearchRequest,
+    call: SearchCall,
+    visible: Visible,
+    load: LoadMemories,
 ) -> SearchResponse:
-    """Run one search."""
+    """Run one search of a call."""
+    search, outcome = _run(request, call.read_model, visible, load)
+    if call.read_model.row_sets.lets_in_others(visible):
+        search, outcome = _run(request, call.read_model, call.visible(is_exact=True), load)
+    return search.response(outcome)
+
+
+def _run(
+    request: SearchRequest, read_model: ReadModel, visible: Visible, load: LoadMemories
+) -> tuple[SearchRun, _core.SearchOutcome]:
     walk = walk_graph(request, read_model, visible)
     search = SearchRun(request, read_model, visible, load, walk)
-    return search.response(search.run.run())
+    return search, search.run.run()
 
 
 def answer_many(
     requests: Sequence[SearchRequest],
-    read_model: ReadModel,
+    call: SearchCall,
     visible: Visible,
     load: LoadMemories,
     threads: int,
 ) -> list[SearchResponse]:
     """Run a batch of searches on several threads; the responses equal those of :func:`answer`."""
+    read_model = call.read_model
+    searches, outcomes = _run_many(requests, read_model, visible, load, threads)
+    if read_model.row_sets.lets_in_others(visible):
+        visible = call.visible(is_exact=True)
+        searches, outcomes = _run_many(requests, read_model, visible, load, threads)
+    return [search.response(outcome) for search, outcome in zip(searches, outcomes, strict=True)]
+
+
+def _run_many(
+    requests: Sequence[SearchRequest],
+    read_model: ReadModel,
+    visible: Visible,
+    load: LoadMemories,
+    threads: int,
+) -> tuple[list[SearchRun], Sequence[_core.SearchOutcome]]:
     walks = _walk_graph_many(requests, read_model, visible, threads)
     searches = [
         SearchRun(request, read_model, visible, load, walk)
         for request, walk in zip(requests, walks, strict=True)
     ]
-    outcomes = _core.run_searches(runs=[search.run for search in searches], threads=threads)
-    return [search.response(outcome) for search, outcome in zip(searches, outcomes, strict=True)]
+    return searches, _core.run_searches(runs=[search.run for search in searches], threads=threads)
 
 
 class SearchRun:
@@ -491,7 +518,7 @@ def _view(
     """Return the parts of the read model that the core reads for this search."""
     reach, matcher = visible.reach, request.text_matcher
     is_read = request.vector is not None or plan.reads_vectors
-    vectors = read_model.indexes.vectors if is_read else None
+    vectors = _compared_vectors(request, read_model) if is_read else None
     has_neighbours = request.profile.neighbours is not None
     return read_model.view(
         (read_model.sessions.whole or read_model.sessions.order) if has_neighbours else None,
@@ -501,6 +528,10 @@ def _view(
         vectors.column if vectors else None,
         None if request.profile.newer_first is None else read_model.statements,
     )
+
+
+def _compared_vectors(request: SearchRequest, read_model: ReadModel) -> VectorIndex | None:
+    return read_model.indexes.vectors if request.vector_index is None else request.vector_index
 
 
 class Walk(NamedTuple):
@@ -523,7 +554,7 @@ def walk_graph(request: SearchRequest, read_model: ReadModel, visible: Visible) 
     """Walk the HNSW graph for a query if that is faster than a scan of all vectors."""
     if request.vector is None:
         return _NO_WALK  # a query of words only: do not even load the vectors
-    index, depth = read_model.indexes.vectors, _vector_depth(request)
+    index, depth = _compared_vectors(request, read_model), _vector_depth(request)
     if not index or depth is None or len(request.vector) != index.dimension:
         return _NO_WALK
     started = perf_counter()
@@ -541,9 +572,10 @@ def _walk_graph_many(
     if requests[0].syntax != "plain" or len(requests) == 1:
         return [walk_graph(request, read_model, visible) for request in requests]
     walks = [_NO_WALK] * len(requests)
-    if all(request.vector is None for request in requests):
+    given = next((request for request in requests if request.vector is not None), None)
+    if given is None:
         return walks
-    index, depth = read_model.indexes.vectors, _vector_depth(requests[0])
+    index, depth = _compared_vectors(given, read_model), _vector_depth(given)
     if not index or depth is None:
         return walks
     vector_of = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from oneiros import lexical
 from oneiros.index.questions import encoded
 from oneiros.model.validation import checked_threads, is_scalar_array, require_text, texts
 from oneiros.search.cache import CachedResponse
-from oneiros.search.call import SearchCall, query_vector
+from oneiros.search.call import SearchCall, VectorsReplaced, query_vector
 from oneiros.search.options import SearchOptions
 from oneiros.search.pipeline import answer, answer_many
 
@@ -70,7 +71,20 @@ def _search(
 ) -> SearchResponse:
     started = perf_counter()
     embedding = keywords.pop("embedding", None)
-    call = SearchCall(scope, SearchOptions.checked(scope.zoned_keywords(keywords), method), k)
+    options = SearchOptions.checked(scope.zoned_keywords(keywords), method)
+    while True:
+        with suppress(VectorsReplaced):
+            call = SearchCall(scope, options, k)
+            return _searched(call, query, embedding, scope, started)
+
+
+def _searched(
+    call: SearchCall,
+    query: str,
+    embedding: npt.ArrayLike | None,
+    scope: Scope,
+    started: float,
+) -> SearchResponse:
     call.options.require_reinforcement(call.profile)
     if call.options.reinforce:
         scope.services.require_writable("search(reinforce=True)")
@@ -80,7 +94,7 @@ def _search(
         response, _ = _run(call, query, embedding, scope)
         return call.reinforce([response])[0]
     load, cache = scope.loader, call.services.recent
-    key, revision = call.key(query, embedding), call.services.sync.content_revision
+    key, revision = call.key(query, embedding), call.content_revision
     cached = cache.get(key, revision=revision, now=call.now)
     if cached is not None:
         return call.reinforce([cached.again(call.now, started, load)])[0]
@@ -100,14 +114,14 @@ def _run(
     Returns:
         The response, and whether :func:`_is_incomplete` holds for any part.
     """
-    load, read_model = scope.loader, call.read_model
+    load = scope.loader
     if call.profile.understanding is None:  # then no query is compound
         request = call.request(query, embedding)
-        response = answer(request, read_model, call.visible(), load)
+        response = answer(request, call, call.visible(), load)
         return response, _is_incomplete(request, response)
     requests, counts = call.requests([query], [embedding])
     visible = call.visible()
-    responses = [answer(request, read_model, visible, load) for request in requests]
+    responses = [answer(request, call, visible, load) for request in requests]
     is_incomplete = any(map(_is_incomplete, requests, responses))
     return call.merge_parts([query], counts, requests, responses)[0], is_incomplete
 
@@ -141,14 +155,27 @@ def _search_many(
     queries = texts("queries", queries)
     embeddings = _checked_embeddings(keywords.pop("embeddings", None), len(queries))
     threads = checked_threads(keywords.pop("threads", None))
-    call = SearchCall(scope, SearchOptions.checked(scope.zoned_keywords(keywords), method), k)
+    options = SearchOptions.checked(scope.zoned_keywords(keywords), method)
+    while True:
+        with suppress(VectorsReplaced):
+            call = SearchCall(scope, options, k)
+            return _searched_many(call, queries, embeddings, scope, threads)
+
+
+def _searched_many(
+    call: SearchCall,
+    queries: Sequence[str],
+    embeddings: Sequence[npt.ArrayLike | None],
+    scope: Scope,
+    threads: int,
+) -> list[SearchResponse]:
     call.options.require_reinforcement(call.profile)
     if call.options.reinforce:
         scope.services.require_writable("search_many(reinforce=True)")
     requests, counts = call.requests(queries, embeddings)
     if not requests:
         return []
-    responses = answer_many(requests, call.read_model, call.visible(), scope.loader, threads)
+    responses = answer_many(requests, call, call.visible(), scope.loader, threads)
     return call.reinforce(call.merge_parts(queries, counts, requests, responses))
 
 

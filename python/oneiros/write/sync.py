@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import contextmanager
 from functools import partial
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from oneiros import index, write
@@ -100,6 +100,7 @@ def _by_kind(counts: list[tuple[str, str, int]]) -> Verdicts:
 _APPLY_SECONDS: Final = 0.002
 """The longest wait of a new memory, so that several enter the read model together."""
 _MOST_UNAPPLIED: Final = 1_000
+_PAUSE_SECONDS: Final = 0.0002
 
 
 class Sync:
@@ -129,7 +130,10 @@ class Sync:
         self._unapplied: list[Cells] = []
         self._apply_at: float | None = None
         self._revision = 0
+        self._shown_revision = 0  # the same for other threads, also while all is read again
         self._content_revision = 0
+        self._vector_changes = 0  # odd while the vectors and their embedder are being replaced
+        self._is_rebuilding = False
         self._damaged_links = -1  # the revision at which links could not be read
         self._is_behind = True  # a commit of this engine may not be in the read model yet
         self.snapshot = SnapshotFile(store.path)
@@ -163,7 +167,17 @@ class Sync:
     @property
     def revision(self) -> int:
         """The last commit that the read model holds."""
-        return self._revision
+        return self._shown_revision
+
+    def vector_changes(self) -> int:
+        """Return how often all vectors were replaced; waits while they are.
+
+        Vectors made since, by :attr:`vectors`, can be compared with those of the read model for as
+        long as this returns the same number.
+        """
+        while (changes := self._vector_changes) % 2:
+            sleep(_PAUSE_SECONDS)
+        return changes
 
     @property
     def content_revision(self) -> int:
@@ -184,7 +198,7 @@ class Sync:
             has_traces = bool(reading.traces())
             # The snapshot may be newer than the settings that were read before.
             self._follow_settings(reading.settings())
-            self._revision = self.snapshot.load(
+            self._revision = self._shown_revision = self.snapshot.load(
                 reading, self.store, self.read_model, on_damage=self.note_damage
             )
             # Loading the snapshot replaced the columns.
@@ -285,20 +299,32 @@ class Sync:
         # After all memories: a link is dropped if one of its ends has no row yet.
         self._follow_links(reading)
         self.read_model.questions.follow(reading, are_dropped=are_replaced)
-        successor = self.successor
         if are_replaced:
-            indexes.end_replacement()
+            self._end_replacement(settings)
+        else:
+            self._follow_settings(settings)
+        self._note_applied(last)
+
+    def _end_replacement(self, settings: Mapping[str, str]) -> None:
+        """Replace the vectors and their embedder, together for :meth:`vector_changes`."""
+        successor = self.successor
+        self._vector_changes += 1
+        try:
+            former = self.read_model.indexes.end_replacement()
             if successor is not None and successor.is_recorded_in(settings):
                 self.vectors, self.successor = successor, None
-        self._follow_settings(settings)
-        self._note_applied(last)
+            self._follow_settings(settings)
+        finally:
+            self._vector_changes += 1
+        if former is not None:
+            former.close()
 
     def _follow_settings(self, settings: Mapping[str, str]) -> None:
         self._keeps_history = settings.get(KEEP_SETTING) != "off"
         self.vectors.follow(settings)
 
     def _note_applied(self, revision: int) -> None:
-        self._revision = revision
+        self._revision = self._shown_revision = revision
         self._content_revision += 1  # last, so that no result cached before is returned afterwards
         self._is_behind = False
 
@@ -414,12 +440,12 @@ class Sync:
         """
         associations = read_model.associations
         if associations.graph is None:
-            if self._damaged_links == self._revision:
+            if self._damaged_links == self._shown_revision:
                 return None
             try:
                 self.writer.run(partial(self._read_links_now, read_model))
             except StoreCorrupt:  # reported by the calls that list links; searches do without
-                self._damaged_links = self._revision
+                self._damaged_links = self._shown_revision
                 return None
         graph = associations.graph  # it may have been dropped
         return associations if graph or (is_bounded and graph is not None) else None
@@ -464,13 +490,18 @@ class Sync:
     def settle(self) -> None:
         """Apply the reinforcement of earlier searches to the columns.
 
-        Returns at once while a write runs; the writer applies it when the write ends.
+        Returns at once while a write or a rebuild runs; the writer applies it afterwards.
         """
-        if self.reinforcing.returned and not self.writer.is_writing:
+        if self.reinforcing.returned and not self._is_busy:
             self.writer.run(do_nothing)  # every job applies returned events first
 
+    @property
+    def _is_busy(self) -> bool:
+        """Whether something runs or waits on the writer thread that no search waits for."""
+        return self.writer.is_writing or self._is_rebuilding
+
     def follow_others(self, *, is_asked: bool) -> None:
-        """Apply commits made since; return at once if there are none or a write is running.
+        """Apply commits made since; return at once if there are none or the writer is busy.
 
         Args:
             is_asked: look for commits of other processes too, not only of this engine.
@@ -480,9 +511,9 @@ class Sync:
         self.apply_own()
         is_behind = self._is_behind or bool(self._unhidden)
         read_revision = self._read_revision if is_asked else None
-        if not is_behind and (read_revision is None or read_revision() == self._revision):
+        if not is_behind and (read_revision is None or read_revision() == self._shown_revision):
             return
-        if not self.writer.is_writing:
+        if not self._is_busy:
             self.follow()
 
     # -- one new memory ----------------------------------------------------------------------------
@@ -499,7 +530,7 @@ class Sync:
         Returns:
             Whether it was stored; if not, nothing was written and a transaction is needed.
         """
-        if self.writer.is_writing or len(self._unapplied) >= _MOST_UNAPPLIED:
+        if self._is_busy or len(self._unapplied) >= _MOST_UNAPPLIED:
             return False
         try:
             is_timed = self._keeps_history
@@ -545,7 +576,7 @@ class Sync:
         try:
             if fresh and fresh[0]["revision"] == self._revision + 1:
                 self._apply(StoredColumns(len(fresh), joined_cells(fresh), {}, INSERTED_CELLS))
-                self._revision = fresh[-1]["revision"]
+                self._revision = self._shown_revision = fresh[-1]["revision"]
                 self._content_revision += 1
             elif fresh:
                 self._is_behind = True
@@ -628,13 +659,22 @@ class Sync:
 
         REQUIRES: the writer thread. Running searches finish on the old read model.
         """
+        self._is_rebuilding = True
+        try:
+            with Uncollected(), self.store.read() as reading:
+                # First, so that both hold one state: the embedder is that of the vectors of both.
+                self._follow(reading)
+                return self._rebuilt(reading)
+        finally:
+            self._is_rebuilding = False
+
+    def _rebuilt(self, reading: Reading) -> ReadModel:
         before, revision = self.read_model, self._revision
         fresh = before.emptied()
         former = self.reinforcing.move_to(fresh.lifecycle, fresh.associations)
         self._use(fresh, 0)
         try:
-            with Uncollected(), self.store.read() as reading:
-                self._follow(reading)
+            self._follow(reading)
             self.reinforcing.take_over(former)
         except BaseException:
             self.reinforcing.move_back(former)
@@ -709,7 +749,8 @@ class Sync:
             raise
         self.reinforcing.note_written(owed.event_count)
         if revision:
-            self._revision = revision  # the columns hold these values already
+            # The columns hold these values already.
+            self._revision = self._shown_revision = revision
             self.read_model.changed_count += owed.memory_count
 
     # -- erasing -----------------------------------------------------------------------------------
