@@ -19,6 +19,7 @@ from oneiros.filters.row_bitmaps import RowsByValue
 from oneiros.graph import Associations
 from oneiros.index.columns import Lifecycle
 from oneiros.index.questions import VerdictQuestions
+from oneiros.index.row_sets import RowSets
 from oneiros.scoring.factors import Thompson
 from oneiros.search import call as search_call
 from oneiros.search import near_duplicates
@@ -120,6 +121,21 @@ def test_a_search_lets_in_nothing_that_came_since(
         assert "'other'" not in str(found) or (name == "deep" and "superseded_by" in other)
         if other["project"] != "p":  # else the words weigh something else
             assert found == wanted
+
+
+def test_statistics_of_a_scope_count_nothing_that_came_since(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with of_one_project() as engine:
+        scope = engine.scope(project="p")
+        wanted = scope.statistics("apple pie")
+
+        def add() -> None:
+            engine.add_many([{"id": "other", "text": "apple pie", "project": "q"}])
+
+        once(monkeypatch, RowSets, "in_bounds", add)
+        assert scope.statistics("apple pie") == wanted
+        assert engine.statistics("apple pie") != wanted
 
 
 def test_a_restored_memory_is_not_let_in(monkeypatch: pytest.MonkeyPatch) -> None:

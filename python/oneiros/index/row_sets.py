@@ -241,7 +241,8 @@ class RowSets:
         self._perishable = BitMap()  # rows with a bound on their validity
         self._doubted = BitMap()  # rows of a trust below 1
         self._kept: dict[Hashable, _Kept] = {}  # for searches since the last change of rows
-        self._come_count = 0  # how often rows became live
+        self.come_count = 0
+        """The number of times that rows became live."""
         self._are_coming = False  # rows that are not live yet enter the indexes
 
     def __len__(self) -> int:
@@ -347,7 +348,7 @@ class RowSets:
         """
         if expansion is None:
             links = None
-        come_count = self._come_count
+        come_count = self.come_count
         if not (is_exact or self._are_coming):
             found = self._searched(limits, bounds, links, expansion, come_count, has_neighbours)
             if not self.have_come_since(come_count):
@@ -356,7 +357,7 @@ class RowSets:
 
     def have_come_since(self, come_count: int) -> bool:
         """Return whether rows became live since a count, or enter the indexes now."""
-        return self._are_coming or self._come_count != come_count
+        return self._are_coming or self.come_count != come_count
 
     def lets_in_others(self, visible: Visible) -> bool:
         """Return whether a search of these rows may have seen rows that came to the indexes since."""
@@ -505,6 +506,11 @@ class RowSets:
             _keep_latest(kept, key, cached)
         return cached.visible
 
+    def bits_in(self, bounds: Where) -> npt.NDArray[np.uint8]:
+        """Return packed bits of the live rows in a scope, also where every row lies within it."""
+        rows = self._matching(bounds, self._lifecycle.column)
+        return allowed_bits(rows, len(self._lifecycle.ids))
+
     def _live_bits(self) -> npt.NDArray[np.uint8]:
         kept = self._kept
         cached = kept.get("live")
@@ -628,7 +634,7 @@ class RowSets:
     def end_coming(self) -> None:
         """Note that the memories of :meth:`begin_coming` are live."""
         if self._are_coming:
-            self._come_count += 1
+            self.come_count += 1
             self._are_coming = False
 
     @_changing

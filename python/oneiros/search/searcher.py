@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -187,11 +188,23 @@ def statistics(
     checked = queries if isinstance(queries, str) else texts("queries", queries)
     scope.follow_others()
     read_model = scope.read_model
-    indexes, bounds = read_model.indexes, scope.condition()
-    rows = None if bounds is None else read_model.row_sets.in_bounds(bounds).bits
-    return lexical.statistics.statistics_of(
-        indexes.lexical, indexes.made_with, checked, known, syntax=options.syntax, rows=rows
+    indexes, bounds, row_sets = read_model.indexes, scope.condition(), read_model.row_sets
+    counted = partial(
+        lexical.statistics.statistics_of,
+        indexes.lexical,
+        indexes.made_with,
+        checked,
+        known,
+        syntax=options.syntax,
     )
+    if bounds is None:
+        return counted(rows=None)
+    come_count = row_sets.come_count
+    rows = row_sets.in_bounds(bounds).bits
+    found = counted(rows=rows)
+    if rows is None and row_sets.have_come_since(come_count):  # perhaps of another scope
+        found = counted(rows=row_sets.bits_in(bounds))
+    return found
 
 
 def question_of(
