@@ -562,9 +562,12 @@ class CandidateSource:
             else Understood(time=part.time),
         )
         read_model, visible = scope.read_model, call.visible()
-        walk = walk_graph(request, read_model, visible)
-        outcome = SearchRun(request, read_model, visible, scope.loader, walk).run.run()
-        return outcome.rows(), outcome.scores(), walk.breadth
+        while True:
+            walk = walk_graph(request, read_model, visible)
+            outcome = SearchRun(request, read_model, visible, scope.loader, walk).run.run()
+            if not read_model.row_sets.lets_in_others(visible):
+                return outcome.rows(), outcome.scores(), walk.breadth
+            visible = call.visible(is_exact=True)
 
     def _variant_hits(
         self,
@@ -583,7 +586,7 @@ class CandidateSource:
         if not part.variants:
             return
         call = self._call(scope, question, channel)
-        read_model, visible = scope.read_model, call.visible()
+        read_model, visible = scope.read_model, call.visible(is_exact=True)
         bits = read_model.indexes.permitted(part.query, visible.bits, question.syntax, weights)
         visible = replace(visible, bits=bits)
         for variant in part.variants:
