@@ -101,6 +101,7 @@ _APPLY_SECONDS: Final = 0.002
 """The longest wait of a new memory, so that several enter the read model together."""
 _MOST_UNAPPLIED: Final = 1_000
 _PAUSE_SECONDS: Final = 0.0002
+_MOST_PAUSES: Final = 250
 
 
 class Sync:
@@ -175,9 +176,11 @@ class Sync:
         Vectors made since, by :attr:`vectors`, can be compared with those of the read model for as
         long as this returns the same number.
         """
-        while (changes := self._vector_changes) % 2:
+        for _ in range(_MOST_PAUSES):  # bounded: the writer thread may wait for the caller
+            if self._vector_changes % 2 == 0:
+                break
             sleep(_PAUSE_SECONDS)
-        return changes
+        return self._vector_changes
 
     @property
     def content_revision(self) -> int:
