@@ -231,7 +231,7 @@ class KillSweep(Sweep):
         return is_killed
 
     def may_be_left(self, name: str) -> bool:
-        """Return whether it is the draft of an export or a backup."""
+        """Return whether it is the draft of an export or a backup, which the next one removes."""
         return name.startswith(".") and ".part" in name
 
     def _operate(self, at: int, work: Path) -> NoReturn:

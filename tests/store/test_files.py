@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import stat
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import apsw
 import pytest
 
+import oneiros
 from oneiros.errors import StoreFull
 from oneiros.model.memory import Memory
 from oneiros.store import Store
@@ -123,6 +128,42 @@ def test_a_backup_follows_no_link_and_spares_the_store(tmp_path: Path) -> None:
             store.backup(tmp_path / "used.db")
     assert victim.read_text() == "precious"
     assert not list(tmp_path.glob(".*")), "a temporary file was left"
+
+
+@pytest.mark.parametrize("name", ["copy.db", "out.jsonl"])
+def test_drafts_of_killed_processes_go_with_the_next_copy(tmp_path: Path, name: str) -> None:
+    def draft(number: int, *, of: str = name, age: float = 3_600.0) -> Path:
+        path = tmp_path / f".{of}.{number:012x}.part"
+        path.write_bytes(b"half")
+        os.utime(path, (time.time() - age,) * 2)
+        return path
+
+    abandoned = [draft(1), draft(2)]
+    journal = tmp_path / f"{abandoned[0].name}-journal"
+    journal.write_bytes(b"")
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    os.utime(victim, (0.0, 0.0))
+    link = tmp_path / f".{name}.{9:012x}.part"
+    link.symlink_to(victim)
+    folder = tmp_path / f".{name}.{8:012x}.part"
+    folder.mkdir()
+    os.utime(folder, (0.0, 0.0))
+    kept = [draft(3), draft(4, age=1.0), draft(5, of="other.db"), victim, link, folder]
+    code = "import fcntl, time; fcntl.flock(0, fcntl.LOCK_EX); print(flush=True); time.sleep(60)"
+    with kept[0].open() as file, oneiros.Engine(":memory:") as mind:
+        holder = subprocess.Popen([sys.executable, "-c", code], stdin=file, stdout=subprocess.PIPE)
+        try:
+            assert holder.stdout is not None
+            holder.stdout.readline()  # it writes this one
+            mind.add("ant")
+            (mind.backup if name.endswith(".db") else mind.export)(tmp_path / name)
+        finally:
+            holder.kill()
+            holder.communicate()
+    assert not any(path.exists() for path in (*abandoned, journal))
+    assert all(os.path.lexists(path) for path in kept)
+    assert victim.read_text() == "precious"
 
 
 def test_a_backup_on_a_full_disk_names_the_copy(

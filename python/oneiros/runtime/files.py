@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
-from contextlib import contextmanager
+import re
+import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from oneiros.store.connections import sync_folder
 
@@ -17,13 +20,16 @@ if TYPE_CHECKING:
 
     from oneiros.model.memory import Memory
 
-__all__ = ["foreign_file", "new_file", "require_replaceable", "write_jsonl"]
+__all__ = ["draft_of", "foreign_file", "new_file", "require_replaceable", "write_jsonl"]
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Error numbers of failed writes, for which the system does not report a file name."""
 
 _STORE_SUFFIXES = ("", "-wal", "-shm", "-journal", "-snapshot", "-dream")
 """Suffixes of a store's path in the names of its files."""
+
+_FRESH_SECONDS: Final = 60.0
+"""A draft is locked within this time."""
 
 
 def foreign_file(name: str, path: str, store: str) -> Path:
@@ -65,21 +71,51 @@ def require_replaceable(name: str, path: Path) -> None:
         raise ValueError(msg)
 
 
+def draft_of(path: Path) -> Path:
+    """Return a new name for the draft of a file, in the same folder."""
+    return path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove the drafts of a file whose writers were killed; what cannot be removed stays."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{12}}\.part")
+    with suppress(OSError):
+        drafts = [entry for entry in os.scandir(path.parent) if name.fullmatch(entry.name)]
+        for draft in drafts:
+            with suppress(OSError):
+                _remove_if_abandoned(draft.path)
+
+
+def _remove_if_abandoned(draft: str) -> None:
+    descriptor = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if time.time() - os.fstat(descriptor).st_mtime < _FRESH_SECONDS:
+            return
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused while it is written
+        for rest in ("", "-journal"):
+            Path(draft + rest).unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)
+
+
 @contextmanager
 def new_file(path: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
     """Open a file that replaces ``path`` when the block succeeds; readable by its owner only.
 
+    A writer that is killed leaves its draft, which the next writer of ``path`` removes after a minute.
+
     Args:
         path: the file to write; symbolic links are refused.
-        draft: the temporary file, on the same disk; default: in the same folder.
+        draft: the temporary file, on the same disk; default: :func:`draft_of` ``path``.
 
     Raises:
         ValueError: ``path`` is a symbolic link, a folder or a device.
         OSError: the file cannot be written.
     """
     require_replaceable("path", path)
+    _remove_abandoned(path)
     if draft is None:
-        draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
+        draft = draft_of(path)
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except OSError as error:
@@ -87,6 +123,8 @@ def new_file(path: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
         raise
     try:
         with os.fdopen(descriptor, "wb") as file:
+            with suppress(OSError):  # where there are no such locks, abandoned drafts stay
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield file
             file.flush()
             os.fsync(file.fileno())

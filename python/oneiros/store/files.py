@@ -11,7 +11,7 @@ import apsw
 
 from oneiros.errors import StoreFull
 from oneiros.model.validation import wrong
-from oneiros.runtime.files import new_file
+from oneiros.runtime.files import draft_of, new_file
 from oneiros.store.connections import MEMORY
 
 __all__ = ["contains", "copy_into", "copy_to"]
@@ -53,7 +53,7 @@ def copy_to(source: apsw.Connection, target: str | os.PathLike[str], *, own: str
         if os.path.lexists(log):
             msg = f"path: must not be a database in use, but {log!r} exists"
             raise ValueError(msg)
-    draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
+    draft = draft_of(path)
     with new_file(path, draft=draft) as file:
         os.fchmod(file.fileno(), 0o600)  # undoes the umask
         try:
