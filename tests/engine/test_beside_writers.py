@@ -138,6 +138,30 @@ def test_statistics_of_a_scope_count_nothing_that_came_since(
         assert engine.statistics("apple pie") != wanted
 
 
+def test_rows_chosen_as_others_came_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every later search would run twice."""
+    with of_one_project() as engine:
+        choose, ask_again = RowSets._searched, RowSets.lets_in_others
+        left, asked = ["other"], []
+
+        def choose_late(row_sets: RowSets, *arguments: Any) -> Any:
+            if left:
+                engine.add("apple pie", id=left.pop(), project="p")
+                engine.refresh()
+            return choose(row_sets, *arguments)
+
+        def noted(row_sets: RowSets, visible: Any) -> bool:
+            asked.append(ask_again(row_sets, visible))
+            return asked[-1]
+
+        monkeypatch.setattr(RowSets, "_searched", choose_late)
+        monkeypatch.setattr(RowSets, "lets_in_others", noted)
+        found = [engine.search("apple pie", k=9, reinforce=False).ids for _ in range(3)]
+        assert asked == [False, False, False]
+        assert "other" in found[1]
+        assert found[1] == found[2]
+
+
 def test_a_restored_memory_is_not_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
     with of_one_project() as engine:
         engine.add("apple pie", id="other", project="q")

@@ -427,7 +427,7 @@ class RowSets:
             has_bounds=bounds is not None or visible.has_bounds,
             come_count=come_count,
         )
-        if key is not None and base in kept:
+        if key is not None and base in kept and not self.have_come_since(come_count):
             _keep_latest(kept, key, _Kept(searched, (limits.selection, links, expansion)))
         return searched
 
