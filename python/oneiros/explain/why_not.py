@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -34,7 +33,7 @@ from oneiros.index.row_sets import of_status
 from oneiros.model.validation import require_utf8
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.scoring.stages import Surfacing
-from oneiros.search.call import SearchCall, VectorsReplaced
+from oneiros.search.call import run_call
 from oneiros.search.options import SearchOptions
 from oneiros.search.pipeline import FoundRows, SearchRun, abstention_of, walk_graph
 from oneiros.search.trace import NO_TIME, shortfall_words
@@ -354,11 +353,9 @@ def why_not(
     require_utf8("id", id)
     k, embedding = keywords.pop("k", 10), keywords.pop("embedding", None)
     options = SearchOptions.checked(scope.zoned_keywords(keywords), method)
-    while True:
-        with suppress(VectorsReplaced):
-            call = SearchCall(scope, options, k, is_explained=True)
-            request = call.request(query, embedding)
-            break
+    call, request = run_call(
+        scope, options, k, lambda call: (call, call.request(query, embedding)), is_explained=True
+    )
     visible, load, read_model = call.visible(), scope.loader, call.read_model
     search = WhyNotSearch(request, read_model, visible, load)
     if read_model.row_sets.lets_in_others(visible):

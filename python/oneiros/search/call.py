@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from oneiros import _core, lexical
 from oneiros.index import Limits
@@ -49,7 +50,17 @@ if TYPE_CHECKING:
     from oneiros.search.response import SearchResponse
     from oneiros.vector_index.index import VectorIndex
 
-__all__ = ["WHOLE", "SearchCall", "SearchRequest", "VectorsReplaced", "Window", "query_vector"]
+__all__ = [
+    "WHOLE",
+    "SearchCall",
+    "SearchRequest",
+    "Window",
+    "query_vector",
+    "run_call",
+]
+
+
+Result = TypeVar("Result")
 
 
 class VectorsReplaced(Exception):
@@ -580,6 +591,20 @@ class SearchCall:
                 )
             response.with_reinforcement((perf_counter() - started) * 1e3)
         return responses
+
+
+def run_call(
+    scope: Scope,
+    options: SearchOptions,
+    k: int,
+    run: Callable[[SearchCall], Result],
+    *,
+    is_explained: bool | None = None,
+) -> Result:
+    """Begin a call and run it; from the beginning again where all vectors are replaced meanwhile."""
+    while True:
+        with suppress(VectorsReplaced):
+            return run(SearchCall(scope, options, k, is_explained=is_explained))
 
 
 def query_vector(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from oneiros import lexical
 from oneiros.index.questions import encoded
 from oneiros.model.validation import checked_threads, is_scalar_array, require_text, texts
 from oneiros.search.cache import CachedResponse
-from oneiros.search.call import SearchCall, VectorsReplaced, query_vector
+from oneiros.search.call import SearchCall, query_vector, run_call
 from oneiros.search.options import SearchOptions
 from oneiros.search.pipeline import answer, answer_many
 
@@ -73,10 +72,9 @@ def _search(
     started = perf_counter()
     embedding = keywords.pop("embedding", None)
     options = SearchOptions.checked(scope.zoned_keywords(keywords), method)
-    while True:
-        with suppress(VectorsReplaced):
-            call = SearchCall(scope, options, k)
-            return _searched(call, query, embedding, scope, started)
+    return run_call(
+        scope, options, k, lambda call: _searched(call, query, embedding, scope, started)
+    )
 
 
 def _searched(
@@ -157,10 +155,9 @@ def _search_many(
     embeddings = _checked_embeddings(keywords.pop("embeddings", None), len(queries))
     threads = checked_threads(keywords.pop("threads", None))
     options = SearchOptions.checked(scope.zoned_keywords(keywords), method)
-    while True:
-        with suppress(VectorsReplaced):
-            call = SearchCall(scope, options, k)
-            return _searched_many(call, queries, embeddings, scope, threads)
+    return run_call(
+        scope, options, k, lambda call: _searched_many(call, queries, embeddings, scope, threads)
+    )
 
 
 def _searched_many(
