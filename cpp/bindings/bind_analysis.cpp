@@ -40,7 +40,7 @@ std::string type_name(py::handle object) {
 }
 
 // The UTF-8 bytes of a str, which must stay alive. Throws UnicodeEncodeError for lone surrogates.
-std::string_view utf8_of(py::handle text) {
+std::string_view utf8_bytes(py::handle text) {
   Py_ssize_t length = 0;
   const char* utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &length);
   if (utf8 == nullptr) {
@@ -56,7 +56,7 @@ std::string_view text_of(const py::object& text) {
   if (!PyUnicode_Check(text.ptr())) {
     throw py::type_error("text: expected str or bytes, got " + type_name(text));
   }
-  return utf8_of(text);
+  return utf8_bytes(text);
 }
 
 std::vector<std::string> checked_stems(const py::object& answer, std::size_t count) {
@@ -74,7 +74,7 @@ std::vector<std::string> checked_stems(const py::object& answer, std::size_t cou
     if (!py::isinstance<py::str>(stem)) {
       throw py::type_error("stem: must return a list of str, one is of type " + type_name(stem));
     }
-    stems.emplace_back(utf8_of(stem));
+    stems.emplace_back(utf8_bytes(stem));
   }
   return stems;
 }

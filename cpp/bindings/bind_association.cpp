@@ -144,7 +144,7 @@ py::tuple path_of(const Reached& reached) {
 }
 
 // Results as tuples, for callers without NumPy.
-py::list results_of(const ReachedRows& reached) {
+py::list reached_results(const ReachedRows& reached) {
   py::list results(reached.all.size());
   for (std::size_t i = 0; i < reached.all.size(); ++i) {
     const Reached& each = reached.all[i];
@@ -188,7 +188,7 @@ void register_reached(py::module_& module) {
   py::class_<ReachedRows>(module, "Reached",
                           "Rows reached by links, best first. Each array is made on access.")
       .def("__len__", [](const ReachedRows& reached) { return reached.all.size(); })
-      .def("results", &results_of, "Return (row, value, path) of each.")
+      .def("results", &reached_results, "Return (row, value, path) of each.")
       .def_property_readonly(
           "rows",
           [](const ReachedRows& reached) {

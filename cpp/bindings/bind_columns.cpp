@@ -57,7 +57,7 @@ std::vector<std::uint32_t> copied_rows(const py::handle& rows) {
   return {read.values().begin(), read.values().end()};
 }
 
-void write(Columns& columns, const py::object& rows, const py::dict& values) {
+void write_columns(Columns& columns, const py::object& rows, const py::dict& values) {
   const std::vector<std::uint32_t> where = copied_rows(rows);
   const GivenColumns given = read_columns(values);
   const ReleasedGil nogil;
@@ -77,7 +77,7 @@ auto with_second_try(Body body) {
   return body();
 }
 
-std::uint32_t append(Columns& columns, std::size_t count) {
+std::uint32_t append_rows(Columns& columns, std::size_t count) {
   return with_second_try([&] {
     const ReleasedGil nogil;
     return columns.append(count);
@@ -168,9 +168,9 @@ void register_columns(py::module_& module) {
       .def("__len__", &Columns::size)
       .def_property_readonly("capacity", &Columns::capacity, "The largest possible number of rows.")
       .def_static("schema", &schema, "The name and NumPy dtype name of each column.")
-      .def("append", &append, py::kw_only(), py::arg("count"),
+      .def("append", &append_rows, py::kw_only(), py::arg("count"),
            "Add rows with default values; return the first.")
-      .def("write", &write, py::kw_only(), py::arg("rows"), py::arg("values"),
+      .def("write", &write_columns, py::kw_only(), py::arg("rows"), py::arg("values"),
            "Write one value per row to each named column, after checking all of them.")
       .def("view", &view, py::kw_only(), py::arg("name"),
            "A read-only view of a column's current rows. It never dangles.")

@@ -49,14 +49,14 @@ std::shared_ptr<Model> make_model(const std::map<std::string, double>& weights, 
   return model;
 }
 
-void write(StatementColumn& column, const py::object& rows, const py::list& texts) {
+void write_statements(StatementColumn& column, const py::object& rows, const py::list& texts) {
   const Numbers<std::uint32_t> where(rows, "rows");
   const Texts given = read_texts(texts, "texts");
   const ReleasedGil nogil;
   column.write(where.values(), given.views);
 }
 
-void erase(StatementColumn& column, const py::object& rows) {
+void erase_statements(StatementColumn& column, const py::object& rows) {
   const Numbers<std::uint32_t> where(rows, "rows");
   const ReleasedGil nogil;
   column.erase(where.values());
@@ -120,9 +120,10 @@ void register_conflicts(py::module_& module) {
            py::arg("reader").none(false))
       .def_property_readonly("resident_bytes", &StatementColumn::resident_bytes,
                              "Memory in use, including what is mapped.")
-      .def("write", &write, py::kw_only(), py::arg("rows"), py::arg("texts"),
+      .def("write", &write_statements, py::kw_only(), py::arg("rows"), py::arg("texts"),
            "Read the text of each row.")
-      .def("erase", &erase, py::kw_only(), py::arg("rows"), "Remove the statements of rows.")
+      .def("erase", &erase_statements, py::kw_only(), py::arg("rows"),
+           "Remove the statements of rows.")
       .def("at", &statement_at, py::arg("row"),
            "The statement of a row; one without words if it cannot take part in a conflict.")
       .def("confidences", &confidences, py::kw_only(), py::arg("model").none(false),

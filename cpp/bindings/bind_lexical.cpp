@@ -102,7 +102,7 @@ std::size_t add_analyzed(LexicalIndex& index, const py::object& rows, AnalyzedTe
 }
 
 // Memory by part in bytes, the vocabulary included.
-py::dict bytes_of(const LexicalIndex& index) {
+py::dict bytes_of_parts(const LexicalIndex& index) {
   lexical::IndexBytes bytes;
   std::size_t vocabulary = 0;
   {
@@ -198,7 +198,7 @@ void register_lexical(py::module_& module) {
       .def_property_readonly("resident_bytes",
                              py::cpp_function(&LexicalIndex::resident_bytes, Unlocked()),
                              "Memory in use, including the analyzer's vocabulary.")
-      .def_property_readonly("part_bytes", &bytes_of, "Memory in use by part.")
+      .def_property_readonly("part_bytes", &bytes_of_parts, "Memory in use by part.")
       .def_property_readonly("merge_error",
                              py::cpp_function(&LexicalIndex::merge_error, Unlocked()),
                              "The error of the last background merge; empty if it succeeded.");

@@ -21,7 +21,7 @@ namespace oneiros {
 
 namespace {
 
-py::list results_of(const RankedAnswer& answer) {
+py::list ranked_results(const RankedAnswer& answer) {
   const Ranked& ranked = answer.ranked;
   py::list results(ranked.rows.size());
   for (std::size_t i = 0; i < ranked.rows.size(); ++i) {
@@ -32,8 +32,8 @@ py::list results_of(const RankedAnswer& answer) {
 }
 
 // Channel hits as spans, and the arrays they refer to.
-struct GivenHits {
-  explicit GivenHits(const py::list& given) {
+struct GivenLists {
+  explicit GivenLists(const py::list& given) {
     for (const py::handle item : own_copy(given)) {
       if (!py::isinstance<py::tuple>(item) || py::len(item) != 2) {
         throw py::type_error("hits: expected (rows, scores), got " + text(py::type::of(item)));
@@ -63,7 +63,7 @@ struct GivenHits {
 
 // Unites the channels' hits, one list per channel, without the GIL.
 std::unique_ptr<GuardedCandidates> make_candidates(const Plan& plan, const py::list& hits) {
-  const GivenHits given(hits);
+  const GivenLists given(hits);
   if (given.channels.size() != plan.channels().size()) {
     throw py::value_error("hits: expected one list a channel (" +
                           std::to_string(plan.channels().size()) + "), got " +
@@ -93,13 +93,13 @@ void fill(GuardedCandidates& guarded, std::size_t channel, const py::array& scor
   guarded.candidates.fill(channel, values);
 }
 
-void append(GuardedCandidates& guarded, const std::vector<std::uint32_t>& rows) {
+void append_candidates(GuardedCandidates& guarded, const std::vector<std::uint32_t>& rows) {
   const ReleasedGil nogil;
   const std::scoped_lock lock(guarded.mutex);
   guarded.candidates.append(rows);
 }
 
-py::array rows_of(const GuardedCandidates& guarded) {
+py::array candidate_rows(const GuardedCandidates& guarded) {
   std::vector<std::uint32_t> rows;
   {
     const ReleasedGil nogil;
@@ -166,11 +166,11 @@ py::object place_of(const Plan& plan, const Columns& columns, const GuardedCandi
 }
 
 // Builds a plan; the fusion and the outputs are validated by the core.
-std::shared_ptr<Plan> make_plan(const std::string& fusion, const FusionParameters& parameters,
-                                std::vector<std::string> channels, std::shared_ptr<Program> program,
-                                std::size_t relevance, std::size_t score, std::size_t retention,
-                                std::optional<std::size_t> keep, std::vector<std::size_t> factors,
-                                std::vector<std::size_t> parts) {
+std::shared_ptr<Plan> make_fusion_plan(
+    const std::string& fusion, const FusionParameters& parameters,
+    std::vector<std::string> channels, std::shared_ptr<Program> program, std::size_t relevance,
+    std::size_t score, std::size_t retention, std::optional<std::size_t> keep,
+    std::vector<std::size_t> factors, std::vector<std::size_t> parts) {
   return std::make_shared<Plan>(
       fusion, parameters, std::move(channels), std::move(program),
       PlanOutputs{relevance, score, retention, keep, std::move(factors), std::move(parts)});
@@ -231,7 +231,7 @@ void register_results(py::module_& module) {
   using Answer = RankedAnswer;
   py::class_<Answer>(module, "Ranked", "Candidates in rank order. Each array is made on access.")
       .def("__len__", [](const Answer& answer) { return answer.ranked.rows.size(); })
-      .def("results", &results_of, "Return (row, relevance, retention, score) of each.")
+      .def("results", &ranked_results, "Return (row, relevance, retention, score) of each.")
       .def_property_readonly("rows",
                              [](const Answer& answer) { return copied(answer.ranked.rows); })
       .def_property_readonly("scores",
@@ -265,11 +265,11 @@ void register_results(py::module_& module) {
   py::class_<GuardedCandidates>(module, "Candidates",
                                 "The union of the channels' hits, made by Plan.candidates.")
       .def("__len__", &size_of)
-      .def_property_readonly("rows", &rows_of, "The rows in order of first appearance.")
+      .def_property_readonly("rows", &candidate_rows, "The rows in order of first appearance.")
       .def("missing", &missing, py::arg("channel"), "The rows without a raw score of a channel.")
       .def("fill", &fill, py::arg("channel"), py::arg("scores"),
            "Set the raw scores of the missing rows, in that order; NaN for none.")
-      .def("append", &append, py::arg("rows"),
+      .def("append", &append_candidates, py::arg("rows"),
            "Append rows that no channel returned and that are not present.");
 }
 
@@ -279,10 +279,10 @@ void register_ranking(py::module_& module) {
   register_results(module);
   py::class_<Plan, std::shared_ptr<Plan>>(
       module, "Plan", "A compiled profile: fuses candidates, runs one program, keeps the best.")
-      .def(py::init(&make_plan), py::kw_only(), py::arg("fusion"), py::arg("fusion_parameters"),
-           py::arg("channels"), py::arg("program").none(false), py::arg("relevance"),
-           py::arg("score"), py::arg("retention"), py::arg("keep"), py::arg("factors"),
-           py::arg("parts"))
+      .def(py::init(&make_fusion_plan), py::kw_only(), py::arg("fusion"),
+           py::arg("fusion_parameters"), py::arg("channels"), py::arg("program").none(false),
+           py::arg("relevance"), py::arg("score"), py::arg("retention"), py::arg("keep"),
+           py::arg("factors"), py::arg("parts"))
       .def("candidates", &make_candidates, py::kw_only(), py::arg("hits"),
            "The union of one list per channel, best first, with raw scores: arrays "
            "of "

@@ -20,12 +20,13 @@ namespace {
 using RowList = std::vector<std::uint32_t>;
 
 // Builds the rule of a profile; parts that are None are not applied.
-std::shared_ptr<UseRule> make_rule(const ReinforcementRule& found, const ReinforcementRule& linked,
-                                   std::optional<double> link_gain, double link_rest_days,
-                                   double link_tau_days, std::size_t most_linked,
-                                   bool is_once_a_session, bool warms,
-                                   std::optional<std::uint32_t> core_accesses,
-                                   double core_stability, std::uint32_t core_sessions) {
+std::shared_ptr<UseRule> make_use_rule(const ReinforcementRule& found,
+                                       const ReinforcementRule& linked,
+                                       std::optional<double> link_gain, double link_rest_days,
+                                       double link_tau_days, std::size_t most_linked,
+                                       bool is_once_a_session, bool warms,
+                                       std::optional<std::uint32_t> core_accesses,
+                                       double core_stability, std::uint32_t core_sessions) {
   auto rule = std::make_shared<UseRule>();
   rule->found = found;
   rule->linked = linked;
@@ -133,7 +134,7 @@ void register_reinforcement(py::module_& module) {
            py::arg("is_additive"));
   py::class_<UseRule, std::shared_ptr<UseRule>>(module, "UseRule",
                                                 "The changes a search makes to its results.")
-      .def(py::init(&make_rule), py::kw_only(), py::arg("found"), py::arg("linked"),
+      .def(py::init(&make_use_rule), py::kw_only(), py::arg("found"), py::arg("linked"),
            py::arg("link_gain"), py::arg("link_rest_days"), py::arg("link_tau_days"),
            py::arg("most_linked"), py::arg("is_once_a_session"), py::arg("warms"),
            py::arg("core_accesses"), py::arg("core_stability"), py::arg("core_sessions"));

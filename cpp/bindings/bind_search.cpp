@@ -117,7 +117,7 @@ search::Abstention abstention_of(const py::object& given) {
 }
 
 // Builds the plan of a profile. Nested plans must have the same channels.
-std::shared_ptr<SearchPlan> make_plan(
+std::shared_ptr<SearchPlan> make_search_plan(
     const std::vector<GivenChannel>& channels, const GivenScoring& scoring,
     const std::vector<std::string>& needs, std::uint32_t pair_window,
     const std::optional<NeighbourRule>& neighbours,
@@ -518,7 +518,7 @@ std::shared_ptr<BoundRun> make_run(std::shared_ptr<SearchPlan> plan, const searc
 
 // Runs without the GIL; Ctrl-C ends it at the next pause_here(). User code may wait for anything,
 // and would keep others from their turn.
-SearchOutcome outcome_of(BoundRun& bound) {
+SearchOutcome outcome_of_run(BoundRun& bound) {
   const LongCall call;
   if (bound.has_user_code) {
     return bound.run->run(*bound.host);
@@ -531,7 +531,7 @@ SearchOutcome outcome_of(BoundRun& bound) {
 // Runs once; a run that fails can be started again.
 SearchOutcome run_one(BoundRun& bound) {
   BoundRun::Turn turn(bound);
-  SearchOutcome outcome = outcome_of(bound);
+  SearchOutcome outcome = outcome_of_run(bound);
   turn.end();
   return outcome;
 }
@@ -549,7 +549,7 @@ std::vector<SearchOutcome> run_many(const std::vector<std::shared_ptr<BoundRun>>
   std::vector<std::size_t> in_parallel;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (runs[i]->has_user_code) {
-      outcomes[i] = outcome_of(*runs[i]);
+      outcomes[i] = outcome_of_run(*runs[i]);
     } else {
       in_parallel.push_back(i);
     }
@@ -582,7 +582,7 @@ py::list tuples_of(std::span<const search::Result> results) {
   return answer;
 }
 
-py::list rows_of(const SearchOutcome& outcome) {
+py::list result_rows(const SearchOutcome& outcome) {
   py::list answer(outcome.results.size());
   for (std::size_t i = 0; i < outcome.results.size(); ++i) {
     answer[i] = outcome.results[i].row;
@@ -731,7 +731,7 @@ py::object placed_row(const BoundRun& bound, std::uint32_t row, const std::share
   return placed_of(std::move(placed), by);
 }
 
-py::object alone(const BoundRun& bound, std::uint32_t row) {
+py::object alone_in_run(const BoundRun& bound, std::uint32_t row) {
   std::optional<Placed> placed;
   {
     const ReleasedGil nogil;
@@ -767,7 +767,7 @@ py::tuple first_of_each(const TextColumn& texts, const std::shared_ptr<VectorCol
 void register_plan(py::module_& module) {
   py::class_<SearchPlan, std::shared_ptr<SearchPlan>>(
       module, "SearchPlan", "The channels, scoring and stages of a profile.")
-      .def(py::init(&make_plan), py::kw_only(), py::arg("channels"), py::arg("scoring"),
+      .def(py::init(&make_search_plan), py::kw_only(), py::arg("channels"), py::arg("scoring"),
            py::arg("needs"), py::arg("pair_window"), py::arg("neighbours"), py::arg("hot_set"),
            py::arg("fast_path"), py::arg("at_once"), py::arg("strong_signal"), py::arg("by_words"),
            py::arg("before_cluster"), py::arg("newer_first"), py::arg("expansion"),
@@ -781,7 +781,7 @@ void register_plan(py::module_& module) {
 
 void register_outcome(py::module_& module) {
   py::class_<SearchOutcome>(module, "SearchOutcome", "The outcome of one search, by rows.")
-      .def("rows", &rows_of, "Return the row of each result, best first.")
+      .def("rows", &result_rows, "Return the row of each result, best first.")
       .def("scores", &scores_of, "Return the score of each result.")
       .def(
           "results", [](const SearchOutcome& outcome) { return tuples_of(outcome.results); },
@@ -864,7 +864,7 @@ void register_search(py::module_& module) {
            "The ranked candidates, or the ranked rows reached by links.")
       .def("place_of", &placed_row, py::kw_only(), py::arg("row"), py::arg("plan"),
            "(explanation of a row, its place or None if removed); None if it is no candidate.")
-      .def("alone", &alone, py::kw_only(), py::arg("row"),
+      .def("alone", &alone_in_run, py::kw_only(), py::arg("row"),
            "place_of for a row that is not a candidate.")
       .def("score_of", &score_of, py::kw_only(), py::arg("channel"), py::arg("row"),
            "The raw score of a row in a channel; NaN for none.")

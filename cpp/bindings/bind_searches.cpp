@@ -53,9 +53,9 @@ struct HitArrays {
   std::size_t filled = 0;
 };
 
-py::tuple search(const LexicalIndex& index, const py::object& query, std::size_t k,
-                 const std::optional<py::array>& allowed, const std::string& syntax,
-                 std::size_t minimum_should_match, const QueryStatistics* statistics) {
+py::tuple search_index(const LexicalIndex& index, const py::object& query, std::size_t k,
+                       const std::optional<py::array>& allowed, const std::string& syntax,
+                       std::size_t minimum_should_match, const QueryStatistics* statistics) {
   const QueryReading reading = reading_of(syntax, minimum_should_match);
   const std::string_view utf8 = utf8_of(query, "query");
   const AllowedRows rows = read_allowed(allowed);
@@ -171,8 +171,8 @@ void register_statistics(py::module_& module) {
 
 void define_searches(LexicalIndexClass& index) {
   index
-      .def("search", &search, py::kw_only(), py::arg("query"), py::arg("k"), py::arg("allowed"),
-           py::arg("syntax") = "plain", py::arg("minimum_should_match") = 0,
+      .def("search", &search_index, py::kw_only(), py::arg("query"), py::arg("k"),
+           py::arg("allowed"), py::arg("syntax") = "plain", py::arg("minimum_should_match") = 0,
            py::arg("statistics") = nullptr,
            "The best k rows and their scores, higher score first, then the smaller row, and the "
            "weighted query.")

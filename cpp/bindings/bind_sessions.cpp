@@ -15,9 +15,9 @@ namespace oneiros {
 namespace {
 
 // A validated neighbour rule.
-NeighbourRule make_rule(double share, double decay, unsigned reach, std::size_t seeds,
-                        bool is_above_mean, bool is_above_session, double whole_length,
-                        bool is_from_better, double session_share) {
+NeighbourRule make_neighbour_rule(double share, double decay, unsigned reach, std::size_t seeds,
+                                  bool is_above_mean, bool is_above_session, double whole_length,
+                                  bool is_from_better, double session_share) {
   return {.share = share,
           .decay = decay,
           .reach = reach,
@@ -43,7 +43,7 @@ void place_all(SessionOrder& order, const Columns& columns) {
 
 void register_sessions(py::module_& module) {
   py::class_<NeighbourRule>(module, "NeighbourRule", "The rule of boosts from session neighbours.")
-      .def(py::init(&make_rule), py::kw_only(), py::arg("share"), py::arg("decay"),
+      .def(py::init(&make_neighbour_rule), py::kw_only(), py::arg("share"), py::arg("decay"),
            py::arg("reach"), py::arg("seeds"), py::arg("is_above_mean"),
            py::arg("is_above_session"), py::arg("whole_length"), py::arg("is_from_better"),
            py::arg("session_share"));

@@ -26,8 +26,8 @@ std::vector<std::uint32_t> rows_of(const py::handle& rows) {
   return {read.values().begin(), read.values().end()};
 }
 
-void write(TextColumn& column, const py::object& rows, const py::list& texts,
-           const py::list& tags) {
+void write_texts(TextColumn& column, const py::object& rows, const py::list& texts,
+                 const py::list& tags) {
   const std::vector<std::uint32_t> where = rows_of(rows);
   const Texts given = read_texts(texts, "texts");
   const Texts tagged = read_texts(tags, "tags");
@@ -43,7 +43,7 @@ void write(TextColumn& column, const py::object& rows, const py::list& texts,
   column.write(where, held);
 }
 
-void erase(TextColumn& column, const py::object& rows) {
+void erase_texts(TextColumn& column, const py::object& rows) {
   const std::vector<std::uint32_t> where = rows_of(rows);
   const ReleasedGil nogil;
   column.erase(where);
@@ -185,9 +185,9 @@ void register_text_column(py::module_& module) {
       .def("__len__", &TextColumn::size)
       .def_property_readonly("resident_bytes", &TextColumn::resident_bytes,
                              "Memory in use, including spare room.")
-      .def("write", &write, py::kw_only(), py::arg("rows"), py::arg("texts"), py::arg("tags"),
+      .def("write", &write_texts, py::kw_only(), py::arg("rows"), py::arg("texts"), py::arg("tags"),
            "Set the text and tags of each row, atomically.")
-      .def("erase", &erase, py::kw_only(), py::arg("rows"),
+      .def("erase", &erase_texts, py::kw_only(), py::arg("rows"),
            "Remove and overwrite the texts of rows.")
       .def("count_words", &counted<&count_words>, py::kw_only(), py::arg("rows"), py::arg("words"),
            "The number of words that occur in each row's text.")

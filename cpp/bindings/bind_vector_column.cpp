@@ -86,7 +86,7 @@ py::object unit_vectors(const py::array& values) {
 }
 
 // Writes without the GIL, since it may wait for searches.
-std::size_t write(VectorColumn& column, const py::object& rows, const py::array& vectors) {
+std::size_t write_vectors(VectorColumn& column, const py::object& rows, const py::array& vectors) {
   const Numbers<std::uint32_t> where(rows, "rows");
   const std::span<const float> values = vectors_of(column, vectors, "vectors");
   const ReleasedGil nogil;
@@ -110,7 +110,7 @@ py::array has(const VectorColumn& column, const py::object& rows) {
   return found;
 }
 
-py::array rows_of(const VectorColumn& column, const Bits& allowed, const Bits& minus) {
+py::array chosen_rows(const VectorColumn& column, const Bits& allowed, const Bits& minus) {
   const VectorRows chosen = chosen_of(allowed, minus);
   std::vector<std::uint32_t> found;
   {
@@ -269,13 +269,13 @@ void register_vector_column(py::module_& module) {
                              "The number of components of a vector.")
       .def_property_readonly("resident_bytes", &VectorColumn::resident_bytes,
                              "The memory of vectors and codes, without spare room.")
-      .def("write", &write, py::kw_only(), py::arg("rows"), py::arg("vectors"),
+      .def("write", &write_vectors, py::kw_only(), py::arg("rows"), py::arg("vectors"),
            "Set the vector of each row, a zero vector meaning none; "
            "returns how many are not zero.")
       .def("remove", &remove, py::kw_only(), py::arg("rows"),
            "Remove the vectors of rows; return their number.")
       .def("has", &has, py::kw_only(), py::arg("rows"), "By row: True if it has a vector.")
-      .def("rows", &rows_of, py::kw_only(), py::arg("allowed") = py::none(),
+      .def("rows", &chosen_rows, py::kw_only(), py::arg("allowed") = py::none(),
            py::arg("minus") = py::none(),
            "The rows with a vector, ascending, whose bit is set in `allowed` and not "
            "in `minus`.")

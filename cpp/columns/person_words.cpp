@@ -19,7 +19,7 @@ using std::string_view_literals::operator""sv;
 constexpr std::array kFirst = {"i"sv,  "me"sv, "my"sv,  "mine"sv, "myself"sv,
                                "we"sv, "us"sv, "our"sv, "ours"sv, "ourselves"sv};
 constexpr std::array kSecond = {"you"sv, "your"sv, "yours"sv, "yourself"sv, "yourselves"sv};
-constexpr std::size_t kLongest = 10;
+constexpr std::size_t kLongestWord = 10;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void count_person_words(const TextColumn& texts, std::span<const std::uint32_t> 
     PersonWords counted{.bytes = static_cast<std::uint32_t>(memory.text.size())};
     for_each_word<1>(memory.text, [&](std::string_view word) {
       ++counted.words;
-      if (word.size() <= kLongest) {
+      if (word.size() <= kLongestWord) {
         counted.first += std::ranges::find(kFirst, word) != kFirst.end() ? 1 : 0;
         counted.second += std::ranges::find(kSecond, word) != kSecond.end() ? 1 : 0;
       }

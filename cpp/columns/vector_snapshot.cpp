@@ -16,7 +16,7 @@ namespace oneiros {
 
 namespace {
 
-constexpr std::size_t kWidest = std::size_t{1} << 16U;
+constexpr std::size_t kMostComponents = std::size_t{1} << 16U;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ std::shared_ptr<VectorColumn> VectorColumn::restored(const SnapshotReader& snaps
                                                      std::size_t threads) {
   const auto numbers = snapshot.take<std::uint32_t>(SectionKind::kVectorBlocks, 0);
   const auto bits = snapshot.take<std::uint64_t>(SectionKind::kVectorBits, 0);
-  require_sense(numbers.size() >= 1 && numbers[0] >= 1 && numbers[0] <= kWidest,
+  require_sense(numbers.size() >= 1 && numbers[0] >= 1 && numbers[0] <= kMostComponents,
                 "no width of a vector");
   const auto blocks = numbers.elements().subspan(1);
   require_sense(bits.size() == blocks.size() * kWordsOfBlock, "not as many bits as vectors");

@@ -13,14 +13,13 @@
 #include <immintrin.h>
 #endif
 
+#include "ranking/kernel_code.h"
 #include "simd/real.h"
 #include "simd/rows.h"
 
 namespace oneiros::ONEIROS_PATH {
 
 namespace {
-
-constexpr std::size_t kLine = 64;  // bytes
 
 template <typename Element>
 constexpr std::size_t kLineRows = kLine / sizeof(Element);

@@ -42,8 +42,6 @@ void check_arity(const Signature& signature, std::size_t given) {
 // Throws for the first value outside the domain, independent of the number of threads.
 void check_domain(const InputSpec& spec, const Operand& operand, unsigned threads) {
   constexpr std::size_t kPiece = 2048;
-  // With fewer rows per thread, a second thread does not pay off.
-  constexpr std::size_t kFewestChunkRows = std::size_t{1} << 15;
   const Rule& rule = *spec.rule;
   const double low = rule.is_above_low ? std::nextafter(rule.low, kEndless) : rule.low;
   const RangeJudge judge({operand, low, rule.high, true, rule.is_whole});

@@ -17,14 +17,14 @@ namespace {
 
 constexpr double kNoEmbedding = 0.1;  // docs/systems/cognitive.md C9
 
-struct Extremes {
+struct ScoreRange {
   double worst = std::numeric_limits<double>::infinity();
   double best = -std::numeric_limits<double>::infinity();
 };
 
 // The worst and best score that is not NaN.
-Extremes extremes_of(std::span<const double> scores) {
-  Extremes found;
+ScoreRange score_range(std::span<const double> scores) {
+  ScoreRange found;
   for (const double score : scores) {  // NaN compares false and is ignored
     found.worst = score < found.worst ? score : found.worst;
     found.best = score > found.best ? score : found.best;
@@ -46,7 +46,7 @@ class Relevance {
   Relevance(Normalise normalise, double low, std::span<const double> scores)
       : normalise_(normalise), low_(low), scores_(scores) {
     if (normalise == Normalise::max || normalise == Normalise::minmax_floor) {
-      extremes_ = extremes_of(scores);
+      extremes_ = score_range(scores);
     }
   }
 
@@ -83,7 +83,7 @@ class Relevance {
   Normalise normalise_;
   double low_;
   std::span<const double> scores_;
-  Extremes extremes_;
+  ScoreRange extremes_;
 };
 
 void fuse_as(const ReciprocalRank& rule, const Candidates& candidates,
@@ -167,7 +167,7 @@ double pairs_of(const Blend& rule, const Candidates& candidates, std::size_t i) 
 // The best bm25 and pairs together; 0 if none is positive.
 double best_of(const Blend& rule, const Candidates& candidates, std::span<const double> bm25) {
   if (rule.pairs == 0.0 || candidates.pair_scores().empty()) {
-    return std::max(extremes_of(bm25).best, 0.0);
+    return std::max(score_range(bm25).best, 0.0);
   }
   double best = 0.0;
   for (std::size_t i = 0; i < bm25.size(); ++i) {

@@ -12,6 +12,10 @@
 
 namespace oneiros {
 
+inline constexpr std::size_t kLine = 64;  // bytes that a processor reads at once
+// With fewer rows per thread, a second thread does not pay off.
+inline constexpr std::size_t kFewestChunkRows = std::size_t{1} << 15U;
+
 // A column that a later tile will read, for prefetching.
 struct LineAhead {
   std::uintptr_t address;  // of row 0

@@ -32,12 +32,10 @@ constexpr Signature kSpreadNeighbours{"spread_neighbours",
 constexpr Signature kWeightedSum{"weighted_sum", {}, {{"weights", kWeight, 0}}};
 
 enum ListKernel : std::size_t { minmax_floor, blend, spread_neighbours, weighted_sum };
-constexpr std::array<const Signature*, 4> kSignatures{&kMinmaxFloor, &kBlend, &kSpreadNeighbours,
-                                                      &kWeightedSum};
+constexpr std::array<const Signature*, 4> kListSignatures{&kMinmaxFloor, &kBlend,
+                                                          &kSpreadNeighbours, &kWeightedSum};
 
 constexpr std::size_t kPiece = 512;
-// With fewer rows per thread, a second thread does not pay off.
-constexpr std::size_t kFewestChunkRows = std::size_t{1} << 15;
 
 template <typename Real>
 constexpr ElementType kTypeOf = sizeof(Real) == sizeof(float) ? ElementType::f32 : ElementType::f64;
@@ -195,7 +193,7 @@ void run_weighted_sum(const ListCall<Real>& call) {
 
 }  // namespace
 
-std::span<const Signature* const> list_signatures() noexcept { return kSignatures; }
+std::span<const Signature* const> list_signatures() noexcept { return kListSignatures; }
 
 template <typename Real>
 void run_list_kernel(std::size_t kernel, const ListCall<Real>& call) {

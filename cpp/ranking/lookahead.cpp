@@ -9,7 +9,6 @@ namespace oneiros {
 
 namespace {
 
-constexpr std::size_t kLine = 64;  // bytes
 // Smaller amounts may be in the last-level cache, which is fast enough.
 constexpr std::size_t kFewestBytes = std::size_t{8} << 20;
 // Columns are interleaved after this many rows.

@@ -21,7 +21,6 @@ namespace oneiros {
 namespace {
 
 constexpr std::size_t kTileBytes = std::size_t{1} << 14;  // half of the smallest first cache
-constexpr std::size_t kLine = 64;                         // bytes
 constexpr std::size_t kFewestRows = 128;
 constexpr std::size_t kMostRows = 2048;
 // Smaller tiles for columns in memory, so that the next tile fits the cache as well while it is

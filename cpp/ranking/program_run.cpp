@@ -24,14 +24,6 @@
 
 namespace oneiros {
 
-namespace {
-
-constexpr std::size_t kLine = 64;  // bytes
-// With fewer rows per thread, a second thread does not pay off.
-constexpr std::size_t kFewestChunkRows = std::size_t{1} << 15;
-
-}  // namespace
-
 // The memory of tiles, kept per thread between runs.
 template <typename Real>
 struct ProgramRun<Real>::Scratch {

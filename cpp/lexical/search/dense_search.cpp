@@ -30,7 +30,7 @@ namespace oneiros::lexical {
 namespace {
 
 // The cost of a look-up, in postings added to a window.
-constexpr std::size_t kLookUpCost = 128;
+constexpr std::size_t kAddedPerLookUp = 128;
 
 // The cost of mapping a document to its row, where the allowed documents are not known by number.
 constexpr std::size_t kRowCost = 64;
@@ -51,9 +51,10 @@ class DenseSearch {
         allowed_(allowed),
         documents_(allowed.in(view.segment->serial())),
         candidate_cost_(documents_ != nullptr || allowed.are_all()
-                            ? kLookUpCost
-                            : kRowCost + static_cast<std::size_t>(
-                                             allowed.share() * static_cast<double>(kLookUpCost))),
+                            ? kAddedPerLookUp
+                            : kRowCost +
+                                  static_cast<std::size_t>(allowed.share() *
+                                                           static_cast<double>(kAddedPerLookUp))),
         threshold_(threshold),
         space_(space),
         window_(space, documents_ == nullptr ? nullptr : documents_->bits()) {}
@@ -101,7 +102,7 @@ class DenseSearch {
     }
     ImpactList& rarest = lists_.back();
     others -= rarest.postings.size();
-    if (rarest.postings.size() * kLookUpCost > others) {
+    if (rarest.postings.size() * kAddedPerLookUp > others) {
       return false;
     }
     const std::uint32_t below = below_[lists_.size() - 1];

@@ -22,7 +22,7 @@ namespace oneiros::lexical {
 namespace {
 
 // Postings read through in the time of one look-up.
-constexpr std::size_t kLookUpCost = 32;
+constexpr std::size_t kReadPerLookUp = 32;
 
 // Shorter lists are counted again rather than remembered.
 constexpr std::size_t kLong = 512;
@@ -70,7 +70,7 @@ class SegmentCounter {
 
   std::uint32_t df(const SealedPostings& postings, const PackedList& list) const {
     if (allowed_ != nullptr && allowed_->are_listed() &&
-        allowed_->documents().size() * kLookUpCost < list.size()) {
+        allowed_->documents().size() * kReadPerLookUp < list.size()) {
       return df_by_look_up(postings, list);
     }
     std::uint32_t df = 0;

@@ -9,14 +9,14 @@ namespace oneiros::lexical {
 namespace {
 
 // A margin for the rounding of sums.
-constexpr double kRounding = 1.0 - 1e-9;
+constexpr double kRoundedDown = 1.0 - 1e-9;
 
 }  // namespace
 
 void ImpactThreshold::start(const ImpactScale& scale, std::size_t list_count) {
   tightness_ = scale.tightness;
   list_count_ = static_cast<double>(list_count);
-  const double threshold = std::max(best_.threshold(), scale.reached) * scale.scale * kRounding;
+  const double threshold = std::max(best_.threshold(), scale.reached) * scale.scale * kRoundedDown;
   least_ = threshold >= 1.0 ? static_cast<std::uint32_t>(
                                   std::min(threshold, static_cast<double>(kMostImpactScore) + 1.0))
                             : 1;
