@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import pytest
@@ -264,6 +264,52 @@ def test_a_scope_counts_and_lists_its_own(engine: oneiros.Engine, memories: list
     outside = next(memory for memory in memories if memory.project == "y")
     with pytest.raises(oneiros.UnknownMemory):
         scope.list(order="newest", after=outside.id)
+
+
+def test_an_engine_and_a_scope_are_collections_of_their_memories(
+    engine: oneiros.Engine, memories: list[Memory]
+) -> None:
+    scope = engine.scope(project="x")
+    for part in (engine, scope):
+        own = [memory for memory in memories if part is engine or memory.project == "x"]
+        assert [memory.id for memory in part] == [memory.id for memory in own]
+        assert {memory.id for memory in memories if memory.id in part} == {one.id for one in own}
+        assert isinstance(part, Collection)
+    assert "" not in engine
+    for wrong in (7, None, b"m1"):
+        with pytest.raises(TypeError, match="id: expected str, got "):
+            assert wrong not in engine  # type: ignore[comparison-overlap]
+
+
+def test_an_iteration_goes_on_over_what_was_there_when_it_began() -> None:
+    with oneiros.Engine(":memory:") as engine:
+        engine.add_many([{"id": f"m{n}", "text": f"text {n}"} for n in range(1_001)])
+        found = iter(engine)
+        assert next(found).id == "m0"
+        engine.delete("m700")
+        engine.forget("m701")
+        engine.add("later", id="later")
+        engine.update("m702", text="changed")
+        rest = {memory.id: memory.text for memory in found}
+        assert [*rest] == [f"m{n}" for n in range(1, 1_001) if n not in {700, 701}]
+        assert rest["m702"] == "changed"
+        assert "later" in engine
+        assert "m700" not in engine
+        assert "m701" not in engine
+        begun = iter(engine)
+        next(begun)
+    with pytest.raises(oneiros.EngineClosed):
+        list(begun)
+    with pytest.raises(oneiros.EngineClosed):
+        assert "later" in engine
+
+
+def test_a_damaged_memory_is_left_out_of_an_iteration() -> None:
+    with oneiros.Engine(":memory:") as engine:
+        engine.add_many([{"id": f"m{n}", "text": f"text {n}"} for n in range(3)])
+        with engine._scope.services.store.write() as transaction:
+            transaction.run("UPDATE memory SET text = 'other' WHERE id = 'm1'")
+        assert [memory.id for memory in engine] == ["m0", "m2"]
 
 
 def test_listings_of_a_store_opened_again(tmp_path: Any) -> None:

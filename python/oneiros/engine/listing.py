@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 
     Keys = npt.NDArray[Any]
 
-__all__ = ["Page", "latest", "matching", "page", "value_counts"]
+__all__ = ["Page", "each", "latest", "matching", "page", "value_counts"]
 
 _SHOWN: Final = 3  # memories in the repr of a page
+_AT_ONCE: Final = 500
 _NEVER: Final = ("deleted_at",)  # listed memories are not deleted
 _WORDS: Final = ("oldest", "newest")
 _ORDERABLE: Final = (
@@ -130,6 +131,18 @@ def page(
     found = Page(_loaded(scope, ordered, start + offset, limit))
     found.total = total if has_total else None
     return found
+
+
+def each(scope: Scope) -> Iterator[Memory]:
+    """Yield the memories of a scope; see :meth:`oneiros.Engine.__iter__`."""
+    scope.follow_others()
+    present = scope.at_once()
+    ids = present.read_model.lifecycle.ids
+    every = [id for row in present.matching(None) if (id := ids[row])]
+    for start in range(0, len(every), _AT_ONCE):
+        for memory in readable(scope.load_live, every[start : start + _AT_ONCE]):
+            if memory is not None:
+                yield memory
 
 
 def latest(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -1102,7 +1102,40 @@ class Memories:
         return self._scope.load_live(checked_ids(ids))
 
     def __len__(self) -> int:
+        """Return the number of live memories, as :meth:`count` does."""
         return self.count()
+
+    def __contains__(self, id: str) -> bool:
+        """Return whether a live memory has an id. Never counts as an access, and reads no memory.
+
+        Raises:
+            TypeError: the id is not a str.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> id = engine.add("Ada likes her coffee black", id="coffee")
+            >>> "coffee" in engine, "tea" in engine
+            (True, False)
+        """
+        require_utf8("id", id)
+        self._scope.follow_others()
+        return self._scope.live_rows([id])[0] is not None
+
+    def __iter__(self) -> Iterator[Memory]:
+        """Iterate over the live memories in order of insertion. Never counts as an access.
+
+        They are those of the first step. They are read in batches of 500: one that is deleted before
+        its batch is read is left out, as is one that is damaged.
+
+        Examples:
+            >>> import oneiros
+            >>> engine = oneiros.Engine(":memory:")
+            >>> report = engine.add_many([{"text": "tea"}, {"text": "milk"}])
+            >>> [memory.text for memory in engine]
+            ['tea', 'milk']
+        """
+        return engine.listing.each(self._scope)
 
     def __bool__(self) -> bool:
         """Return True, also without memories: ``engine or Engine(path)`` opens no second store."""
