@@ -15,6 +15,7 @@ from pyroaring import BitMap
 
 import oneiros
 from oneiros.conflicts import finding
+from oneiros.explain.why_not import WhyNotSearch
 from oneiros.filters.row_bitmaps import RowsByValue
 from oneiros.graph import Associations
 from oneiros.index.columns import Lifecycle
@@ -121,6 +122,14 @@ def test_a_search_lets_in_nothing_that_came_since(
         assert "'other'" not in str(found) or (name == "deep" and "superseded_by" in other)
         if other["project"] != "p":  # else the words weigh something else
             assert found == wanted
+
+
+def test_why_not_names_no_memory_that_was_forgotten_since(monkeypatch: pytest.MonkeyPatch) -> None:
+    with of_one_project() as engine:
+        kth = engine.search("apple pie", k=3, reinforce=False).ids[-1]
+        assert engine.why_not("apple pie", "m5", k=3).kth_id == kth
+        once(monkeypatch, WhyNotSearch, "__init__", lambda: engine.forget(kth))
+        assert engine.why_not("apple pie", "m5", k=3).kth_id is None
 
 
 def test_statistics_of_a_scope_count_nothing_that_came_since(

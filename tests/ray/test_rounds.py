@@ -18,14 +18,14 @@ import pytest
 import oneiros
 from oneiros import profiles
 from oneiros.errors import DuplicateId, EmbedderMismatch
-from oneiros.index import snapshot
+from oneiros.index import Visible, snapshot
 from oneiros.ray import candidates, rounds
 from oneiros.ray.candidates import Around, CandidateSource
 from oneiros.ray.failures import MixedShards
 from oneiros.ray.ranking import Client
 from oneiros.runtime.dataclasses import replace
 from oneiros.search.call import SearchRequest
-from oneiros.search.pipeline import Walk
+from oneiros.search.pipeline import Walk, walk_graph
 from tests.frozen.answers import plain_values
 from tests.frozen.corpus import AXES, NOW, WHOLE, opened
 from tests.frozen.scenarios import SCENARIOS, SEQUENCES, WORLDS, World, in_other_words
@@ -359,6 +359,39 @@ def test_a_change_between_rounds_starts_the_search_again(times: int) -> None:
         expected = whole.search("tea of zebras", reinforce=False)
         assert plain_values(response) == plain_values(expected)
     assert len(response) == 10
+
+
+def test_a_shard_lets_in_nothing_that_comes_while_it_is_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where all its memories are of the scope, it looks at every row."""
+    records = [{**record, "project": "kitchen"} for record in RECORDS]
+    few = profiles.get("bm25")
+    few = few.replace(channels=tuple(replace(channel, depth=2) for channel in few.channels))
+
+    def ids_found_as_another_comes(text: str) -> list[str]:
+        _, parts = engines_of(records, 2)
+        shards = LocalShards(parts, client_of(embedder="hashing"))
+        came = []
+
+        def walk_after_a_change(request: SearchRequest, read_model: Any, visible: Visible) -> Walk:
+            if read_model is parts[1]._scope.read_model and not came:
+                if shards.calls.count("overview") < 4:  # the search starts again
+                    parts[1].update("r1", metadata={"calls": len(shards.calls)})
+                else:  # it goes on
+                    assert visible.bits is None
+                    came.append(parts[1].add(text, project="garage"))
+                    parts[1].refresh()  # it is in the indexes
+            return walk_graph(request, read_model, visible)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(candidates, "walk_graph", walk_after_a_change)
+            bounds = {"project": "kitchen"}
+            found = shards.search("note on tea", bounds=bounds, profile=few, reinforce=False)
+        assert came
+        return found.ids
+
+    assert ids_found_as_another_comes("note on tea") == ids_found_as_another_comes("a zebra")
 
 
 @pytest.mark.parametrize("leading", [0, 2])
