@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -33,6 +35,33 @@ def filled(path: str | Path = ":memory:") -> oneiros.Engine:
 
 def pairs(engine: oneiros.Engine, **options: float) -> list[tuple[str, str]]:
     return [(each.older, each.newer) for each in engine.conflicts(**options)]  # type: ignore[arg-type]
+
+
+def test_the_conflicts_of_a_scope_do_not_depend_on_the_rest_of_the_store() -> None:
+    """More memories share its words than are compared: the words' weights choose among them."""
+    words = [*("baker", "Globex", "violin", "Berlin", "tea"), *(f"word{n}" for n in range(8))]
+    chance = random.Random(3)
+    own = [
+        {
+            "id": f"m{n}",
+            "text": f"I have {' and '.join(chance.sample(words, 3))} now",
+            "created_at": NOW - n * DAY,
+            "project": "own",
+        }
+        for n in range(120)
+    ]
+    strangers = [
+        {"text": f"{chance.choice(words[:3])} {n}", "project": "other"} for n in range(300)
+    ]
+    options: dict[str, Any] = {"limit": 10_000, "least_confidence": 1e-9}
+    with oneiros.Engine(":memory:") as shared, oneiros.Engine(":memory:") as alone:
+        shared.add_many(strangers)
+        for engine in (shared, alone):
+            engine.add_many(own)
+        found, wanted = (each.scope(project="own").conflicts(**options) for each in (shared, alone))
+        assert len(wanted) > 100
+        assert found == wanted
+        assert [each for each in shared.conflicts(**options) if each.newer[0] == "m"] != wanted
 
 
 def test_every_pair_is_one_of_the_page() -> None:

@@ -124,6 +124,8 @@ def kept(pair: Pair) -> None:
     for id in pair.ids[:3]:
         one, other = pair.each("similar", id)
         assert one == other
+    one, other = pair.each("conflicts", least_confidence=1e-6)
+    assert one == other
     rescored = pair.each("rescore")
     assert rescored[0].ids == rescored[1].ids
     assert rescored[0].scores.tobytes() == rescored[1].scores.tobytes()

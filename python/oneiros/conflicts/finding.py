@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     Pair = tuple[int, int]
     Rows = npt.NDArray[np.uint32]
+    Bits = npt.NDArray[np.uint8]
 
 __all__ = ["DISTINCT", "DISTINCT_WEIGHT", "VERDICTS", "Conflict", "conflicting", "found", "resolve"]
 
@@ -63,6 +64,7 @@ def conflicting(
     *,
     nearest: int,
     least_confidence: float,
+    weighed_by: Bits | None = None,
 ) -> dict[Pair, float]:
     """Return pairs of an older and a newer row with the confidence that they conflict.
 
@@ -76,10 +78,11 @@ def conflicting(
         associations: the links, already read; None: no verdict is known.
         nearest: the number of rows to compare each with, by words and as many by vector.
         least_confidence: pairs below are left out.
+        weighed_by: packed bits of the rows whose texts weigh words; None: all of the store.
     """
     created = read_model.lifecycle.column("created_at")
     found: dict[Pair, float] = {}
-    for newer, older in _beside_nearest(read_model, rows, part, texts, nearest):
+    for newer, older in _beside_nearest(read_model, rows, part, texts, nearest, weighed_by):
         confidences = read_model.statements.confidences(model=model(), older=older, newer=newer)
         is_pair = (confidences >= least_confidence) & (created[older] < created[newer])
         pairs = zip(older[is_pair].tolist(), newer[is_pair].tolist(), strict=True)
@@ -97,6 +100,7 @@ def _beside_nearest(
     part: Rows,
     texts: Callable[[Rows], Sequence[str | None]],
     nearest: int,
+    weighed_by: Bits | None,
 ) -> Iterator[tuple[Rows, Rows]]:
     """Yield rows, many at once, each beside one of its part that is near by words or by vector."""
     indexes = read_model.indexes
@@ -105,12 +109,12 @@ def _beside_nearest(
     for start in range(0, len(rows), _AT_ONCE):
         some = rows[start : start + _AT_ONCE]
         queries = [text or "" for text in texts(some)]
-        search = partial(indexes.lexical.search_many, k=most, allowed=allowed, threads=1)
+        search = partial(_nearest_by_words, indexes.lexical, most, allowed, weighed_by)
         try:
-            found, _, ends, _ = search(queries=queries)
+            found, counts = search(queries)
         except QueryTooLarge:
-            found, _, ends, _ = search(queries=_within_limits(indexes.lexical, queries))
-        pairs = [np.stack([np.repeat(some, np.diff(ends)), found])]
+            found, counts = search(_within_limits(indexes.lexical, queries))
+        pairs = [np.stack([np.repeat(some, counts), found])]
         vectors = indexes.vectors
         if vectors:
             matrix = vectors.reconstruct(some)
@@ -122,6 +126,29 @@ def _beside_nearest(
                 pairs.append(np.stack([repeated, np.concatenate(near)]))
         own, others = np.unique(np.concatenate(pairs, axis=1), axis=1)
         yield np.ascontiguousarray(own), np.ascontiguousarray(others)
+
+
+def _nearest_by_words(
+    lexical: _core.LexicalIndex,
+    most: int,
+    allowed: Bits,
+    weighed_by: Bits | None,
+    queries: list[str],
+) -> tuple[Rows, npt.NDArray[np.int64]]:
+    """Return the rows that are nearest to each query, and their number for each.
+
+    Raises:
+        QueryTooLarge: a query is too long.
+    """
+    search = partial(lexical.search_many, k=most, allowed=allowed, threads=1)
+    if weighed_by is None:
+        found, _, ends, _ = search(queries=queries)
+        return found, np.diff(ends)
+    lists = [
+        search(queries=[query], statistics=lexical.statistics(query=query, rows=weighed_by))[0]
+        for query in queries
+    ]
+    return np.concatenate(lists), np.array([len(rows) for rows in lists], np.int64)
 
 
 def _within_limits(lexical: _core.LexicalIndex, texts: list[str]) -> list[str]:
@@ -184,6 +211,8 @@ def found(
     scope = scope.at_once()
     read_model = scope.read_model
     scope.services.sync.associations(read_model)
+    bounds = scope.condition()
+    weighed_by = None if bounds is None else read_model.row_sets.bits_in(bounds)
     rows = _current(read_model, scope.consulted(where))
     created = read_model.lifecycle.column("created_at")
     pairs: dict[tuple[int, int], float] = {}
@@ -196,6 +225,7 @@ def found(
             read_model.associations,
             nearest=_NEAREST,
             least_confidence=least,
+            weighed_by=weighed_by,
         )
     best = sorted(pairs, key=lambda pair: (-pairs[pair], pair))[:most]
     ids, reasons = read_model.lifecycle.ids, _reasons(read_model, best)
