@@ -14,6 +14,7 @@ import pytest
 from pyroaring import BitMap
 
 import oneiros
+from oneiros import CallableFactor
 from oneiros.conflicts import finding
 from oneiros.explain.why_not import WhyNotSearch
 from oneiros.filters.row_bitmaps import RowsByValue
@@ -145,6 +146,39 @@ def test_statistics_of_a_scope_count_nothing_that_came_since(
         once(monkeypatch, RowSets, "in_bounds", add)
         assert scope.statistics("apple pie") == wanted
         assert engine.statistics("apple pie") != wanted
+
+
+@pytest.mark.parametrize("kind", ["reranker", "reranker of the engine", "factor"])
+@pytest.mark.parametrize("method", ["search", "search_many"])
+def test_code_of_the_user_runs_once_whatever_comes_meanwhile(kind: str, method: str) -> None:
+    """It may take seconds, and cost money: a search does not run again for it."""
+    calls: list[int] = []
+
+    def rerank(_query: str, texts: Sequence[str]) -> list[float]:
+        calls.append(len(texts))
+        engine.add("apple pie", id=f"other {len(calls)}", project="p")
+        engine.refresh()  # it is in the indexes
+        return [1.0] * len(texts)
+
+    def factor(importance: np.ndarray) -> list[float]:
+        return rerank("", [""] * len(importance))
+
+    profile = oneiros.profiles.get("cognitive")
+    own = CallableFactor(factor, name="own", columns=("importance",))
+    options: dict[str, Any] = {
+        "reranker": {"options": {"reranker": rerank}},
+        "reranker of the engine": {"engine": {"reranker": rerank}},
+        "factor": {"engine": {"profile": profile.replace(factors=(*profile.factors, own))}},
+    }[kind]
+    with of_one_project(**{"profile": profile, **options.get("engine", {})}) as engine:
+        asked = options.get("options", {})
+        if method == "search":
+            found = engine.search("apple pie", reinforce=False, **asked)
+        else:
+            (found,) = engine.search_many(["apple pie"], reinforce=False, **asked)
+        assert len(calls) == 1
+        assert found.ids
+        assert "other 1" not in found.ids
 
 
 def test_rows_chosen_as_others_came_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:

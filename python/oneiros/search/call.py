@@ -13,6 +13,7 @@ from oneiros.index import Limits
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import count, require_text, require_utf8
 from oneiros.runtime.dataclasses import NamedTuple, replace
+from oneiros.scoring.factor import is_function
 from oneiros.scoring.fusion import ReciprocalRankFusion
 from oneiros.scoring.stages import with_place
 from oneiros.scoring.understanding import fused_by_shares
@@ -153,6 +154,7 @@ class _Traits(NamedTuple):
     reads_texts: bool
     reads_verdicts: bool
     takes_variants: bool
+    has_functions: bool
 
 
 _TRAITS: Final[dict[str, _Traits]] = {}
@@ -172,6 +174,7 @@ def _traits_of(profile: Profile) -> _Traits:
         reads_verdicts=any(getattr(factor, "reads_verdicts", False) for factor in profile.factors),
         takes_variants=profile.understanding is not None
         and isinstance(profile.fusion, ReciprocalRankFusion),
+        has_functions=any(map(is_function, profile.factors)),
     )
     return traits
 
@@ -258,9 +261,11 @@ class SearchCall:
         """Return the rows that the searches may return, and those that links may reach.
 
         Args:
-            is_exact: let in no row that comes to the indexes later.
+            is_exact: let in no row that comes to the indexes later. So it is where a search calls a
+                reranker or a factor of the user: it may take long, and must not run again.
         """
         profile, bounds = self.profile, self.bounds
+        is_exact = is_exact or self.traits.has_functions or self._reranker is not None
         links = None
         if profile.expansion is not None or profile.newer_first is not None:
             sync, is_bounded = self.services.sync, bounds is not None
@@ -273,6 +278,11 @@ class SearchCall:
             has_neighbours=profile.neighbours is not None,
             is_exact=is_exact,
         )
+
+    @property
+    def _reranker(self) -> Reranker | None:
+        given = self.options.reranker
+        return self.services.reranker if given is None else given
 
     # -- requests ----------------------------------------------------------------------------------
 
@@ -337,7 +347,7 @@ class SearchCall:
             vector, absent = (None, absent) if absent else found
         if vector is not None or (expanded is not None and expanded.variants):
             index = self._compared_vectors()
-        reranker = services.reranker if options.reranker is None else options.reranker
+        reranker = self._reranker
         ranked = self.profile if reranker is None else with_place(self.profile)
         if understood is not PLAIN:
             ranked = ranked_by(ranked, understood)
