@@ -148,6 +148,61 @@ def test_statistics_of_a_scope_count_nothing_that_came_since(
         assert engine.statistics("apple pie") != wanted
 
 
+@pytest.mark.parametrize(
+    ("options", "other"),
+    [
+        ({}, {"status": "archived"}),
+        ({}, {"status": "quarantined"}),
+        ({}, {"superseded_by": "m1"}),
+        ({}, {"valid_until": NOW - 1.0}),
+        ({}, {"valid_from": NOW + 1.0}),
+        ({"least_trust": 0.5}, {"trust": 0.1}),
+        ({"profile": "cognitive"}, {"tier": "cold"}),
+        ({"profile": "omega"}, {"kind": "session_summary"}),
+        ({"where": oneiros.where(project="p")}, {"project": "q"}),
+        ({"exclude": ["m0"]}, {"status": "archived"}),
+    ],
+)
+def test_a_search_of_the_store_lets_in_nothing_hidden_that_came_since(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], other: dict[str, Any]
+) -> None:
+    with of_one_project() as engine:
+        record = {"id": "other", "text": "apple pie", "session": "s", **other}
+
+        def add() -> None:
+            engine.add_many([record], links=False)
+            engine.refresh()  # it is in the indexes
+
+        once(monkeypatch, SearchCall, "visible", add)
+        found = engine.search("apple pie", reinforce=False, **options)
+        assert "other" not in found.ids
+        assert "other" not in engine.search("apple pie", reinforce=False, **options).ids
+
+
+def test_a_search_of_the_store_runs_once_as_memories_come_that_none_hides(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with of_one_project() as engine:
+
+        def add() -> None:
+            engine.add_many([{"id": "other", "text": "apple pie"}])
+            engine.refresh()
+
+        chosen = []
+        visible = SearchCall.visible
+
+        def noted(call: SearchCall, *, is_exact: bool = False) -> Any:
+            chosen.append(is_exact)
+            return visible(call, is_exact=is_exact)
+
+        monkeypatch.setattr(SearchCall, "visible", noted)
+        once(monkeypatch, SearchCall, "visible", add)
+        found = engine.search("apple pie", reinforce=False)
+        assert chosen == [False]
+        assert "other" in found.ids  # it came before the search ran
+        assert found.texts[found.ids.index("other")] == "apple pie"
+
+
 @pytest.mark.parametrize("kind", ["reranker", "reranker of the engine", "factor"])
 @pytest.mark.parametrize("method", ["search", "search_many"])
 def test_code_of_the_user_runs_once_whatever_comes_meanwhile(kind: str, method: str) -> None:

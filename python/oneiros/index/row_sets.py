@@ -132,6 +132,8 @@ class Visible:
     """Whether the caller's scope has bounds, even if every row lies within them."""
     come_count: int = 0
     """The number of times that rows had become live when the rows were determined."""
+    hidden_count: int | None = None
+    """The same of rows that a search of the whole store may hide; None: any row may be hidden."""
     _for_core: _core.SearchRows | None = field(init=False, repr=False, default=None)
 
     @property
@@ -243,7 +245,9 @@ class RowSets:
         self._kept: dict[Hashable, _Kept] = {}  # for searches since the last change of rows
         self.come_count = 0
         """The number of times that rows became live."""
+        self._hidden_count = 0  # of these times, some of the rows may be hidden
         self._are_coming = False  # rows that are not live yet enter the indexes
+        self._may_be_hidden = False  # some of these rows
 
     def __len__(self) -> int:
         """Return the number of rows whose attributes are known."""
@@ -360,8 +364,15 @@ class RowSets:
         return self._are_coming or self.come_count != come_count
 
     def lets_in_others(self, visible: Visible) -> bool:
-        """Return whether a search of these rows may have seen rows that came to the indexes since."""
-        return visible.has_every_row and self.have_come_since(visible.come_count)
+        """Return whether a search may have seen rows that came to the indexes since and are not its.
+
+        A search of the whole store may find them, unless they are of those that some search hides.
+        """
+        if not visible.has_every_row:
+            return False
+        if visible.hidden_count is None:
+            return self.have_come_since(visible.come_count)
+        return self._may_be_hidden or self._hidden_count != visible.hidden_count
 
     def _exactly(
         self,
@@ -412,6 +423,7 @@ class RowSets:
         has_neighbours: bool,
     ) -> Visible:
         kept, key = self._kept, None
+        hidden_count = self._hidden_count  # if this is late, rows have come since `come_count`
         if not limits.excluded and limits.learned_before is None:
             base = _key_of(limits, bounds)
             # A row has an id before it is live; links may lead to it only once it is.
@@ -419,6 +431,7 @@ class RowSets:
             if (cached := kept.get(key)) is not None:
                 return cached.visible
         visible = self.visible(limits, bounds)
+        is_bounded = bounds is not None or bool(limits.selection.hidden_kinds)
         searched = replace(
             visible,
             reach=self._reach(limits, bounds, visible, links, expansion),
@@ -426,6 +439,7 @@ class RowSets:
             standing=self.standing(limits, bounds) if has_neighbours else visible.standing,
             has_bounds=bounds is not None or visible.has_bounds,
             come_count=come_count,
+            hidden_count=None if is_bounded else hidden_count,
         )
         if key is not None and base in kept and not self.have_come_since(come_count):
             _keep_latest(kept, key, _Kept(searched, (limits.selection, links, expansion)))
@@ -600,6 +614,11 @@ class RowSets:
         _keep(self._superseded, rows, memories.places("is_superseded", bool))
         _keep(self._cold, rows, memories.places("tier", _HOT.__ne__))
         _keep(self._perishable, rows, perishable)
+        if self._are_coming and not self._may_be_hidden:
+            by_rule = (self._archived, self._quarantined, self._superseded)
+            by_request = (self._cold, self._perishable, self._doubted)
+            came = set_of(rows)
+            self._may_be_hidden = not all(map(came.isdisjoint, (*by_rule, *by_request)))
 
     @_changing
     def apply_states(self, write: ColumnWrite) -> None:
@@ -634,8 +653,9 @@ class RowSets:
     def end_coming(self) -> None:
         """Note that the memories of :meth:`begin_coming` are live."""
         if self._are_coming:
+            self._hidden_count += self._may_be_hidden
             self.come_count += 1
-            self._are_coming = False
+            self._are_coming = self._may_be_hidden = False
 
     @_changing
     def publish(self, rows: Sequence[int], memories: StoredColumns) -> None:
