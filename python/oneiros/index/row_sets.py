@@ -133,7 +133,7 @@ class Visible:
     come_count: int = 0
     """The number of times that rows had become live when the rows were determined."""
     hidden_count: int | None = None
-    """The same of rows that a search of the whole store may hide; None: any row may be hidden."""
+    """The number of these times with rows that may be hidden; None: any row may be."""
     _for_core: _core.SearchRows | None = field(init=False, repr=False, default=None)
 
     @property
@@ -364,9 +364,9 @@ class RowSets:
         return self._are_coming or self.come_count != come_count
 
     def lets_in_others(self, visible: Visible) -> bool:
-        """Return whether a search may have seen rows that came to the indexes since and are not its.
+        """Return whether a search may have found rows that came since and that it must not find.
 
-        A search of the whole store may find them, unless they are of those that some search hides.
+        A search of the whole store may find what came, unless it is of a kind that some search hides.
         """
         if not visible.has_every_row:
             return False

@@ -261,8 +261,8 @@ class SearchCall:
         """Return the rows that the searches may return, and those that links may reach.
 
         Args:
-            is_exact: let in no row that comes to the indexes later. So it is where a search calls a
-                reranker or a factor of the user: it may take long, and must not run again.
+            is_exact: let in no row that comes to the indexes later. Always so with a reranker or a
+                factor in Python: it may take long, so the search must not run again.
         """
         profile, bounds = self.profile, self.bounds
         is_exact = is_exact or self.traits.has_functions or self._reranker is not None
