@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from oneiros.graph import Associations
 from oneiros.index.columns import Lifecycle
 from oneiros.index.questions import VerdictQuestions
 from oneiros.index.row_sets import RowSets
+from oneiros.index.texts import MemoryTexts
 from oneiros.scoring.factors import Thompson
 from oneiros.search import call as search_call
 from oneiros.search import near_duplicates
@@ -201,6 +203,38 @@ def test_a_search_of_the_store_runs_once_as_memories_come_that_none_hides(
         assert chosen == [False]
         assert "other" in found.ids  # it came before the search ran
         assert found.texts[found.ids.index("other")] == "apple pie"
+
+
+def test_no_search_of_the_store_finds_less_than_an_earlier_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also while a memory is in some index, but not live yet."""
+    is_indexed, may_go_on = threading.Event(), threading.Event()
+    with of_one_project() as engine, ThreadPoolExecutor() as pool:
+        adding: list[Future[object]] = []
+
+        apply = MemoryTexts.apply
+
+        def wait_after(*args: Any) -> None:
+            apply(*args)
+            is_indexed.set()
+            assert may_go_on.wait(60.0)
+
+        def add() -> None:
+            monkeypatch.setattr(MemoryTexts, "apply", wait_after)
+            adding.append(pool.submit(engine.add_many, [{"id": "other", "text": "apple pie"}]))
+            assert is_indexed.wait(60.0)
+
+        once(monkeypatch, SearchCall, "visible", add)
+        try:
+            found = engine.search("apple pie", reinforce=False)
+            later = engine.search("apple pie", reinforce=False)
+        finally:
+            may_go_on.set()
+        adding[0].result(60.0)
+        assert "other" in found.ids
+        assert later.ids == found.ids
+        assert engine.search("apple pie", reinforce=False).ids == found.ids
 
 
 @pytest.mark.parametrize("kind", ["reranker", "reranker of the engine", "factor"])

@@ -352,10 +352,13 @@ class RowSets:
         """
         if expansion is None:
             links = None
-        come_count = self.come_count
-        if not (is_exact or self._are_coming):
-            found = self._searched(limits, bounds, links, expansion, come_count, has_neighbours)
-            if not self.have_come_since(come_count):
+        # Before the rows: those that come later change a count.
+        come_count, hidden_count = self.come_count, self._hidden_count
+        is_whole = bounds is None and not limits.selection.hidden_kinds
+        counts = (come_count, hidden_count if is_whole else None)
+        if not (is_exact or self._may_let_in(*counts)):
+            found = self._searched(limits, bounds, links, expansion, counts, has_neighbours)
+            if not self._may_let_in(*counts):
                 return found
         return self._exactly(limits, bounds, links, expansion, has_neighbours)
 
@@ -368,11 +371,18 @@ class RowSets:
 
         A search of the whole store may find what came, unless it is of a kind that some search hides.
         """
-        if not visible.has_every_row:
-            return False
-        if visible.hidden_count is None:
-            return self.have_come_since(visible.come_count)
-        return self._may_be_hidden or self._hidden_count != visible.hidden_count
+        is_open = visible.has_every_row
+        return is_open and self._may_let_in(visible.come_count, visible.hidden_count)
+
+    def _may_let_in(self, come_count: int, hidden_count: int | None) -> bool:
+        """Return whether rows that a search must not find may have come, or may come now.
+
+        Rows that no search of the whole store hides may be found as soon as an index has them. Then
+        every such search finds them, so that no search finds less than an earlier one.
+        """
+        if hidden_count is None:
+            return self.have_come_since(come_count)
+        return self._may_be_hidden or self._hidden_count != hidden_count
 
     def _exactly(
         self,
@@ -419,11 +429,11 @@ class RowSets:
         bounds: Where | None,
         links: Associations | None,
         expansion: ExpansionDeclaration | None,
-        come_count: int,
+        counts: tuple[int, int | None],
         has_neighbours: bool,
     ) -> Visible:
         kept, key = self._kept, None
-        hidden_count = self._hidden_count  # if this is late, rows have come since `come_count`
+        come_count, hidden_count = counts
         if not limits.excluded and limits.learned_before is None:
             base = _key_of(limits, bounds)
             # A row has an id before it is live; links may lead to it only once it is.
@@ -431,7 +441,6 @@ class RowSets:
             if (cached := kept.get(key)) is not None:
                 return cached.visible
         visible = self.visible(limits, bounds)
-        is_bounded = bounds is not None or bool(limits.selection.hidden_kinds)
         searched = replace(
             visible,
             reach=self._reach(limits, bounds, visible, links, expansion),
@@ -439,7 +448,7 @@ class RowSets:
             standing=self.standing(limits, bounds) if has_neighbours else visible.standing,
             has_bounds=bounds is not None or visible.has_bounds,
             come_count=come_count,
-            hidden_count=None if is_bounded else hidden_count,
+            hidden_count=hidden_count,
         )
         if key is not None and base in kept and not self.have_come_since(come_count):
             _keep_latest(kept, key, _Kept(searched, (limits.selection, links, expansion)))
