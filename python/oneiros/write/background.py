@@ -56,6 +56,11 @@ class _Job(Generic[Result]):
         self.result: Result
         self.error: BaseException | None = None
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it neither began nor was dropped."""
+        return not self._taken.locked()
+
     def run(self) -> None:
         """Run the job, unless it was dropped. Never raises; :meth:`end` follows."""
         if not self._taken.acquire(blocking=False):
@@ -127,6 +132,7 @@ class WriterThread:
         self._serving = threading.Lock()  # owned by the one thread that serves the queue
         self._ident: int | None = None
         self._current: _Job[Any] | None = None
+        self._nudge: _Job[None] | None = None  # the last
         self._writes: set[_Job[Any]] = set()  # waiting or running
         self._calls = threading.local()  # what each thread last waited for
         weakref.finalize(self, _end, self._jobs).atexit = False
@@ -174,8 +180,12 @@ class WriterThread:
 
     def nudge(self) -> None:
         """Make ``before``, ``after`` and ``idle`` run soon; return at once."""
+        if self._nudge is not None and self._nudge.is_waiting:
+            return  # ``after`` is yet to run
         # A job that keeps this object alive until then.
-        self._put(_Job(self._nothing, is_write=False))
+        nudge: _Job[None] = _Job(self._nothing, is_write=False)
+        self._put(nudge)
+        self._nudge = nudge
 
     def look(self) -> None:
         """Make ``idle`` run soon; return at once."""

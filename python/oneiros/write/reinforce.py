@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Lock
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -42,6 +43,7 @@ __all__ = ["FLUSH_EVENTS", "OF_USE", "ReinforcementEvent", "Reinforcing", "Write
 FLUSH_SECONDS = 0.5
 FLUSH_EVENTS = 500
 LONGEST_PAUSE_SECONDS = 30.0  # between tries at a store that refuses
+_CATCH_UP_SECONDS: Final = 0.05  # longest wait of a search while earlier events are applied
 
 
 class WriteBehind:
@@ -262,6 +264,7 @@ class Reinforcing:
         self._behind = WriteBehind()
         self.returned: deque[ReinforcementEvent] = deque()
         """Events that the writer thread has yet to apply."""
+        self._applying: Lock | None = None  # until the writer thread has applied those
         self.torn: deque[str] = deque()
         """Ids of memories that an error, as of memory that ran out, may have left half changed."""
 
@@ -274,8 +277,13 @@ class Reinforcing:
     def take(self, event: ReinforcementEvent) -> bool:
         """Reinforce the memories that a search returned; return whether the writer should look.
 
-        Events of one thread keep their order.
+        Events of one thread keep their order. While the writer thread applies earlier ones this
+        waits, a short time at most: else several threads could leave events faster than one can
+        apply them, and no write would ever begin.
         """
+        applying = self._applying
+        if applying is not None and applying.acquire(timeout=_CATCH_UP_SECONDS):
+            applying.release()
         if not self.returned:
             on = self._on
             try:  # None: the writer is using the columns, and nothing was applied
@@ -297,12 +305,30 @@ class Reinforcing:
     def begin_job(self) -> None:
         """Apply the events left so far, and keep new ones out."""
         self._close()
-        self._apply_returned()
+        if self.returned:
+            with self._catching_up():
+                self._apply_returned()
 
     def end_job(self) -> None:
         """Apply the events left meanwhile, and let new ones in again."""
-        self._apply_returned()
-        self._open()
+        if not self.returned:
+            self._open()
+            return
+        with self._catching_up():
+            self._apply_returned()
+            self._open()
+
+    @contextmanager
+    def _catching_up(self) -> Iterator[None]:
+        """Have searches wait before they leave more events, while the block runs."""
+        # A new lock each time: one that an interrupted search never releases delays no write.
+        self._applying = applying = Lock()
+        applying.acquire()
+        try:
+            yield
+        finally:
+            self._applying = None
+            applying.release()
 
     def _apply_returned(self) -> None:
         while self.returned:
