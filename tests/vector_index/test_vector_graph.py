@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import threading
 
 import numpy as np
 import pytest
 
 from oneiros.vector_index import hnsw, snapshot
+from oneiros.vector_index import index as index_module
 from oneiros.vector_index.index import FLAT_LIMIT, VectorIndex
 from tests.vector_index.vectors import assert_is_top, bits_of, clustered, plain_cosines, unit
 
@@ -184,6 +186,40 @@ def test_changes_during_a_build_are_not_lost(monkeypatch: pytest.MonkeyPatch) ->
     assert index.search(VECTORS[100], 2).rows.tolist() == [3, 100]
     assert index.search(VECTORS[5_000], 1).rows.tolist() == [5_000]
     assert not {4, 5} & set(index.search(VECTORS[4], 999).rows.tolist())
+    index.close()
+
+
+@pytest.mark.parametrize("change", ["replaced", "removed"])
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_build_whose_vectors_all_change_meanwhile_ends_well(
+    monkeypatch: pytest.MonkeyPatch, change: str, is_late: bool
+) -> None:
+    index = VectorIndex(WIDTH, "hnsw")
+    build, calls = index_module.build, 0
+    every = np.arange(600)
+
+    def beside_changes(*arguments: object) -> object:
+        nonlocal calls
+        calls += 1
+        early = build(*arguments) if is_late else None  # type: ignore[arg-type]
+        if calls == 1 and change == "replaced":
+            index.add(every, VECTORS[1_000:1_600])
+        elif calls == 1:
+            index.remove(every)
+        return early if is_late else build(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(index_module, "build", beside_changes)
+    failures: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", failures.append)
+    index.add(every, VECTORS[:600])
+    assert index.settle(120)
+    assert not failures
+    assert index.has_graph == (change == "replaced")
+    assert len(index.search(VECTORS[1_007], 700).rows) == len(index)
+    index.add(every, VECTORS[:600])
+    assert index.settle(120)
+    assert not failures
+    assert index.search(VECTORS[7], 1).rows.tolist() == [7]
     index.close()
 
 

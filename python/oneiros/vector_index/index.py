@@ -131,6 +131,8 @@ def build(task: Rebuild, snapshot: VectorSnapshot, is_stopped: Callable[[], bool
     rows = column.rows(minus=None if former is None else snapshot.under)
     # A multiple of eight rows: the packed bits of positions end with a whole byte.
     rows = rows[: len(rows) // 8 * 8]
+    if former is None and len(rows) == 0:  # all were removed since the task was due
+        return Built(None, np.empty(0, np.bool_))
     made = seal(column, former, live, rows, is_stopped, is_rounded=is_rounded)
     if made is None:
         return None
@@ -207,7 +209,10 @@ class VectorState:
         self._changed = self.replaced = None
 
     def with_graph(self, built: Built) -> VectorSnapshot:
-        """Return the state that :meth:`take_over` would publish now."""
+        """Return the state that :meth:`take_over` would publish now.
+
+        It has no graph if no row of the graph is in use any more.
+        """
         column, sealed, changed = self.now.column, built.sealed, self._changed
         if sealed is None:
             return VectorSnapshot(column)
@@ -218,6 +223,8 @@ class VectorState:
             # its addition to the graph.
             is_gone[count:] |= is_gone[sealed.heads]
             is_live = is_live & ~is_gone
+        if not is_live.any():
+            return VectorSnapshot(column)
         return _snapshot_of(column, sealed, is_live)
 
     def _leave_graph(self, rows: Rows) -> None:
@@ -708,6 +715,8 @@ class VectorIndex:
         if known is None or known.is_due(len(sealed), self.recall):
             with self._lock:
                 snapshot = self._state.with_graph(built)
+            if snapshot.sealed is None:
+                return Built(None, np.empty(0, np.bool_))
             known = calibrated(snapshot, self.recall, lambda: self._is_closed)
             if known is None:
                 return None
