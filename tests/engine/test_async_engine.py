@@ -214,6 +214,21 @@ def test_closing_waits_for_what_runs_and_refuses_the_rest(tmp_path: Path) -> Non
         assert [memory.id for memory in mind.list()] == ["one"]
 
 
+def test_several_tasks_close_while_calls_run(tmp_path: Path) -> None:
+    async def closed(slow: Slow) -> None:
+        mind = oneiros.AsyncEngine(tmp_path / "a.db", workers=4, embedder=slow)
+        running = [asyncio.create_task(mind.add(id, id=id)) for id in ("a", "b", "c", "d")]
+        for _ in running:
+            await asyncio.to_thread(slow.entered.acquire)
+        closing = asyncio.gather(*(mind.close() for _ in range(3)))
+        await asyncio.sleep(0)
+        slow.gate.set()
+        await asyncio.wait_for(closing, 30)
+        assert await asyncio.gather(*running) == ["a", "b", "c", "d"]
+
+    asyncio.run(closed(Slow()))
+
+
 def test_an_engine_that_does_not_open_says_why_each_time(tmp_path: Path) -> None:
     path = tmp_path / "no.db"
     path.write_bytes(b"this is no store, whatever its name says" * 100)

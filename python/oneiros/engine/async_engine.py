@@ -60,6 +60,7 @@ class Workers:
     def __init__(self, count: int) -> None:
         self._executor = ThreadPoolExecutor(count, thread_name_prefix="oneiros-async")
         self._free = asyncio.Semaphore(count)
+        self._closing = asyncio.Lock()
         self._count = count
         self._has_ended = False
         self.is_closed = False
@@ -83,17 +84,18 @@ class Workers:
         """Refuse waiting calls, wait for running ones, then run ``last`` once."""
         self.is_closed = True
         acquired = 0
-        try:
-            for _ in range(self._count):
-                await self._free.acquire()
-                acquired += 1
-            if not self._has_ended:
-                self._has_ended = True
-                acquired -= 1  # the last call releases one itself
-                await asyncio.shield(asyncio.ensure_future(self._ended(last)))
-        finally:
-            for _ in range(acquired):
-                self._free.release()
+        async with self._closing:  # two closes that acquire some threads each would wait forever
+            try:
+                for _ in range(self._count):
+                    await self._free.acquire()
+                    acquired += 1
+                if not self._has_ended:
+                    self._has_ended = True
+                    acquired -= 1  # the last call releases one itself
+                    await asyncio.shield(asyncio.ensure_future(self._ended(last)))
+            finally:
+                for _ in range(acquired):
+                    self._free.release()
 
     async def _ended(self, last: Callable[[], None]) -> None:
         try:
