@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,6 +39,45 @@ def test_a_count_written_between_reading_and_returning_is_not_missed(
     assert mind.get(id).access_count == 1
     assert store.load_each is load_each  # it was flushed in between
     assert mind.get(id).access_count == 1
+
+
+def test_reads_of_used_memories_end_beside_searches(
+    mind: oneiros.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often other threads search, a read waits for a few of their searches at most."""
+    mind.add_many([{"text": f"ant {number}"} for number in range(200)])
+    monkeypatch.setattr(reinforce, "FLUSH_SECONDS", 3_600.0)  # the uses wait to be written
+    monkeypatch.setattr(reinforce, "FLUSH_EVENTS", 1_000_000)
+    used = mind.search("ant", k=100).ids
+    current = reinforce._current
+    begun, over = threading.Semaphore(0), threading.Semaphore(0)
+    is_done = threading.Event()
+    read_count = 0
+
+    def search() -> None:
+        while begun.acquire() and not is_done.is_set():
+            mind.search("ant", k=1)
+            over.release()
+
+    def searched_meanwhile(*args: Any, **kwargs: Any) -> object:
+        nonlocal read_count
+        read_count += 1
+        assert read_count < 50, "the read does not end"
+        begun.release()
+        over.acquire(timeout=0.02)
+        return current(*args, **kwargs)
+
+    thread = threading.Thread(target=search)
+    thread.start()
+    monkeypatch.setattr(reinforce, "_current", searched_meanwhile)
+    try:
+        counts = [memory.access_count for memory in mind.get_many(used) if memory]
+    finally:
+        is_done.set()
+        begun.release()
+        thread.join()
+    assert len(counts) == 100
+    assert min(counts) == 1
 
 
 def test_a_search_beside_a_forget_shows_a_memory_whole_or_not_at_all(mind: oneiros.Engine) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from itertools import count, islice
 from threading import Lock
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -124,6 +126,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 _PAUSE_SECONDS: Final = 0.0002
+_FREE_TRIES: Final = 4  # of a read, beside searches that go on
+_READ_AT_ONCE: Final = 250  # memories
 _ROWS_AT_ONCE: Final = 65_536
 _REINFORCED: Final = ("access_count", "last_accessed_at", "stability")
 _PROMOTED: Final = ("core", "tier")
@@ -327,7 +331,8 @@ class Reinforcing:
         try:
             yield
         finally:
-            self._applying = None
+            if self._applying is applying:
+                self._applying = None
             applying.release()
 
     def _apply_returned(self) -> None:
@@ -551,7 +556,10 @@ class Reinforcing:
         behind = owed_before | self.owing_of(memory.id for memory in memories)
         if not behind:
             return
-        changes = self._read_whole(lambda on: _current(on.lifecycle, behind))
+        changes: dict[str, dict[str, Any]] = {}
+        ids = iter(behind)
+        while part := list(islice(ids, _READ_AT_ONCE)):
+            changes |= self._read_whole(partial(_current, ids=part))
         for memory in memories:
             if memory.id in changes:
                 set_fields(memory, changes[memory.id])
@@ -561,19 +569,26 @@ class Reinforcing:
         self._behind.raise_failure()
 
     def _read_whole(self, read: Callable[[Strengthening], Result]) -> Result:
-        """Return the result of ``read``, retried until nothing changed while it ran."""
-        while True:
-            on = self._shown
-            before = on.core.changes
-            found = read(on)
-            # The number is odd while a change is under way.
-            if before == on.core.changes and before % 2 == 0 and on is self._shown:
-                return found
+        """Return the result of ``read``, retried until nothing changed while it ran.
+
+        After some tries, searches wait a short time before they change anything: else several threads
+        could search so often that no try would succeed.
+        """
+        for tries in count():
+            with self._catching_up() if tries >= _FREE_TRIES else nullcontext():
+                on = self._shown
+                before = on.core.changes
+                if before % 2 == 0:  # the number is odd while a change is under way
+                    found = read(on)
+                    if before == on.core.changes and on is self._shown:
+                        return found
             sleep(_PAUSE_SECONDS)
+        raise AssertionError
 
 
-def _current(lifecycle: Lifecycle, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+def _current(on: Strengthening, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return the fields that reinforcement changes, by id, as the known memories hold them."""
+    lifecycle = on.lifecycle
     row_of = lifecycle.row_of
     known = {id: row for id in ids if (row := row_of.get(id)) is not None}
     rows = list(known.values())
