@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import oneiros
 from oneiros import Engine
+from oneiros.index.comparison import StoreComparison
 from oneiros.index.snapshot import FEWEST_ROWS
 from tests.engine.embedders import LetterCounts
 
@@ -198,3 +200,55 @@ def test_the_name_that_external_benchmarks_use_is_the_read_model() -> None:
         assert mind._parts.projections is mind._scope.services.read_model
         assert mind.check(deep=True) == []
         assert mind._parts.projections is mind._scope.services.read_model
+
+
+def test_a_commit_of_another_engine_meanwhile_is_no_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mind.db"
+    with oneiros.Engine(path) as mind, oneiros.Engine(path) as other:
+        mind.add("ant")
+        sync = mind._scope.services.sync
+        read_model = sync.read_model
+        follow = sync._follow
+
+        def followed(reading: Any) -> None:
+            follow(reading)
+            other.add("bee")
+
+        monkeypatch.setattr(sync, "_follow", followed)
+        assert mind.check() == []
+        assert mind.check(deep=True) == []
+        assert sync.read_model is read_model
+
+
+def test_searches_do_not_wait_for_a_deep_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+    problems = StoreComparison.problems
+
+    def late(comparison: StoreComparison) -> list[str]:
+        begun.set()
+        assert may_end.wait(60)
+        return problems(comparison)
+
+    with oneiros.Engine(tmp_path / "mind.db") as mind:
+        mind.add("ant")
+        mind.search("ant")  # reads the links, which later searches have
+        monkeypatch.setattr(StoreComparison, "problems", late)
+        checking = threading.Thread(target=mind.check, kwargs={"deep": True})
+        adding = threading.Thread(target=mind.add, args=("ant and bee",))
+        searching = threading.Thread(target=mind.search, args=("ant",))
+        checking.start()
+        assert begun.wait(60)
+        adding.start()
+        adding.join(0.2)  # it may wait
+        searching.start()
+        searching.join(20)
+        has_waited = searching.is_alive()
+        may_end.set()
+        for thread in (checking, adding, searching):
+            thread.join()
+        assert not has_waited
+        assert len(mind.search("ant")) == 2

@@ -148,9 +148,8 @@ def _check_indexes(scope: Scope) -> list[str]:
 def _check_read_model(scope: Scope, *, deep: bool) -> list[str]:
     services = scope.services
     sync = services.sync
-    sync.follow()
-    damaged = dict(sync.damaged)
-    with services.store.read() as reading:
+    with sync.comparing() as reading:  # one state: others may commit meanwhile
+        damaged = dict(sync.damaged)
         sums = reading.live_sums(SUMMED, without=damaged)
         problems = services.read_model.problems(reading.live_count(without=damaged), sums)
     if deep:

@@ -135,6 +135,8 @@ class Sync:
         self._content_revision = 0
         self._vector_changes = 0  # odd while the vectors and their embedder are being replaced
         self._is_rebuilding = False
+        self._is_comparing = False
+        self._inserting: set[object] = set()  # one item for each call of insert_one
         self._damaged_links = -1  # the revision at which links could not be read
         self._is_behind = True  # a commit of this engine may not be in the read model yet
         self.snapshot = SnapshotFile(store.path)
@@ -501,7 +503,7 @@ class Sync:
     @property
     def _is_busy(self) -> bool:
         """Whether something runs or waits on the writer thread that no search waits for."""
-        return self.writer.is_writing or self._is_rebuilding
+        return self.writer.is_writing or self._is_rebuilding or self._is_comparing
 
     def follow_others(self, *, is_asked: bool) -> None:
         """Apply commits made since; return at once if there are none or the writer is busy.
@@ -533,9 +535,11 @@ class Sync:
         Returns:
             Whether it was stored; if not, nothing was written and a transaction is needed.
         """
-        if self._is_busy or len(self._unapplied) >= _MOST_UNAPPLIED:
-            return False
+        inserting = object()
         try:
+            self._inserting.add(inserting)
+            if self._is_busy or len(self._unapplied) >= _MOST_UNAPPLIED:
+                return False
             is_timed = self._keeps_history
             if not self.store.insert_one(cells, last_revision, self._unapplied, is_timed=is_timed):
                 return False
@@ -546,6 +550,8 @@ class Sync:
             if not isinstance(error, Exception):
                 note_outcome(error, has_committed="sequence" in cells)
             raise
+        finally:
+            self._inserting.discard(inserting)
         return True
 
     def apply_own(self) -> None:
@@ -685,6 +691,26 @@ class Sync:
             raise
         return fresh
 
+    @contextmanager
+    def comparing(self) -> Iterator[Reading]:
+        """Bring the read model up to date; yield the state of the store that it then holds.
+
+        REQUIRES: the writer thread. Searches do not wait for the block.
+        """
+        self._is_comparing = True
+        try:
+            # Of memories inserted later, searches would wait for the end of the block.
+            for _ in range(_MOST_PAUSES):
+                if not self._inserting:
+                    break
+                sleep(_PAUSE_SECONDS)
+            self._apply_inserted()
+            with Uncollected(), self.store.read() as reading:
+                self._follow(reading)
+                yield reading
+        finally:
+            self._is_comparing = False
+
     def differences(self) -> list[str]:
         """Return how the read model differs from the store. REQUIRES: the writer thread.
 
@@ -693,8 +719,7 @@ class Sync:
         """
         with contextlib.suppress(OneirosError):
             self.write_events_now()
-        with Uncollected(), self.store.read() as reading:
-            self._follow(reading)
+        with self.comparing() as reading:
             without = OF_USE if self.reinforcing.is_owing() else ()
             comparison = index.comparison.StoreComparison(self.read_model, without=without)
             for batch in reading.changes(0, on_damage=self.note_damage):
