@@ -326,9 +326,10 @@ class Reinforcing:
     def _catching_up(self) -> Iterator[None]:
         """Have searches wait before they leave more events, while the block runs."""
         # A new lock each time: one that an interrupted search never releases delays no write.
-        self._applying = applying = Lock()
+        applying = Lock()
         applying.acquire()
         try:
+            self._applying = applying
             yield
         finally:
             if self._applying is applying:
