@@ -196,6 +196,20 @@ def test_what_changes_before_the_graph_is_read_is_walked_over_as_it_was() -> Non
     np.testing.assert_array_equal(left.hashes[nodes], hashes_of(vectors))
 
 
+def test_a_graph_whose_vectors_all_changed_before_it_is_read_is_left() -> None:
+    index, held = lived()
+    kept = kept_of(index)
+    column = _core.VectorColumn(dimension=WIDTH)
+    rows = np.array(list(held), np.uint32)
+    column.write(rows=rows, vectors=np.stack(list(held.values())))
+    again = VectorIndex.over(column, "hnsw", lambda: kept, is_trusted=True, recall=0.9)
+    again.remove(rows)
+    assert again.settle(60)
+    assert again._read_graph is None  # it is not tried again
+    assert not again.has_graph
+    assert len(again.search(QUERIES[0], 10).rows) == 0
+
+
 def test_a_graph_is_read_before_it_is_kept_again() -> None:
     index, held = lived()
     again = over(kept_of(index), held)
