@@ -110,34 +110,6 @@ def test_one_writer_and_many_readers(path: Path) -> None:
         assert len(mind) == 150
 
 
-def test_writes_go_on_beside_searches_that_reinforce_much(path: Path) -> None:
-    """Searches leave uses to the thread that writes, and it keeps up with them."""
-    is_done = threading.Event()
-    with oneiros.Engine(path, durability="normal") as mind:
-        mind.add_many([{"text": f"ant {number}"} for number in range(100)])
-
-        def read() -> None:
-            while not is_done.is_set():
-                mind.search("ant", k=100)
-
-        def write() -> None:
-            for number in range(20):
-                mind.update(mind.add(f"ant bee {number}"), importance=0.9)
-
-        readers = [threading.Thread(target=read, daemon=True) for _ in range(4)]
-        writer = threading.Thread(target=write, daemon=True)
-        for thread in (*readers, writer):
-            thread.start()
-        writer.join(60.0)
-        is_late = writer.is_alive()
-        is_done.set()
-        for thread in (*readers, writer):
-            thread.join()
-        assert not is_late
-        assert len(mind) == 120
-        assert mind.check() == []
-
-
 def test_threads_add_beside_each_other(path: Path) -> None:
     with oneiros.Engine(path, durability="normal") as mind:
         threads = [

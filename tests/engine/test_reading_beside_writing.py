@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,54 @@ def test_reads_of_used_memories_end_beside_searches(
         thread.join()
     assert len(counts) == 100
     assert min(counts) == 1
+
+
+def test_a_write_begins_beside_searches_that_never_pause(
+    mind: oneiros.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often other threads search, the writer thread applies a few of their uses at most."""
+    id = mind.add("ant")
+    mind.search("ant")
+    use = reinforce.Strengthening.use
+    begun, over = threading.Semaphore(0), threading.Semaphore(0)
+    is_done = threading.Event()
+    applied_count = 0
+
+    def search() -> None:
+        while begun.acquire() and not is_done.is_set():
+            mind.search("ant")
+            over.release()
+
+    def searched_meanwhile(on: Any, event: Any) -> Any:
+        nonlocal applied_count
+        if threading.current_thread().name == "oneiros-writer":
+            applied_count += 1
+            if applied_count < 50:
+                begun.release()
+                over.acquire(timeout=0.02)
+        return use(on, event)
+
+    def leave_a_use() -> None:
+        updating.start()
+        while not writer.is_writing:  # searches wait for no write
+            time.sleep(0.001)
+        begun.release()
+        assert over.acquire(timeout=60)
+
+    writer = mind._scope.services.sync.writer
+    thread = threading.Thread(target=search)
+    updating = threading.Thread(target=mind.update, args=(id,), kwargs={"importance": 0.9})
+    thread.start()
+    monkeypatch.setattr(reinforce.Strengthening, "use", searched_meanwhile)
+    try:
+        writer.run(leave_a_use)
+        updating.join()
+    finally:
+        is_done.set()
+        begun.release()
+        thread.join()
+    assert 1 <= applied_count < 10
+    assert mind.get(id).importance == pytest.approx(0.9)
 
 
 def test_a_search_beside_a_forget_shows_a_memory_whole_or_not_at_all(mind: oneiros.Engine) -> None:

@@ -353,9 +353,8 @@ class RowSets:
         if expansion is None:
             links = None
         # Before the rows: those that come later change a count.
-        come_count, hidden_count = self.come_count, self._hidden_count
         is_whole = bounds is None and not limits.selection.hidden_kinds
-        counts = (come_count, hidden_count if is_whole else None)
+        counts = (self.come_count, self._hidden_count if is_whole else None)
         if not (is_exact or self._may_let_in(*counts)):
             found = self._searched(limits, bounds, links, expansion, counts, has_neighbours)
             if not self._may_let_in(*counts):
@@ -367,10 +366,7 @@ class RowSets:
         return self._are_coming or self.come_count != come_count
 
     def lets_in_others(self, visible: Visible) -> bool:
-        """Return whether a search may have found rows that came since and that it must not find.
-
-        A search of the whole store may find what came, unless it is of a kind that some search hides.
-        """
+        """Return whether a search may have found rows that came since and that it must not find."""
         is_open = visible.has_every_row
         return is_open and self._may_let_in(visible.come_count, visible.hidden_count)
 

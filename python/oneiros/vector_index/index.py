@@ -120,10 +120,14 @@ def due(kind: Kind, now: VectorSnapshot) -> Rebuild | None:
     return Rebuild.EXTEND if now.fresh_count >= fresh_limit else None
 
 
+def _without_graph() -> Built:
+    return Built(None, np.empty(0, np.bool_))
+
+
 def build(task: Rebuild, snapshot: VectorSnapshot, is_stopped: Callable[[], bool]) -> Built | None:
     """Run a task on a snapshot, which is not changed; None if stopped."""
     if task is Rebuild.FLAT:
-        return Built(None, np.empty(0, np.bool_))
+        return _without_graph()
     column, former, live = snapshot.column, snapshot.sealed, snapshot.live
     is_rounded = not _needs_full_precision(task, snapshot, is_stopped)
     if task is Rebuild.GRAPH or (former is not None and is_rounded < former.graph.is_rounded):
@@ -132,7 +136,7 @@ def build(task: Rebuild, snapshot: VectorSnapshot, is_stopped: Callable[[], bool
     # A multiple of eight rows: the packed bits of positions end with a whole byte.
     rows = rows[: len(rows) // 8 * 8]
     if former is None and len(rows) == 0:  # all were removed since the task was due
-        return Built(None, np.empty(0, np.bool_))
+        return _without_graph()
     made = seal(column, former, live, rows, is_stopped, is_rounded=is_rounded)
     if made is None:
         return None
@@ -716,7 +720,7 @@ class VectorIndex:
             with self._lock:
                 snapshot = self._state.with_graph(built)
             if snapshot.sealed is None:
-                return Built(None, np.empty(0, np.bool_))
+                return _without_graph()
             known = calibrated(snapshot, self.recall, lambda: self._is_closed)
             if known is None:
                 return None

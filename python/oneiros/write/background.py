@@ -180,7 +180,7 @@ class WriterThread:
 
     def nudge(self) -> None:
         """Make ``before``, ``after`` and ``idle`` run soon; return at once."""
-        if self._nudge is not None and self._nudge.is_waiting:
+        if self._nudge is not None and self._nudge.is_waiting and self._serving.locked():
             return  # ``after`` is yet to run
         # A job that keeps this object alive until then.
         nudge: _Job[None] = _Job(self._nothing, is_write=False)

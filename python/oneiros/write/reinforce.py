@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
-from itertools import count, islice
+from itertools import islice
 from threading import Lock
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -45,7 +45,7 @@ __all__ = ["FLUSH_EVENTS", "OF_USE", "ReinforcementEvent", "Reinforcing", "Write
 FLUSH_SECONDS = 0.5
 FLUSH_EVENTS = 500
 LONGEST_PAUSE_SECONDS = 30.0  # between tries at a store that refuses
-_CATCH_UP_SECONDS: Final = 0.05  # longest wait of a search while earlier events are applied
+_HOLD_SECONDS: Final = 0.05  # longest wait of a search for the writer thread, or for a read
 
 
 class WriteBehind:
@@ -268,7 +268,10 @@ class Reinforcing:
         self._behind = WriteBehind()
         self.returned: deque[ReinforcementEvent] = deque()
         """Events that the writer thread has yet to apply."""
-        self._applying: Lock | None = None  # until the writer thread has applied those
+        # Held while the writer thread applies those, or a read goes on; searches wait a short time. New
+        # ones each time, so that one that an interrupted search never releases holds up nothing else.
+        self._applying: Lock | None = None
+        self._reading: Lock | None = None
         self.torn: deque[str] = deque()
         """Ids of memories that an error, as of memory that ran out, may have left half changed."""
 
@@ -283,11 +286,11 @@ class Reinforcing:
 
         Events of one thread keep their order. While the writer thread applies earlier ones this
         waits, a short time at most: else several threads could leave events faster than one can
-        apply them, and no write would ever begin.
+        apply them, and no write would ever begin. The same holds for a read.
         """
-        applying = self._applying
-        if applying is not None and applying.acquire(timeout=_CATCH_UP_SECONDS):
-            applying.release()
+        for held in (self._applying, self._reading):
+            if held is not None and held.acquire(timeout=_HOLD_SECONDS):
+                held.release()
         if not self.returned:
             on = self._on
             try:  # None: the writer is using the columns, and nothing was applied
@@ -324,17 +327,14 @@ class Reinforcing:
 
     @contextmanager
     def _catching_up(self) -> Iterator[None]:
-        """Have searches wait before they leave more events, while the block runs."""
-        # A new lock each time: one that an interrupted search never releases delays no write.
+        """Have searches wait before they leave more events, while the writer thread runs the block."""
         applying = Lock()
-        applying.acquire()
-        try:
+        with applying:
             self._applying = applying
-            yield
-        finally:
-            if self._applying is applying:
+            try:
+                yield
+            finally:
                 self._applying = None
-            applying.release()
 
     def _apply_returned(self) -> None:
         while self.returned:
@@ -575,16 +575,28 @@ class Reinforcing:
         After some tries, searches wait a short time before they change anything: else several threads
         could search so often that no try would succeed.
         """
-        for tries in count():
-            with self._catching_up() if tries >= _FREE_TRIES else nullcontext():
+        held: Lock | None = None
+        tries = 0
+        try:
+            while True:
                 on = self._shown
                 before = on.core.changes
                 if before % 2 == 0:  # the number is odd while a change is under way
                     found = read(on)
                     if before == on.core.changes and on is self._shown:
                         return found
-            sleep(_PAUSE_SECONDS)
-        raise AssertionError
+                tries += 1
+                if tries >= _FREE_TRIES:
+                    if held is None:
+                        held = Lock()
+                        held.acquire()
+                    self._reading = held  # each time: another read ended its own
+                sleep(_PAUSE_SECONDS)
+        finally:
+            if held is not None:
+                if self._reading is held:
+                    self._reading = None
+                held.release()
 
 
 def _current(on: Strengthening, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
