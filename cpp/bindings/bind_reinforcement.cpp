@@ -86,6 +86,26 @@ py::tuple owed(const Reinforcer& reinforcer) {
   return py::make_tuple(owed.use_count, owed.rows, owed.may_stand, owed.sessions, a, b);
 }
 
+// By row, the fields that uses change.
+std::optional<py::dict> used(const Reinforcer& reinforcer, const RowList& rows,
+                             const RowList& others) {
+  std::optional<std::vector<UsedRow>> found;
+  {
+    const ReleasedGil nogil;
+    found = reinforcer.used(rows, others);
+  }
+  if (!found) {
+    return std::nullopt;
+  }
+  py::dict values;
+  for (const UsedRow& used : *found) {
+    values[py::int_(used.row)] =
+        py::make_tuple(used.access_count, used.last_accessed_at, used.stability, used.core != 0,
+                       used.tier, used.session_spread, used.sessions);
+  }
+  return values;
+}
+
 }  // namespace
 
 void register_reinforcement(py::module_& module) {
@@ -177,8 +197,6 @@ void register_reinforcement(py::module_& module) {
           "Apply a use while closed, by the writer.")
       .def("close", &alone<&Reinforcer::close>, "Refuse uses until open().")
       .def("open", &alone<&Reinforcer::open>)
-      .def_property_readonly("changes", &Reinforcer::changes,
-                             "A counter that grows before and after every change.")
       .def("begin_change", &Reinforcer::begin_change)
       .def("end_change", &Reinforcer::end_change)
       .def(
@@ -234,6 +252,10 @@ void register_reinforcement(py::module_& module) {
             return reinforcer.waiting_of(rows);
           },
           py::kw_only(), py::arg("rows"), "The rows with queued changes among these.")
+      .def("used", &used, py::kw_only(), py::arg("rows"), py::arg("others"),
+           "By row, for the rows with queued changes among these and for others: (access_count, "
+           "last_accessed_at, stability, core, tier, session_spread, sessions); None while other "
+           "code changes them.")
       .def("mentioned_rows", &read<&Reinforcer::mentioned_rows>,
            "The rows mentioned by any queued use.")
       .def("owed", &owed, "Changes that the store lacks: (uses, rows, may_stand, sessions, a, b).")

@@ -19,6 +19,8 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <numeric>
+#include <ranges>
 #include <stdexcept>
 #include <utility>
 
@@ -40,6 +42,9 @@ std::vector<std::uint32_t> ascending(std::vector<std::uint32_t> rows) {
   std::ranges::sort(rows);
   return rows;
 }
+
+// The accesses of a use: of links alone, one.
+std::size_t accesses_of(const Use& use) { return std::max<std::size_t>(use.rows.size(), 1); }
 
 // True if the use changes nothing in the store.
 bool is_empty(const Use& use) {
@@ -113,18 +118,11 @@ void Reinforcer::apply_closed(Use use) {
   apply_now(std::move(use));
 }
 
-// Applies in a fixed order under mutex_ and brackets the change for changes().
+// Applies in a fixed order under mutex_.
 void Reinforcer::apply_now(Use use) {
   prepare(use);
-  ++changes_;
-  try {
-    strengthen(use, use.rows);
-    strengthen_links(use, pairs_of(use));
-  } catch (...) {
-    ++changes_;
-    throw;
-  }
-  ++changes_;
+  strengthen(use, use.rows);
+  strengthen_links(use, pairs_of(use));
   keep(std::move(use));
 }
 
@@ -235,7 +233,7 @@ void Reinforcer::keep(Use use) {
   for (const std::uint32_t row : waiting_.back().rows) {
     ++waiting_of_row_[row];
   }
-  recount();
+  count_waiting(waiting_count_ + accesses_of(waiting_.back()));
 }
 
 // The counterpart of keep(): removes a written use from the counts.
@@ -248,11 +246,7 @@ void Reinforcer::count_out(const Use& use) {
   }
 }
 
-void Reinforcer::recount() noexcept {
-  std::size_t count = 0;
-  for (const Use& use : waiting_) {
-    count += std::max<std::size_t>(use.rows.size(), 1);
-  }
+void Reinforcer::count_waiting(std::size_t count) noexcept {
   waiting_count_ = count;
   is_noticed_ = is_noticed_ && count != 0;
 }
@@ -333,7 +327,8 @@ void Reinforcer::forget(std::uint32_t row) {
     std::erase(use.joined, row);
   }
   std::erase_if(waiting_, is_empty);
-  recount();
+  const auto accesses = std::views::transform(waiting_, accesses_of);
+  count_waiting(std::accumulate(accesses.begin(), accesses.end(), std::size_t{0}));
 }
 
 // Renumbers rows by the mapping, drops those without a counterpart, and applies the queue here.
@@ -372,7 +367,7 @@ void Reinforcer::stop_keeping() {
   keeps_ = false;
   waiting_.clear();
   waiting_of_row_.clear();
-  recount();
+  count_waiting(0);
 }
 
 bool Reinforcer::has_waiting_links() const {
@@ -396,6 +391,40 @@ std::vector<std::uint32_t> Reinforcer::waiting_of(std::span<const std::uint32_t>
   std::ranges::copy_if(rows, std::back_inserter(found),
                        [&](std::uint32_t row) { return waiting_of_row_.contains(row); });
   return found;
+}
+
+// Uses are excluded by mutex_; what the writing thread changes by itself shows in changes_.
+std::optional<std::vector<UsedRow>> Reinforcer::used(std::span<const std::uint32_t> rows,
+                                                     std::span<const std::uint32_t> others) const {
+  const std::scoped_lock lock(mutex_);
+  const std::uint64_t before = changes_;
+  if (before % 2 != 0) {
+    return std::nullopt;
+  }
+  std::vector<UsedRow> found;
+  {
+    const Columns::Reader columns(*columns_);
+    const auto add = [&](std::uint32_t row) {
+      if (row >= columns.size()) {
+        throw std::invalid_argument("rows: there are only " + std::to_string(columns.size()));
+      }
+      found.push_back({.row = row,
+                       .access_count = columns.values<Column::access_count>()[row],
+                       .last_accessed_at = columns.values<Column::last_accessed_at>()[row],
+                       .stability = columns.values<Column::stability>()[row],
+                       .session_spread = columns.values<Column::session_spread>()[row],
+                       .core = columns.values<Column::core>()[row],
+                       .tier = columns.values<Column::tier>()[row],
+                       .sessions = sessions_->at(row)});
+    };
+    for (const std::uint32_t row : rows) {
+      if (waiting_of_row_.contains(row)) {
+        add(row);
+      }
+    }
+    std::ranges::for_each(others, add);
+  }
+  return before == changes_ ? std::optional(std::move(found)) : std::nullopt;
 }
 
 std::vector<std::uint32_t> Reinforcer::mentioned_rows() const {
@@ -455,11 +484,13 @@ OwedUse Reinforcer::owed() const {
 
 void Reinforcer::forget_written(std::size_t use_count) {
   const std::scoped_lock lock(mutex_);
+  std::size_t count = waiting_count_;
   for (; use_count != 0 && !waiting_.empty(); --use_count) {
+    count -= accesses_of(waiting_.front());
     count_out(waiting_.front());
     waiting_.pop_front();
   }
-  recount();
+  count_waiting(count);
 }
 
 }  // namespace oneiros

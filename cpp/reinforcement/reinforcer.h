@@ -34,12 +34,25 @@ struct OwedUse {
   RowPairs pairs;                                               // whose links gained, each once
 };
 
+// What uses can change of a memory, as it is now.
+struct UsedRow {
+  std::uint32_t row = 0;
+  std::uint32_t access_count = 0;
+  double last_accessed_at = 0;
+  float stability = 0;
+  std::uint32_t session_spread = 0;
+  std::uint8_t core = 0;
+  std::uint8_t tier = 0;
+  std::optional<std::vector<std::string>> sessions;  // no value if the row is unknown to them
+};
+
 // Applies uses one by one, each atomically, and queues them until the store holds them, so that
 // values reloaded from the store can be brought up to date by applying the queue again.
 //
 // Thread safety: apply() and the counts may be called by any thread. The writing thread calls
 // close() while it loads columns, links or sessions from the store; apply() then returns `refused`
-// and the caller leaves the use to that thread. All other members are for the writing thread.
+// and the caller leaves the use to that thread. waiting_of(), waiting_rows() and used() may be
+// called by any thread, too. All other members are for the writing thread.
 class Reinforcer {
  public:
   // The result of apply().
@@ -64,9 +77,6 @@ class Reinforcer {
   // apply() while closed.
   void apply_closed(Use use);
 
-  // A counter that changes before and after every modification: two equal even values mean that
-  // nothing changed in between (a sequence lock for caches).
-  [[nodiscard]] std::uint64_t changes() const noexcept { return changes_.load(); }
   // Bracket changes made by other code to the same columns, sessions or links.
   void begin_change() noexcept { ++changes_; }
   void end_change() noexcept { ++changes_; }
@@ -99,6 +109,11 @@ class Reinforcer {
   // The rows with queued changes, each once, and those among the given rows.
   [[nodiscard]] std::vector<std::uint32_t> waiting_rows() const;
   [[nodiscard]] std::vector<std::uint32_t> waiting_of(std::span<const std::uint32_t> rows) const;
+  // The present values of those of the rows that queued uses change, and of `others`; all of one
+  // moment. No value while other code changes the columns. Throws std::invalid_argument for a row
+  // that does not exist.
+  [[nodiscard]] std::optional<std::vector<UsedRow>> used(
+      std::span<const std::uint32_t> rows, std::span<const std::uint32_t> others) const;
   // The rows mentioned by any queued use, each once, ascending.
   [[nodiscard]] std::vector<std::uint32_t> mentioned_rows() const;
   // The changes that the store must write, combined over the queue.
@@ -119,11 +134,12 @@ class Reinforcer {
   // Appends a use to the queue and counts it.
   void keep(Use use);
   void count_out(const Use& use);
-  // Updates the atomic count.
-  void recount() noexcept;
+  // Sets the count of queued accesses.
+  void count_waiting(std::size_t count) noexcept;
 
   const std::shared_ptr<Columns> columns_;
   const std::shared_ptr<SessionSets> sessions_;
+  // Odd between begin_change() and end_change(): a sequence lock, since those hold no mutex.
   std::atomic<std::uint64_t> changes_{0};
   mutable std::mutex mutex_;  // guards the members below
   std::shared_ptr<AssociationGraph> graph_;

@@ -42,43 +42,57 @@ def test_a_count_written_between_reading_and_returning_is_not_missed(
     assert mind.get(id).access_count == 1
 
 
-def test_reads_of_used_memories_end_beside_searches(
+def test_reads_of_used_memories_wait_for_no_search(
     mind: oneiros.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However often other threads search, a read waits for a few of their searches at most."""
     mind.add_many([{"text": f"ant {number}"} for number in range(200)])
     monkeypatch.setattr(reinforce, "FLUSH_SECONDS", 3_600.0)  # the uses wait to be written
     monkeypatch.setattr(reinforce, "FLUSH_EVENTS", 1_000_000)
     used = mind.search("ant", k=100).ids
-    current = reinforce._current
-    begun, over = threading.Semaphore(0), threading.Semaphore(0)
+    show = reinforce.Reinforcing._show_uses
     is_done = threading.Event()
-    read_count = 0
+    results = []
 
     def search() -> None:
-        while begun.acquire() and not is_done.is_set():
+        while not is_done.is_set():
             mind.search("ant", k=1)
-            over.release()
 
-    def searched_meanwhile(*args: Any, **kwargs: Any) -> object:
-        nonlocal read_count
-        read_count += 1
-        assert read_count < 50, "the read does not end"
-        begun.release()
-        over.acquire(timeout=0.02)
-        return current(*args, **kwargs)
+    def tried(*args: Any) -> bool:
+        results.append(show(*args))
+        return results[-1]
 
     thread = threading.Thread(target=search)
+    monkeypatch.setattr(reinforce.Reinforcing, "_show_uses", tried)
     thread.start()
-    monkeypatch.setattr(reinforce, "_current", searched_meanwhile)
     try:
-        counts = [memory.access_count for memory in mind.get_many(used) if memory]
+        for _ in range(20):
+            counts = [memory.access_count for memory in mind.get_many(used) if memory]
+            assert (len(counts), min(counts)) == (100, 1)
     finally:
         is_done.set()
-        begun.release()
         thread.join()
-    assert len(counts) == 100
-    assert min(counts) == 1
+    assert results == [True] * 20
+
+
+def test_a_read_waits_while_columns_change(
+    mind: oneiros.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the writer thread changes is read whole: not between two columns of it."""
+    monkeypatch.setattr(reinforce, "FLUSH_SECONDS", 3_600.0)
+    id = mind.add("ant")
+    mind.search("ant")
+    reinforcing = mind._scope.services.sync.reinforcing
+    read = threading.Thread(target=mind.get, args=(id,))
+
+    def read_meanwhile() -> None:
+        with reinforcing._changing():
+            read.start()
+            read.join(timeout=0.1)
+            assert read.is_alive()
+
+    mind._scope.services.sync.writer.run(read_meanwhile)
+    read.join(timeout=60)
+    assert not read.is_alive()
 
 
 def test_a_write_begins_beside_searches_that_never_pause(

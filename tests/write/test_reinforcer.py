@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import combinations
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from hypothesis import given
@@ -150,7 +151,27 @@ def test_what_makes_no_sense_is_refused_whole(changes: dict[str, Any], message: 
         held.use([1, *rows], session="s", **changes)
     assert held.column("access_count") == [0] * 10
     assert (held.core.waiting_count, len(held.sessions), held.links()) == (0, 0, {})
-    assert held.core.changes % 2 == 0
+    assert held.core.used(rows=[], others=[1]) == {1: (0, ANY, 1.0, False, 0, 1, None)}
+
+
+def test_what_uses_made_of_rows() -> None:
+    held = Held()
+    held.sessions.set(row=2, sessions=["s"])
+    held.use([2, 4], session="t")
+    two = (1, NOW, pytest.approx(1.2), False, 0, 2)
+    assert held.core.used(rows=[4, 0, 2], others=[1]) == {
+        4: (1, NOW, pytest.approx(1.2), False, 0, 1, ["t"]),
+        2: (*two, ANY),
+        1: (0, ANY, 1.0, False, 0, 1, None),
+    }
+    assert sorted(held.core.used(rows=[2], others=[])[2][-1]) == ["s", "t"]
+    held.core.begin_change()
+    assert held.core.used(rows=[2], others=[]) is None
+    held.core.end_change()
+    held.core.forget_written(use_count=1)
+    assert held.core.used(rows=[2], others=[]) == {}
+    with pytest.raises(ValueError, match="rows: there are only 10"):
+        held.core.used(rows=[], others=[10])
 
 
 def test_a_session_counts_once_where_the_rule_says_so() -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from itertools import islice
 from threading import Lock
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core
 from oneiros.errors import StorePoisoned
@@ -45,7 +43,7 @@ __all__ = ["FLUSH_EVENTS", "OF_USE", "ReinforcementEvent", "Reinforcing", "Write
 FLUSH_SECONDS = 0.5
 FLUSH_EVENTS = 500
 LONGEST_PAUSE_SECONDS = 30.0  # between tries at a store that refuses
-_HOLD_SECONDS: Final = 0.05  # longest wait of a search for the writer thread, or for a read
+_HOLD_SECONDS: Final = 0.05  # longest wait of a search for the writer thread
 
 
 class WriteBehind:
@@ -123,10 +121,7 @@ if TYPE_CHECKING:
         rule: _core.UseRule
 
 
-Result = TypeVar("Result")
-
 _PAUSE_SECONDS: Final = 0.0002
-_FREE_TRIES: Final = 4  # of a read, beside searches that go on
 _READ_AT_ONCE: Final = 250  # memories
 _ROWS_AT_ONCE: Final = 65_536
 _REINFORCED: Final = ("access_count", "last_accessed_at", "stability")
@@ -135,11 +130,7 @@ _PROMOTED: Final = ("core", "tier")
 
 OF_USE: Final = (*_REINFORCED, *_PROMOTED, "session_spread", "sessions")
 """The fields that searches reinforce before the store holds the change."""
-_TO_FIELD: Final[dict[str, Callable[[Any], object]]] = {
-    "core": bool,
-    "tier": ENUMS["tier"].__getitem__,
-}
-"""Converts the number in a column to the field's value."""
+_TIERS: Final = ENUMS["tier"]
 
 
 class ReinforcementEvent(NamedTuple):
@@ -245,6 +236,19 @@ def _rule_of(rule: ReinforcementDeclaration) -> _core.UseRule:
     )
 
 
+class OwingRows(NamedTuple):
+    """Memories with changes that wait to be written."""
+
+    on: Strengthening
+    rows: list[int]
+
+    def rows_of(self, on: Strengthening) -> list[int]:
+        """Return their rows in another object of the same store, or the same."""
+        if on is self.on:
+            return self.rows
+        return on.rows_of(map(self.on.lifecycle.ids.__getitem__, self.rows))
+
+
 class Reinforcing:
     """Applies reinforcement to the columns and keeps it until it is written to the store.
 
@@ -268,10 +272,9 @@ class Reinforcing:
         self._behind = WriteBehind()
         self.returned: deque[ReinforcementEvent] = deque()
         """Events that the writer thread has yet to apply."""
-        # Held while the writer thread applies those, or a read goes on; searches wait a short time. New
-        # ones each time, so that one that an interrupted search never releases holds up nothing else.
+        # Held while the writer thread applies those; searches wait a short time. A new one each time,
+        # so that one that an interrupted search never releases holds up nothing else.
         self._applying: Lock | None = None
-        self._reading: Lock | None = None
         self.torn: deque[str] = deque()
         """Ids of memories that an error, as of memory that ran out, may have left half changed."""
 
@@ -286,11 +289,11 @@ class Reinforcing:
 
         Events of one thread keep their order. While the writer thread applies earlier ones this
         waits, a short time at most: else several threads could leave events faster than one can
-        apply them, and no write would ever begin. The same holds for a read.
+        apply them, and no write would ever begin.
         """
-        for held in (self._applying, self._reading):
-            if held is not None and held.acquire(timeout=_HOLD_SECONDS):
-                held.release()
+        applying = self._applying
+        if applying is not None and applying.acquire(timeout=_HOLD_SECONDS):
+            applying.release()
         if not self.returned:
             on = self._on
             try:  # None: the writer is using the columns, and nothing was applied
@@ -367,7 +370,7 @@ class Reinforcing:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Change columns, links or events atomically for :meth:`_read_whole`."""
+        """Change columns, links or events atomically for :meth:`bring_up_to_date`."""
         with self.closed():
             core = self._on.core
             core.begin_change()
@@ -538,15 +541,15 @@ class Reinforcing:
 
     # -- readers -----------------------------------------------------------------------------------
 
-    def owing_of(self, ids: Iterable[str]) -> set[str]:
-        """Return which of these memories have changes that wait to be written."""
+    def owing_of(self, ids: Sequence[str]) -> OwingRows | None:
+        """Return which of these memories have changes that wait to be written; None if none have."""
         on = self._shown
         if not on.core.waiting_count:
-            return set()
-        all_ids = on.lifecycle.ids
-        return {all_ids[row] for row in on.core.waiting_of(rows=on.rows_of(ids))}
+            return None
+        rows = on.core.waiting_of(rows=on.rows_of(ids))
+        return OwingRows(on, rows) if rows else None
 
-    def bring_up_to_date(self, memories: Sequence[Memory], owed_before: set[str]) -> None:
+    def bring_up_to_date(self, memories: Sequence[Memory], owed_before: OwingRows | None) -> None:
         """Apply waiting changes to memories that were just read from the store.
 
         Args:
@@ -554,62 +557,30 @@ class Reinforcing:
             owed_before: :meth:`owing_of` from before the read. Changes written meanwhile no longer
                 wait, but may be missing from the memories read.
         """
-        behind = owed_before | self.owing_of(memory.id for memory in memories)
-        if not behind:
-            return
-        changes: dict[str, dict[str, Any]] = {}
-        ids = iter(behind)
-        while part := list(islice(ids, _READ_AT_ONCE)):
-            changes |= self._read_whole(partial(_current, ids=part))
-        for memory in memories:
-            if memory.id in changes:
-                set_fields(memory, changes[memory.id])
+        for start in range(0, len(memories), _READ_AT_ONCE):
+            part = memories[start : start + _READ_AT_ONCE]
+            while not self._show_uses(part, owed_before):
+                sleep(_PAUSE_SECONDS)
+
+    def _show_uses(self, memories: Sequence[Memory], owed_before: OwingRows | None) -> bool:
+        """Do so at once; return False if other changes are under way."""
+        on = self._shown
+        if owed_before is None and not on.core.waiting_count:
+            return True
+        rows = rows_of(on.lifecycle.row_of, [memory.id for memory in memories])
+        known = {row for row in rows if row is not None}
+        others = known.intersection(() if owed_before is None else owed_before.rows_of(on))
+        used = on.core.used(rows=list(known - others), others=list(others))
+        if used is None or on is not self._shown:
+            return False
+        for memory, row in zip(memories, rows, strict=True):
+            if row in used:
+                values: dict[str, Any] = dict(zip(OF_USE, used[row], strict=True))
+                values["tier"] = _TIERS[values["tier"]]
+                values["sessions"] = on.lifecycle.all_sessions_of(row, values["sessions"])
+                set_fields(memory, values)
+        return True
 
     def raise_failure(self) -> None:
         """Raise the error of the last background write, once."""
         self._behind.raise_failure()
-
-    def _read_whole(self, read: Callable[[Strengthening], Result]) -> Result:
-        """Return the result of ``read``, retried until nothing changed while it ran.
-
-        After some tries, searches wait a short time before they change anything: else several threads
-        could search so often that no try would succeed.
-        """
-        held: Lock | None = None
-        tries = 0
-        try:
-            while True:
-                on = self._shown
-                before = on.core.changes
-                if before % 2 == 0:  # the number is odd while a change is under way
-                    found = read(on)
-                    if before == on.core.changes and on is self._shown:
-                        return found
-                tries += 1
-                if tries >= _FREE_TRIES:
-                    if held is None:
-                        held = Lock()
-                        held.acquire()
-                    self._reading = held  # each time: another read ended its own
-                sleep(_PAUSE_SECONDS)
-        finally:
-            if held is not None:
-                if self._reading is held:
-                    self._reading = None
-                held.release()
-
-
-def _current(on: Strengthening, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the fields that reinforcement changes, by id, as the known memories hold them."""
-    lifecycle = on.lifecycle
-    row_of = lifecycle.row_of
-    known = {id: row for id in ids if (row := row_of.get(id)) is not None}
-    rows = list(known.values())
-    columns: dict[str, Iterable[Any]] = {
-        name: lifecycle.columns.values_at(name=name, rows=rows)
-        for name in (*_REINFORCED, *_PROMOTED, "session_spread")
-    }
-    columns |= {name: map(convert, columns[name]) for name, convert in _TO_FIELD.items()}
-    columns["sessions"] = map(lifecycle.sessions_of, rows)
-    values = zip(*columns.values(), strict=True)
-    return {id: dict(zip(columns, row, strict=True)) for id, row in zip(known, values, strict=True)}
