@@ -92,10 +92,17 @@ py::array decode_one(const py::bytes& blob) {
   return vector;
 }
 
-void check(const py::bytes& blob) {
-  const std::span<const std::byte> bytes = writable_bytes(blob);
-  std::vector<float> vector(encoded_dimension(bytes));
-  decode_embedding(bytes, vector);
+py::object checked(const py::object& blob) {
+  if (!blob.is_none()) {
+    if (!py::isinstance<py::bytes>(blob)) {
+      throw py::type_error("blob: expected bytes or None");
+    }
+    const std::span<const std::byte> bytes =
+        writable_bytes(py::reinterpret_borrow<py::bytes>(blob));
+    std::vector<float> vector(encoded_dimension(bytes));
+    decode_embedding(bytes, vector);
+  }
+  return blob;
 }
 
 }  // namespace
@@ -109,8 +116,9 @@ void register_encoding(py::module_& module) {
       py::arg("blob"), "The dimension in an encoded embedding's header.");
   module.def("decode_embedding", &decode_one, py::kw_only(), py::arg("blob"),
              "The float32 vector of an encoded embedding.");
-  module.def("check_embedding", &check, py::kw_only(), py::arg("blob"),
-             "Raise ValueError if decode_embedding() would; does not need NumPy.");
+  module.def(
+      "checked_embedding", &checked, py::arg("blob").none(true), py::pos_only(),
+      "Return the bytes or None; raise ValueError if decode_embedding() would. Needs no NumPy.");
   module.def("decode_embeddings", &decode_embeddings, py::kw_only(), py::arg("blobs"),
              py::arg("dimension"), "The float32 matrix (n, dimension) of encoded embeddings.");
 }

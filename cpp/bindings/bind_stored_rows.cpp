@@ -133,19 +133,18 @@ void require_as_many(const char* name, const Values& values, std::size_t expecte
 // Creates objects of a class by filling its slots.
 class RowObjects {
  public:
-  // Throws TypeError for a name that is not a slot of the class.
+  // Throws TypeError for a name that is not a slot of the class or its bases.
   RowObjects(const py::type& type, const std::vector<std::string>& slots,
              const std::vector<std::size_t>& places, const std::vector<py::object>& converters)
       : type_(type) {
     require_as_many("slots", slots, places.size());
     require_as_many("converters", converters, places.size());
-    const py::object members = type.attr("__dict__");
     for (std::size_t i = 0; i < places.size(); ++i) {
-      if (!members.contains(slots[i]) ||
-          !Py_IS_TYPE(py::object(members[slots[i].c_str()]).ptr(), &PyMemberDescr_Type)) {
+      py::object slot = py::getattr(type, slots[i].c_str(), py::none());
+      if (!Py_IS_TYPE(slot.ptr(), &PyMemberDescr_Type)) {
         throw py::type_error("slots: the class has no slot '" + slots[i] + "'");
       }
-      fields_.push_back({members[slots[i].c_str()], places[i], converters[i]});
+      fields_.push_back({std::move(slot), places[i], converters[i]});
     }
   }
 
@@ -169,19 +168,27 @@ class RowObjects {
       throw py::error_already_set();
     }
     for (const Field& field : fields_) {
-      py::object value = value_at(field.place);
-      if (!field.converter.is_none()) {
-        value = py::reinterpret_steal<py::object>(call_python(field.converter.ptr(), value.ptr()));
-        if (!value) {
-          throw py::error_already_set();
-        }
-      }
-      // The slot's descriptor, not setattr, which a frozen class rejects.
-      if (Py_TYPE(field.slot.ptr())->tp_descr_set(field.slot.ptr(), made.ptr(), value.ptr()) != 0) {
-        throw py::error_already_set();
-      }
+      field.set(made, value_at(field.place));
     }
     return made;
+  }
+
+  // Sets the slots of objects of the class. None, as a row or in one, leaves what is there.
+  void fill(const py::list& objects, const py::list& list) const {
+    const py::tuple filled = own_copy(objects);
+    const py::tuple rows = own_copy(list);
+    require_as_many("rows", rows, filled.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].is_none()) {
+        continue;
+      }
+      for (const Field& field : fields_) {
+        const py::handle value = cell_of(rows[i], field.place);
+        if (!value.is_none()) {
+          field.set(filled[i], py::reinterpret_borrow<py::object>(value));
+        }
+      }
+    }
   }
 
  private:
@@ -189,6 +196,19 @@ class RowObjects {
     py::object slot;
     std::size_t place;
     py::object converter;  // None: the cell is the value
+
+    // By the slot's descriptor, not setattr, which a frozen class rejects.
+    void set(py::handle object, py::object value) const {
+      if (!converter.is_none()) {
+        value = py::reinterpret_steal<py::object>(call_python(converter.ptr(), value.ptr()));
+        if (!value) {
+          throw py::error_already_set();
+        }
+      }
+      if (Py_TYPE(slot.ptr())->tp_descr_set(slot.ptr(), object.ptr(), value.ptr()) != 0) {
+        throw py::error_already_set();
+      }
+    }
   };
 
   py::type type_;
@@ -281,25 +301,16 @@ class MemoryReader {
     });
   }
 
-  // Objects, and the values of one column.
-  [[nodiscard]] std::pair<py::list, py::list> objects(const py::list& numbers, const py::list& ids,
-                                                      const RowObjects& objects,
-                                                      std::size_t besides) {
-    if (besides >= query_.rows->kept.size()) {
-      throw py::index_error("besides: a row has no place " + std::to_string(besides));
-    }
-    py::list others;
-    py::list made = found(numbers, ids, [&](std::span<const Cell> row) {
-      py::object one = objects.made_of([row](std::size_t place) {
+  [[nodiscard]] py::list objects(const py::list& numbers, const py::list& ids,
+                                 const RowObjects& objects) {
+    return found(numbers, ids, [&](std::span<const Cell> row) {
+      return objects.made_of([row](std::size_t place) {
         if (place >= row.size()) {
           throw py::index_error("rows: a row has no place " + std::to_string(place));
         }
         return as_object(row[place]);
       });
-      others.append(as_object(row[besides]));
-      return one;
     });
-    return {std::move(made), std::move(others)};
   }
 
   void close() { reader_.reset(); }
@@ -562,7 +573,10 @@ void register_stored_rows(py::module_& module) {
            py::kw_only(), py::arg("type"), py::arg("slots"), py::arg("places"),
            py::arg("converters"))
       .def("made", &RowObjects::made, py::kw_only(), py::arg("rows"),
-           "One object per row; the caller has verified the rows.");
+           "One object per row; the caller has verified the rows.")
+      .def("fill", &RowObjects::fill, py::kw_only(), py::arg("objects"), py::arg("rows"),
+           "Set the slots of objects, one row each. None, as a row or in one, leaves what is "
+           "there.");
   module.def(
       "has_sqlite", [] { return loaded_sqlite() != nullptr; },
       "True if SQLite has loaded the core as an extension.");
@@ -579,8 +593,7 @@ void register_stored_rows(py::module_& module) {
            py::arg("type") = py::type::of(py::tuple()),
            "The kept cells of rows by number, where valid and with the given ids; else None.")
       .def("objects", &MemoryReader::objects, py::kw_only(), py::arg("numbers"), py::arg("ids"),
-           py::arg("objects"), py::arg("besides"),
-           "The same as objects, and for each object the value at a place.")
+           py::arg("objects"), "The same as objects.")
       .def("close", &MemoryReader::close, "Release the connection.");
   py::class_<BoundDataVersion>(module, "DataVersion")
       .def(py::init<std::uintptr_t>(), py::kw_only(), py::arg("connection"))

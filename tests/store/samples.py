@@ -7,12 +7,16 @@ from contextlib import closing
 from pathlib import Path
 
 import apsw
+import numpy as np
 
 from oneiros.model.memory import Memory
 from oneiros.store import Reading, Store, StoredMemory
 from oneiros.store.erased import digest_of
+from oneiros.store.rows import encoded_embedding
 
 NOW = 1_780_000_000.0
+BLOB = encoded_embedding(np.array([0.6, 0.8], np.float32))
+"""The stored form of an embedding."""
 
 
 def memory(id: str, **fields: object) -> Memory:

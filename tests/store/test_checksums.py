@@ -388,3 +388,12 @@ def test_objects_are_made_of_rows_by_their_slots() -> None:
     for slots, error in ((["third"], TypeError), (["__init__"], TypeError), ([], ValueError)):
         with pytest.raises(error):
             _core.RowObjects(type=Pair, slots=slots, places=[0], converters=[None])
+    made.fill(objects=[first, second], rows=[("four", 0, None), None])
+    assert (first.one, first.other) == (None, 4)
+    assert (second.one, second.other) == ("x", 0)
+    made.fill(objects=[second], rows=[(None, 0, 5)])
+    assert (second.one, second.other) == (5, 0)
+    with pytest.raises(ValueError, match="rows: expected 2"):
+        made.fill(objects=[first, second], rows=[None])
+    with pytest.raises(TypeError, match="doesn't apply"):
+        made.fill(objects=["abc"], rows=[("a", 0, 0)])  # type: ignore[list-item]

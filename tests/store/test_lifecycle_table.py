@@ -14,7 +14,7 @@ from oneiros.store import Store, StoredMemory
 from oneiros.store.index_checking import index_damage
 from oneiros.store.rows import LIFECYCLE
 from oneiros.store.salvage import salvage
-from tests.store.samples import FULL, add, memory, rows, run_sql
+from tests.store.samples import BLOB, FULL, add, memory, rows, run_sql
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_who_follows_takes_no_state_that_makes_no_sense(path: Path, assignment: 
 def test_what_was_inserted_is_told_as_it_is_read(tmp_path: Path) -> None:
     with Store(tmp_path / "mind.db") as store:
         with store.write() as transaction:
-            transaction.insert(replace(FULL, superseded_by=None), embedding_blob=b"v")
+            transaction.insert(replace(FULL, superseded_by=None), embedding_blob=BLOB)
             transaction.insert_many([memory("a"), memory("b")])
             told: list[StoredMemory] = []
             for batch in transaction.fresh_columns() or ():

@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import apsw
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from oneiros.clock import VirtualClock
@@ -23,8 +25,14 @@ from oneiros.store import Store, checksums, schema
 from oneiros.store.erased import ErasedMemory, digest_of
 from oneiros.store.index_checking import index_damage
 from oneiros.store.links import StoredLink
-from oneiros.store.rows import cell, text_digest
+from oneiros.store.rows import cell, encoded_embedding, text_digest
 from tests.store.samples import FULL, NOW, feedback_events, memory, rows, run_sql
+
+
+def vector_of(id: str) -> npt.NDArray[np.float32]:
+    """Return the embedding that a memory has, each its own."""
+    angle = sum(id.encode())
+    return np.array([np.cos(angle), np.sin(angle)], np.float32)
 
 
 def wide_row(connection: apsw.Connection, held: Memory, sequence: int, revision: int) -> None:
@@ -32,7 +40,7 @@ def wide_row(connection: apsw.Connection, held: Memory, sequence: int, revision:
     missing = ("embedding", "learned_at", *LATER)
     values = {name: cell(name, getattr(held, name)) for name in FIELDS if name not in missing}
     values |= {"sequence": sequence, "revision": revision, "text_digest": text_digest(held.text)}
-    values["embedding"] = b"vector of " + held.id.encode()
+    values["embedding"] = encoded_embedding(vector_of(held.id))
     sql = f"INSERT INTO memory ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"
     connection.execute(sql, list(values.values()))
 
@@ -56,6 +64,7 @@ LATER = ("user", "agent", "namespace", "labels", "source", "source_ref", "derive
 MEMORIES = tuple(
     replace(
         held,
+        embedding=vector_of(held.id),
         **{name: getattr(Memory(text=""), name) for name in LATER},
     )
     for held in MEMORIES
@@ -70,13 +79,14 @@ def narrow_file(path: Path, version: int = 8) -> None:
     connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {version}")
     checksums.register(connection)
+    kept = FIELDS.keys() - {"embedding", *LATER}
     for sequence, held in enumerate(MEMORIES, 1):
         values: dict[str, object] = {
-            **{name: cell(name, getattr(held, name)) for name in FIELDS if name not in LATER},
+            **{name: cell(name, getattr(held, name)) for name in kept},
             "sequence": sequence,
             "revision": 1,
             "text_digest": text_digest(held.text),
-            "embedding": b"vector of " + held.id.encode(),
+            "embedding": encoded_embedding(held.embedding),
         }
         for table in ("memory", "lifecycle"):
             cells = {name: values[name] for name in checksums.COVERED[table] if name in values}
@@ -215,7 +225,7 @@ def test_an_older_file_comes_forward_with_all_that_it_holds(tmp_path: Path, vers
         assert [(row.sequence, row.id, row.revision) for row in held] == [
             (3 * place + 2, id, place + 1) for place, id in enumerate(ids)
         ]
-        assert [row.embedding for row in held] == [b"vector of " + id.encode() for id in ids]
+        assert [row.embedding for row in held] == [encoded_embedding(vector_of(id)) for id in ids]
         assert [row.id for row in rows(store, after=2)] == ids[2:]
         assert store.settings() == {"embedder": "mini", "traces": "0"}
         assert store.revision() == 8
@@ -461,4 +471,5 @@ def test_what_is_killed_on_the_way_stays_of_the_older_version(
         assert store.quick_check() == []
         assert store.count() == MANY + len(MEMORIES)
         assert store.load([held.id for held in MEMORIES]) == list(MEMORIES)
-        assert store.load(["m7"]) == [memory("m7", text="7 " * 1500)]
+        seventh = replace(memory("m7", text="7 " * 1500), embedding=vector_of("m7"))
+        assert store.load(["m7"]) == [seventh]

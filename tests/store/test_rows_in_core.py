@@ -51,7 +51,7 @@ def changed(path: Path, sql: str, *values: object) -> None:
 def is_there(connection: StoreConnection) -> list[list[bool]]:
     """Which of the three are handed out, by each of the three ways."""
     found = (
-        load_memories(connection, IDS, NUMBERS, None),
+        load_memories(connection, IDS, NUMBERS),
         load_rows(connection, IDS, NUMBERS),
         load_own_rows(connection, IDS, NUMBERS),
     )
@@ -59,7 +59,7 @@ def is_there(connection: StoreConnection) -> list[list[bool]]:
 
 
 def test_sound_rows_are_what_was_written(connection: StoreConnection) -> None:
-    found = load_memories(connection, IDS, NUMBERS, None)
+    found = load_memories(connection, IDS, NUMBERS)
     assert found == [memory("a"), FULL, memory("b", text="naïve \0 café", tags=["x"])]
     rows = load_rows(connection, IDS, NUMBERS)
     sql = loading.select("memory.sequence IN (1, 2, 3)")
@@ -77,7 +77,7 @@ def test_only_a_row_of_the_number_and_the_id_is_handed_out(connection: StoreConn
     ids = ["a", "b", "a", "a", "a", "\ud800"]
     numbers: list[int | None] = [1, 2, None, 99, -1, 1]
     for found in (
-        load_memories(connection, ids, numbers, None),
+        load_memories(connection, ids, numbers),
         load_rows(connection, ids, numbers),
         load_own_rows(connection, ids, numbers),
     ):
@@ -153,7 +153,7 @@ def test_rows_come_from_one_state(path: Path) -> None:
         try:
             while len(seen) < 50:
                 with store._readers.lend() as connection:
-                    first, second = load_memories(connection, ["a", "b"], [1, 3], None)
+                    first, second = load_memories(connection, ["a", "b"], [1, 3])
                 assert first is not None
                 assert second is not None
                 assert first.importance == second.importance
@@ -166,7 +166,7 @@ def test_rows_come_from_one_state(path: Path) -> None:
 def test_a_transaction_reads_what_it_wrote_itself(path: Path) -> None:
     with Store(path) as store, store.write() as transaction:
         transaction.update("a", {"text": "other"})
-        (found,) = load_memories(transaction._connection, ["a"], [1], None)
+        (found,) = load_memories(transaction._connection, ["a"], [1])
         assert found is not None
         assert found.text == "other"
         assert transaction._connection.in_transaction

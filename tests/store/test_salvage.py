@@ -15,7 +15,7 @@ from oneiros.model.memory import Memory
 from oneiros.store import Store
 from oneiros.store.salvage import salvage
 from tests.folders import IN_MEMORY
-from tests.store.samples import FULL, memory, rows
+from tests.store.samples import BLOB, FULL, memory, rows
 
 PAGE = 4096
 
@@ -30,7 +30,7 @@ def damaged(tmp_path: Path) -> Path:
     path = tmp_path / "damaged.db"
     with Store(path) as store:
         with store.write() as transaction:
-            transaction.insert(FULL, embedding_blob=b"vector")
+            transaction.insert(FULL, embedding_blob=BLOB)
             transaction.insert_many([texts(number) for number in range(99)])
             transaction.set_setting("embedder", "mini")
             transaction.set_setting("reembedding", "other")  # its vectors are not taken over
@@ -54,7 +54,7 @@ def test_a_sound_store_comes_over_whole(tmp_path: Path, damaged: Path) -> None:
         ids = [row.id for row in rows(old)]
         assert [row.id for row in rows(new)] == ids
         assert new.load(ids) == old.load(ids)
-        assert rows(new)[0].embedding == b"vector"
+        assert rows(new)[0].embedding == BLOB
         assert new.settings() == {"embedder": "mini"}
 
 

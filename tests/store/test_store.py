@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oneiros.errors import EngineClosed
+from oneiros.errors import EngineClosed, StoreCorrupt
 from oneiros.model.fields import ENUMS
 from oneiros.store import Store
 from oneiros.store import transaction as transactions
+from oneiros.store.rows import encoded_embedding
 from tests.store.samples import FULL, add, erased_of, memory, rows
 
 
@@ -28,23 +29,33 @@ def test_a_memory_outlives_the_store(tmp_path: Path) -> None:
         assert store.revision() == 1
 
 
-def test_embeddings_are_bytes_to_the_store(tmp_path: Path) -> None:
+def test_embeddings_are_bytes_to_the_store_until_they_are_used(tmp_path: Path) -> None:
     vector = np.array([0.6, 0.8], np.float32)
-
-    def decode(blob: bytes) -> np.ndarray:
-        return np.frombuffer(blob, np.float32)
-
-    with Store(tmp_path / "mind.db", decode_embedding=decode) as store:
+    blob = encoded_embedding(vector)
+    with Store(tmp_path / "mind.db") as store:
         with store.write() as transaction:
-            transaction.insert(memory("a", embedding=vector), embedding_blob=vector.tobytes())
-            transaction.insert(memory("b"), embedding_blob=b"")
+            transaction.insert(memory("a", embedding=vector), embedding_blob=blob)
         assert store.load(["a"]) == [memory("a", embedding=vector)]
-        assert [row.embedding for row in rows(store)] == [vector.tobytes(), b""]
+        assert [row.embedding for row in rows(store)] == [blob]
         with store.write() as transaction:
             transaction.update("a", {"embedding": None})
             with pytest.raises(TypeError, match="embedding: the store takes encoded bytes"):
                 transaction.update("a", {"embedding": vector})
         assert store.load(["a"]) == [memory("a", revision_count=1)]
+
+
+def test_a_damaged_embedding_is_told_by_its_memory(tmp_path: Path) -> None:
+    blob = bytearray(encoded_embedding(np.array([0.6, 0.8], np.float32)))
+    blob[14] ^= 1
+    with Store(tmp_path / "mind.db") as store:
+        with store.write() as transaction:
+            transaction.insert(memory("a"), embedding_blob=bytes(blob))
+            transaction.insert(memory("b"))
+        damaged, sound = store.load_each(["a", "b"], [None, None])
+        assert sound == memory("b")
+        assert isinstance(damaged, StoreCorrupt)
+        assert "memory 'a'" in str(damaged)
+        assert "damaged embedding" in str(damaged)
 
 
 def test_codes_of_words_are_their_places(store: Store) -> None:

@@ -10,7 +10,7 @@ import pytest
 from oneiros.errors import DuplicateId, OneirosError, UnknownMemory
 from oneiros.model.memory import Memory
 from oneiros.store import Store, StoredLink
-from tests.store.samples import FULL, add, erased_of, feedback_events, memory, rows
+from tests.store.samples import BLOB, FULL, add, erased_of, feedback_events, memory, rows
 
 
 def test_an_exception_takes_everything_back(store: Store) -> None:
@@ -36,7 +36,7 @@ PLAIN = [memory("plain"), memory("empty", text=""), memory("old", created_at=-0.
 def test_what_is_said_of_fresh_rows_is_what_is_read(store: Store, memories: list[Memory]) -> None:
     add(store, memory("before"))
     with store.write() as transaction:
-        transaction.insert_many(memories, embedding_blobs=[b"blob"] * len(memories))
+        transaction.insert_many(memories, embedding_blobs=[BLOB] * len(memories))
         fresh = transaction.fresh_columns()
     assert fresh is not None
     (columns,) = fresh

@@ -190,8 +190,10 @@ def decay_curves(draft: Draft, profile: Profile) -> tuple[DecayCurve, ...]:
         draft: after all phases; memories that it adds are skipped.
         profile: the profile with the factors.
     """
-    factors = tuple(factor for factor in profile.factors if not is_function(factor))
-    compiled = compiled_factors(factors, draft.source.kinds)
+    compiled = compiled_factors(profile.factors, draft.source.kinds)
+    if compiled.has_functions:
+        factors = tuple(factor for factor in profile.factors if not is_function(factor))
+        compiled = compiled_factors(factors, draft.source.kinds)
     rows = np.flatnonzero(draft.live)
     kinds = draft.column("kind")[rows]
     sizes = np.bincount(kinds, minlength=len(draft.source.kinds))

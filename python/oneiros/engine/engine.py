@@ -30,7 +30,6 @@ from oneiros.scoring.profiles import resolved
 from oneiros.store import Store
 from oneiros.store.connections import MEMORY
 from oneiros.store.history import checked_keeping, record_keeping
-from oneiros.store.rows import embedding_later
 from oneiros.vector_index import DEFAULT_RECALL, Kind
 from oneiros.write.sync import Sync
 
@@ -227,7 +226,6 @@ class Engine(Memories):
                 path,
                 durability=durability,
                 busy_timeout_seconds=seconds_of(busy_timeout_seconds),
-                decode_embedding=embedding_later,
                 clock=clock,
                 read_only=read_only,
             )

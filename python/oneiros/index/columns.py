@@ -253,12 +253,9 @@ class Lifecycle:
 
     def sessions_of(self, row: int) -> frozenset[str]:
         """Return the sessions that recalled a memory."""
-        return self.all_sessions_of(row, self.sessions.at(row=row))
-
-    def all_sessions_of(self, row: int, held: Sequence[str] | None) -> frozenset[str]:
-        """Return :meth:`sessions_of`, given what the core holds of the row (None: nothing)."""
-        if held is not None:
-            return frozenset(held)
+        sessions = self.sessions.at(row=row)
+        if sessions is not None:
+            return frozenset(sessions)
         return frozenset() if self._stored is None else self._stored.sessions(row)
 
     def all_sessions(self) -> dict[int, frozenset[str]]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from oneiros import display
+from oneiros import _core, display
 from oneiros.display.escaping import LONGEST_NAMED, shortened
 from oneiros.model.calls import nearest
 from oneiros.model.fields import ENUMS, FIELDS, LAYER_BY_DEPTH, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
@@ -24,12 +24,9 @@ __all__ = [
     "ENUMS",
     "FIELDS",
     "Memory",
-    "Undecoded",
     "checked_columns",
     "checked_values",
-    "hold_embedding",
     "iso_time",
-    "set_fields",
     "validate_changes",
 ]
 
@@ -41,17 +38,11 @@ _FIXED = ("id", "learned_at")
 _COMPARABLE = tuple(name for name in FIELDS if name != "embedding")
 
 
-class Undecoded:
-    """An embedding whose bytes were checked but not decoded, which needs NumPy."""
-
-    __slots__ = ("decode",)
-
-    def __init__(self, decode: Callable[[], npt.NDArray[np.float32]]) -> None:
-        self.decode = decode
-
-
 class _WithUndecoded:
-    """The slot of an embedding that is decoded on first use."""
+    """The slot of the bytes of an embedding that is decoded on first use, as that needs NumPy.
+
+    ``store.rows`` sets it, and leaves ``embedding`` unset.
+    """
 
     __slots__ = ("_undecoded",)
 
@@ -62,7 +53,8 @@ class _WithUndecoded:
             if name != "embedding":
                 msg = f"{type(self).__name__!r} object has no attribute {name!r}"
                 raise AttributeError(msg, name=name, obj=self)
-            vector = self._undecoded.decode()
+            blob = self._undecoded
+            vector = None if blob is None else _core.decode_embedding(blob=blob)
             object.__setattr__(self, "embedding", vector)
             return vector
 
@@ -207,26 +199,6 @@ class Memory(_WithUndecoded):
 
     def __hash__(self) -> int:
         return hash((self.id, self.text))
-
-
-def set_fields(memory: Memory, values: Mapping[str, object]) -> None:
-    """Set fields of a memory in place, which is many times as fast as ``dataclasses.replace``.
-
-    Args:
-        memory: a memory that was just read and that no other code has yet.
-        values: values by field, as stored; they are not checked.
-    """
-    for name, value in values.items():
-        object.__setattr__(memory, name, value)
-
-
-def hold_embedding(memory: Memory, embedding: npt.NDArray[np.float32] | Undecoded) -> None:
-    """Set the embedding of a memory that was just read."""
-    if isinstance(embedding, Undecoded):
-        object.__setattr__(memory, "_undecoded", embedding)
-        object.__delattr__(memory, "embedding")
-    else:
-        object.__setattr__(memory, "embedding", embedding)
 
 
 def checked_values(record: object, *, now: float) -> dict[str, Any]:

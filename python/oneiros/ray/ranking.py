@@ -33,7 +33,7 @@ from oneiros.search.options import SearchOptions
 from oneiros.search.pipeline import SearchRun, Walk
 from oneiros.store.columns import StoredColumns
 from oneiros.store.loading import OwnRow
-from oneiros.store.rows import StoredMemory, embedding_later
+from oneiros.store.rows import StoredMemory
 from oneiros.write.vectors import DIMENSION_SETTING, EMBEDDER_SETTING, TextVectors
 
 if TYPE_CHECKING:
@@ -399,12 +399,7 @@ class _CandidateLoader:
         self._rows = rows
 
     def __call__(self, ids: Sequence[str], /) -> list[Memory | None]:
-        return [
-            None
-            if (row := self._rows.get(id)) is None
-            else row.memory(None if row.embedding is None else embedding_later(row.embedding))
-            for id in ids
-        ]
+        return [None if (row := self._rows.get(id)) is None else row.memory() for id in ids]
 
     def texts(self, ids: Sequence[str], /) -> list[str | None]:
         return [None if (row := self._rows.get(id)) is None else row.text for id in ids]

@@ -15,7 +15,6 @@ from oneiros.model.fields import COLUMN_DEFAULTS, FIELDS, PRIORITY_BY_KIND, PRIO
 from oneiros.rescoring.columns import DEFAULT_KIND, all_coders
 from oneiros.rescoring.validity import Validity
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.scoring.callable_factor import CallableFactor
 from oneiros.scoring.row_scores import ColumnRange, blocks, columns_read, judged_values
 
 if TYPE_CHECKING:
@@ -81,9 +80,7 @@ def reading_of(profiles: tuple[Profile, ...]) -> RequiredFields:
         scored=tuple(scored),
         fields=tuple(dict.fromkeys((*scored, *origins))),
         not_after_now=frozenset(name for profile in profiles for name in profile.not_after_now),
-        has_functions=any(
-            isinstance(factor, CallableFactor) for profile in profiles for factor in profile.factors
-        ),
+        has_functions=any(profile.has_functions for profile in profiles),
     )
 
 

@@ -217,6 +217,11 @@ class Profile:
         return any(getattr(part, "reads_texts", False) for part in (*parts, *stages))
 
     @property
+    def has_functions(self) -> bool:
+        """Whether a factor is a Python function."""
+        return any(map(is_function, self.factors))
+
+    @property
     def not_after_now(self) -> tuple[str, ...]:
         """Time columns that a table must not hold after ``now``; searches count them as age 0."""
         columns = (getattr(factor, "not_after_now", ()) for factor in self.factors)

@@ -13,7 +13,6 @@ from oneiros.index import Limits
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import count, require_text, require_utf8
 from oneiros.runtime.dataclasses import NamedTuple, replace
-from oneiros.scoring.factor import is_function
 from oneiros.scoring.fusion import ReciprocalRankFusion
 from oneiros.scoring.stages import with_place
 from oneiros.scoring.understanding import fused_by_shares
@@ -174,7 +173,7 @@ def _traits_of(profile: Profile) -> _Traits:
         reads_verdicts=any(getattr(factor, "reads_verdicts", False) for factor in profile.factors),
         takes_variants=profile.understanding is not None
         and isinstance(profile.fusion, ReciprocalRankFusion),
-        has_functions=any(map(is_function, profile.factors)),
+        has_functions=profile.has_functions,
     )
     return traits
 

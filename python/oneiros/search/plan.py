@@ -11,7 +11,6 @@ from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring import factors
 from oneiros.scoring.channels import ChannelDeclaration
 from oneiros.scoring.confidence import confidence_model
-from oneiros.scoring.factor import is_function
 from oneiros.scoring.link_expansion import AssociativeExpansion
 from oneiros.scoring.program import QUESTION_FEEDBACK, UNHELPFUL_FOR_QUESTIONS
 from oneiros.scoring.selection import RelevanceGate
@@ -241,7 +240,7 @@ def _scoring(compiled: CompiledProfile) -> tuple[_core.Plan, bool]:
 def _needs(profile: Profile, compiled: CompiledProfile) -> list[str]:
     names = {factor.name for factor in profile.factors}
     found = {
-        "functions": any(map(is_function, profile.factors)),
+        "functions": profile.has_functions,
         "temporal": "temporal" in names,
         "named_time": profile.named_time is not None,
         "overlap": "overlap" in names

@@ -121,6 +121,8 @@ class ResultMemories:
         )
 
     def load(self) -> dict[str, Memory | StoreCorrupt | None]:
+        if (memories := self._memories) is not None:
+            return memories
         with self._lock:
             if self._memories is None:
                 loaded = load_each(self.loader, self._ids)

@@ -7,7 +7,6 @@ import os
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import apsw
@@ -20,7 +19,7 @@ from oneiros.store import connections
 from oneiros.store.connections import MEMORY, Readers, StoreConnection
 from oneiros.store.failures import translated
 from oneiros.store.loading import MOST_AT_ONCE, OwnRow, load_memories, load_own_rows
-from oneiros.store.reading import DecodeEmbedding, Reading
+from oneiros.store.reading import Reading
 from oneiros.store.rows import StoredMemory
 from oneiros.store.watcher import Watcher
 from oneiros.store.writer import Write, Writer
@@ -82,7 +81,6 @@ class Store:
         durability: str = "full",
         busy_timeout_seconds: float = 5.0,
         vfs: str | None = None,
-        decode_embedding: DecodeEmbedding | None = None,
         clock: Clock | None = None,
         read_only: bool = False,
     ) -> None:
@@ -94,7 +92,6 @@ class Store:
                 a crash of the process, but a power loss may lose the last writes.
             busy_timeout_seconds: the longest wait for another writer; at least 0.
             vfs: the name of an SQLite VFS; None: the default.
-            decode_embedding: decodes stored vectors of loaded memories.
             clock: gives the times of commits, for the history; None: this store keeps none of what
                 it replaces, so that only a new file or a copy may be opened so for writing.
             read_only: write no file, not even a log; the file must exist.
@@ -112,7 +109,6 @@ class Store:
         self._path = checked_path(path)
         self._process = os.getpid()
         self._timeout = timeout_seconds
-        self._decode = decode_embedding
         self._is_closed = False
         self._written_by: Writer | None = None
         connections.require_sqlite()
@@ -127,7 +123,6 @@ class Store:
                     vfs=vfs,
                     durability=durability,
                     timeout_seconds=timeout_seconds,
-                    decode=decode_embedding,
                     clock=clock,
                 )
             self._readers = Readers(self._path, vfs=vfs, timeout_seconds=timeout_seconds)
@@ -182,7 +177,7 @@ class Store:
             EngineClosed: the store is closed, or was opened before a ``fork``.
         """
         with self._unmoving() as connection:
-            yield Reading(connection, self._path, self._decode)
+            yield Reading(connection, self._path)
 
     def write(self) -> Write:
         """Write: ``with store.write() as transaction``.
@@ -272,8 +267,7 @@ class Store:
         self, ids: Sequence[str], numbers: Sequence[int | None]
     ) -> list[Memory | StoreCorrupt | None]:
         """Return memories, all from one state of the store; see ``Reading.load_each``."""
-        load = partial(load_memories, decode=self._decode)
-        if (memories := self._at_once(ids, numbers, load)) is not None:
+        if (memories := self._at_once(ids, numbers, load_memories)) is not None:
             return memories
         with self.read() as reading:
             return reading.load_each(ids, numbers)
@@ -333,7 +327,7 @@ class Store:
         Raises:
             HistoryUnavailable: the history does not reach back to it.
         """
-        past = Store(MEMORY, decode_embedding=self._decode)
+        past = Store(MEMORY)
         try:
             with self._unmoving() as connection:
                 store.files.copy_into(past._writer.connection, connection)

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import apsw
 
 from oneiros import _core
-from oneiros.errors import StoreCorrupt
-from oneiros.model.memory import hold_embedding
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.checksums import COVERED, OWN_CHECKSUM, RANGES, STATE_CHECKSUM
 from oneiros.store.rows import OBJECTS, StoredMemory, select
@@ -21,7 +19,6 @@ from oneiros.store.rows import OBJECTS, StoredMemory, select
 if TYPE_CHECKING:
     from oneiros.model.memory import Memory
     from oneiros.store.connections import StoreConnection
-    from oneiros.store.reading import DecodeEmbedding
 
 __all__ = [
     "MOST_AT_ONCE",
@@ -59,32 +56,19 @@ def load_memories(
     connection: StoreConnection,
     ids: Sequence[str],
     numbers: Sequence[int | None],
-    decode: DecodeEmbedding | None,
-) -> Sequence[Memory | None]:
+) -> list[Memory | None]:
     """Return the memories of ids, as :func:`load_rows` returns rows.
 
     Args:
         connection: to read from.
         ids: at most :data:`MOST_AT_ONCE`.
         numbers: see there.
-        decode: decodes vectors; None: memories come without embeddings.
     """
     try:
-        memories, blobs = connection.memory_reader(_WHOLE).objects(
-            numbers=list(numbers), ids=list(ids), objects=OBJECTS, besides=_EMBEDDING
-        )
+        reader = connection.memory_reader(_WHOLE)
+        return reader.objects(numbers=list(numbers), ids=list(ids), objects=OBJECTS)
     except apsw.Error:
         return [None] * len(ids)
-    if decode is None:
-        return memories
-    made = (memory for memory in memories if memory is not None)
-    try:
-        for memory, blob in zip(made, blobs, strict=True):
-            if blob is not None:
-                hold_embedding(memory, decode(blob))
-    except StoreCorrupt:
-        return [None] * len(ids)
-    return memories
 
 
 def load_rows(
@@ -139,7 +123,6 @@ def own_row(row: tuple[Any, ...]) -> OwnRow | None:
 
 
 _BY_NUMBER: Final = "memory.sequence = ?"
-_EMBEDDING: Final = StoredMemory._fields.index("embedding")
 _WHOLE: Final = _core.MemoryQuery(
     sql=select(_BY_NUMBER, in_order=False),
     width=len(StoredMemory._fields),

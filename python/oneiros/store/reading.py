@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import apsw
 
-from oneiros import store
+from oneiros import _core, store
 from oneiros.errors import StoreCorrupt
 from oneiros.model.fields import ENUMS, FIELDS
 from oneiros.model.validation import wrong
@@ -51,10 +51,7 @@ from oneiros.store.loading import (
 from oneiros.store.rows import Damaged, StoredMemory, index_damage, select, undecoded
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from oneiros.model.memory import Memory, Undecoded
+    from oneiros.model.memory import Memory
     from oneiros.store.connections import StoreConnection
     from oneiros.store.history import HistoryReading
 
@@ -70,7 +67,6 @@ __all__ = [
 
 Row = TypeVar("Row", StoredMemory, OwnRow)
 
-DecodeEmbedding = Callable[[bytes], "npt.NDArray[np.float32] | Undecoded"]
 
 SNAPSHOT_SETTING: Final = "snapshot"
 TRACES_SETTING: Final = "traces"
@@ -180,12 +176,9 @@ ORDER BY sequence LIMIT 100"""
 class Reading:
     """A consistent snapshot of the store. Made by ``Store.read`` and ``Store.write``."""
 
-    def __init__(
-        self, connection: StoreConnection, path: str, decode: DecodeEmbedding | None
-    ) -> None:
+    def __init__(self, connection: StoreConnection, path: str) -> None:
         self._connection = connection
         self._path = path
-        self._decode = decode
 
     # Not kept, as no reader may be in a reference cycle: a closed store lets go of its file at once.
     @property
@@ -395,17 +388,15 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
     def damaged_new_vectors(self) -> list[int]:
         """Return the sequence numbers of the memories whose new vectors are damaged.
 
-        Empty if the store has no ``decode_embedding``. No row checksum covers these vectors.
+        No row checksum covers these vectors.
         """
-        if self._decode is None:
-            return []
         damaged = []
         cursor = self.run("SELECT sequence, new_embedding FROM memory WHERE new_embedding > x''")
         while rows := self.fetch(cursor, _AT_ONCE):
             for number, blob in rows:
                 try:
-                    self._decode(blob)
-                except StoreCorrupt:
+                    _core.checked_embedding(blob)
+                except ValueError:
                     damaged.append(number)
         return damaged
 
@@ -575,8 +566,6 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
     ) -> list[Memory | None]:
         """Return the memories of the ids, soft-deleted ones too; None for unknown ids.
 
-        Embeddings are included only if the store has a ``decode_embedding``.
-
         Args:
             ids: of memories.
             numbers: see :meth:`load_stored`.
@@ -594,8 +583,7 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         self, ids: Sequence[str], numbers: Sequence[int | None] | None = None
     ) -> list[Memory | StoreCorrupt | None]:
         """Return as :meth:`load` does, with the error in place of an unreadable memory."""
-        load = partial(load_memories, decode=self._decode)
-        return self._each(ids, numbers, load, self._load_one)
+        return self._each(ids, numbers, load_memories, self._load_one)
 
     def _load_one(self, id: str, number: int | None) -> Memory | StoreCorrupt | None:
         try:
@@ -798,14 +786,8 @@ WHERE deleted_at IS NULL AND memory.sequence NOT IN (SELECT value FROM json_each
         return [(id, successor, digest_of(successor, salt) in gone) for id, successor in found]
 
     def memory_of(self, row: StoredMemory) -> Memory:
-        """Return a row as a memory, with its embedding if the store has a ``decode_embedding``."""
-        if row.embedding is None or self._decode is None:
-            return row.memory()
-        try:
-            vector = self._decode(row.embedding)
-        except StoreCorrupt as error:
-            raise Damaged(row.sequence, row.id, str(error)).error() from error
-        return row.memory(vector)
+        """Return a row as a memory."""
+        return row.memory()
 
     def _require_whole(self) -> None:
         """Refuse to read in a failed transaction. Does nothing here; transactions override it."""

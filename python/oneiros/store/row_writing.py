@@ -16,7 +16,7 @@ from oneiros.model.validation import wrong
 from oneiros.store.checksums import COVERED, checksum_after
 from oneiros.store.columns import INSERTED_AT_ONCE, StoredColumns
 from oneiros.store.connections import StoreConnection
-from oneiros.store.reading import NEXT_SEQUENCE, DecodeEmbedding, Reading
+from oneiros.store.reading import NEXT_SEQUENCE, Reading
 from oneiros.store.rows import (
     INSERT,
     INSERT_LIFECYCLE,
@@ -118,10 +118,9 @@ class RowWriting(Reading):
         self,
         connection: StoreConnection,
         path: str,
-        decode: DecodeEmbedding | None,
         last_revision: int | None = None,
     ) -> None:
-        super().__init__(connection, path, decode)
+        super().__init__(connection, path)
         self.failure: apsw.Error | None = None
         """The first error of SQLite; after it the transaction can only be rolled back."""
         self.is_over = False

@@ -13,7 +13,7 @@ from oneiros import _core
 from oneiros._lazy import np
 from oneiros.errors import StoreCorrupt
 from oneiros.model.fields import ENUMS, FIELDS
-from oneiros.model.memory import Memory, Undecoded, hold_embedding
+from oneiros.model.memory import Memory
 from oneiros.runtime.dataclasses import MISSING, NamedTuple, fields
 from oneiros.runtime.hashing import blake2b
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Vector = npt.NDArray[np.float32]
+    _Objects: TypeAlias = _core.RowObjects[Memory]
 
 __all__ = [
     "DEFAULT_CELLS",
@@ -42,7 +43,6 @@ __all__ = [
     "cell_columns",
     "cells_of",
     "decoded_embeddings",
-    "embedding_later",
     "encoded_cells",
     "encoded_embedding",
     "ids_of",
@@ -186,20 +186,26 @@ class StoredMemory(_Row):  # type: ignore[misc]
         """The JSON object."""
         return self._parsed(metadata_of, self.metadata_json) or {}
 
-    def memory(self, embedding: npt.NDArray[np.float32] | Undecoded | None = None) -> Memory:
+    def memory(self, *, has_embedding: bool = True) -> Memory:
         """Return the row as a memory. REQUIRES: correct checksums.
 
         Values are not checked again: they were when written, and are unchanged.
 
         Args:
-            embedding: the vector, decoded or not; the row itself has only encoded bytes.
+            has_embedding: False: leave out the embedding, which may be damaged.
+
+        Raises:
+            StoreCorrupt: the embedding, or JSON, is damaged.
         """
+        if has_embedding:
+            try:
+                _core.checked_embedding(self.embedding)
+            except ValueError as error:
+                raise Damaged(self.sequence, self.id, _damage_of(error)).error() from error
         try:
-            (memory,) = OBJECTS.made(rows=[self])
+            (memory,) = (OBJECTS if has_embedding else _WITHOUT_EMBEDDINGS).made(rows=[self])
         except (TypeError, ValueError, RecursionError) as error:
             raise json_damage(self.sequence, self.id, error) from error
-        if embedding is not None:
-            hold_embedding(memory, embedding)
         return memory
 
     def _parsed(self, parse: Callable[[str], Result], text: str | None) -> Result | None:
@@ -393,12 +399,20 @@ def _made_of(name: str) -> Callable[[Any], Any] | None:
     return kinds.get(FIELDS[name].kind)
 
 
-OBJECTS: Final = _core.RowObjects(
-    type=Memory,
-    slots=list(FIELDS),
-    places=[_Row._fields.index(STORED_NAMES.get(name, name)) for name in FIELDS],
-    converters=list(map(_made_of, FIELDS)),
-)
+def _objects_of(made_of: Mapping[str, tuple[str, Callable[[Any], Any] | None]]) -> _Objects:
+    """Return what makes memories, given the slot and the converter of each field."""
+    return _core.RowObjects(
+        type=Memory,
+        slots=[slot for slot, _ in made_of.values()],
+        places=[_Row._fields.index(STORED_NAMES.get(name, name)) for name in made_of],
+        converters=[converter for _, converter in made_of.values()],
+    )
+
+
+_MADE_OF: Final = {name: (name, _made_of(name)) for name in FIELDS}
+_WITHOUT_EMBEDDINGS: Final = _objects_of(_MADE_OF)
+OBJECTS: Final = _objects_of(_MADE_OF | {"embedding": ("_undecoded", _core.checked_embedding)})
+"""Makes memories of rows, whose embeddings are decoded on first use."""
 
 
 Cells: TypeAlias = dict[str, Any]
@@ -542,19 +556,6 @@ def encoded_embedding(vector: Vector) -> bytes:
     return _core.encode_embeddings(matrix=vector[np.newaxis, :])[0]
 
 
-def embedding_later(blob: bytes) -> Undecoded:
-    """Return a stored vector that is decoded on first access; its bytes are checked here.
-
-    Raises:
-        StoreCorrupt: the bytes are damaged.
-    """
-    try:
-        _core.check_embedding(blob=blob)
-    except ValueError as error:
-        raise _damaged_embedding(error) from error
-    return Undecoded(lambda: _core.decode_embedding(blob=blob))
-
-
 def decoded_embeddings(blobs: Sequence[bytes]) -> npt.NDArray[np.float32]:
     """Return stored vectors as an array of shape (n, dimension), n >= 1.
 
@@ -565,8 +566,8 @@ def decoded_embeddings(blobs: Sequence[bytes]) -> npt.NDArray[np.float32]:
         dimension = _core.embedding_dimension(blob=blobs[0])
         return _core.decode_embeddings(blobs=list(blobs), dimension=dimension)
     except ValueError as error:
-        raise _damaged_embedding(error) from error
+        raise StoreCorrupt(_damage_of(error)) from error
 
 
-def _damaged_embedding(error: ValueError) -> StoreCorrupt:
-    return StoreCorrupt(f"the store holds a damaged embedding ({error})")
+def _damage_of(error: ValueError) -> str:
+    return f"the store holds a damaged embedding ({error})"

@@ -129,7 +129,7 @@ class _Search(Reading):
     """Reads lists of rows as long as that works, then single rows."""
 
     def __init__(self, connection: StoreConnection, path: str) -> None:
-        super().__init__(connection, path, None)
+        super().__init__(connection, path)
         self.unreadable = 0
         self.begun_anew = 0
 
@@ -228,7 +228,7 @@ def _made_of(rows: list[tuple[Any, ...]]) -> tuple[Memory, bytes | None] | None:
     """Return the memory in at most one row, and its embedding; None if missing or damaged."""
     with suppress(StoreCorrupt):
         for row in parted(rows)[0]:
-            return row.memory(), row.embedding
+            return row.memory(has_embedding=False), row.embedding
     return None
 
 

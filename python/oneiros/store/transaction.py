@@ -29,7 +29,7 @@ from oneiros.store.erased import (
 )
 from oneiros.store.history import HistoryWriting, Keeping
 from oneiros.store.links import KINDS, REMOVE, SET, LinkValues, StoredLink
-from oneiros.store.reading import TRACES_SETTING, DecodeEmbedding
+from oneiros.store.reading import TRACES_SETTING
 from oneiros.store.row_writing import RowWriting, assigned
 from oneiros.store.rows import json_text, without_supersession
 from oneiros.store.unused_bytes import is_log_empty, zero_unused
@@ -171,13 +171,12 @@ class Transaction(RowWriting):
         self,
         connection: StoreConnection,
         path: str,
-        decode: DecodeEmbedding | None,
         last_revision: int | None = None,
         *,
         keeping: Keeping | None = None,
         read_time: Callable[[], float] = system_clock,
     ) -> None:
-        super().__init__(connection, path, decode, last_revision)
+        super().__init__(connection, path, last_revision)
         if keeping is not None and keeping.is_on:
             self.keeper = HistoryWriting(self, keeping, read_time)
 

@@ -61,7 +61,7 @@ class Watcher:
         if data_version is None:
             data_version = connection.commit_version()
         if data_version != look.data_version:
-            revision = Reading(connection, self._path, None).last_revision()
+            revision = Reading(connection, self._path).last_revision()
             look = look._replace(data_version=data_version, revision=revision)
         self._idle.append(look)
         if self._is_closed:

@@ -21,7 +21,7 @@ from oneiros.store.connections import MEMORY
 from oneiros.store.failures import is_failed_write, translated
 from oneiros.store.forking import GATE
 from oneiros.store.history import ADD_MOMENT, LAST_MOMENT, kept_by
-from oneiros.store.reading import LAST_REVISION, NEXT_SEQUENCE, DecodeEmbedding
+from oneiros.store.reading import LAST_REVISION, NEXT_SEQUENCE
 from oneiros.store.rows import (
     INSERT,
     INSERT_LIFECYCLE,
@@ -65,13 +65,11 @@ class Writer:
         vfs: str | None,
         durability: str,
         timeout_seconds: float,
-        decode: DecodeEmbedding | None,
         clock: Clock | None = None,
     ) -> None:
         self._path = path
         self._clock = clock
         self._timeout = timeout_seconds
-        self._decode = decode
         self._lock = threading.RLock()  # owned by the writing thread
         self._entered = 0
         self._is_writing = False
@@ -203,7 +201,6 @@ class Writer:
             transaction = store.Transaction(
                 self.connection,
                 self._path,
-                self._decode,
                 None if known is None or known[0] != self._state else known[1],
                 keeping=keeping,
                 read_time=self._time,

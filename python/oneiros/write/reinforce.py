@@ -14,7 +14,7 @@ from oneiros.errors import StorePoisoned
 from oneiros.graph.graph import TAU_DAYS
 from oneiros.index.stored_rows import rows_of
 from oneiros.model.fields import ENUMS
-from oneiros.model.memory import set_fields
+from oneiros.model.memory import Memory
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.scoring.reinforcement import SpacedReinforcement
 from oneiros.store.columns import StoredColumns
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from oneiros.graph import Associations
     from oneiros.index.columns import ColumnWrite, Lifecycle
-    from oneiros.model.memory import Memory
     from oneiros.scoring.reinforcement import ReinforcementDeclaration
     from oneiros.store import StoredLink
     from oneiros.store.checksums import StoredStates
@@ -128,9 +127,20 @@ _REINFORCED: Final = ("access_count", "last_accessed_at", "stability")
 _PROMOTED: Final = ("core", "tier")
 
 
+_CONVERTERS: Final[dict[str, Callable[[Any], object]]] = {
+    "tier": ENUMS["tier"].__getitem__,
+    "sessions": frozenset,
+}
 OF_USE: Final = (*_REINFORCED, *_PROMOTED, "session_spread", "sessions")
 """The fields that searches reinforce before the store holds the change."""
-_TIERS: Final = ENUMS["tier"]
+_USED_MEMORIES: Final = _core.RowObjects(
+    type=Memory,
+    slots=list(OF_USE),
+    places=list(range(len(OF_USE))),
+    converters=[_CONVERTERS.get(name) for name in OF_USE],
+)
+"""Sets these fields of memories to what ``Reinforcer.used`` returns of their rows. Without names of
+sessions, the use was of none, and those that were read are right."""
 
 
 class ReinforcementEvent(NamedTuple):
@@ -573,12 +583,9 @@ class Reinforcing:
         used = on.core.used(rows=list(known - others), others=list(others))
         if used is None or on is not self._shown:
             return False
-        for memory, row in zip(memories, rows, strict=True):
-            if row in used:
-                values: dict[str, Any] = dict(zip(OF_USE, used[row], strict=True))
-                values["tier"] = _TIERS[values["tier"]]
-                values["sessions"] = on.lifecycle.all_sessions_of(row, values["sessions"])
-                set_fields(memory, values)
+        if used:
+            values = [None if row is None else used.get(row) for row in rows]
+            _USED_MEMORIES.fill(objects=memories, rows=values)
         return True
 
     def raise_failure(self) -> None:
