@@ -25,6 +25,15 @@ def test_a_folder_is_refused_in_our_words(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_device_and_a_pipe_are_refused_in_our_words(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link.db").symlink_to("pipe")
+    for path in ("/dev/null", tmp_path / "pipe", tmp_path / "link.db"):
+        with pytest.raises(ValueError, match="path: must be a file's name, got the device or pipe"):
+            Store(path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["link.db", "pipe"]
+
+
 @pytest.mark.parametrize("name", ["mind.db", "./mind.db", "folder/../mind.db", "folder//mind.db"])
 def test_a_store_knows_its_absolute_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -45,6 +45,9 @@ def checked_path(path: str | os.PathLike[str]) -> str:
     if os.path.isdir(text):  # noqa: PTH112 - pathlib takes longer to load
         msg = f"path: must be a file's name, got the folder {text!r}"
         raise ValueError(msg)
+    if os.path.exists(text) and not os.path.isfile(text):  # noqa: PTH110, PTH113 - as above
+        msg = f"path: must be a file's name, got the device or pipe {text!r}"
+        raise ValueError(msg)
     return text if text == MEMORY else os.path.realpath(text)  # connections are opened later too
 
 
