@@ -231,6 +231,48 @@ def test_a_first_batch_that_fails_leaves_no_store(
     assert ids_in(target) == ["m0"]
 
 
+@pytest.mark.usefixtures("in_pairs")
+def test_a_later_batch_that_fails_is_wrong_input_like_the_first(
+    run: Run, tmp_path: Path, target: Path
+) -> None:
+    path = lines(tmp_path / "m.jsonl", [*GOOD[:3], {"id": "m0", "text": "again"}])
+    outcome = run("import", path, "-s", target)
+    assert outcome.exit_code == 2
+    assert outcome.stderr.endswith("(2 memories of earlier batches are stored)\n")
+    assert ids_in(target) == ["m0", "m1"]
+
+
+def test_a_damaged_part_of_a_parquet_file_is_told_with_what_is_stored(
+    run: Run, tmp_path: Path, target: Path
+) -> None:
+    path = tmp_path / "m.parquet"
+    table = pa.table({"text": [f"memory number {number}" for number in range(2000)]})
+    pq.write_table(table, path, row_group_size=1000)
+    place = pq.read_metadata(path).row_group(1).column(0).dictionary_page_offset
+    assert place is not None
+    content = bytearray(path.read_bytes())
+    content[place : place + 100] = bytes(100)
+    path.write_bytes(content)
+    outcome = run("import", path, "-s", target)
+    assert outcome.exit_code == 2
+    assert outcome.stderr.startswith(f"error: {path}: cannot be read after row 1000: ")
+    assert outcome.stderr.endswith("(1000 memories of earlier batches are stored)\n")
+    with Engine(target) as engine:
+        assert len(engine) == 1000
+
+
+@pytest.mark.parametrize("id", ["m1", "a; b"])
+def test_collected_problems_have_no_advice_for_python(
+    run: Run, tmp_path: Path, target: Path, id: str
+) -> None:
+    path = lines(tmp_path / "m.jsonl", [{"id": id, "text": "x"}])
+    run("import", path, "-s", target)
+    outcome = run("import", path, "-s", target, "--on-error", "collect", "--json")
+    assert outcome.document["errors"] == [{"place": "line 1", "problem": f"id: {id!r} exists"}]
+    refused = run("import", path, "-s", target)
+    assert f"id: {id!r} exists; --on-conflict update changes it" in refused.stderr
+
+
 def test_a_folder_is_no_store(run: Run, tmp_path: Path) -> None:
     path = lines(tmp_path / "m.jsonl", [{"text": "x"}])
     outcome = run("import", path, "-s", tmp_path)

@@ -187,14 +187,27 @@ def test_dates_among_the_extras_of_parquet_become_text(tmp_path: Path) -> None:
         ("m.csv", "", "m.csv: needs a column 'text'"),
         ("m.csv", "text,,kind\n", "m.csv: a column has no name"),
         ("m.csv", "text,kind,kind\n", "m.csv: two columns are named 'kind'"),
+        ("m.csv", b"text,caf\xe9\n", "m.csv:1: not UTF-8"),
         ("m.parquet", "PAR1 not at all PAR1", "m.parquet: not a Parquet file"),
     ],
 )
 def test_a_useless_file_is_refused_whole(
-    tmp_path: Path, name: str, content: str, message: str
+    tmp_path: Path, name: str, content: str | bytes, message: str
 ) -> None:
     with pytest.raises(CommandError, match=message):
-        open_file(written(tmp_path, name, content), extra_to_metadata=False)
+        open_file(written(tmp_path, name, content), extra_to_metadata=isinstance(content, bytes))
+
+
+def test_a_value_of_parquet_that_python_lacks_costs_only_its_row(tmp_path: Path) -> None:
+    late = pa.array([0, 2**60, 0], pa.timestamp("us", tz="UTC"))  # after the year 9999
+    path = parquet_of(tmp_path, {"text": ["one", "two", "three"], "created_at": late})
+    first, second, third = read(path)
+    assert (first.place, second.place, third.place) == ("row 1", "row 2", "row 3")
+    assert first.record is not None
+    assert third.record is not None
+    assert (first.record["text"], third.record["text"]) == ("one", "three")
+    assert second.record is None
+    assert second.problem.startswith("created_at: cannot be read: ")
 
 
 def test_an_extra_column_of_parquet_is_named(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ __all__ = [
     "CommandError",
     "CommandGroup",
     "blamed_on",
+    "exit_code_of",
     "interrupt_held",
     "require_each_once",
     "require_only_one",
@@ -102,7 +103,7 @@ class CommandGroup(TyperGroup):
             if _is_interrupt(error):
                 say("interrupted")
                 sys.exit(INTERRUPTED)
-            code = _exit_code(error)
+            code = exit_code_of(error)
             if code is None:
                 raise
             say(_words(error))
@@ -172,7 +173,7 @@ def interrupt_held() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _exit_code(error: Exception) -> int | None:
+def exit_code_of(error: Exception) -> int | None:
     """Return the exit code of an error that is reported in one line, None for a fault of ours."""
     if isinstance(error, CommandError):
         return error.exit_code

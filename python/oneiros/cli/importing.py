@@ -14,7 +14,7 @@ import typer
 
 from oneiros._lazy import np
 from oneiros.cli import git_history, sources, terminal
-from oneiros.cli.failures import FAILED, INTERRUPTED, CommandError, interrupt_held
+from oneiros.cli.failures import FAILED, INTERRUPTED, CommandError, exit_code_of, interrupt_held
 from oneiros.cli.options import (
     DEFAULT_STORE,
     EmbedderOption,
@@ -167,7 +167,7 @@ def import_memories(
         if not tally.stored:
             raise
         msg = f"{error} ({tally.stored} memories of earlier batches are stored)"
-        raise CommandError(msg, getattr(error, "exit_code", FAILED)) from error
+        raise CommandError(msg, exit_code_of(error) or FAILED) from error
     _report(tally, rules.source, store, time.perf_counter() - started, json=json)
 
 
@@ -254,7 +254,7 @@ def _store(memories: Memories, batch: list[Row], rules: Rules, tally: Tally) -> 
             report = _add(memories, rows, rules)
         tally.stored += len(report.ids)
     for position, broken in report.failures:
-        _refuse(rows[position][0], str(broken), rules, tally)
+        _refuse(rows[position][0], _problem(broken), rules, tally)
 
 
 def _add(memories: Memories, rows: list[Placed], rules: Rules) -> AddReport:
@@ -265,8 +265,7 @@ def _add(memories: Memories, rows: list[Placed], rules: Rules) -> AddReport:
             on_error="raise" if rules.on_error is OnError.RAISE else "collect",
         )
     except DuplicateId as error:
-        words = str(error).partition(";")[0]  # what follows is advice for callers in Python
-        msg = f"{_span(rows)}: {words}; --on-conflict update changes it"
+        msg = f"{_span(rows)}: {_problem(error)}; --on-conflict update changes it"
         raise DuplicateId(sources.located(rules.source, msg)) from error
     except (TypeError, ValueError) as error:
         raise CommandError(sources.located(rules.source, _placed(rows, error))) from error
@@ -309,6 +308,11 @@ def _placed(rows: list[Placed], error: Exception) -> str:
         except (TypeError, ValueError) as broken:
             return f"{place}: {broken}"
     return f"{_span(rows)}: {error}"  # not alone: against the store, or against each other
+
+
+def _problem(error: Exception) -> str:
+    """Return an error's words without advice for callers in Python."""
+    return str(error).removesuffix("; pass on_conflict='update' to change it")
 
 
 def _span(rows: list[Placed]) -> str:

@@ -143,6 +143,7 @@ def _csv(path: Path, extra_to_metadata: bool) -> Iterator[Row]:
     try:
         reader = csv.reader(file, strict=True)
         header = next(reader, [])
+        _check_utf8(header, path)
         _check_header(header, path, extra_to_metadata)
     except csv.Error as error:
         file.close()
@@ -152,6 +153,14 @@ def _csv(path: Path, extra_to_metadata: bool) -> Iterator[Row]:
         file.close()
         raise
     return _csv_rows(file, reader, header, extra_to_metadata)
+
+
+def _check_utf8(header: list[str], path: Path) -> None:
+    try:
+        "".join(header).encode()
+    except UnicodeEncodeError as error:
+        msg = f"{path}:1: not UTF-8"
+        raise CommandError(msg) from error
 
 
 def _csv_rows(file: Any, reader: Any, header: list[str], extra_to_metadata: bool) -> Iterator[Row]:
@@ -239,14 +248,59 @@ def _parquet(path: Path, extra_to_metadata: bool) -> Iterator[Row]:
         msg = f"{path}: not a Parquet file: {error}"
         raise CommandError(msg) from error
     _check_header(table.schema_arrow.names, path, extra_to_metadata)
-    return _parquet_rows(table, extra_to_metadata)
+    batches = _arrow_batches(path, table, (arrow.ArrowException, OSError))
+    return _parquet_rows(table, batches, extra_to_metadata)
 
 
-def _parquet_rows(table: Any, extra_to_metadata: bool) -> Iterator[Row]:
+def _arrow_batches(path: Path, table: Any, damages: tuple[type[Exception], ...]) -> Iterator[Any]:
+    """Yield a file's rows, some at a time.
+
+    Args:
+        path: of the file.
+        table: the open file.
+        damages: what pyarrow raises where it cannot read a part.
+
+    Raises:
+        CommandError: a part cannot be read.
+    """
+    batches = table.iter_batches(batch_size=BATCH)
+    count = 0
+    while True:
+        try:
+            batch = next(batches, None)
+        except damages as error:
+            msg = f"{path}: cannot be read after row {count}: {error}"
+            raise CommandError(msg) from error
+        if batch is None:
+            return
+        count += batch.num_rows
+        yield batch
+
+
+def _parquet_rows(table: Any, batches: Iterator[Any], extra_to_metadata: bool) -> Iterator[Row]:
     with table:
-        batches = (batch.to_pylist() for batch in table.iter_batches(batch_size=BATCH))
-        for number, values in enumerate(chain.from_iterable(batches), start=1):
-            yield _row(f"row {number}", partial(_from_arrow, values), extra_to_metadata)
+        readers = chain.from_iterable(map(_arrow_readers, batches))
+        for number, read in enumerate(readers, start=1):
+            yield _row(f"row {number}", read, extra_to_metadata)
+
+
+def _arrow_readers(batch: Any) -> list[Callable[[], dict[str, Any]]]:
+    """Return a function for each row that returns its values."""
+    try:
+        return [partial(_from_arrow, values) for values in batch.to_pylist()]
+    except (OverflowError, ValueError):  # a value that Python lacks must not hide the other rows
+        return [partial(_from_arrow_row, batch, place) for place in range(batch.num_rows)]
+
+
+def _from_arrow_row(batch: Any, place: int) -> dict[str, Any]:
+    values = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            values[name] = column[place].as_py()
+        except (OverflowError, ValueError) as error:
+            msg = f"{name}: cannot be read: {error}"
+            raise ValueError(msg) from error
+    return _from_arrow(values)
 
 
 def _from_arrow(values: Mapping[str, Any]) -> dict[str, Any]:
