@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -71,6 +72,26 @@ def test_ctrl_c_ends_a_question_with_nothing_done(store: Path) -> None:
     assert err.strip() == "error: interrupted"
     with Engine(store) as engine:
         assert engine.get("m1").id == "m1"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("add", "-"), ("update", "m1", "--text", "-"), ("doctor", "--verify-erased", "-")]
+)
+def test_a_stdin_that_is_closed_or_no_utf8_is_wrong_input(
+    store: Path, arguments: tuple[str, ...]
+) -> None:
+    command = shlex.join([*ONEIROS, *arguments, "-s", str(store)])
+    for given, words in (("<&-", "must not be closed"), ("< latin", "not UTF-8")):
+        (store.parent / "latin").write_bytes(b"caf\xe9")
+        done = subprocess.run(
+            ["bash", "-c", f"{command} {given}"],
+            cwd=store.parent,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"error: stdin: {words}\n"
 
 
 def test_completion_names_commands_and_options() -> None:

@@ -25,7 +25,7 @@ from oneiros.cli.options import (
     opened_scope,
 )
 from oneiros.cli.sources import read_cell
-from oneiros.cli.terminal import moment, seconds_of, show_rows
+from oneiros.cli.terminal import moment, seconds_of, show_rows, text_of_stdin
 from oneiros.display.escaping import one_line, snippet
 from oneiros.display.tables import day
 from oneiros.display.tables import moment as second
@@ -275,13 +275,7 @@ def _text(given: str) -> str:
     """Return a text, or what stdin holds for "-", without the line's end."""
     if given != "-":
         return given
-    try:
-        given = sys.stdin.read()
-        given.encode()  # a lone surrogate stands for a byte where Python does not refuse it itself
-    except UnicodeError as error:
-        msg = "stdin: not UTF-8"
-        raise CommandError(msg) from error
-    return given.removesuffix("\n")
+    return text_of_stdin()
 
 
 def _fields(given: list[str] | None, *, clears: bool = False) -> dict[str, Any]:

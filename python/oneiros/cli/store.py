@@ -45,6 +45,7 @@ from oneiros.cli.terminal import (
     show_table,
     table,
     text,
+    text_of_stdin,
 )
 from oneiros.clock import system_clock
 from oneiros.display.escaping import one_line, snippet
@@ -138,7 +139,7 @@ def _version(distribution: str) -> str:
 
 def _looked_at(path: Path, needle: str | None, *, deep: bool) -> tuple[list[str], dict[str, Any]]:
     """Return the problems of a store and the figures of its vectors."""
-    sought = sys.stdin.read().removesuffix("\n") if needle == "-" else needle
+    sought = text_of_stdin() if needle == "-" else needle
     if sought == "":
         msg = "--verify-erased: must not be empty"
         raise CommandError(msg)

@@ -42,6 +42,7 @@ __all__ = [
     "show_table",
     "table",
     "text",
+    "text_of_stdin",
     "write",
 ]
 
@@ -200,6 +201,24 @@ def confirm(question: str, refusal: str) -> None:
         raise CommandError(msg)
     if answer.strip().lower() not in ("y", "yes"):
         raise CommandError(refusal, FAILED)
+
+
+def text_of_stdin() -> str:
+    """Return what stdin holds, without the last line's end.
+
+    Raises:
+        CommandError: it is closed, or no UTF-8.
+    """
+    if sys.stdin is None:
+        msg = "stdin: must not be closed"
+        raise CommandError(msg)
+    try:
+        given = sys.stdin.read()
+        given.encode()  # a lone surrogate stands for a byte where Python does not refuse it itself
+    except UnicodeError as error:
+        msg = "stdin: not UTF-8"
+        raise CommandError(msg) from error
+    return given.removesuffix("\n")
 
 
 def text(stored: str, style: str = "") -> Text:
