@@ -130,6 +130,15 @@ def test_a_search_reinforces_only_with_the_option(run: Run, store: Path) -> None
     assert access_count(store, "m3") == 0
     run("search", "ERR_CONN-42", "-s", store, "--reinforce")
     assert access_count(store, "m3") == 1
+    run("search", "ERR_CONN-42", "-s", store, "--reinforce", "--explain")
+    assert access_count(store, "m3") == 2
+
+
+def test_a_profile_that_reinforces_nothing_refuses_the_option(run: Run, store: Path) -> None:
+    outcome = run("search", "ERR_CONN-42", "-s", store, "--reinforce", "--profile", "bm25")
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    words = "--reinforce: must not be True, since the profile 'bm25' has no reinforcement"
+    assert outcome.stderr == f"error: {words}\n"
 
 
 def test_people_get_a_table_and_a_summary(run: Run, store: Path) -> None:

@@ -38,7 +38,12 @@ def test_what_reads_works_and_writes_nothing(
 
 @pytest.mark.parametrize(
     "arguments",
-    [("add", "tea"), ("update", "m1", "--set", "priority=1"), ("feedback", "m1", "helpful")],
+    [
+        ("add", "tea"),
+        ("update", "m1", "--set", "priority=1"),
+        ("feedback", "m1", "helpful"),
+        ("search", "tea", "--reinforce"),
+    ],
 )
 def test_what_writes_says_why_it_cannot(
     run: Run, protected: Path, arguments: tuple[str, ...]

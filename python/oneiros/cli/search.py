@@ -357,7 +357,7 @@ def search(
     """Find memories, best first. Only with --reinforce does that count as a use of them."""
     with opened_scope(existing(asked.store), asked.scope, asked.embedder) as memories:
         response = memories.search(
-            asked.query, **asked.options, explain=explain, reinforce=None if reinforce else False
+            asked.query, **asked.options, explain=explain, reinforce=reinforce
         )
         # Inside the block: the memories of results are read from the store when first touched.
         if json:
