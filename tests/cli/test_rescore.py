@@ -66,6 +66,19 @@ def test_scores_go_into_a_file(run: Run, source: Path, target: Path) -> None:
     assert read(target).equals(rescore(facts(100), "ciar", NOW).cast(read(target).schema))
 
 
+def test_a_folder_in_which_nothing_can_be_written_is_named(
+    run: Run, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = source.parent / "missing"
+    outcome = run("rescore", source, missing / "out.csv")
+    words = f"error: OUT: {missing}: no such folder\n"
+    assert (outcome.exit_code, outcome.stdout, outcome.stderr) == (2, "", words)
+    monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)
+    outcome = run("rescore", source, source.parent / "out.csv")
+    words = f"error: OUT: {source.parent}: nothing can be written in this folder\n"
+    assert (outcome.exit_code, outcome.stdout, outcome.stderr) == (2, "", words)
+
+
 def test_a_folder_becomes_a_folder(run: Run, tmp_path: Path) -> None:
     folder, target = tmp_path / "in", tmp_path / "out"
     folder.mkdir()

@@ -30,6 +30,7 @@ from oneiros.cli.terminal import (
     moment,
     output,
     progress_bar,
+    require_folder,
     seconds_of,
     show_plain,
     show_plain_figures,
@@ -393,6 +394,7 @@ def _require_files(source: Path, target: Path | None, *, is_folder: bool) -> Non
         raise CommandError(msg)
     if target is None:
         return
+    require_folder("OUT", target)
     try:
         require_new_folder(target) if is_folder else require_target(target)
     except ImportError:

@@ -34,6 +34,7 @@ __all__ = [
     "plain",
     "progress_bar",
     "range_of",
+    "require_folder",
     "require_writable",
     "seconds_of",
     "show_plain",
@@ -63,21 +64,30 @@ def require_writable(option: str, path: Path, others: Mapping[str, Path | None])
     if str(path) == "-":  # elsewhere a name of stdout, which cannot appear whole or not at all
         msg = f"{option}: must be a file's name, got '-'"
         raise CommandError(msg)
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        msg = f"{option}: {path.parent}: no such folder"
-        raise CommandError(msg)
+    require_folder(option, path)
     if path.is_dir():
         msg = f"{option}: must be a file's name, got the folder {str(path)!r}"
         raise CommandError(msg)
     require_replaceable(option, path)
-    if not os.access(folder, os.W_OK | os.X_OK):
-        msg = f"{option}: {path.parent}: nothing can be written in this folder"
-        raise CommandError(msg)
     for name, other in others.items():
         if other is not None and os.path.realpath(other) == os.path.realpath(path):
             msg = f"{option}: must be another file than that of {name}, got {str(path)!r}"
             raise CommandError(msg)
+
+
+def require_folder(option: str, path: Path) -> None:
+    """Refuse a path in whose folder no file can be made.
+
+    Raises:
+        CommandError: there is no such folder, or nothing can be written there.
+    """
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        msg = f"{option}: {path.parent}: no such folder"
+        raise CommandError(msg)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        msg = f"{option}: {path.parent}: nothing can be written in this folder"
+        raise CommandError(msg)
 
 
 def write(
