@@ -243,3 +243,17 @@ def test_an_engine_that_does_not_open_says_why_each_time(tmp_path: Path) -> None
     asyncio.run(asked())
     with pytest.raises(ValueError, match="workers: must be in"):
         oneiros.AsyncEngine(path, workers=0)
+
+
+def test_what_raises_stop_iteration_ends_its_await() -> None:
+    moments = [NOW]
+
+    async def run() -> None:
+        async with oneiros.AsyncEngine(":memory:", clock=lambda: next(iter(moments))) as engine:
+            await engine.add("ant")
+            moments.clear()
+            with pytest.raises(RuntimeError, match="the call raised StopIteration") as caught:
+                await asyncio.wait_for(engine.search("ant"), 30)
+            assert isinstance(caught.value.__cause__, StopIteration)
+
+    asyncio.run(run())

@@ -113,7 +113,7 @@ class Workers:
                 loop.call_soon_threadsafe(self._free.release)
 
         try:
-            future = self._executor.submit(contextvars.copy_context().run, call)
+            future = self._executor.submit(contextvars.copy_context().run, _ended_by_return, call)
         except BaseException:
             self._free.release()
             raise
@@ -124,6 +124,18 @@ class Workers:
             if is_noted:
                 error.add_note(_outcome(future))
             raise
+
+
+def _ended_by_return(call: Callable[[], Result]) -> Result:
+    """Return the result of a call; a StopIteration becomes a RuntimeError, as in a coroutine.
+
+    No future takes a StopIteration, such as code of the user may raise: the await would never end.
+    """
+    try:
+        return call()
+    except StopIteration as error:
+        msg = "the call raised StopIteration"
+        raise RuntimeError(msg) from error
 
 
 @contextmanager
