@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oneiros
-from oneiros import profiles
+from oneiros import CallableFactor, profiles
 from oneiros.rescoring.rescore import rescore
 from oneiros.scoring import row_scores
 from oneiros.scoring.factors import Strength
@@ -274,3 +275,31 @@ def test_what_another_process_wrote_is_judged_too(tmp_path: Path) -> None:
         assert dict(other.rescore("ciar")) == {"a": pytest.approx(0.9)}
         one.update("a", impact=0.1)
         assert other.promote().ids == []
+
+
+@pytest.mark.parametrize("call", ["rescore", "promote dry", "promote"])
+def test_a_function_holds_nothing_that_others_wait_for(facts: Any, call: str) -> None:
+    left = ["fresh"]
+
+    def meddle(certainty: np.ndarray[Any, Any]) -> Any:
+        facts.pin("rule")
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(facts.forget_many, left).result(timeout=30)
+            left.clear()
+            pool.submit(facts.search, "fact").result(timeout=30)
+        return np.ones(len(certainty))
+
+    ciar = profiles.get("ciar")
+    function = CallableFactor(meddle, "meddle", ("certainty",))
+    profile = ciar.replace(name="meddling", factors=(*ciar.factors, function))
+    if call == "rescore":
+        found = facts.rescore(profile)
+        assert list(found.ids) == ["fresh", "vague", "rule", "known", "old"]
+        assert len(found.scores) == 5
+    else:
+        report = facts.promote(profile, 0.5, dry_run="dry" in call)
+        assert report.ids == (["fresh", "rule"] if "dry" in call else ["rule"])
+        assert (facts.get("rule").status == "consolidated") == (call == "promote")
+    assert facts.get("rule").pinned
+    assert "fresh" not in facts
+    assert facts.check() == []

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oneiros._lazy import needed, np
 from oneiros.filters import set_of
 from oneiros.model.fields import ENUMS
 from oneiros.model.validation import checked_threads, require_flag
-from oneiros.runtime.dataclasses import dataclass
+from oneiros.runtime.dataclasses import NamedTuple, dataclass, replace
+from oneiros.scoring.factor import is_function
 from oneiros.scoring.factors.thompson import verdict_tables
 from oneiros.scoring.promotion import promoted, threshold_of
 from oneiros.scoring.row_scores import blocks, columns_read, score_rows, values_of_registers
@@ -119,7 +120,7 @@ class PromotionReport:
 
 
 if TYPE_CHECKING:
-    Rows = npt.NDArray[np.uint32]
+    Column = npt.NDArray[Any]
     Scores = npt.NDArray[np.float64]
 
 
@@ -139,23 +140,30 @@ def rescore(
     chosen, count = scope.profile(profile), checked_threads(threads)
     scope.follow_others()
     moment = scope.now(now)
-    parts = scope.services
+    writer = scope.services.sync.writer
 
-    def scored() -> Rescored:
+    def copied() -> _Rows:
+        return _copied(scope, chosen, scope.matching(where), moment)
+
+    def scored() -> tuple[list[str], Scores, int]:
         rows = scope.matching(where)
-        compiled = _compiled(scope, chosen)
-        scores, future_count = _scores(scope, compiled, rows, moment, count)
+        scores, future_count = _scores(scope, _compiled(scope, chosen), rows, moment, count)
         ids = scope.read_model.lifecycle.ids
-        return Rescored(
-            ids=[ids[row] for row in rows],
-            scores=scores,
-            profile=chosen.name,
-            profile_hash=chosen.hash,
-            now=moment,
-            future_count=future_count,
-        )
+        return [ids[row] for row in rows], scores, future_count
 
-    return parts.sync.writer.run(scored)  # on the writer's thread no column changes meanwhile
+    if any(map(is_function, chosen.factors)):
+        copies = writer.run(copied)
+        ids, (scores, future_count) = copies.ids, copies.scores(moment, count)
+    else:
+        ids, scores, future_count = writer.run(scored)  # no column changes meanwhile
+    return Rescored(
+        ids=ids,
+        scores=scores,
+        profile=chosen.name,
+        profile_hash=chosen.hash,
+        now=moment,
+        future_count=future_count,
+    )
 
 
 def promote(
@@ -175,16 +183,16 @@ def promote(
     scope.follow_others()
     moment = scope.now(now)
 
-    def judged() -> PromotionReport:
-        """Score the current columns. REQUIRES: runs on the writer's thread."""
-        rows = _staged(scope, scope.matching(where))
-        compiled = _compiled(scope, chosen)
-        scores, future_count = _scores(scope, compiled, rows, moment, count)
+    def staged() -> _Rows:
+        """Copy the staged rows. REQUIRES: runs on the writer's thread."""
+        return _copied(scope, chosen, _staged(scope, scope.matching(where)), moment)
+
+    def judged(rows: _Rows) -> PromotionReport:
+        scores, future_count = rows.scores(moment, count)
         high = np.flatnonzero(promoted(scores, least))
-        taken = np.array(rows.to_array(), np.uint32)[high]
         return PromotionReport(
-            promoted=_promoted(scope, compiled, taken, scores[high], moment),
-            considered=len(rows),
+            promoted=_promoted(rows, high, scores[high], moment),
+            considered=len(rows.ids),
             profile=chosen.name,
             profile_hash=chosen.hash,
             threshold=least,
@@ -193,18 +201,26 @@ def promote(
             future_count=future_count,
         )
 
-    sync = scope.services.sync
-    if dry_run:
-        return sync.writer.run(judged)
-    reports: list[PromotionReport] = []
+    report: PromotionReport | None = None
+    if dry_run or any(map(is_function, chosen.factors)):
+        report = judged(scope.services.sync.writer.run(staged))
+        if dry_run:
+            return report
 
     def changes() -> list[tuple[str, dict[str, object]]]:
-        reports.append(judged())
-        return [(each.id, {"status": "consolidated"}) for each in reports[0].promoted]
+        nonlocal report
+        if report is None:
+            report = judged(staged())
+        else:  # others may have changed memories since
+            left = set(staged().ids)
+            still = tuple(memory for memory in report.promoted if memory.id in left)
+            report = replace(report, promoted=still)
+        return [(id, {"status": "consolidated"}) for id in report.ids]
 
     scope.services.remember.set_columns(changes)
-    scope.publish("update", "promote", reports[0].ids, moment)
-    return reports[0]
+    assert report is not None
+    scope.publish("update", "promote", report.ids, moment)
+    return report
 
 
 def _compiled(scope: Scope, profile: Profile) -> CompiledProfile:
@@ -223,27 +239,57 @@ def _scores(
     columns = _columns(scope, compiled, now)
     size = len(scope.read_model.lifecycle.ids)
     if len(rows) * _FEW > size:
-        scores = np.empty(size)
-        future_count = 0
-        for start, stop in blocks(size):
-            part = {name: column[start:stop] for name, column in columns.items()}
-            future_count += score_rows(
-                compiled, part, now=now, out=scores[start:stop], threads=threads
-            )
+        scores, future_count = _in_blocks(compiled, columns, size, now, threads)
         if len(rows) == size:
             return scores, future_count
         if not future_count:  # else the count may include unwanted rows
             return scores[np.array(rows.to_array(), np.uint32)], 0
     numbers = np.array(rows.to_array(), np.uint32)
-    scores = np.empty(len(numbers))
+    gathered = {name: column[numbers] for name, column in columns.items()}
+    return _in_blocks(compiled, gathered, len(numbers), now, threads)
+
+
+def _in_blocks(
+    compiled: CompiledProfile, columns: Mapping[str, Column], size: int, now: float, threads: int
+) -> tuple[Scores, int]:
+    """Return the score of each row of columns, and the number of rows with times after ``now``."""
+    scores = np.empty(size)
     future_count = 0
-    for start, stop in blocks(len(numbers)):
-        part = {name: column[numbers[start:stop]] for name, column in columns.items()}
+    for start, stop in blocks(size):
+        part = {name: column[start:stop] for name, column in columns.items()}
         future_count += score_rows(compiled, part, now=now, out=scores[start:stop], threads=threads)
     return scores, future_count
 
 
-def _columns(scope: Scope, compiled: CompiledProfile, now: float) -> dict[str, npt.NDArray[Any]]:
+class _Rows(NamedTuple):
+    """Copies of the rows to score.
+
+    Functions of the user run over them on the thread of the caller, as they may take long, write,
+    and wait for threads that do.
+    """
+
+    compiled: CompiledProfile
+    ids: list[str]
+    columns: dict[str, Column]
+
+    def scores(self, now: float, threads: int) -> tuple[Scores, int]:
+        """Return what :func:`_scores` does."""
+        return _in_blocks(self.compiled, self.columns, len(self.ids), now, threads)
+
+
+def _copied(scope: Scope, profile: Profile, rows: BitMap, now: float) -> _Rows:
+    """Copy the rows. REQUIRES: runs on the writer's thread."""
+    compiled, ids = _compiled(scope, profile), scope.read_model.lifecycle.ids
+    numbers = np.array(rows.to_array(), np.uint32)
+    columns = _columns(scope, compiled, now)
+    return _Rows(
+        compiled,
+        [ids[row] for row in rows],
+        {name: column[numbers] for name, column in columns.items()},
+    )
+
+
+def _columns(scope: Scope, compiled: CompiledProfile, now: float) -> dict[str, Column]:
     """Return the columns that the profile reads, with per-row verdict columns."""
     lifecycle = scope.read_model.lifecycle
     names = columns_read(compiled)
@@ -258,21 +304,23 @@ def _columns(scope: Scope, compiled: CompiledProfile, now: float) -> dict[str, n
 
 
 def _promoted(
-    scope: Scope, compiled: CompiledProfile, rows: Rows, scores: Scores, now: float
+    rows: _Rows, high: npt.NDArray[np.intp], scores: Scores, now: float
 ) -> tuple[PromotedMemory, ...]:
-    columns = {name: column[rows] for name, column in _columns(scope, compiled, now).items()}
-    factors = [np.empty(len(rows)) for _ in compiled.names]
-    if len(rows) and factors:
+    compiled = rows.compiled
+    columns = {name: column[high] for name, column in rows.columns.items()}
+    factors = [np.empty(len(high)) for _ in compiled.names]
+    if len(high) and factors:
         values_of_registers(compiled, compiled.factors, columns, now=now, out=factors, threads=1)
-    ids = scope.read_model.lifecycle.ids
     return tuple(
         PromotedMemory(
-            id=ids[row],
+            id=rows.ids[place_of_row],
             score=score,
             factors={
                 name: float(values[place])
                 for name, values in zip(compiled.names, factors, strict=True)
             },
         )
-        for place, (row, score) in enumerate(zip(rows.tolist(), scores.tolist(), strict=True))
+        for place, (place_of_row, score) in enumerate(
+            zip(high.tolist(), scores.tolist(), strict=True)
+        )
     )
