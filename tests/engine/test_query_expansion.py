@@ -234,3 +234,9 @@ def test_a_variant_finds_what_the_question_does_not_and_each_part_has_its_own(
 def test_an_expander_is_something_to_call() -> None:
     with pytest.raises(TypeError, match="query_expander: expected a callable query -> texts"):
         oneiros.Engine(":memory:", query_expander=["bee"])  # type: ignore[arg-type]
+
+    async def awaited(query: str) -> list[str]:
+        return [query]
+
+    with pytest.raises(TypeError, match="query_expander: expected a plain callable, got a corou"):
+        oneiros.Engine(":memory:", query_expander=awaited)  # type: ignore[arg-type]

@@ -277,6 +277,14 @@ def test_what_is_no_reranker_or_deadline_is_refused(mind: oneiros.Engine) -> Non
             oneiros.Engine(":memory:", reranker=wrong)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="reranker: expected a callable"):
             ask(mind, reranker=wrong)
+
+    class Awaited:
+        async def predict(self, pairs: list[tuple[str, str]]) -> list[float]:
+            return [1.0 for _ in pairs]
+
+    for awaited in (Awaited(), Awaited().predict):
+        with pytest.raises(TypeError, match="reranker: expected a plain callable, got a coroutine"):
+            ask(mind, reranker=awaited)
     for wrong in (0, -1.0, math.nan):
         with pytest.raises(ValueError, match="deadline: must be > 0"):
             ask(mind, deadline=wrong)

@@ -17,6 +17,10 @@ NO_TEXT = "\ud800"
 NAN = math.nan
 
 
+async def awaited(*_: object) -> str:
+    return "distinct"
+
+
 def planned(mind: Engine) -> Any:
     return mind.dream(dry_run=True)
 
@@ -25,8 +29,8 @@ CALLS: list[tuple[str, Callable[[Engine, Any], object], list[Any]]] = [
     ("now", lambda mind, it: mind.dream(it), ["soon", NAN, 1e300, [], True, "2025-06-01"]),
     ("dry_run", lambda mind, it: mind.dream(dry_run=it), [None, 1, "yes"]),
     ("profile", lambda mind, it: mind.dream(profile=it), [5, b"x", "nobody's"]),
-    ("summarise", lambda mind, it: mind.dream(summarise=it), [5, "x"]),
-    ("judge", lambda mind, it: mind.dream(judge=it), [5, "x"]),
+    ("summarise", lambda mind, it: mind.dream(summarise=it), [5, "x", awaited]),
+    ("judge", lambda mind, it: mind.dream(judge=it), [5, "x", awaited]),
     ("id", lambda mind, it: mind.undo_dream(it), [None, 5, "", "x", NO_TEXT]),
     ("limit", lambda mind, it: mind.dreams(it), [None, -1, 1.5, "5", True, 2**31]),
     ("limit", lambda mind, it: mind.drift(it), [None, -1, 1.5, "5", True, 2**31]),
@@ -39,7 +43,7 @@ CALLS: list[tuple[str, Callable[[Engine, Any], object], list[Any]]] = [
     ("k", lambda mind, it: planned(mind).impact(["ant"], it), [None, 0, 1.5, "5", True, 2**31]),
     ("schedule", lambda mind, it: mind.keep_dreaming(it), [5, "4h", oneiros.DreamSchedule]),
     ("profile", lambda mind, it: mind.keep_dreaming(profile=it), [5, "nobody's"]),
-    ("on_cycle", lambda mind, it: mind.keep_dreaming(on_cycle=it), [5, "x"]),
+    ("on_cycle", lambda mind, it: mind.keep_dreaming(on_cycle=it), [5, "x", awaited]),
     ("reports", lambda _, it: oneiros.drift_over(it), [None, 5, "abc", [5]]),
 ]
 

@@ -36,7 +36,6 @@ EventKind: TypeAlias = Literal[
 EVENT_KINDS: Final[tuple[str, ...]] = get_args(EventKind)
 """Every kind of event."""
 
-_COROUTINE: Final = 0x80  # inspect.CO_COROUTINE; importing inspect takes as long as a search
 _SHOWN: Final = 60  # most characters of the ids in a repr
 
 
@@ -227,11 +226,6 @@ def checked_callback(name: str, callback: Any) -> Callback:
         TypeError: not callable, or a coroutine function, which would never be awaited.
     """
     require_callable(name, callback, "a callable that takes an event")
-    function: Any = callback if hasattr(callback, "__code__") else type(callback).__call__
-    code = getattr(function, "__code__", None)
-    if code is not None and code.co_flags & _COROUTINE:
-        msg = f"{name}: expected a plain callable, got a coroutine function, {callback!r}"
-        raise TypeError(msg)
     found: Callback = callback
     return found
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, SupportsFloat, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, SupportsFloat, TypeGuard
 
 from oneiros import _core
 from oneiros._lazy import np
@@ -402,10 +402,18 @@ def require_utf8(name: str, value: object) -> None:
     encoded(name, str(value))
 
 
+_COROUTINE: Final = 0x80  # inspect.CO_COROUTINE; importing inspect takes as long as a search
+
+
 def require_callable(name: str, value: object, words: str) -> None:
-    """Raise TypeError ("expected ``words``") unless ``value`` is callable."""
+    """Raise TypeError ("expected ``words``") unless ``value`` is callable, and not to be awaited."""
     if not callable(value):
         msg = f"{name}: expected {words}, got {type(value).__name__}"
+        raise TypeError(msg)
+    function: Any = value if hasattr(value, "__code__") else type(value).__call__
+    code = getattr(function, "__code__", None)
+    if code is not None and code.co_flags & _COROUTINE:
+        msg = f"{name}: expected a plain callable, got a coroutine function, {value!r}"
         raise TypeError(msg)
 
 

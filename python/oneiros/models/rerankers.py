@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from oneiros._lazy import np
 from oneiros.display.escaping import shortened
-from oneiros.model.validation import require_int
+from oneiros.model.validation import require_callable, require_int
 from oneiros.models.deadlines import MOST_LEFT, answer_within
 from oneiros.runtime.dataclasses import dataclass
 
@@ -78,13 +78,10 @@ Reranker: TypeAlias = TextScorer | PairScorer
 
 
 def require_reranker(name: str, value: object) -> None:
-    """Raise TypeError unless ``value`` is callable or has a ``predict`` method."""
-    if not (callable(value) or callable(getattr(value, "predict", None))):
-        msg = (
-            f"{name}: expected a callable (query, texts) -> scores, or an object with "
-            f"predict(pairs), got {type(value).__name__} {value!r}"
-        )
-        raise TypeError(msg)
+    """Raise TypeError unless ``value`` is callable or has a ``predict`` method, neither awaited."""
+    predict = getattr(value, "predict", None)
+    words = "a callable (query, texts) -> scores, or an object with predict(pairs)"
+    require_callable(name, predict if callable(predict) else value, words)
 
 
 def call_of(reranker: Reranker) -> Callable[[str, list[str]], object]:
