@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import oneiros
-from oneiros.models.embedders import Embedder, check, name_of
+from oneiros.models.embedders import Embedder, check, name_of, vectors_of
 
 
 def embed(texts: list[str]) -> np.ndarray:
@@ -42,6 +42,7 @@ def test_a_name_is_the_embedders_own_or_the_functions() -> None:
         ("mine", TypeError, "embedder: expected a callable"),
         (type("E", (Named,), {"name": ""})(), ValueError, "its name must be a text"),
         (type("E", (Named,), {"name": 3})(), ValueError, "its name must be a text"),
+        (type("E", (Named,), {"name": "\ud800"})(), ValueError, "its name: holds a lone surrogate"),
     ],
 )
 def test_an_embedder_without_a_name_is_refused(
@@ -77,6 +78,7 @@ def test_output_becomes_float32(dtype: str) -> None:
             ValueError,
             "vector 1 must be finite, got nan at comp.* 1",
         ),
+        ([[1.0, 2.0], [1.0]], 2, None, ValueError, r"embedder: expected shape \(2, dimension\)"),
         ([[1e300]], 1, None, ValueError, r"vector 0 must be finite, got 1e\+300"),
     ],
 )
@@ -87,11 +89,44 @@ def test_bad_output_is_refused(
         check(output, count, dimension)  # type: ignore[arg-type]
 
 
-def test_an_async_function_is_no_embedder() -> None:
-    async def embed(texts: list[str]) -> list[list[float]]:
-        return [[1.0, 0.0] for _ in texts]
+async def awaited(texts: list[str]) -> list[list[float]]:
+    return [[1.0, 0.0] for _ in texts]
 
-    with oneiros.Engine(":memory:", embedder=embed) as mind, warnings.catch_warnings():  # type: ignore[arg-type]
+
+def test_an_async_function_is_no_embedder() -> None:
+    with pytest.raises(TypeError, match="embedder: expected a plain callable, got a coroutine fun"):
+        oneiros.Engine(":memory:", embedder=awaited)  # type: ignore[arg-type]
+
+    def hidden(texts: list[str]) -> object:
+        return awaited(texts)
+
+    with oneiros.Engine(":memory:", embedder=hidden) as mind, warnings.catch_warnings():  # type: ignore[arg-type]
         warnings.simplefilter("error")  # such as "was never awaited"
         with pytest.raises(TypeError, match="got a coroutine: it must not be async"):
             mind.add("tea")
+
+
+@pytest.mark.parametrize("call", ["add", "search"])
+@pytest.mark.parametrize("rows", [0, 2])
+def test_an_embedder_has_a_list_of_its_own(call: str, rows: int) -> None:
+    def changing(texts: list[str]) -> np.ndarray:
+        texts[:] = ["tea"] * rows
+        return np.ones((rows, 3))
+
+    with oneiros.Engine(":memory:", embedder=changing) as mind:
+        message = rf"embedder: expected shape \(1, dimension\), got \({rows}, 3\)"
+        with pytest.raises(ValueError, match=message):
+            getattr(mind, call)("coffee")
+        assert len(mind) == 0
+
+
+def test_an_embedder_may_use_its_array_again() -> None:
+    buffer = np.zeros((1, 2), np.float32)
+
+    def reusing(texts: list[str]) -> np.ndarray:
+        buffer[0] = len(texts[0])
+        return buffer
+
+    first = vectors_of(reusing, ["a"])
+    vectors_of(reusing, ["bb"])
+    assert first.tolist() == [[1.0, 1.0]]

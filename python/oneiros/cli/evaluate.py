@@ -35,7 +35,7 @@ from oneiros.evaluation.tuning import Parameter, value_at
 from oneiros.evaluation.use import MODES, QUESTION_KINDS, Search, lives_of, measure_use
 from oneiros.evaluation.worth import FITTED, fit_worth
 from oneiros.model.validation import require_number
-from oneiros.models.embedders import check
+from oneiros.models.embedders import vectors_of
 from oneiros.runtime.dataclasses import replace
 from oneiros.runtime.files import new_file
 from oneiros.scoring.phases.house import Budget
@@ -423,7 +423,7 @@ def _embedded(task: Task, embedder: Embedder) -> Task:
     texts = [titled(record.get("title") or "", record["text"]) for record in task.records]
     asked = [question.text for question in task.questions]
     with blamed_on("--embedder"):
-        vectors = check(embedder([*texts, *asked]), len(texts) + len(asked))
+        vectors = vectors_of(embedder, [*texts, *asked])
     pairs = zip(task.records, vectors, strict=False)
     questions = zip(task.questions, vectors[len(texts) :], strict=True)
     return replace(

@@ -32,7 +32,7 @@ from oneiros.clock import system_clock
 from oneiros.display.escaping import one_line
 from oneiros.errors import DuplicateId, OneirosError
 from oneiros.model.memory import Memory
-from oneiros.models.embedders import check, name_of
+from oneiros.models.embedders import name_of, vectors_of
 from oneiros.runtime.dataclasses import asdict, dataclass, field
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ class _FirstBatchOnce:
         """Return one vector a text."""
         if all(text in self._known for text in texts):
             return np.stack([self._known[text] for text in texts])
-        vectors = check(self._embedder(texts), len(texts))
+        vectors = vectors_of(self._embedder, texts)
         if len(self._known) < BATCH:
             self._known.update(zip(texts, vectors, strict=True))
         return vectors

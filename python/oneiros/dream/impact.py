@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from oneiros._lazy import np
 from oneiros.display.escaping import one_line, shortened
 from oneiros.dream.report import rule_name
-from oneiros.models.embedders import check, name_of
+from oneiros.models.embedders import name_of, vectors_of
 from oneiros.runtime.dataclasses import asdict, dataclass, replace
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ class _CachingEmbedder:
     def __call__(self, texts: list[str]) -> Any:
         missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         if missing:
-            vectors = check(self._embedder(missing), len(missing))
+            vectors = vectors_of(self._embedder, missing)
             self._vectors.update(zip(missing, vectors, strict=True))
         return np.stack([self._vectors[text] for text in texts])
 

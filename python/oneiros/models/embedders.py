@@ -10,11 +10,14 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from oneiros._lazy import np
+from oneiros.model.validation import require_callable, require_utf8
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
-__all__ = ["Embedder", "check", "default_name", "name_of"]
+__all__ = ["Embedder", "check", "default_name", "name_of", "vectors_of"]
 
 Texts = list[str]
 
@@ -40,13 +43,10 @@ def name_of(embedder: Embedder) -> str:
     their vectors is compared.
 
     Raises:
-        TypeError: not callable.
-        ValueError: a ``name`` that is not a str or is empty, or a callable object without one.
+        TypeError: not callable, or a coroutine function.
+        ValueError: a ``name`` that is not a text or is empty, or a callable object without one.
     """
-    given: object = embedder  # callers may ignore the annotation
-    if not callable(given):
-        msg = f"embedder: expected a callable list[str] -> array, got {given!r}"
-        raise TypeError(msg)
+    require_callable("embedder", embedder, "a callable list[str] -> array")
     name: object = getattr(embedder, "name", None)  # a function has none
     if name is None:
         module, function = (
@@ -59,12 +59,18 @@ def name_of(embedder: Embedder) -> str:
     if not isinstance(name, str) or not name:
         msg = f"embedder: its name must be a text that is not empty, got {name!r}"
         raise ValueError(msg)
+    require_utf8("embedder: its name", name)
     return name
 
 
 def default_name(library: str, model: str) -> str:
     """Return the library and the last part of a model's path or name, joined by "/"."""
     return f"{library}/{os.path.basename(os.path.normpath(model))}"  # noqa: PTH119 (may be no path)
+
+
+def vectors_of(embedder: Embedder, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    """Call an embedder, with a list of its own; return its vectors as :func:`check` does."""
+    return check(embedder(list(texts)), len(texts))
 
 
 def check(
@@ -78,7 +84,8 @@ def check(
         dimension: dimension of the store's vectors; None if it has none yet.
 
     Returns:
-        Shape (count, dimension), contiguous, not normalised.
+        Shape (count, dimension), contiguous, not normalised; a copy, as an embedder may use an array
+        again.
 
     Raises:
         TypeError: not numbers.
@@ -89,7 +96,13 @@ def check(
         made.close()  # or Python would warn that it was never awaited
         msg = "embedder: expected an array of real numbers, got a coroutine: it must not be async"
         raise TypeError(msg)
-    given = np.asarray(output)
+    try:
+        given = np.asarray(output)
+    except ValueError as error:
+        msg = (
+            f"embedder: expected shape ({count}, dimension), got rows that make no array ({error})"
+        )
+        raise ValueError(msg) from error
     if given.dtype.kind not in "fiu":
         got = "None" if made is None else f"dtype {given.dtype}"
         msg = f"embedder: expected an array of real numbers, got {got}"
@@ -101,7 +114,7 @@ def check(
         msg = f"embedder: expected vectors of {dimension} components, got {given.shape[1]}"
         raise ValueError(msg)
     with np.errstate(over="ignore"):  # overflows become infinite, and are refused below
-        vectors = np.ascontiguousarray(given, np.float32)
+        vectors = np.array(given, np.float32, order="C")
     if not np.isfinite(vectors).all():
         at, component = (int(axis[0]) for axis in np.nonzero(~np.isfinite(vectors)))
         got = given[at, component]

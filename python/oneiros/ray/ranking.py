@@ -23,7 +23,7 @@ from oneiros.filters import allowed_bits
 from oneiros.index import ReadModel
 from oneiros.model.zones import checked_zone
 from oneiros.models import named
-from oneiros.models.embedders import name_of
+from oneiros.models.embedders import name_of, vectors_of
 from oneiros.ray.candidates import Spacer, with_terms
 from oneiros.runtime.dataclasses import replace
 from oneiros.scoring.profiles import resolved
@@ -164,7 +164,7 @@ class RememberedVectors:
         """Return the embedder's array."""
         key = tuple(texts)
         if key not in self._made:
-            self._made[key] = self._embedder(texts)
+            self._made[key] = vectors_of(self._embedder, texts)
         return self._made[key]
 
 

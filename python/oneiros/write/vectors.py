@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneiros.errors import EmbedderMismatch, StoreCorrupt
 from oneiros.model.fields import FIELDS
-from oneiros.models.embedders import check, name_of
+from oneiros.models.embedders import name_of, vectors_of
 from oneiros.store.reading import REEMBEDDING_SETTING
 from oneiros.store.rows import encoded_embedding
 
@@ -76,9 +76,7 @@ class TextVectors:
         self.require_match(self.recorded_name)  # another process may have replaced all vectors
         unit = FIELDS["embedding"].check
         for start in range(0, len(texts), _TEXTS_A_CALL):
-            part = list(texts[start : start + _TEXTS_A_CALL])
-            matrix = check(self.embedder(part), len(part))
-            for row in matrix:
+            for row in vectors_of(self.embedder, texts[start : start + _TEXTS_A_CALL]):
                 yield self.accept(unit(row))
 
     def accept(self, vector: Any) -> Vector | None:
