@@ -236,3 +236,46 @@ def test_a_function_may_use_the_engine(kettles: oneiros.Engine, seventh: Profile
     profile = seventh.replace(factors=(CallableFactor(ask_again, "again", ("strength",)),))
     response = kettles.search("kettle", profile=profile, explain=True)
     assert {result.explanation.factors[0].value for result in response.results} == {3.0}
+
+
+def test_each_function_has_arrays_of_its_own(kettles: oneiros.Engine, seventh: Profile) -> None:
+    def spoil(certainty: np.ndarray[Any, Any]) -> Any:
+        certainty[:] = 9.0
+        return certainty
+
+    def same(certainty: np.ndarray[Any, Any]) -> Any:
+        return certainty
+
+    functions = (same, spoil, same)
+    factors = tuple(
+        CallableFactor(function, f"factor{place}", ("certainty",))
+        for place, function in enumerate(functions)
+    )
+    profile = seventh.replace(factors=factors)
+    response = kettles.search("kettle", profile=profile, explain=True)
+    (fresh,) = [one.explanation for one in response if one.id == "fresh"]
+    assert fresh is not None
+    assert [factor.value for factor in fresh.factors] == [0.5, 9.0, 0.5]
+
+
+def test_a_function_reads_a_kind_that_came_while_the_search_ran(
+    kettles: oneiros.Engine, seventh: Profile
+) -> None:
+    read = []
+
+    def note(kind: np.ndarray[Any, Any]) -> Any:
+        kettles.update("old", kind="brand new")
+        read.append(set(kind.tolist()))
+        return np.ones(len(kind))
+
+    profile = seventh.replace(factors=(CallableFactor(note, "note", ("kind",)),))
+    kettles.search_many(["red", "kettle"], profile=profile, threads=1)
+    assert read == [{"note", "lesson"}, {"note", "lesson", "brand new"}]
+
+
+def test_a_coroutine_function_is_no_factor() -> None:
+    async def awaited(strength: np.ndarray[Any, Any]) -> Any:
+        return strength
+
+    with pytest.raises(TypeError, match="function: expected a plain callable, got a coroutine"):
+        CallableFactor(awaited, "awaited", ("strength",))  # type: ignore[arg-type]

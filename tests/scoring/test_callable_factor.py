@@ -37,7 +37,7 @@ class Weigh:
 
 
 def signals(*factors: Any) -> dict[str, Array]:
-    return signals_of(factors, COLUMNS.__getitem__, KINDS, NOW, 3)
+    return signals_of(factors, COLUMNS.__getitem__, lambda: KINDS, NOW, 3)
 
 
 def test_the_function_gets_one_array_a_column_and_gives_a_signal() -> None:
@@ -83,7 +83,7 @@ def test_without_functions_nothing_is_read() -> None:
     def fail(_name: str) -> Array:
         raise AssertionError
 
-    assert signals_of((Expression("strength"),), fail, KINDS, NOW, 3) == {}
+    assert signals_of((Expression("strength"),), fail, lambda: KINDS, NOW, 3) == {}
 
 
 def test_without_candidates_no_function_is_called() -> None:
@@ -91,7 +91,9 @@ def test_without_candidates_no_function_is_called() -> None:
         raise AssertionError
 
     factor = CallableFactor(fail, "fail", ("strength",))
-    (values,) = signals_of((factor,), lambda _: np.empty(0, np.float32), KINDS, NOW, 0).values()
+    (values,) = signals_of(
+        (factor,), lambda _: np.empty(0, np.float32), lambda: KINDS, NOW, 0
+    ).values()
     assert (values.dtype, values.shape) == (np.float64, (0,))
 
 

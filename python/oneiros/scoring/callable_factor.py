@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from oneiros import _core
 from oneiros._lazy import np
 from oneiros.model.fields import ENUMS
-from oneiros.model.validation import require_choice, settle, settle_flags
+from oneiros.model.validation import require_callable, require_choice, settle, settle_flags
 from oneiros.runtime.dataclasses import dataclass, field
 from oneiros.scoring.expression import OPERATIONS, require_name
 from oneiros.scoring.expression_steps import AGES, COLUMNS, WORD_FIELDS, likely, register_of
@@ -79,6 +79,7 @@ class CallableFactor:
                 "a function can be given in Python only, not in TOML"
             )
             raise TypeError(msg)
+        require_callable("function", function, "a function")
         require_name(self.name)
         settle_flags(self, "is_lifecycle")
         require_choice("operation", self.operation, OPERATIONS)
@@ -145,7 +146,7 @@ def fields_of(factors: tuple[Factor, ...]) -> tuple[str, ...]:
 def signals_of(
     factors: tuple[Factor, ...],
     read: Callable[[str], Array],
-    kinds: tuple[str, ...],
+    kinds: Callable[[], tuple[str, ...]],
     now_seconds: float,
     size: int,
 ) -> Signals:
@@ -154,7 +155,8 @@ def signals_of(
     Args:
         factors: the factors of a profile.
         read: returns a column of the memories, shape (n,); words as codes.
-        kinds: the words of the column ``kind``, by code.
+        kinds: returns the words of the column ``kind``, by code; called after the column is read,
+            since others may add a kind meanwhile.
         now_seconds: the time from which ages are computed, seconds since the epoch.
         size: n, the number of memories.
 
@@ -165,7 +167,11 @@ def signals_of(
     if not functions:
         return {}
     arrays = _arrays(_columns_of(functions), read, kinds, now_seconds, size)
-    return {factor.signal: factor.values(arrays) for factor in functions}
+    # Each has copies of its own, which it may change or return.
+    return {
+        factor.signal: factor.values({name: arrays[name].copy() for name in factor.columns})
+        for factor in functions
+    }
 
 
 def _functions(factors: tuple[Factor, ...]) -> list[CallableFactor]:
@@ -179,7 +185,7 @@ def _columns_of(functions: list[CallableFactor]) -> tuple[str, ...]:
 def _arrays(
     names: tuple[str, ...],
     read: Callable[[str], Array],
-    kinds: tuple[str, ...],
+    kinds: Callable[[], tuple[str, ...]],
     now: float,
     size: int,
 ) -> dict[str, Array]:
@@ -198,7 +204,7 @@ def _arrays(
     )
     arrays: dict[str, Array] = dict(zip(numbers, values, strict=True))
     for name, codes in words.items():
-        known = kinds if name == "kind" else ENUMS[name]
+        known = kinds() if name == "kind" else ENUMS[name]
         arrays[name] = np.array(known, dtype=np.str_)[codes]
     return arrays
 

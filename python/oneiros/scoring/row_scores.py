@@ -142,7 +142,7 @@ def judged_values(
         signals = signals_of(
             compiled.profile.factors,
             lambda name: _column(name, columns.get(name), size),
-            compiled.kinds,
+            lambda: compiled.kinds,
             now,
             size,
         )

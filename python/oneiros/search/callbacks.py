@@ -56,7 +56,7 @@ class Callbacks:
         return scoring.callable_factor.signals_of(
             self._plan.profile.factors,
             lambda name: lifecycle.column(name)[rows],
-            self._plan.compiled.kinds,
+            lambda: lifecycle.kinds,
             self._request.now,
             len(rows),
         )
