@@ -15,6 +15,7 @@ import pytest
 
 import oneiros
 from oneiros.engine.memories import Memories
+from oneiros.write.sync import Sync
 
 NOW = 1_750_000_000.0
 DAY = 86_400.0
@@ -222,3 +223,27 @@ def test_an_observer_s_own_calls_keep_their_events_apart(
         ("add", [("a",)]),
         ("update", [("a",)]),
     ]
+
+
+def test_a_watch_that_fails_as_the_store_opens_leaves_nothing_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = []
+    close = Sync.close
+
+    def noting(self: Sync) -> None:
+        close(self)
+        closed.append(self)
+
+    class Failing(Recorder):
+        @contextmanager
+        def calling(self, method: str) -> Iterator[Callable[[object, Any], None]]:
+            def report(*_: object) -> None:
+                raise ZeroDivisionError(method)
+
+            yield report
+
+    monkeypatch.setattr(Sync, "close", noting)
+    with pytest.raises(ZeroDivisionError, match="open"):
+        oneiros.Engine(tmp_path / "store.db", watch=Failing())
+    assert len(closed) == 1

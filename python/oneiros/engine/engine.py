@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, get_args, overload
 
 from oneiros import dream, engine, models
@@ -249,9 +250,12 @@ class Engine(Memories):
         if calls is None:
             store, options, read_model, sync = opened()
         else:
-            with calls.around("open") as report:
-                store, options, read_model, sync = opened()
-                report(None)
+            with ExitStack() as undo:
+                with calls.around("open") as report:
+                    store, options, read_model, sync = opened()
+                    undo.callback(sync.close)
+                    report(None)
+                undo.pop_all()
 
         services = EngineServices(
             store=store,
