@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,9 +62,39 @@ def test_no_clock_shows_a_time_before_year_1(mind: oneiros.Engine, before: float
 def test_a_clock_that_shows_no_year_is_told() -> None:
     with (
         oneiros.Engine(":memory:", clock=lambda: -1e30) as mind,
-        pytest.raises(ValueError, match=r"now: must be in year 1 or later, .*, got -1e\+30"),
+        pytest.raises(ValueError, match=r"clock: must be in year 1 or later, .*, got -1e\+30"),
     ):
         mind.add("ant")
+
+
+@pytest.mark.parametrize("call", ["add", "search", "keep_dreaming"])
+def test_a_clock_that_shows_no_number_is_told(call: str) -> None:
+    arguments = () if call == "keep_dreaming" else ("ant",)
+    with oneiros.Engine(":memory:", clock=lambda: math.nan) as mind:
+        with pytest.raises(ValueError, match="clock: must be finite, got nan"):
+            getattr(mind, call)(*arguments)
+        assert mind.list() == []
+
+
+def test_a_clock_that_uses_its_engine_in_a_write_is_told(tmp_path: Path) -> None:
+    calls: list[Callable[[oneiros.Engine], object]] = []
+
+    def clock() -> float:
+        if calls and threading.current_thread() is not threading.main_thread():
+            calls.pop()(mind)
+        return NOW
+
+    with oneiros.Engine(tmp_path / "store.db", clock=clock) as mind:
+        mind.add("ant", id="ant")
+        uses = (lambda it: it.add("bee"), lambda it: it.delete("ant"), oneiros.Engine.close)
+        for use in uses:
+            calls.append(use)
+            with pytest.raises(RuntimeError, match="as of a clock that uses its engine"):
+                mind.update("ant", text="bee")
+            assert not calls
+        assert [memory.text for memory in mind.list()] == ["ant"]
+        mind.update("ant", text="wasp")
+        assert mind.check(deep=True) == []
 
 
 @pytest.mark.parametrize("year", [1, 9999])

@@ -208,12 +208,13 @@ def test_who_asked_is_told_of_failures_and_whose_phases_run(
     assert caplog.text == ""
 
 
+@pytest.mark.parametrize("error", [RuntimeError, SystemExit])
 def test_who_is_told_may_fail_and_the_cycle_counts_all_the_same(
-    mind: Engine, caplog: pytest.LogCaptureFixture
+    mind: Engine, caplog: pytest.LogCaptureFixture, error: type[BaseException]
 ) -> None:
     def fails(report: Any) -> None:
         msg = f"cannot hear {report.id}"
-        raise RuntimeError(msg)
+        raise error(msg)
 
     with mind.keep_dreaming(DreamSchedule(min_gap=0), on_cycle=fails) as dreamer:
         mind.end_session()

@@ -157,11 +157,10 @@ class Dreamer:
     ) -> None:
         self.schedule = schedule
         self._engine = engine
-        self._clock = scope.services.clock
         self._scope = scope
         self._profile = profile
         self._on_cycle = on_cycle
-        self._began = self._clock()
+        self._began = scope.now(None)
         self._cycle_at = self._seen = _past(self._dreamed_at(), self._began)
         self._counted = self._added()
         self._waits = False
@@ -218,7 +217,7 @@ class Dreamer:
     def _run(self) -> None:
         while not self._stopped.is_set():
             try:
-                self._check(self._clock())
+                self._check(self._scope.now(None))
                 self._last_error = ""
             except EngineClosed:
                 self._stopped.set()
@@ -298,7 +297,7 @@ class Dreamer:
         try:
             if self._on_cycle is not None:
                 self._on_cycle(outcome)
-        except Exception:  # noqa: BLE001 - as above
+        except (Exception, SystemExit):  # noqa: BLE001 - as above
             _log.exception("the callback for dream cycles failed")
 
 

@@ -111,7 +111,7 @@ class Engine(Memories):
         busy_timeout_seconds: seconds (or a ``timedelta``) that a write waits for the write of
             another process.
         clock: a callable that returns seconds since the Unix epoch, the only clock the engine
-            reads.
+            reads. Writes call it, so it must neither use the engine nor wait for a thread that does.
         auto_refresh: follow the commits of other processes before each search.
         watch: an observer of searches, and of calls that write, such as
             :class:`oneiros.integrations.tracing.Spans`, or a list of them. Default: none, at no
@@ -858,9 +858,11 @@ class Engine(Memories):
             >>> engine = oneiros.Engine(":memory:")
             >>> engine.close()
         """
+        sync = self._scope.shared.sync
+        sync.require_no_write()
         self._stop_dreaming()
         self._scope.shared.observers.clear()
-        self._scope.shared.sync.close()
+        sync.close()
 
     def __enter__(self) -> Self:
         return self

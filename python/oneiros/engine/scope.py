@@ -145,6 +145,7 @@ def checked_ids(ids: Sequence[str]) -> Sequence[str]:
 
 
 _check_now = moment_check("now")
+_check_clock = moment_check("clock")
 
 
 @dataclass(slots=True)
@@ -335,7 +336,7 @@ class Scope:
         clock = self.services.clock
         if now is None and clock is system_clock:
             return system_clock()
-        seconds: float = _check_now(clock() if now is None else self.zoned(now))
+        seconds: float = _check_clock(clock()) if now is None else _check_now(self.zoned(now))
         return seconds
 
     def publish(

@@ -197,6 +197,11 @@ class Store:
         self._require_open()
         return Write(self._writer)
 
+    def require_no_write(self) -> None:
+        """Raise RuntimeError inside a write. REQUIRES: the thread that writes."""
+        if self._written_by is not None:
+            self._written_by.require_no_write()
+
     def insert_one(
         self, cells: Cells, last_revision: int, into: list[Cells], *, is_timed: bool = False
     ) -> bool:

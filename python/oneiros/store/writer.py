@@ -119,14 +119,18 @@ class Writer:
         """Start a transaction; :meth:`end` must follow, in the same thread."""
         self._acquire()
         try:
-            if self._is_writing:
-                msg = "write() inside write() of the same thread"
-                raise RuntimeError(msg)
+            self.require_no_write()
             self._require_sound()
             return self._begun()
         except BaseException:
             self._release()
             raise
+
+    def require_no_write(self) -> None:
+        """Raise RuntimeError inside a write. REQUIRES: the thread that writes."""
+        if self._is_writing:
+            msg = "write() inside write() of the same thread, as of a clock that uses its engine"
+            raise RuntimeError(msg)
 
     def end(self, transaction: Transaction, error: BaseException | None) -> None:
         """Commit, or roll everything back after an error."""

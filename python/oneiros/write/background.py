@@ -138,6 +138,11 @@ class WriterThread:
         weakref.finalize(self, _end, self._jobs).atexit = False
 
     @property
+    def is_here(self) -> bool:
+        """Whether this is the thread."""
+        return self._ident == threading.get_ident()
+
+    @property
     def is_writing(self) -> bool:
         """Whether a write runs or waits."""
         return bool(self._writes)
@@ -162,7 +167,7 @@ class WriterThread:
         Raises:
             Any exception of ``work``.
         """
-        if self._ident == threading.get_ident():
+        if self.is_here:
             return work()
         job = _Job(work, is_write=is_write)
         try:
@@ -207,7 +212,7 @@ class WriterThread:
             and job.is_given_up
             and job.is_write
             and not job.has_committed
-            and self._ident == threading.get_ident()
+            and self.is_here
         )
 
     def note_commit(self, revision: int = 0) -> None:

@@ -799,6 +799,11 @@ class Sync:
 
     # -- life --------------------------------------------------------------------------------------
 
+    def require_no_write(self) -> None:
+        """Raise RuntimeError inside a write of this thread, such as in a clock that it calls."""
+        if self.writer.is_here:
+            self.store.require_no_write()
+
     def close(self) -> None:
         """Write what waits and stop. Errors are raised once everything is closed.
 
