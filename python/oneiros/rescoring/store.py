@@ -10,7 +10,6 @@ from oneiros.filters import set_of
 from oneiros.model.fields import ENUMS
 from oneiros.model.validation import checked_threads, require_flag
 from oneiros.runtime.dataclasses import NamedTuple, dataclass, replace
-from oneiros.scoring.factor import is_function
 from oneiros.scoring.factors.thompson import verdict_tables
 from oneiros.scoring.promotion import promoted, threshold_of
 from oneiros.scoring.row_scores import blocks, columns_read, score_rows, values_of_registers
@@ -151,7 +150,7 @@ def rescore(
         ids = scope.read_model.lifecycle.ids
         return [ids[row] for row in rows], scores, future_count
 
-    if any(map(is_function, chosen.factors)):
+    if chosen.has_functions:
         copies = writer.run(copied)
         ids, (scores, future_count) = copies.ids, copies.scores(moment, count)
     else:
@@ -202,7 +201,7 @@ def promote(
         )
 
     report: PromotionReport | None = None
-    if dry_run or any(map(is_function, chosen.factors)):
+    if dry_run or chosen.has_functions:
         report = judged(scope.services.sync.writer.run(staged))
         if dry_run:
             return report
