@@ -65,7 +65,7 @@ def test_an_engine_says_what_is_wrong_and_makes_no_file(
 
 def test_a_clock_that_gives_no_time_is_told_when_it_is_asked() -> None:
     mind = oneiros.Engine(":memory:", clock=lambda: "soon")  # type: ignore[arg-type, return-value]
-    with pytest.raises(ValueError, match="now: must be ISO 8601"):
+    with pytest.raises(ValueError, match="clock: must be ISO 8601"):
         mind.add("text")
     assert len(mind) == 0
 
