@@ -77,7 +77,7 @@ def test_reads_of_used_memories_wait_for_no_search(
 def test_a_read_waits_while_columns_change(
     mind: oneiros.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the writer thread changes is read whole: not between two columns of it."""
+    """No read falls between two columns that the writer thread changes."""
     monkeypatch.setattr(reinforce, "FLUSH_SECONDS", 3_600.0)
     id = mind.add("ant")
     mind.search("ant")
