@@ -410,10 +410,14 @@ def require_callable(name: str, value: object, words: str) -> None:
     if not callable(value):
         msg = f"{name}: expected {words}, got {type(value).__name__}"
         raise TypeError(msg)
-    function: Any = value if hasattr(value, "__code__") else type(value).__call__
-    code = getattr(function, "__code__", None)
+    require_plain(name, value)
+
+
+def require_plain(name: str, function: object) -> None:
+    """Raise TypeError if the callable ``function`` is a coroutine function."""
+    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
     if code is not None and code.co_flags & _COROUTINE:
-        msg = f"{name}: expected a plain callable, got a coroutine function, {value!r}"
+        msg = f"{name}: expected a plain callable, got a coroutine function, {function!r}"
         raise TypeError(msg)
 
 

@@ -10,7 +10,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from oneiros._lazy import np
-from oneiros.model.validation import require_callable, require_utf8
+from oneiros.model.validation import require_plain, require_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,11 @@ def name_of(embedder: Embedder) -> str:
         TypeError: not callable, or a coroutine function.
         ValueError: a ``name`` that is not a text or is empty, or a callable object without one.
     """
-    require_callable("embedder", embedder, "a callable list[str] -> array")
+    given: object = embedder  # callers may ignore the annotation
+    if not callable(given):
+        msg = f"embedder: expected a callable list[str] -> array, got {given!r}"
+        raise TypeError(msg)
+    require_plain("embedder", given)
     name: object = getattr(embedder, "name", None)  # a function has none
     if name is None:
         module, function = (

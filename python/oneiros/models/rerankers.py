@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from oneiros._lazy import np
 from oneiros.display.escaping import shortened
-from oneiros.model.validation import require_callable, require_int
+from oneiros.model.validation import require_int, require_plain
 from oneiros.models.deadlines import MOST_LEFT, answer_within
 from oneiros.runtime.dataclasses import dataclass
 
@@ -80,8 +80,13 @@ Reranker: TypeAlias = TextScorer | PairScorer
 def require_reranker(name: str, value: object) -> None:
     """Raise TypeError unless ``value`` is callable or has a ``predict`` method, neither awaited."""
     predict = getattr(value, "predict", None)
-    words = "a callable (query, texts) -> scores, or an object with predict(pairs)"
-    require_callable(name, predict if callable(predict) else value, words)
+    if not (callable(value) or callable(predict)):
+        msg = (
+            f"{name}: expected a callable (query, texts) -> scores, or an object with "
+            f"predict(pairs), got {type(value).__name__} {value!r}"
+        )
+        raise TypeError(msg)
+    require_plain(name, predict if callable(predict) else value)
 
 
 def call_of(reranker: Reranker) -> Callable[[str, list[str]], object]:
