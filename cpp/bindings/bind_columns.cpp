@@ -118,6 +118,13 @@ py::list values_at(const Columns& columns, const std::string& name,
       columns.values(*column));
 }
 
+std::vector<std::int64_t> rows_of_sequences(const Columns& columns,
+                                            const std::vector<std::int64_t>& sequences,
+                                            std::size_t end) {
+  const ReleasedGil nogil;
+  return columns.rows_of_sequences(sequences, end);
+}
+
 template <typename T>
 constexpr const char* dtype_name() {
   if constexpr (std::is_same_v<T, float>) {
@@ -176,6 +183,9 @@ void register_columns(py::module_& module) {
            "A read-only view of a column's current rows. It never dangles.")
       .def("values_at", &values_at, py::kw_only(), py::arg("name"), py::arg("rows"),
            "The values of some rows as a list of numbers.")
+      .def("rows_of_sequences", &rows_of_sequences, py::kw_only(), py::arg("sequences"),
+           py::arg("end"),
+           "The rows of numbers of the store among the first `end` rows, -1 where there is none.")
       .def("most_accessed", &most_accessed_rows, py::kw_only(), py::arg("count"),
            py::arg("allowed"),
            "The rows with the most accesses, at least one, among those allowed (packed bits; None: "

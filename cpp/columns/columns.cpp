@@ -227,4 +227,17 @@ AnyValues Columns::values(Column column) const {
       kColumns[index].rule);
 }
 
+std::vector<std::int64_t> Columns::rows_of_sequences(std::span<const std::int64_t> sequences,
+                                                     std::size_t end) const {
+  const auto known = values<Column::sequence>().first(std::min(end, size()));
+  std::vector<std::int64_t> rows;
+  rows.reserve(sequences.size());
+  for (const std::int64_t sequence : sequences) {
+    const auto wanted = static_cast<double>(sequence);
+    const auto found = std::ranges::lower_bound(known, wanted);
+    rows.push_back(found != known.end() && *found == wanted ? found - known.begin() : -1);
+  }
+  return rows;
+}
+
 }  // namespace oneiros

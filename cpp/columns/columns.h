@@ -79,6 +79,11 @@ class Columns {
   }
   [[nodiscard]] AnyValues values(Column column) const;
 
+  // The rows of memories among the first `end`, whose numbers in the store ascend; -1 where none
+  // has the number. In any order.
+  [[nodiscard]] std::vector<std::int64_t> rows_of_sequences(std::span<const std::int64_t> sequences,
+                                                            std::size_t end) const;
+
   // A shared lock: writers wait while it exists.
   class Reader {
    public:

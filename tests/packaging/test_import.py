@@ -87,10 +87,11 @@ def test_opening_a_store_and_a_search_by_words_need_no_numpy(tmp_path: Path, cou
         mind.add_many([{"id": "ada", "text": "Ada likes coffee"}])
         mind.add_many([{"text": f"tea number {number}"} for number in range(count - 1)])
     assert (tmp_path / "mind.db-snapshot").exists() == (count > 1)
-    loaded = new_modules(OPEN_AND_SEARCH.format(path=path, ids=["ada"]))
-    assert "oneiros.engine" in loaded
-    assert "numpy" not in loaded
-    assert loaded.isdisjoint(NOT_FOR_WORDS)
+    for _ in range(2):  # the second follows the uses that the first has written
+        loaded = new_modules(OPEN_AND_SEARCH.format(path=path, ids=["ada"]))
+        assert "oneiros.engine" in loaded
+        assert "numpy" not in loaded
+        assert loaded.isdisjoint(NOT_FOR_WORDS)
 
 
 WITH_VECTORS = """

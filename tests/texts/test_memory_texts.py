@@ -77,8 +77,8 @@ class Rows:
     def __init__(self, count: int) -> None:
         self.ids = [str(row) for row in range(count)]
 
-    def rows_of_sequences(self, sequences: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        return sequences
+    def rows_of(self, sequences: Sequence[int]) -> list[int]:
+        return list(sequences)
 
 
 def texts_of(texts: list[str], tags: Sequence[str] = ()) -> MemoryTexts:

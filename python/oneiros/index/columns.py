@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core
@@ -235,21 +236,20 @@ class Lifecycle:
         """Return the rows of memories. REQUIRES: all have one."""
         return list(map(self.row_of.__getitem__, ids))
 
-    def rows_of_sequences(self, sequences: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the rows of memories, shape (n,), -1 where there is none.
+    def rows_of(self, sequences: Sequence[int]) -> list[int]:
+        """Return the rows of memories, -1 where there is none.
 
         Args:
-            sequences: sequence numbers of the store, shape (n,), above 0, in any order.
+            sequences: sequence numbers of the store, in any order.
         """
-        known = self.column("sequence")[: len(self.ids)]  # ascending, as rows are in insert order
-        if not len(known):
-            return np.full(len(sequences), -1, np.int64)
-        rows = np.searchsorted(known, sequences.astype(np.float64))
-        rows = np.minimum(rows, len(known) - 1)
-        is_known = known[rows] == sequences
-        if self.erased_rows:
-            is_known &= ~np.isin(rows, list(self.erased_rows))
-        return np.where(is_known, rows, -1)
+        rows = self.columns.rows_of_sequences(sequences=sequences, end=len(self.ids))
+        if not self.erased_rows:
+            return rows
+        return [-1 if row in self.erased_rows else row for row in rows]
+
+    def rows_of_sequences(self, sequences: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return :meth:`rows_of` as an array, shape (n,)."""
+        return np.array(self.rows_of(sequences.tolist()), np.int64)
 
     def sessions_of(self, row: int) -> frozenset[str]:
         """Return the sessions that recalled a memory."""
@@ -329,21 +329,20 @@ class Lifecycle:
             end -= 1
         del self.ids[end:]
 
-    def apply_states(self, states: StoredStates) -> Rows:
-        """Bring the columns of states into line with the store, and return the known rows."""
-        rows = self.rows_of_sequences(np.array(states.sequences, np.int64))
-        values: Mapping[str, Sequence[Any]] = states.values
-        sessions = states.sessions
-        if (rows < 0).any():
-            known = np.flatnonzero(rows >= 0).tolist()
-            rows = rows[known]
-            values = {name: [column[n] for n in known] for name, column in values.items()}
-            sessions = [sessions[n] for n in known]
-        self.columns.write(rows=rows.astype(np.uint32), values=values)
-        for row, names in zip(rows.tolist(), sessions, strict=True):
+    def apply_states(self, states: StoredStates) -> tuple[list[int], Mapping[str, Sequence[Any]]]:
+        """Bring the columns of states into line with the store; return the known rows and values."""
+        rows = self.rows_of(states.sequences)
+        values, sessions = states.values, states.sessions
+        if -1 in rows:
+            is_known = [row >= 0 for row in rows]
+            rows = list(compress(rows, is_known))
+            values = {name: list(compress(column, is_known)) for name, column in values.items()}
+            sessions = list(compress(sessions, is_known))
+        self.columns.write(rows=rows, values=values)
+        for row, names in zip(rows, sessions, strict=True):
             if names is not None:  # the sessions of a memory only grow
                 self.sessions.set(row=row, sessions=list(names))
-        return rows.astype(np.uint32)
+        return rows, values
 
     def erase(self, ids: Iterable[str]) -> None:
         """Drop ids and their sessions; skip unknown ones. Their rows stay unused.

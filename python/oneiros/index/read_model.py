@@ -248,7 +248,7 @@ class ReadModel:
             for start in range(0, len(write.rows), _DELETED_AT_ONCE):
                 self._delete(write.rows[start : start + _DELETED_AT_ONCE])
         else:
-            self.row_sets.apply_states(write)
+            self.row_sets.apply_states(write.field, write.rows.tolist(), write.values.tolist())
 
     def _delete(self, rows: npt.NDArray[np.uint32]) -> None:
         self.indexes.delete(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from oneiros.filters import Where
     from oneiros.filters.row_bitmaps import RowsByValue
     from oneiros.graph import Associations
-    from oneiros.index.columns import ColumnWrite, Lifecycle
+    from oneiros.index.columns import Lifecycle
     from oneiros.index.stored_rows import StoredRecords
     from oneiros.scoring.link_expansion import ExpansionDeclaration
     from oneiros.scoring.selection import Selection
@@ -613,11 +613,9 @@ class RowSets:
         for name in ("valid_until", "valid_from", "ttl"):
             if places := memories.places(name, is_given):
                 perishable = sorted({*perishable, *places})
-        _keep(self._archived, rows, memories.places("status", _ARCHIVED.__eq__))
-        _keep(self._quarantined, rows, memories.places("status", _QUARANTINED.__eq__))
-        _keep(self._doubted, rows, memories.places("trust", _is_doubted))
+        for name, kept, is_inside in self._sets_by_state():
+            _keep(kept, rows, memories.places(name, is_inside))
         _keep(self._superseded, rows, memories.places("is_superseded", bool))
-        _keep(self._cold, rows, memories.places("tier", _HOT.__ne__))
         _keep(self._perishable, rows, perishable)
         if self._are_coming and not self._may_be_hidden:
             by_rule = (self._archived, self._quarantined, self._superseded)
@@ -626,28 +624,24 @@ class RowSets:
             self._may_be_hidden = not all(map(came.isdisjoint, (*by_rule, *by_request)))
 
     @_changing
-    def apply_states(self, write: ColumnWrite) -> None:
-        """Bring the sets into line with the values of a column."""
-        if write.field == "status":
-            self._keep_where(self._archived, write.rows, write.values == _ARCHIVED)
-            self._keep_where(self._quarantined, write.rows, write.values == _QUARANTINED)
-        elif write.field == "trust":
-            self._keep_where(self._doubted, write.rows, write.values < 1.0)
-        elif write.field == "tier":
-            self._keep_where(self._cold, write.rows, write.values != _HOT)
+    def apply_states(self, field: str, rows: Sequence[int], values: Sequence[float]) -> None:
+        """Bring the sets into line with the values of a column, in the form of the store."""
+        for name, kept, is_inside in self._sets_by_state():
+            if name == field:
+                _keep(kept, rows, [place for place, value in enumerate(values) if is_inside(value)])
+
+    def _sets_by_state(self) -> Iterator[tuple[str, BitMap, Callable[[Any], bool]]]:
+        """Yield fields with a set of rows, and which values put a row into it."""
+        yield "status", self._archived, _ARCHIVED.__eq__
+        yield "status", self._quarantined, _QUARANTINED.__eq__
+        yield "trust", self._doubted, _is_doubted
+        yield "tier", self._cold, _HOT.__ne__
 
     @_changing
     def delete(self, rows: npt.NDArray[np.uint32]) -> None:
         """Remove rows from the live rows and drop their attributes; their states stay."""
         self.live -= set_of(rows)
         self.attributes.forget_many(rows)
-
-    def _keep_where(
-        self, kept: BitMap, rows: npt.NDArray[np.uint32], inside: npt.NDArray[np.bool_]
-    ) -> None:
-        """Keep the rows inside and drop the others. No row to keep is absent meanwhile."""
-        kept |= set_of(rows[inside])
-        kept -= set_of(rows[~inside])
 
     def begin_coming(self, rows: Sequence[int], memories: StoredColumns) -> None:
         """Note that memories are about to enter the indexes. :meth:`end_coming` follows."""

@@ -209,8 +209,7 @@ class MemoryTexts:
         self._uneven, self._composed = BitMap(), BitMap()
         self._lowered = _core.TextColumn()
         for batch in batches:
-            sequences = np.array([sequence for sequence, _, _ in batch], np.int64)
-            rows = self._lifecycle.rows_of_sequences(sequences).tolist()
+            rows = self._lifecycle.rows_of([sequence for sequence, _, _ in batch])
             texts = [
                 (text, tags) for (_, text, tags), row in zip(batch, rows, strict=True) if row >= 0
             ]

@@ -21,7 +21,7 @@ from oneiros.store.columns import StoredColumns
 from oneiros.write.background import do_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import TypedDict
 
     import numpy as np
@@ -451,13 +451,17 @@ class Reinforcing:
                 rows = on.rows_of(StoredColumns.of(batch)["id"])
                 on.core.repeat(rows=rows)
 
-    def apply_states(self, states: StoredStates) -> Rows:
-        """Apply states read from the store, then repeat the waiting events; return the rows."""
+    def apply_states(self, states: StoredStates) -> tuple[list[int], Mapping[str, Sequence[Any]]]:
+        """Apply states read from the store, then repeat the waiting events.
+
+        Returns:
+            The rows, and the values read.
+        """
         with self._changing():
-            rows = self._on.lifecycle.apply_states(states)
+            rows, values = self._on.lifecycle.apply_states(states)
             if self._on.core.waiting_count:
-                self._on.core.repeat(rows=rows.tolist())
-        return rows
+                self._on.core.repeat(rows=rows)
+        return rows, values
 
     def apply_values(self, write: ColumnWrite) -> None:
         """Write a column of many rows, then repeat the waiting promotions to the hot tier.

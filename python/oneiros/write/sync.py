@@ -261,7 +261,7 @@ class Sync:
         """Remove damaged memories from the read model; the store keeps them."""
         while self._unhidden:
             sequence = self._unhidden[-1]
-            (row,) = self.lifecycle.rows_of_sequences(np.array([sequence], np.int64)).tolist()
+            (row,) = self.lifecycle.rows_of([sequence])
             if row >= 0 and (memory_id := self.lifecycle.ids[row]):
                 self._drop([memory_id])
             self._unhidden.remove(sequence)
@@ -336,11 +336,10 @@ class Sync:
     def _follow_states(self, reading: Reading, revision: int) -> None:
         try:
             for states in reading.changes_of_states(revision):
-                rows = self.reinforcing.apply_states(states)
+                rows, values = self.reinforcing.apply_states(states)
                 self.read_model.changed_count += len(rows)
                 for name in ("status", "tier"):
-                    column = self.lifecycle.column(name)
-                    self.read_model.apply_states(ColumnWrite(name, rows, column[rows]))
+                    self.read_model.row_sets.apply_states(name, rows, values[name])
         except StoreCorrupt:  # read whole rows, which separates damaged memories from sound ones
             for batch in reading.changes(revision, on_damage=self.note_damage):
                 self._apply(batch)
