@@ -12,7 +12,7 @@ from functools import wraps
 from types import FunctionType
 from typing import Any, TypeVar
 
-__all__ = ["named_calls", "nearest", "plain_function", "unexpected"]
+__all__ = ["is_coroutine", "named_calls", "nearest", "plain_function", "unexpected"]
 
 Class = TypeVar("Class", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -36,7 +36,7 @@ def named_calls(name: str) -> Callable[[Class], Class]:
         for attribute, member in members.items():
             if not isinstance(member, FunctionType) or attribute.startswith("_"):
                 continue
-            if getattr(member, "takes_keywords", False) and not _is_coroutine(member):
+            if getattr(member, "takes_keywords", False) and not is_coroutine(member):
                 setattr(cls, attribute, _renamed(member, f"{name}.{attribute}"))
             else:
                 setattr(cls, attribute, _named(plain_function(member), f"{name}.{attribute}"))
@@ -103,12 +103,14 @@ def _renamed(function: FunctionType, shown: str) -> FunctionType:
     return copy
 
 
-def _is_coroutine(function: Callable[..., Any]) -> bool:
-    return isinstance(function, FunctionType) and bool(function.__code__.co_flags & _COROUTINE)
+def is_coroutine(function: object) -> bool:
+    """Return whether a callable is a coroutine function, or an object whose call is one."""
+    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+    return code is not None and bool(code.co_flags & _COROUTINE)
 
 
 def _named(function: Callable[..., Any], shown: str) -> Callable[..., Any]:
-    if _is_coroutine(function):
+    if is_coroutine(function):
 
         @wraps(function)
         async def call(*args: Any, **kwargs: Any) -> Any:

@@ -10,11 +10,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Final, SupportsFloat, TypeGuard
+from typing import TYPE_CHECKING, Any, SupportsFloat, TypeGuard
 
 from oneiros import _core
 from oneiros._lazy import np
 from oneiros.errors import TextEncodingError
+from oneiros.model.calls import is_coroutine
 
 if TYPE_CHECKING:
     import re
@@ -402,9 +403,6 @@ def require_utf8(name: str, value: object) -> None:
     encoded(name, str(value))
 
 
-_COROUTINE: Final = 0x80  # inspect.CO_COROUTINE; importing inspect takes as long as a search
-
-
 def require_callable(name: str, value: object, words: str) -> None:
     """Raise TypeError ("expected ``words``") unless ``value`` is callable, and not to be awaited."""
     if not callable(value):
@@ -415,8 +413,7 @@ def require_callable(name: str, value: object, words: str) -> None:
 
 def require_plain(name: str, function: object) -> None:
     """Raise TypeError if the callable ``function`` is a coroutine function."""
-    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
-    if code is not None and code.co_flags & _COROUTINE:
+    if is_coroutine(function):
         msg = f"{name}: expected a plain callable, got a coroutine function, {function!r}"
         raise TypeError(msg)
 
