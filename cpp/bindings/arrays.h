@@ -51,6 +51,23 @@ std::span<const T> read_1d(const py::array& array, const std::string& name) {
   return {static_cast<const T*>(array.data()), static_cast<std::size_t>(array.size())};
 }
 
+// Packed bits of rows, as Python gives them: bytes, or an array of uint8. None: no limit.
+using GivenBits = std::optional<py::object>;
+
+// A read-only span over bits. They must outlive it. Throws TypeError for other objects, and as
+// read_1d.
+inline std::span<const std::uint8_t> read_bits(const py::object& bits, const std::string& name) {
+  if (PyBytes_Check(bits.ptr())) {  // needs no NumPy
+    return {reinterpret_cast<const std::uint8_t*>(PyBytes_AS_STRING(bits.ptr())),
+            static_cast<std::size_t>(PyBytes_GET_SIZE(bits.ptr()))};
+  }
+  if (!py::isinstance<py::array>(bits)) {
+    throw py::type_error(name + ": expected bytes or an array of uint8, got " +
+                         text(py::type::of(bits).attr("__name__")));
+  }
+  return read_1d<std::uint8_t>(py::reinterpret_borrow<py::array>(bits), name);
+}
+
 // A row-major matrix of `rows` rows. Does not own its values.
 template <typename T>
 struct Matrix {

@@ -29,9 +29,9 @@ std::vector<T> read_copy(const py::handle& given, const std::string& name) {
   return {read.values().begin(), read.values().end()};
 }
 
-// The array must stay alive.
-AllowedRows allowed_of(const std::optional<py::array>& allowed) {
-  return allowed ? AllowedRows(read_1d<std::uint8_t>(*allowed, "allowed")) : AllowedRows();
+// The bits must stay alive.
+AllowedRows allowed_of(const GivenBits& allowed) {
+  return allowed ? AllowedRows(read_bits(*allowed, "allowed")) : AllowedRows();
 }
 
 // All arrays are copied before they are validated, since other threads might change them.
@@ -165,7 +165,7 @@ py::tuple path_at(const ReachedRows& reached, std::size_t place) {
 ReachedRows bound_expand(const AssociationGraph& graph, const py::object& seeds,
                          const py::object& seed_values, double now_seconds, double tau_days,
                          double least_link, double least, double hop_decay, unsigned most_hops,
-                         const std::optional<py::array>& allowed, std::size_t top) {
+                         const GivenBits& allowed, std::size_t top) {
   const auto rows = read_copy<std::uint32_t>(seeds, "seeds");
   const auto values =
       seed_values.is_none() ? std::vector<double>() : read_copy<double>(seed_values, "seed_values");
@@ -176,8 +176,7 @@ ReachedRows bound_expand(const AssociationGraph& graph, const py::object& seeds,
 }
 
 ReachedRows bridges(const AssociationGraph& graph, const py::object& ends, double now_seconds,
-                    double tau_days, double least_link, const std::optional<py::array>& allowed,
-                    std::size_t top) {
+                    double tau_days, double least_link, const GivenBits& allowed, std::size_t top) {
   const auto rows = read_copy<std::uint32_t>(ends, "ends");
   const AllowedRows may = allowed_of(allowed);
   const ReleasedGil nogil;

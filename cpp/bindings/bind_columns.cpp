@@ -156,10 +156,10 @@ py::dict schema() {
 }
 
 std::vector<std::uint32_t> most_accessed_rows(const Columns& columns, std::size_t count,
-                                              const std::optional<py::array>& allowed) {
+                                              const GivenBits& allowed) {
   std::span<const std::uint8_t> bits;
   if (allowed) {
-    bits = read_1d<std::uint8_t>(*allowed, "allowed");
+    bits = read_bits(*allowed, "allowed");
   }
   const ReleasedGil nogil;
   return most_accessed(columns, count, allowed ? &bits : nullptr);

@@ -1,5 +1,6 @@
 // Binding of the embedding codec. Blobs are encoded in bulk without a Python loop; errors name the
 // blob they occur in.
+#include <algorithm>
 #include <stdexcept>
 
 #include "bindings/arrays.h"
@@ -7,6 +8,7 @@
 #include "bindings/registration.h"
 #include "encoding/byte_reader.h"
 #include "encoding/embedding_codec.h"
+#include "encoding/roaring_bits.h"
 
 namespace oneiros {
 
@@ -105,9 +107,24 @@ py::object checked(const py::object& blob) {
   return blob;
 }
 
+py::bytes packed_bits(const py::bytes& bitmap, std::size_t row_count) {
+  const std::span<const std::byte> given = writable_bytes(bitmap);
+  py::bytes bits = new_bytes((row_count + 7) / 8);
+  const std::span<std::byte> place = writable_bytes(bits);
+  {
+    const ReleasedGil nogil;
+    std::ranges::fill(place, std::byte{0});
+    set_bits_of_roaring(given, row_count,
+                        {reinterpret_cast<std::uint8_t*>(place.data()), place.size()});
+  }
+  return bits;
+}
+
 }  // namespace
 
 void register_encoding(py::module_& module) {
+  module.def("packed_bits", &packed_bits, py::kw_only(), py::arg("bitmap"), py::arg("row_count"),
+             "The rows of a serialized Roaring bitmap below row_count, as packed bits.");
   module.def("encode_embeddings", &encode_embeddings, py::kw_only(), py::arg("matrix"),
              "One blob per row of a float32 matrix of shape (n, d).");
   module.def(

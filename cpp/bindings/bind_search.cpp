@@ -263,13 +263,12 @@ class Host final : public search::Outside {
   py::object make_;
 };
 
-// The rows that searches may return and read, with the arrays that hold their bits.
+// The rows that searches may return and read, with the objects that hold their bits.
 class BoundRows {
  public:
-  BoundRows(const std::optional<py::array>& allowed, std::size_t allowed_count,
-            std::size_t bounds_count, bool follows_links, const std::optional<py::array>& reach,
-            const std::optional<py::array>& scope, const std::optional<py::array>& standing,
-            bool has_bounds)
+  BoundRows(const GivenBits& allowed, std::size_t allowed_count, std::size_t bounds_count,
+            bool follows_links, const GivenBits& reach, const GivenBits& scope,
+            const GivenBits& standing, bool has_bounds)
       : allowed_(bits(allowed, "allowed")),
         allowed_count_(allowed_count),
         bounds_count_(bounds_count),
@@ -291,15 +290,15 @@ class BoundRows {
   }
 
  private:
-  search::SomeRows bits(const std::optional<py::array>& given, const std::string& name) {
+  search::SomeRows bits(const GivenBits& given, const std::string& name) {
     if (!given) {
       return std::nullopt;
     }
-    arrays_.push_back(*given);
-    return read_1d<std::uint8_t>(*given, name);
+    objects_.push_back(*given);
+    return read_bits(*given, name);
   }
 
-  std::vector<py::object> arrays_;  // first, as the others are read from them
+  std::vector<py::object> objects_;  // first, as the others are read from them
   search::SomeRows allowed_;
   std::size_t allowed_count_;
   std::size_t bounds_count_;
@@ -328,12 +327,12 @@ class BoundRun {
   }
   const Attempt& attempt() const { return done().attempt(); }
 
-  search::SomeRows bits(const std::optional<py::array>& given, const std::string& name) {
+  search::SomeRows bits(const GivenBits& given, const std::string& name) {
     if (!given) {
       return std::nullopt;
     }
     arrays.push_back(*given);
-    return read_1d<std::uint8_t>(*given, name);
+    return read_bits(*given, name);
   }
   std::span<const float> floats(const std::optional<py::array>& given, const std::string& name) {
     if (!given) {
@@ -406,7 +405,7 @@ using GivenTime = std::tuple<double, double, bool, double>;
 using GivenKindSignal = std::tuple<std::string, std::vector<double>, double>;
 using GivenQuestions =
     std::tuple<std::shared_ptr<QuestionVerdicts>, double, std::vector<std::uint32_t>>;
-using GivenSurroundings = std::pair<std::vector<std::string>, std::optional<py::array>>;
+using GivenSurroundings = std::pair<std::vector<std::string>, GivenBits>;
 using GivenVariantRule = std::tuple<double, double, bool, std::vector<double>>;
 
 // Adds the reformulations of a query; their arrays are kept alive by the run.
@@ -844,9 +843,8 @@ void register_search(py::module_& module) {
            py::arg("vectors"), py::arg("statements"));
   py::class_<BoundRows, std::shared_ptr<BoundRows>>(
       module, "SearchRows", "The rows that searches may return and read, as packed bits.")
-      .def(py::init<const std::optional<py::array>&, std::size_t, std::size_t, bool,
-                    const std::optional<py::array>&, const std::optional<py::array>&,
-                    const std::optional<py::array>&, bool>(),
+      .def(py::init<const GivenBits&, std::size_t, std::size_t, bool, const GivenBits&,
+                    const GivenBits&, const GivenBits&, bool>(),
            py::kw_only(), py::arg("allowed"), py::arg("allowed_count"), py::arg("bounds_count"),
            py::arg("follows_links"), py::arg("reach"), py::arg("scope"), py::arg("standing"),
            py::arg("has_bounds"));

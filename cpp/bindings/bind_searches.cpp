@@ -27,9 +27,9 @@ using lexical::Found;
 using lexical::Hit;
 using lexical::WeighedQuery;
 
-// The array must stay alive.
-AllowedRows read_allowed(const std::optional<py::array>& allowed) {
-  return allowed ? AllowedRows(read_1d<std::uint8_t>(*allowed, "allowed")) : AllowedRows();
+// The bits must stay alive.
+AllowedRows read_allowed(const GivenBits& allowed) {
+  return allowed ? AllowedRows(read_bits(*allowed, "allowed")) : AllowedRows();
 }
 
 QueryReading reading_of(const std::string& syntax, std::size_t minimum_should_match) {
@@ -54,7 +54,7 @@ struct HitArrays {
 };
 
 py::tuple search_index(const LexicalIndex& index, const py::object& query, std::size_t k,
-                       const std::optional<py::array>& allowed, const std::string& syntax,
+                       const GivenBits& allowed, const std::string& syntax,
                        std::size_t minimum_should_match, const QueryStatistics* statistics) {
   const QueryReading reading = reading_of(syntax, minimum_should_match);
   const std::string_view utf8 = utf8_of(query, "query");
@@ -70,9 +70,8 @@ py::tuple search_index(const LexicalIndex& index, const py::object& query, std::
 }
 
 py::tuple search_many(const LexicalIndex& index, const py::list& queries, std::size_t k,
-                      const std::optional<py::array>& allowed, std::size_t threads,
-                      const std::string& syntax, std::size_t minimum_should_match,
-                      const QueryStatistics* statistics) {
+                      const GivenBits& allowed, std::size_t threads, const std::string& syntax,
+                      std::size_t minimum_should_match, const QueryStatistics* statistics) {
   const QueryReading reading = reading_of(syntax, minimum_should_match);
   const Texts read = read_texts(queries, "queries");
   const AllowedRows rows = read_allowed(allowed);
@@ -95,11 +94,9 @@ py::tuple search_many(const LexicalIndex& index, const py::list& queries, std::s
   return py::make_tuple(arrays.rows, arrays.scores, copied(offsets), weighed);
 }
 
-std::optional<py::array_t<std::uint8_t>> permitted(const LexicalIndex& index,
-                                                   const py::object& query,
-                                                   const std::optional<py::array>& allowed,
-                                                   const std::string& syntax,
-                                                   const QueryStatistics* statistics) {
+std::optional<py::bytes> permitted(const LexicalIndex& index, const py::object& query,
+                                   const GivenBits& allowed, const std::string& syntax,
+                                   const QueryStatistics* statistics) {
   const QueryReading reading = reading_of(syntax, 0);
   const std::string_view utf8 = utf8_of(query, "query");
   const AllowedRows rows = read_allowed(allowed);
@@ -108,7 +105,10 @@ std::optional<py::array_t<std::uint8_t>> permitted(const LexicalIndex& index,
     const LongCall call;
     bits = index.permitted(utf8, reading, rows, statistics);
   }
-  return bits ? std::optional(copied(*bits)) : std::nullopt;
+  if (!bits) {
+    return std::nullopt;
+  }
+  return py::bytes(reinterpret_cast<const char*>(bits->data()), bits->size());
 }
 
 WeighedQuery weigh(const LexicalIndex& index, const py::object& query, const std::string& syntax,
@@ -121,7 +121,7 @@ WeighedQuery weigh(const LexicalIndex& index, const py::object& query, const std
 
 QueryStatistics statistics_of(const LexicalIndex& index, const py::object& query,
                               const std::string& syntax, std::size_t minimum_should_match,
-                              const std::optional<py::array>& rows, const QueryStatistics* known) {
+                              const GivenBits& rows, const QueryStatistics* known) {
   const QueryReading reading = reading_of(syntax, minimum_should_match);
   const std::string_view utf8 = utf8_of(query, "query");
   const AllowedRows counted = read_allowed(rows);

@@ -27,16 +27,15 @@ namespace oneiros {
 namespace {
 
 using lexical::Hit;
-using Bits = std::optional<py::array>;
 
-// The arrays must stay alive.
-VectorRows chosen_of(const Bits& allowed, const Bits& minus) {
+// The bits must stay alive.
+VectorRows chosen_of(const GivenBits& allowed, const GivenBits& minus) {
   VectorRows chosen;
   if (allowed) {
-    chosen.allowed = read_1d<std::uint8_t>(*allowed, "allowed");
+    chosen.allowed = read_bits(*allowed, "allowed");
   }
   if (minus) {
-    chosen.minus = read_1d<std::uint8_t>(*minus, "minus");
+    chosen.minus = read_bits(*minus, "minus");
   }
   return chosen;
 }
@@ -110,7 +109,8 @@ py::array has(const VectorColumn& column, const py::object& rows) {
   return found;
 }
 
-py::array chosen_rows(const VectorColumn& column, const Bits& allowed, const Bits& minus) {
+py::array chosen_rows(const VectorColumn& column, const GivenBits& allowed,
+                      const GivenBits& minus) {
   const VectorRows chosen = chosen_of(allowed, minus);
   std::vector<std::uint32_t> found;
   {
@@ -120,7 +120,7 @@ py::array chosen_rows(const VectorColumn& column, const Bits& allowed, const Bit
   return copied(found);
 }
 
-std::size_t count(const VectorColumn& column, const Bits& allowed, const Bits& minus) {
+std::size_t count(const VectorColumn& column, const GivenBits& allowed, const GivenBits& minus) {
   const VectorRows chosen = chosen_of(allowed, minus);
   const ReleasedGil nogil;
   return column.count(chosen);
@@ -170,7 +170,7 @@ py::tuple arrays_of(std::span<const std::vector<Hit>> lists) {
 
 // The core's exact search, interruptible by Ctrl-C.
 py::tuple nearest(const VectorColumn& column, const py::array& query, std::size_t k,
-                  const Bits& allowed, const Bits& minus) {
+                  const GivenBits& allowed, const GivenBits& minus) {
   const std::span<const float> sought = read_1d<float>(query, "query");
   const VectorRows chosen = chosen_of(allowed, minus);
   std::vector<Hit> found;
@@ -182,7 +182,7 @@ py::tuple nearest(const VectorColumn& column, const py::array& query, std::size_
 }
 
 py::tuple nearest_many(const VectorColumn& column, const py::array& queries, std::size_t k,
-                       const Bits& allowed, const Bits& minus, std::size_t threads) {
+                       const GivenBits& allowed, const GivenBits& minus, std::size_t threads) {
   const std::span<const float> sought = vectors_of(column, queries, "queries");
   const VectorRows chosen = chosen_of(allowed, minus);
   std::vector<std::vector<Hit>> found;
@@ -197,12 +197,12 @@ py::tuple nearest_many(const VectorColumn& column, const py::array& queries, std
   return arrays_of(found) + py::make_tuple(copied(offsets));
 }
 
-std::optional<RowBits> bits_of(const Bits& bits, const std::string& name) {
-  return bits ? std::optional(read_1d<std::uint8_t>(*bits, name)) : std::nullopt;
+std::optional<RowBits> bits_of(const GivenBits& bits, const std::string& name) {
+  return bits ? std::optional(read_bits(*bits, name)) : std::nullopt;
 }
 
 // Its arrays must stay alive.
-VectorGraph graph_of(const py::array& rows, const py::array& heads, const Bits& live,
+VectorGraph graph_of(const py::array& rows, const py::array& heads, const GivenBits& live,
                      const py::array& under) {
   return {.rows = read_1d<std::uint32_t>(rows, "graph_rows"),
           .heads = read_1d<std::uint32_t>(heads, "heads"),
@@ -213,8 +213,8 @@ VectorGraph graph_of(const py::array& rows, const py::array& heads, const Bits& 
 // Exact scores for the results of an approximate index, for a batch of queries.
 py::list nearest_nodes(const VectorColumn& column, const py::array& queries, std::size_t k,
                        const py::array& nodes, std::size_t wanted, const py::array& graph_rows,
-                       const py::array& heads, const Bits& live, const py::array& under,
-                       const Bits& allowed, unsigned threads) {
+                       const py::array& heads, const GivenBits& live, const py::array& under,
+                       const GivenBits& allowed, unsigned threads) {
   const std::span<const float> sought = vectors_of(column, queries, "queries");
   const Matrix<std::int64_t> ends = read_2d<std::int64_t>(nodes, "nodes");
   const std::size_t count = sought.size() / column.dimension();
@@ -247,8 +247,8 @@ py::list nearest_nodes(const VectorColumn& column, const py::array& queries, std
   return answer;
 }
 
-std::size_t count_bits(const py::array& bits) {
-  return lexical::count_bits(read_1d<std::uint8_t>(bits, "bits"));
+std::size_t count_bits(const py::object& bits) {
+  return lexical::count_bits(read_bits(bits, "bits"));
 }
 
 }  // namespace

@@ -9,6 +9,8 @@ import numpy.typing as npt
 from typing_extensions import Buffer
 
 Rows: TypeAlias = npt.NDArray[np.uint32]
+Bits: TypeAlias = bytes | npt.NDArray[np.uint8]
+"""Packed bits: bit r % 8 of byte r // 8 is that of row r."""
 _Made = TypeVar("_Made")
 _Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
 
@@ -106,7 +108,7 @@ class LexicalIndex:
         *,
         query: str,
         k: int,
-        allowed: npt.NDArray[np.uint8] | None,
+        allowed: Bits | None,
         syntax: str = "plain",
         minimum_should_match: int = 0,
         statistics: QueryStatistics | None = None,
@@ -116,7 +118,7 @@ class LexicalIndex:
         *,
         queries: list[str],
         k: int,
-        allowed: npt.NDArray[np.uint8] | None,
+        allowed: Bits | None,
         threads: int,
         syntax: str = "plain",
         minimum_should_match: int = 0,
@@ -126,10 +128,10 @@ class LexicalIndex:
         self,
         *,
         query: str,
-        allowed: npt.NDArray[np.uint8] | None,
+        allowed: Bits | None,
         syntax: str,
         statistics: QueryStatistics | None = None,
-    ) -> npt.NDArray[np.uint8] | None: ...
+    ) -> bytes | None: ...
     def weigh(
         self,
         *,
@@ -144,7 +146,7 @@ class LexicalIndex:
         query: str,
         syntax: str = "plain",
         minimum_should_match: int = 0,
-        rows: npt.NDArray[np.uint8] | None = None,
+        rows: Bits | None = None,
         known: QueryStatistics | None = None,
     ) -> QueryStatistics: ...
     def score_rows(self, *, query: WeighedQuery, rows: Rows) -> npt.NDArray[np.float64]: ...
@@ -244,7 +246,7 @@ class Columns:
     def view(self, *, name: str) -> npt.NDArray[Any]: ...
     def values_at(self, *, name: str, rows: Sequence[int]) -> list[Any]: ...
     def rows_of_sequences(self, *, sequences: Sequence[int], end: int) -> list[int]: ...
-    def most_accessed(self, *, count: int, allowed: npt.NDArray[np.uint8] | None) -> list[int]: ...
+    def most_accessed(self, *, count: int, allowed: Bits | None) -> list[int]: ...
 
 class SessionSets:
     def __init__(self) -> None: ...
@@ -386,14 +388,14 @@ class VectorColumn:
     def rows(
         self,
         *,
-        allowed: npt.NDArray[np.uint8] | None = None,
-        minus: npt.NDArray[np.uint8] | None = None,
+        allowed: Bits | None = None,
+        minus: Bits | None = None,
     ) -> Rows: ...
     def count(
         self,
         *,
-        allowed: npt.NDArray[np.uint8] | None = None,
-        minus: npt.NDArray[np.uint8] | None = None,
+        allowed: Bits | None = None,
+        minus: Bits | None = None,
     ) -> int: ...
     def reconstruct(self, *, rows: Rows | Sequence[int]) -> npt.NDArray[np.float32]: ...
     def cosines(
@@ -404,16 +406,16 @@ class VectorColumn:
         *,
         query: npt.NDArray[np.float32],
         k: int,
-        allowed: npt.NDArray[np.uint8] | None = None,
-        minus: npt.NDArray[np.uint8] | None = None,
+        allowed: Bits | None = None,
+        minus: Bits | None = None,
     ) -> tuple[Rows, npt.NDArray[np.float64]]: ...
     def nearest_many(
         self,
         *,
         queries: npt.NDArray[np.float32],
         k: int,
-        allowed: npt.NDArray[np.uint8] | None = None,
-        minus: npt.NDArray[np.uint8] | None = None,
+        allowed: Bits | None = None,
+        minus: Bits | None = None,
         threads: int = 1,
     ) -> tuple[Rows, npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...
     def nearest_nodes(
@@ -425,13 +427,14 @@ class VectorColumn:
         wanted: int,
         graph_rows: Rows,
         heads: npt.NDArray[np.uint32],
-        live: npt.NDArray[np.uint8] | None,
+        live: Bits | None,
         under: npt.NDArray[np.uint8],
-        allowed: npt.NDArray[np.uint8] | None,
+        allowed: Bits | None,
         threads: int,
     ) -> list[tuple[Rows, npt.NDArray[np.float64], int]]: ...
 
-def count_bits(*, bits: npt.NDArray[np.uint8]) -> int: ...
+def count_bits(*, bits: Bits) -> int: ...
+def packed_bits(*, bitmap: bytes, row_count: int) -> bytes: ...
 
 class Reached:
     def __init__(self, *args: object, **kwargs: object) -> None: ...  # AssociationGraph makes one
@@ -501,7 +504,7 @@ class AssociationGraph:
         least: float,
         hop_decay: float,
         most_hops: int,
-        allowed: npt.NDArray[np.uint8] | None,
+        allowed: Bits | None,
         top: int,
     ) -> Reached: ...
     def bridges(
@@ -511,7 +514,7 @@ class AssociationGraph:
         now_seconds: float,
         tau_days: float,
         least_link: float,
-        allowed: npt.NDArray[np.uint8] | None,
+        allowed: Bits | None,
         top: int,
     ) -> Reached: ...
 
@@ -622,7 +625,6 @@ def encode_question(*, vector: npt.NDArray[np.float32]) -> bytes | None: ...
 
 # --- search ---------------------------------------------------------------------------------------
 
-Bits: TypeAlias = npt.NDArray[np.uint8]
 """Packed bits of rows: bit r % 8 of byte r // 8 for row r."""
 
 Scoring: TypeAlias = tuple[Plan, bool]

@@ -54,9 +54,7 @@ def test_bits_and_rows_are_the_mask(
         rows.run_optimize()
     wide = np.zeros(row_count, np.bool_)
     wide[: min(size, row_count)] = mask[:row_count]
-    bits = allowed_bits(rows, row_count)
-    assert bits.dtype == np.uint8
-    np.testing.assert_array_equal(bits, np.packbits(wide, bitorder="little"))
+    assert allowed_bits(rows, row_count) == np.packbits(wide, bitorder="little").tobytes()
 
 
 def test_a_set_made_of_rows_works_as_one_made_by_pyroaring() -> None:
@@ -72,16 +70,10 @@ def test_a_set_made_of_rows_works_as_one_made_by_pyroaring() -> None:
 
 def test_the_ends_of_the_range() -> None:
     assert len(allowed_bits(BitMap(), 0)) == 0
-    assert allowed_bits(BitMap([0, 2**32 - 1]), 9).tolist() == [1, 0]
+    assert allowed_bits(BitMap([0, 2**32 - 1]), 9) == b"\x01\x00"
     assert list(set_of([2**32 - 1, 0])) == [0, 2**32 - 1]
     assert list(set_of([])) == []
     with pytest.raises(ValueError, match="row_count: must be >= 0, got -1"):
         allowed_bits(BitMap(), -1)
     with pytest.raises(OverflowError):
         set_of([2**32])
-
-
-def test_bits_are_the_callers_own() -> None:
-    rows = BitMap(range(100_000))
-    allowed_bits(rows, 100_000)[:] = 0
-    assert allowed_bits(rows, 100_000).all()

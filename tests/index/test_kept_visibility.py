@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -81,7 +80,7 @@ def change(mind: oneiros.Engine, what: str, id: str, number: int) -> None:
 
 def visible(rows: RowSets, asked: Limits, bounds: Where | None) -> tuple[Any, int, int]:
     found = rows.visible(asked, bounds)
-    return None if found.bits is None else found.bits.tolist(), found.row_count, found.bounds_count
+    return None if found.bits is None else list(found.bits), found.row_count, found.bounds_count
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -117,7 +116,7 @@ def test_the_same_search_takes_the_same_bits() -> None:
             rows.visible(Limits(SELECTIONS[0], where(project="a"), None, NOW + DAY), None) is first
         )
         assert first.bits is not None
-        assert np.unpackbits(first.bits, bitorder="little")[:3].tolist() == [1, 1, 0]
+        assert first.bits[0] & 0b111 == 0b011
         mind.add("bob", project="a")
         assert len(mind) == 4  # the read model has it, too
         assert rows.visible(asked, None).row_count == 3

@@ -391,7 +391,9 @@ def test_the_core_permits_what_the_signs_permit() -> None:
         return (
             None
             if told is None
-            else np.flatnonzero(np.unpackbits(told, bitorder="little")).tolist()
+            else np.flatnonzero(
+                np.unpackbits(np.frombuffer(told, np.uint8), bitorder="little")
+            ).tolist()
         )
 
     assert permitted("ant bee") is None
@@ -421,7 +423,9 @@ def test_prefixes_also_find_the_terms_of_given_statistics() -> None:
             )
         bits = core.permitted(query=query, allowed=None, syntax="query", statistics=given)
         assert bits is not None
-        rows: list[int] = np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist()
+        rows: list[int] = np.flatnonzero(
+            np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
+        ).tolist()
         return rows
 
     assert permitted("+runn*", None) == []

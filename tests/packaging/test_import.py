@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -92,6 +93,42 @@ def test_opening_a_store_and_a_search_by_words_need_no_numpy(tmp_path: Path, cou
         assert "oneiros.engine" in loaded
         assert "numpy" not in loaded
         assert loaded.isdisjoint(NOT_FOR_WORDS)
+
+
+WRITES: dict[str, Callable[[oneiros.Engine], object]] = {
+    "use": lambda mind: mind.search("tea"),
+    "add": lambda mind: mind.add("fresh tea", tags=["a"], metadata={"cups": 2}, session="s2"),
+    "add many": lambda mind: mind.add_many([{"text": "pot"}, {"text": "cup", "project": "q"}]),
+    "update": lambda mind: mind.update("m1", text="green tea", importance=0.9),
+    "archive": lambda mind: mind.update("m1", status="archived"),
+    "delete": lambda mind: mind.delete("m1"),
+    "link": lambda mind: mind.link("m1", "m2"),
+    "feedback": lambda mind: mind.feedback("m1", "helpful", query="tea"),
+}
+FILTERED = """
+from oneiros import Engine, where
+with Engine({path!r}) as mind:
+    found = mind.search("coffee", where=where(project="p") & ~where(kind="lesson"), session="s1")
+    assert found.ids == ["ada"]
+    assert mind.search("coffee", exclude=["ada"], session="s1").ids == []
+    assert mind.scope(project="p").search("coffee", session="s1").ids == ["ada"]
+"""
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_after_a_write_filters_need_no_numpy_either(tmp_path: Path, name: str) -> None:
+    path = str(tmp_path / "mind.db")
+    with oneiros.Engine(path) as mind:
+        mind.add("Ada likes coffee", id="ada", project="p")
+        mind.add_many(
+            [{"id": f"m{n}", "text": f"tea {n}", "project": f"p{n % 9}"} for n in range(3_000)]
+        )
+    assert (tmp_path / "mind.db-snapshot").exists()
+    with oneiros.Engine(path) as mind:
+        WRITES[name](mind)
+    loaded = new_modules(FILTERED.format(path=path))
+    assert "numpy" not in loaded
+    assert loaded.isdisjoint({*NOT_FOR_WORDS} - {"oneiros.filters.conditions"})
 
 
 WITH_VECTORS = """

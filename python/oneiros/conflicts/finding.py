@@ -37,13 +37,12 @@ if TYPE_CHECKING:
     from oneiros import _core
     from oneiros.clock import Time
     from oneiros.engine.scope import Scope
-    from oneiros.filters import Where
+    from oneiros.filters import Bits, Where
     from oneiros.graph import Associations
     from oneiros.index import ReadModel
 
     Pair = tuple[int, int]
     Rows = npt.NDArray[np.uint32]
-    Bits = npt.NDArray[np.uint8]
 
 __all__ = ["DISTINCT", "DISTINCT_WEIGHT", "VERDICTS", "Conflict", "conflicting", "found", "resolve"]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pyroaring import BitMap
 
+from oneiros import _core
 from oneiros._lazy import np
 
 if TYPE_CHECKING:
@@ -30,12 +31,12 @@ __all__ = [
 
 
 Rows: TypeAlias = "npt.NDArray[np.uint32]"
-Bits: TypeAlias = "npt.NDArray[np.uint8]"
+Numbers: TypeAlias = "array.array[int]"
+Bits: TypeAlias = bytes
 
 _PLAIN: Final = 12346  # cookie of a bitmap without run containers
-_WITH_RUNS: Final = 12347
-_OFFSETS_FROM: Final = 4  # with runs and fewer containers, there is no table of offsets
 _SPAN: Final = 65_536  # rows per container
+_UNFIT: Final = "sets of rows do not fit their values"
 _ARRAY_LIMIT: Final = 4_096  # the most rows of a container that is an array of uint16
 
 
@@ -212,14 +213,14 @@ class RowsByValue:
 
 
 def allowed_bits(rows: BitMap, row_count: int) -> Bits:
-    """Return the rows of a set as packed bits: bit r of byte r // 8 is set if row r is in the set.
+    """Return the rows of a set as packed bits: bit r % 8 of byte r // 8 is set if row r is in it.
 
     Args:
         rows: the set; rows from ``row_count`` on are left out.
         row_count: the number of rows, >= 0.
 
     Returns:
-        Shape (ceil(row_count / 8),), bit-packed little-endian.
+        ceil(row_count / 8) bytes.
 
     Raises:
         ValueError: ``row_count`` is negative.
@@ -227,107 +228,56 @@ def allowed_bits(rows: BitMap, row_count: int) -> Bits:
     if row_count < 0:
         msg = f"row_count: must be >= 0, got {row_count}"
         raise ValueError(msg)
-    spans = -(-row_count // _SPAN)
-    bits = np.zeros((spans, _SPAN // 8), np.uint8)
-    for key, kind, body in _containers(rows.serialize()):
-        if key >= spans:
-            break  # keys ascend
-        if kind == "bits":
-            bits[key] = np.frombuffer(body, np.uint8)
-        else:
-            mask = np.zeros(_SPAN, np.bool_)
-            _fill(mask, kind, np.frombuffer(body, "<u2"))
-            bits[key] = np.packbits(mask, bitorder="little")
-    flat = bits.reshape(-1)[: -(-row_count // 8)]
-    if row_count % 8:
-        flat[-1] &= (1 << row_count % 8) - 1
-    return flat
+    return _core.packed_bits(bitmap=rows.serialize(), row_count=row_count)
 
 
-def _fill(mask: npt.NDArray[np.bool_], kind: str, body: npt.NDArray[np.uint16]) -> None:
-    if kind == "array":
-        mask[body] = True
-        return
-    runs = body.reshape(-1, 2).tolist()  # few, or it would not be a run container
-    for start, more in runs:
-        mask[start : start + more + 1] = True
-
-
-def _containers(data: bytes) -> Iterator[tuple[int, str, memoryview]]:
-    """Yield (key, "bits" | "array" | "runs", body) of each container of a serialized bitmap."""
-    view = memoryview(data)
-    cookie, size = struct.unpack_from("<II", data) if len(data) >= 8 else (_PLAIN, 0)
-    if cookie & 0xFFFF == _WITH_RUNS:
-        size = (cookie >> 16) + 1
-        flags_end = 4 + (size + 7) // 8
-        is_run = np.unpackbits(np.frombuffer(view[4:flags_end], np.uint8), bitorder="little")
-        at = flags_end
-    else:
-        is_run = np.zeros(size, np.uint8)
-        at = 8
-    heads = np.frombuffer(view[at : at + 4 * size], "<u2").reshape(-1, 2).tolist()
-    at += 4 * size
-    if cookie & 0xFFFF != _WITH_RUNS or size >= _OFFSETS_FROM:
-        at += 4 * size
-    for (key, last), run in zip(heads, is_run.tolist()[:size], strict=True):
-        if run:
-            (runs,) = struct.unpack_from("<H", data, at)
-            kind, at, length = "runs", at + 2, 4 * runs
-        elif last + 1 <= _ARRAY_LIMIT:
-            kind, length = "array", 2 * (last + 1)
-        else:
-            kind, length = "bits", _SPAN // 8
-        yield key, kind, view[at : at + length]
-        at += length
-
-
-def values_and_rows(
-    sets: RowsByValue,
-) -> tuple[list[object], npt.NDArray[np.uint32], Rows]:
+def values_and_rows(sets: RowsByValue) -> tuple[list[object], Numbers, Numbers]:
     """Return the values, the row count of each, and all rows.
 
     The values None, True and False are lists of one item.
     """
     values: list[object] = []
-    sizes: list[int] = []
-    pieces: list[bytes] = []
+    sizes, all_rows = array.array("I"), array.array("I")
     for value, existing in sets.items():
         values.append(list(value) if isinstance(value, tuple) else value)
         rows = BitMap((existing,)) if isinstance(existing, int) else existing
         sizes.append(len(rows))
-        pieces.append(rows.to_array().tobytes())
-    return values, np.array(sizes, np.uint32), np.frombuffer(b"".join(pieces), np.uint32)
+        all_rows += rows.to_array()
+    return values, sizes, all_rows
 
 
 def sets_of_arrays(
-    values: list[object], sizes: npt.NDArray[np.uint32], rows: Rows, row_end: int
+    values: list[object],
+    sizes: Numbers | memoryview[int],
+    rows: Numbers | memoryview[int],
+    row_end: int,
 ) -> RowsByValue:
-    """Return the sets from the output of :func:`values_and_rows`.
+    """Return the sets from the output of :func:`values_and_rows`, without NumPy.
 
     Args:
         values: one per set.
-        sizes: the number of rows of each set.
-        rows: the rows of all sets, one set after the other.
+        sizes: the number of rows of each set, uint32.
+        rows: the rows of all sets, one set after the other, uint32.
         row_end: all rows must be below it.
 
     Raises:
         ValueError: the arguments do not fit each other, or a value is invalid.
     """
-    ends = np.cumsum(sizes, dtype=np.uint64).tolist()
-    if (
-        len(values) != len(sizes)
-        or (ends[-1] if ends else 0) != len(rows)
-        or (sizes == 0).any()
-        or (rows >= row_end).any()
-    ):
-        msg = "sets of rows do not fit their values"
-        raise ValueError(msg)
+    if len(values) != len(sizes) or sum(sizes) != len(rows) or 0 in sizes:
+        raise ValueError(_UNFIT)
+    all_rows = memoryview(rows).cast("B")
     sets = RowsByValue()
     start = 0
-    for value, end in zip(values, ends, strict=True):
-        one_or_many = int(rows[start]) if end == start + 1 else set_of(rows[start:end])
+    for value, size in zip(values, sizes, strict=True):
+        one_or_many: int | BitMap = rows[start]
+        if size > 1:
+            own = array.array("I")
+            own.frombytes(all_rows[4 * start : 4 * (start + size)])
+            one_or_many = BitMap(own)
+        if (one_or_many if isinstance(one_or_many, int) else one_or_many.max()) >= row_end:
+            raise ValueError(_UNFIT)
         sets.put(_key_of(value), one_or_many)
-        start = end
+        start += size
     return sets
 
 

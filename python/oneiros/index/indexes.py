@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from oneiros.filters import Bits
     from oneiros.store import StoredMemory
     from oneiros.store.columns import StoredBatch
-    from oneiros.vector_index import Bits, Kind
+    from oneiros.vector_index import Kind
     from oneiros.vector_index.index import VectorIndex
 
 __all__ = ["AnalysisAhead", "Indexes", "LexicalOptions"]

@@ -19,7 +19,7 @@ from oneiros.runtime.dataclasses import NamedTuple, dataclass, field, replace
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from oneiros.filters import Where
+    from oneiros.filters import Bits, Where
     from oneiros.filters.row_bitmaps import RowsByValue
     from oneiros.graph import Associations
     from oneiros.index.columns import Lifecycle
@@ -90,7 +90,7 @@ class Reach(NamedTuple):
     """The rows to which links may lead a search."""
 
     associations: Associations
-    bits: npt.NDArray[np.uint8] | None
+    bits: Bits | None
     """Packed bits of the rows; None: every row."""
 
 
@@ -115,16 +115,16 @@ class DeepRecallRows(NamedTuple):
 class Visible:
     """The rows that one search may return."""
 
-    bits: npt.NDArray[np.uint8] | None
+    bits: Bits | None
     """Packed bits; None: every row in the indexes."""
     row_count: int
     bounds_count: int
     """Live rows in the scope of the caller."""
     reach: Reach | None = None
     """The rows to which links may lead; None: no links are followed."""
-    scope: npt.NDArray[np.uint8] | None = None
+    scope: Bits | None = None
     """Packed bits of the live rows in the caller's scope; None: every row in the indexes."""
-    standing: npt.NDArray[np.uint8] | None = None
+    standing: Bits | None = None
     """Packed bits of the scope's rows that stand in sessions; None: all of the scope."""
     rows: BitMap | None = None
     """The rows as a set, for a scope without further limits."""
@@ -166,16 +166,21 @@ class Visible:
         """Return these rows and one more row of the indexes."""
         if self.bits is None or row // 8 >= len(self.bits):
             return self
-        bits = self.bits.copy()
+        bits = bytearray(self.bits)
         bits[row // 8] |= 1 << row % 8
-        return replace(self, bits=bits)
+        return replace(self, bits=bytes(bits))
 
     def without(self, rows: BitMap) -> Visible:
         """Return these rows except some. REQUIRES: ``bits`` is not None."""
         assert self.bits is not None
-        left_out = self.bits & allowed_bits(rows, 8 * len(self.bits))
-        row_count = self.row_count - int(np.unpackbits(left_out).sum())
-        return replace(self, bits=self.bits - left_out, row_count=row_count)
+        size = len(self.bits)
+        left_out = int.from_bytes(allowed_bits(rows, 8 * size), "little")
+        before = int.from_bytes(self.bits, "little")
+        return replace(
+            self,
+            bits=(before & ~left_out).to_bytes(size, "little"),
+            row_count=self.row_count - (before & left_out).bit_count(),
+        )
 
 
 def _changing(
@@ -490,7 +495,7 @@ class RowSets:
         rows = self._matching(where, columns) - hidden
         return Visible(allowed_bits(rows, len(self._lifecycle.ids)), len(rows), bounds_count)
 
-    def standing(self, limits: Limits, bounds: Where | None) -> npt.NDArray[np.uint8] | None:
+    def standing(self, limits: Limits, bounds: Where | None) -> Bits | None:
         """Return packed bits of the rows that neighbours in sessions are sought among.
 
         Archived rows that the search may not return are stepped over (H4).
@@ -525,12 +530,12 @@ class RowSets:
             _keep_latest(kept, key, cached)
         return cached.visible
 
-    def bits_in(self, bounds: Where) -> npt.NDArray[np.uint8]:
+    def bits_in(self, bounds: Where) -> Bits:
         """Return packed bits of the live rows in a scope, also where every row lies within it."""
         rows = self._matching(bounds, self._lifecycle.column)
         return allowed_bits(rows, len(self._lifecycle.ids))
 
-    def _live_bits(self) -> npt.NDArray[np.uint8]:
+    def _live_bits(self) -> Bits:
         kept = self._kept
         cached = kept.get("live")
         if cached is None:

@@ -296,7 +296,7 @@ def _parts(read_model: ReadModel, *, has_graph: bool) -> list[bytes]:
     has = {"has_vectors": vectors is not None, "has_graph": has_graph}
     head.put_json({**has, "places": list(places)})
     for name in _STATE_NAMES:
-        bits.put(allowed_bits(states[name], len(ids)))
+        bits.put_bytes(allowed_bits(states[name], len(ids)))
     for name in CODE_COLUMNS:
         words.put_json(lifecycle.words()[name])
     known = states["known"]
@@ -315,8 +315,8 @@ def _part_of_sets(sets: RowsByValue) -> bytes:
     values, sizes, rows = values_and_rows(sets)
     part = PartWriter()
     part.put_json(values)
-    part.put(sizes)
-    part.put(rows)
+    part.put_bytes(sizes.tobytes())
+    part.put_bytes(rows.tobytes())
     return part.bytes()
 
 
@@ -325,8 +325,8 @@ def _sets_of(part: Buffer, row_end: int) -> Callable[[], RowsByValue]:
 
     def read() -> RowsByValue:
         reader = PartReader(part)
-        values, sizes = reader.take_json(), np.asarray(reader.take("I"))
-        return sets_of_arrays(values, sizes, np.asarray(reader.take("I")), row_end)
+        values, sizes = reader.take_json(), reader.take("I")
+        return sets_of_arrays(values, sizes, reader.take("I"), row_end)
 
     return read
 

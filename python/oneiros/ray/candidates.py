@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from oneiros.engine.engine import Engine
     from oneiros.engine.memories import Memories
     from oneiros.engine.scope import EngineServices, Scope
+    from oneiros.filters import Bits
     from oneiros.index import Visible
     from oneiros.index.columns import Lifecycle
     from oneiros.index.indexes import LexicalOptions
@@ -634,7 +635,7 @@ class CandidateSource:
         numbers = np.array(rows, np.uint32)
         is_visible = np.ones(len(rows), np.bool_)
         if bits is not None:
-            is_visible = (bits[numbers >> 3] >> (numbers & 7)) & 1 != 0
+            is_visible = (np.frombuffer(bits, np.uint8)[numbers >> 3] >> (numbers & 7)) & 1 != 0
         hits = self._as_hits(scope, rows, is_visible.tolist())
         return [
             Spacer(id, order, session, time, bool(visible))
@@ -688,7 +689,7 @@ class CandidateSource:
         return self._kept_answer[1]
 
     @staticmethod
-    def _bits(scope: Scope, visible: Visible) -> npt.NDArray[np.uint8]:
+    def _bits(scope: Scope, visible: Visible) -> Bits:
         if visible.bits is not None:
             return visible.bits
         read_model = scope.read_model

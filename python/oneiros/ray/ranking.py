@@ -13,13 +13,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
-import numpy as np
 from pyroaring import BitMap
 
 from oneiros import _core, lexical
 from oneiros.clock import system_clock
 from oneiros.engine.scope import EngineServices, Scope
 from oneiros.filters import allowed_bits
+from oneiros.filters.row_bitmaps import rows_of_bits
 from oneiros.index import ReadModel
 from oneiros.model.zones import checked_zone
 from oneiros.models import named
@@ -272,11 +272,15 @@ class CandidateModel:
         if not self._spaces:
             return visible
         count = len(self._model.lifecycle.ids)
-        rows = BitMap(range(count)) if visible.bits is None else _rows_of(visible.bits)
+        rows = (
+            BitMap(range(count))
+            if visible.bits is None
+            else rows_of_bits(memoryview(visible.bits), count)
+        )
         bits = allowed_bits((rows | self._spaces) - self._hidden, count)
         standing = visible.standing
         if standing is not None:
-            standing = allowed_bits(_rows_of(standing) | self._spaces, count)
+            standing = allowed_bits(rows_of_bits(memoryview(standing), count) | self._spaces, count)
         return replace(visible, bits=bits, standing=standing)
 
     def set_links(self, links: Sequence[StoredLink]) -> None:
@@ -386,10 +390,6 @@ class CandidateModel:
         far = {row for row, (is_low, *_rest) in search.run.far().items() if not is_low}
         ranked = [row for row in search.run.ranked(linked=False).rows.tolist() if row not in far]
         return ranked[:most]
-
-
-def _rows_of(bits: npt.NDArray[np.uint8]) -> BitMap:
-    return BitMap(np.flatnonzero(np.unpackbits(bits, bitorder="little")))
 
 
 class _CandidateLoader:

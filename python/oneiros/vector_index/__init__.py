@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 else:  # the first loads FAISS's module, both load NumPy
     __getattr__ = door(__name__, ("hnsw", "index"))
 
-__all__ = ["DEFAULT_RECALL", "Bits", "Kind", "RankedList", "Rows", "Scores", "Walked"]
+__all__ = ["DEFAULT_RECALL", "BitArray", "Bits", "Kind", "RankedList", "Rows", "Scores", "Walked"]
 
 Kind: TypeAlias = Literal["auto", "flat", "hnsw"]
 """Kind of vector search: exact, by an HNSW graph, or chosen by the number of vectors."""
@@ -26,8 +26,10 @@ DEFAULT_RECALL: Final = 0.98
 Rows: TypeAlias = "npt.NDArray[np.uint32]"
 Scores: TypeAlias = "npt.NDArray[np.float64]"
 
-Bits: TypeAlias = "npt.NDArray[np.uint8]"
+Bits: TypeAlias = "bytes | npt.NDArray[np.uint8]"
 """Rows that may be returned as packed bits, little-endian: bit r % 8 of byte r // 8 is row r."""
+BitArray: TypeAlias = "npt.NDArray[np.uint8]"
+"""Packed bits of rows or of positions, in the same order."""
 
 
 class RankedList(NamedTuple):

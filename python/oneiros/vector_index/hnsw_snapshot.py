@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from oneiros import _core, vector_index
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.vector_index import Bits
+from oneiros.vector_index import BitArray
 from oneiros.vector_index.sealed import (
     NO_ROW,
     Hashes,
@@ -127,7 +127,7 @@ class KeptGraph:
     """Node with the vector of each twin, ascending, shape (t,)."""
     rows: npt.NDArray[np.uint32]
     """Row by position, shape (n + t,)."""
-    live: Bits | None
+    live: BitArray | None
     """Packed bits of the positions in use; None: all are."""
     hashes: Hashes
     """Hashes of the nodes' vectors, shape (n,). Those of dead vectors are arbitrary."""
@@ -298,7 +298,7 @@ _BLOCK: Final = 4_096  # vectors handed to the graph at a time
 
 
 def _are_needed(
-    node_count: int, heads: npt.NDArray[np.int64], live: Bits | None
+    node_count: int, heads: npt.NDArray[np.int64], live: BitArray | None
 ) -> npt.NDArray[np.bool_]:
     """Return which nodes have a position in use, by themselves or by a twin, shape (n,)."""
     is_live = flags_of(live, node_count + len(heads))

@@ -17,7 +17,7 @@ from oneiros._lazy import logging
 from oneiros.model.validation import require_number, require_threads
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.runtime.locks import fork_safe_lock
-from oneiros.vector_index import DEFAULT_RECALL, Bits, Kind, RankedList, Rows, Walked
+from oneiros.vector_index import DEFAULT_RECALL, BitArray, Bits, Kind, RankedList, Rows, Walked
 from oneiros.vector_index.calibration import calibrated, needs_full_precision
 from oneiros.vector_index.hnsw_snapshot import KeptGraph, ReplacedVectors, restored
 from oneiros.vector_index.sealed import Sealed, flags_of, seal
@@ -275,12 +275,12 @@ def _snapshot_of(
     )
 
 
-def _bits_at(bits: Bits, places: Rows) -> npt.NDArray[np.bool_]:
+def _bits_at(bits: BitArray, places: Rows) -> npt.NDArray[np.bool_]:
     at: npt.NDArray[np.uint8] = bits[places >> 3] >> (places & 7).astype(np.uint8)
     return (at & 1).astype(np.bool_)
 
 
-def _without(bits: Bits, places: Rows) -> Bits:
+def _without(bits: BitArray, places: Rows) -> BitArray:
     """Return the bits with some of them cleared."""
     left = bits.copy()
     np.bitwise_and.at(left, places >> 3, ~(1 << (places & 7)).astype(np.uint8))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from oneiros import _core, vector_index
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.vector_index import Bits, Rows
+from oneiros.vector_index import BitArray, Rows
 
 if TYPE_CHECKING:
     from oneiros.vector_index.calibration import Calibration
@@ -52,13 +52,13 @@ class Sealed:
         """Bytes of the graph and the arrays."""
         return self.graph.nbytes + self.rows.nbytes + self.heads.nbytes + self.hashes.nbytes
 
-    def rows_of_nodes(self, live: Bits | None) -> npt.NDArray[np.int64]:
+    def rows_of_nodes(self, live: BitArray | None) -> npt.NDArray[np.int64]:
         """Return for each node a row in use with its vector, shape (n,); NO_ROW for none."""
         return rows_of_nodes(self.rows, self.heads, len(self.graph), live)
 
 
 def rows_of_nodes(
-    rows: Rows, heads: npt.NDArray[np.uint32], count: int, live: Bits | None
+    rows: Rows, heads: npt.NDArray[np.uint32], count: int, live: BitArray | None
 ) -> npt.NDArray[np.int64]:
     """Return for each node a row in use with its vector, shape (n,); NO_ROW if there is none.
 
@@ -76,7 +76,7 @@ def rows_of_nodes(
     return found
 
 
-def flags_of(bits: Bits | None, count: int) -> npt.NDArray[np.bool_]:
+def flags_of(bits: BitArray | None, count: int) -> npt.NDArray[np.bool_]:
     """Return ``count`` packed bits as flags; None: all are set."""
     if bits is None:
         return np.ones(count, np.bool_)
@@ -86,7 +86,7 @@ def flags_of(bits: Bits | None, count: int) -> npt.NDArray[np.bool_]:
 def seal(
     column: _core.VectorColumn,
     former: Sealed | None,
-    live: Bits | None,
+    live: BitArray | None,
     rows: Rows,
     is_stopped: Callable[[], bool],
     *,
@@ -155,7 +155,11 @@ def _parts(column: _core.VectorColumn, rows: Rows, size: int) -> Iterator[Matrix
 
 
 def _heads_of(
-    column: _core.VectorColumn, former: Sealed | None, live: Bits | None, rows: Rows, hashes: Hashes
+    column: _core.VectorColumn,
+    former: Sealed | None,
+    live: BitArray | None,
+    rows: Rows,
+    hashes: Hashes,
 ) -> Nodes:
     """Return the first vector equal to each row's: a node, or ``known`` + a place in ``rows``."""
     known, places = 0, np.arange(len(rows))

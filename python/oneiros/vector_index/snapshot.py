@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from oneiros import _core
 from oneiros.runtime.dataclasses import dataclass
-from oneiros.vector_index import Bits, RankedList, Walked
+from oneiros.vector_index import BitArray, Bits, RankedList, Walked
 from oneiros.vector_index.sealed import Sealed
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ class VectorSnapshot:
     """Every row's vector."""
     sealed: Sealed | None = None
     """The vectors in a graph."""
-    live: Bits | None = None
+    live: BitArray | None = None
     """Packed bits of the graph's positions in use; None: all are."""
     dead_count: int = 0
     """Number of the graph's positions not in use."""
-    under: Bits | None = None
+    under: BitArray | None = None
     """Packed bits of the rows in the graph, at positions in use; None: there is no graph."""
     positions: npt.NDArray[np.uint32] | None = None
     """Position of each row in the graph, by row."""

@@ -129,11 +129,11 @@ def read_allowed(value: Bits | None) -> Bits | None:
     """Return the packed bits, contiguous.
 
     Raises:
-        TypeError: neither None nor a NumPy array of uint8.
+        TypeError: neither None, bytes nor a NumPy array of uint8.
         ValueError: not one-dimensional.
     """
-    if value is None:
-        return None
+    if value is None or isinstance(value, bytes):
+        return value
     given: object = value  # callers may ignore the annotation
     if not (isinstance(given, np.ndarray) and given.dtype == np.uint8):
         got = getattr(given, "dtype", type(given).__name__)
