@@ -134,6 +134,28 @@ def test_what_is_no_time(query: str) -> None:
     assert range_in(query, NOW) is None
 
 
+@pytest.mark.parametrize(
+    ("query", "now", "start", "end"),
+    [
+        ("what happened on Feb 29?", "2025-05-01", "2024-02-29", "2024-03-01"),
+        ("what happened on 29 February?", "2024-01-15", "2020-02-29", "2020-03-01"),
+        ("on the 29th of February", "2024-02-29", "2024-02-29", "2024-03-01"),
+        ("since Feb 29", "2025-05-01", "2024-02-29", "2025-05-01"),
+    ],
+)
+def test_february_29_without_a_year_is_the_last_one(
+    query: str, now: str, start: str, end: str
+) -> None:
+    found = range_in(query, day(now))
+    assert found is not None
+    assert (found.start, found.end) == (day(start), day(end))
+
+
+@pytest.mark.parametrize("sign", ["²", "①", "¹nd", "② days ago"])
+def test_a_digit_without_a_number_hides_no_time(sign: str) -> None:
+    assert range_in(f"{sign} what did we do last week", NOW) == range_in("last week", NOW)
+
+
 @settings(max_examples=60)
 @given(ANY_DAY, st.sampled_from(FORMS))
 def test_every_day_is_read_as_it_is_written(moment: datetime, form: str) -> None:

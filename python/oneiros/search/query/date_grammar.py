@@ -7,6 +7,7 @@ words are a date at all, so that versions, prices, ids and "may" are not.
 from __future__ import annotations
 
 import math
+from calendar import isleap
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -88,13 +89,13 @@ def _class_of(text: str, written: str, word: str, start: int, end: int) -> str:
     if word in MONTHS:
         is_plain = len(word) > 3 and word != "march"
         return "M" if is_plain or written[0].isupper() else "m"
-    if not word[0].isdigit():
+    if not word[0].isdecimal():  # "²" is a digit that no number has
         return "x"
     return _class_of_number(word)
 
 
 def _class_of_number(word: str) -> str:
-    if word.isdigit():
+    if word.isdecimal():
         number = int(word) if len(word) <= 4 else -1
         if len(word) <= 2 and 1 <= number <= 31:
             return "D"
@@ -194,6 +195,14 @@ def _steps(unit: str, count: int) -> relativedelta:
     return relativedelta(**{"weeks" if unit == "weekends" else unit: count})
 
 
+def _latest(month: int, day: int, near: datetime) -> datetime:
+    """Return the latest such day up to ``near``; of February 29, in a leap year."""
+    year = near.year - ((month, day) > (near.month, near.day))
+    while (month, day) == (2, 29) and not isleap(year):
+        year -= 1
+    return datetime(year, month, day)
+
+
 def _around(unit: str, moment: datetime) -> tuple[datetime, datetime]:
     """Return the span meant by "three weeks ago", given that moment: as exact as the unit.
 
@@ -243,7 +252,7 @@ def _counted(word: _Words, place: int) -> tuple[int | None, bool, int]:
         written = word(place)
         is_rough = written == "few"
     number = 3 if is_rough else _COUNTS.get(written)
-    if number is None and written.isdigit() and len(written) <= 3:
+    if number is None and written.isdecimal() and len(written) <= 3:
         number = int(written)
     if number is None:
         return None, False, place
@@ -515,11 +524,13 @@ class _Reader(NamedTuple):
         spans, text = self.tokens.spans, self.tokens.text
         written = text[spans[place][0] : spans[stop - 1][1]].replace(" of ", " ")
         is_year_first = shape == "I" and written[4:5] in "-/."
-        base = near.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+        lacks_year = "Y" not in shape and shape != "I"
+        # Of a day without a year, month and day are read: in a leap year, since any may be named.
+        base = datetime(2000, 1, 1) if lacks_year else near.replace(day=1)
         try:
             found = parse(
                 written,
-                default=base,
+                default=_midnight(base),
                 yearfirst=is_year_first,
                 dayfirst="." in written and not is_year_first,
                 ignoretz=True,
@@ -528,11 +539,9 @@ class _Reader(NamedTuple):
             return None
         if "Y" in shape and "D" not in shape:
             return _whole(found.replace(day=1), relativedelta(months=1), "explicit", stop)
-        if "Y" in shape or shape == "I":
-            return _whole(found, relativedelta(days=1), "explicit", stop)
-        if found > near:
-            found -= relativedelta(years=1)
-        return _whole(found, relativedelta(days=1), "explicit", stop)._replace(lacks_year=True)
+        if lacks_year:
+            found = _latest(found.month, found.day, near)
+        return _whole(found, _DAY, "explicit", stop)._replace(lacks_year=lacks_year)
 
     def _month(self, place: int) -> _Span | None:
         """Read a month without a year: the latest that has begun."""
