@@ -160,6 +160,7 @@ def test_a_cold_memory_without_embedding_comes_by_its_link_alone(mind: Engine) -
     why = mind.why_not("ant", "dog", k=3, embedding=[1.0, 0.0, 0.0])
     assert why.is_returned
     assert why.linked_place == 3
+    assert why.lacked == ""
 
 
 def test_what_may_not_be_found_is_not_reached_nor_passed_through(mind: Engine) -> None:
@@ -187,6 +188,7 @@ def test_a_place_kept_for_links_is_taken_from_the_last_direct_result(mind: Engin
     asked: dict[str, Any] = {"k": 2, "embedding": [1.0, 0.0, 0.0], "profile": kept}
     why = mind.why_not("ant", "bee", **asked)
     assert why.is_displaced
+    assert why.lacked == "a memory that links found took its place"
     assert not why.is_returned
     assert why.kth_id == "dog"
     (many,) = mind.search_many(["ant"], 2, embeddings=[[1.0, 0.0, 0.0]], profile=kept)
@@ -210,6 +212,25 @@ def test_why_not_beside_what_links_scored_in_their_own_way() -> None:
             assert told["score"] == [why.score, first.score]
             assert told["graph"] == [None, 9.0]
             assert told["vector score"][0] == why.channels[1].score
+
+
+@pytest.mark.parametrize(("k", "offset"), [(3, 0), (1, 1), (1, 2), (0, 2)])
+def test_places_count_the_better_results_that_links_found(k: int, offset: int) -> None:
+    profile = oneiros.profiles.get("omega").replace(expansion=GraphExpansion(weight=9.0))
+    asked: dict[str, Any] = {"embedding": [1.0, 0.0], "profile": profile}
+    with Engine(":memory:", clock=lambda: NOW) as mind:
+        mind.add("an ant hill", id="ant", embedding=[1.0, 0.0])
+        mind.add("an ant", id="bee", embedding=[0.8, 0.6])
+        mind.add("a dog", id="dog")
+        mind.link("ant", "dog", 1.0)
+        assert mind.search("ant hill", **asked).ids == ["dog", "ant", "bee"]
+        found = mind.search("ant hill", k, offset=offset, **asked).ids
+        for place, id in enumerate(("ant", "bee"), start=2):
+            why = mind.why_not("ant hill", id, k=k, offset=offset, **asked)
+            assert why.is_returned == (id in found)
+            assert bool(why.lacked) != why.is_returned
+            if why.is_returned:
+                assert why.verdict == f"returned, in place {place}"
 
 
 def test_damaged_links_stop_no_search(mind: Engine) -> None:

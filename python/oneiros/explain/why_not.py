@@ -126,9 +126,10 @@ class WhyNot:
     explanation: Explanation | None = None
     """Explanation of the score; None if no channel found the memory."""
     place: int | None = None
-    """From 1, among all candidates; None if no channel found it or a rule leaves it out."""
+    """From 1, among all candidates and the results that links found with a better score; None if no
+    channel found it or a rule leaves it out."""
     candidate_count: int = 0
-    """Number of candidates that have a place."""
+    """Number of candidates that have a place; for a result, with those that links found before it."""
     linked_place: int | None = None
     """From 1, among the results; None unless links of other results found it."""
     is_displaced: bool = False
@@ -153,7 +154,7 @@ class WhyNot:
     @property
     def _last_place(self) -> int:
         """The place of the last result, counted from the best of all."""
-        return self.offset + self.k
+        return self.offset + self.k if self.k else 0  # an offset adds no results to none
 
     @property
     def _limits(self) -> str:
@@ -249,6 +250,8 @@ class WhyNot:
 
     def _reasons(self) -> list[str]:
         """Return all reasons against the memory: its exclusions and the shortfall of its score."""
+        if self.is_returned:
+            return []
         reasons = [exclusion.detail for exclusion in self.hidden]
         # A deleted memory has no channels, and nothing more to report.
         if self.channels and self.explanation is None:
@@ -257,6 +260,8 @@ class WhyNot:
             reasons.append(f"otherwise in place {self.place} of {self.candidate_count}")
         if self.place is not None and self.place > self._last_place:
             reasons.append(self._shortfall())
+        if self.is_displaced:
+            reasons.append("a memory that links found took its place")
         return reasons
 
     def _shortfall(self) -> str:
@@ -443,7 +448,7 @@ class WhyNotSearch:
 
     def complete(self, report: WhyNot, row: int) -> WhyNot:
         """Return the report with everything the search computes for a row."""
-        hidden = report.hidden
+        hidden, standing = report.hidden, self._standing
         found = self._run.place_of(row=row, plan=None)
         explanation = place = None
         if found is not None:
@@ -457,6 +462,9 @@ class WhyNotSearch:
                 hidden = (*hidden, *left_out)
         if row in self._rows:
             hidden = (*hidden, *self._outside_window(row))
+            if row not in self._explained.linked:  # after results that links found
+                place = self._rows.index(row) + 1
+                standing = [*dict.fromkeys((*standing, *self._rows[:place]))]
         return replace(
             report,
             hidden=hidden,
@@ -466,7 +474,7 @@ class WhyNotSearch:
             and place <= self._request.k
             and row not in self._rows,
             is_reordered=self._is_reordered,
-            candidate_count=len(self._standing),
+            candidate_count=len(standing),
             explanation=explanation,
             channels=tuple(self._standings(row, explanation)),
             factors=self._factors(row) if explanation is None else explanation.factors,
