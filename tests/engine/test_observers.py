@@ -72,6 +72,7 @@ CALLS: list[tuple[Callable[[oneiros.Engine], Any], list[tuple[str, str, tuple[st
     (lambda e: e.add_many([]), []),
     (lambda e: e.update("tea", text="x"), [("update", "update", ("tea",))]),
     (lambda e: e.touch("tea", ttl=5), [("update", "touch", ("tea",))]),
+    (lambda e: e.touch("milk", ttl=None), []),
     (lambda e: e.feedback("tea", "helpful"), [("update", "feedback", ("tea",))]),
     (lambda e: e.pin("tea"), [("update", "pin", ("tea",))]),
     (lambda e: e.pin("tea", False), []),

@@ -357,6 +357,29 @@ def test_vectors_of_another_embedder_are_not_compared() -> None:
         assert engine.get("a", as_of=START).text == "bad cafe"
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda engine: engine.unlink("a", "b"),
+        lambda engine: engine.forget(where=oneiros.where(id="none")),
+    ],
+    ids=["unlink", "forget"],
+)
+def test_what_comes_after_a_call_that_changed_nothing_is_found(
+    call: Callable[[oneiros.Engine], object],
+) -> None:
+    clock = VirtualClock(START)
+    with oneiros.Engine(":memory:", clock=clock, history="all") as engine:
+        engine.add_many([{"id": id, "text": "tea"} for id in "ab"])
+        call(engine)
+        clock.advance(1)
+        assert engine.search("tea", as_of=clock()).ids == ["a", "b"]
+        clock.advance(1)
+        engine.add("tea", id="c")
+        assert sorted(engine.search("tea", as_of=clock()).ids) == ["a", "b", "c"]
+        assert engine.search("tea", as_of=clock() - 1).ids == ["a", "b"]
+
+
 def test_the_past_cannot_be_used() -> None:
     clock = VirtualClock(START)
     with oneiros.Engine(":memory:", clock=clock, history="all") as engine:

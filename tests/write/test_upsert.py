@@ -282,6 +282,16 @@ def test_touch_sets_the_end_and_nothing_else(engine: oneiros.Engine, clock: Virt
     assert engine.search("ant").ids == ["x"]
 
 
+def test_a_touch_that_changes_nothing_is_no_revision(engine: oneiros.Engine) -> None:
+    engine.add("ant", id="x")
+    revision = engine.changes().revision
+    engine.touch("x", ttl=None)
+    assert engine.changes(revision).revision == revision
+    engine.touch("x", ttl=50)
+    engine.touch("x", ttl=50)
+    assert [each.changed for each in engine.history("x")] == [(), ("valid_until",)]
+
+
 def test_touch_refuses_what_it_cannot_do(engine: oneiros.Engine) -> None:
     engine.add("ant", id="x", project="p")
     with pytest.raises(oneiros.UnknownMemory, match="id: no memory 'y'"):

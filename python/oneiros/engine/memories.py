@@ -300,8 +300,8 @@ class Memories:
         end: float | None = None
         if ttl is not None:
             end = FIELDS["valid_until"].check(self._scope.now(now) + require_seconds("ttl", ttl))
-        self._scope.services.remember.touch(id, end, seen=self._scope.contains)
-        self._scope.publish("update", "touch", (id,), now)
+        is_changed = self._scope.services.remember.touch(id, end, seen=self._scope.contains)
+        self._scope.publish("update", "touch", (id,) if is_changed else (), now)
 
     @watched
     def sweep_expired(self, where: Where | None = None, *, now: Time | None = None) -> int:

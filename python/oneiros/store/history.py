@@ -245,7 +245,8 @@ class HistoryReading:
                 low = middle
             else:
                 high = found[0] - 1
-        return low
+        # One that changed nothing has the revision of the next one, which is yet to come.
+        return min(low, self._reading.last_revision())
 
     def versions(self, id: str) -> list[Version]:
         """Return a memory as it was after each commit that changed it, oldest first.

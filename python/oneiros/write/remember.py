@@ -206,11 +206,14 @@ class Remember:
             return is_changed
 
     @whole_write
-    def touch(self, memory_id: str, end: float | None, *, seen: Seen) -> None:
-        """Set when a memory expires; None: never. Not a revision."""
+    def touch(self, memory_id: str, end: float | None, *, seen: Seen) -> bool:
+        """Set when a memory expires, None: never; return whether that changed it. Not a revision."""
         with self.sync.writing() as transaction:
-            self._live(transaction, memory_id, seen)
-            transaction.update_columns([(memory_id, {"valid_until": end, "ttl": None})])
+            memory = self._live(transaction, memory_id, seen)
+            is_changed = (memory.valid_until, memory.ttl) != (end, None)
+            if is_changed:
+                transaction.update_columns([(memory_id, {"valid_until": end, "ttl": None})])
+            return is_changed
 
     @whole_write
     def link(self, links: Sequence[StoredLink], *, seen: Seen) -> None:
