@@ -443,3 +443,11 @@ def test_arguments_are_checked_as_a_search_checks_them(mind: oneiros.Engine) -> 
         mind.why_not("ant " * 20_000, "absent")
     with pytest.raises(ValueError, match="status"):
         mind.why_not("ant", "absent", status="lost")
+
+
+def test_a_filter_with_more_digits_than_python_prints(mind: oneiros.Engine) -> None:
+    mind.add("ant", id="n", metadata={"n": 1})
+    digits = oneiros.meta("n") == 10**5_000
+    assert mind.search("ant", where=digits).ids == []
+    assert mind.why_not("ant", "n", where=digits).lacked.startswith("outside the filter ")
+    assert mind.why_not("ant", "n", where=~digits).is_returned

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import numpy as np
 import pytest
@@ -194,3 +195,34 @@ def test_json_reads_like_the_keywords() -> None:
 def test_bad_json_is_refused(value: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         Where.from_json(value)
+
+
+HUGE = 10**5_000
+"""An int with more digits than Python prints."""
+
+
+def nested(levels: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("conditions", "start"),
+    [
+        ({"importance": HUGE}, "importance: must be finite, got "),
+        ({"importance": nested(3_000)}, "importance: expected a range "),
+        ({"created_at": (HUGE, None)}, "created_at: must be a finite number, got "),
+        ({"kind": HUGE}, "kind: expected text or a list of texts, got "),
+        ({"metadata": {"n": {"$gte": HUGE}}}, "metadata['n']: must be finite, got "),
+        ({"metadata": {"n": nested(3_000)}}, "metadata['n']: expected text, number, "),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_values_that_python_does_not_print_are_named(
+    conditions: dict[str, Any], start: str
+) -> None:
+    with pytest.raises((ValueError, TypeError)) as caught:
+        where(**conditions)
+    assert str(caught.value).startswith(start)

@@ -8,12 +8,18 @@ from __future__ import annotations
 import logging
 import math
 import re
-import reprlib
 import threading
 from typing import TYPE_CHECKING, Final
 
 from oneiros.errors import DreamBusy, EngineClosed
-from oneiros.model.validation import as_float, require_int, require_number, seconds_of, settle_flags
+from oneiros.model.validation import (
+    as_float,
+    brief,
+    require_int,
+    require_number,
+    seconds_of,
+    settle_flags,
+)
 from oneiros.runtime.dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -120,7 +126,7 @@ def duration_seconds(
         seconds = as_float(given)
     if not 0 <= seconds < math.inf or (above_zero and not seconds):
         rule = "above 0" if above_zero else "at least 0"
-        msg = f"{name}: must be {rule} and finite, got {reprlib.repr(given)}"
+        msg = f"{name}: must be {rule} and finite, got {brief(given)}"
         raise ValueError(msg)
     return seconds
 

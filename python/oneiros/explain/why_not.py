@@ -30,7 +30,7 @@ from oneiros.filters.conditions import (
 )
 from oneiros.filters.metadata_paths import MISSING, resolver
 from oneiros.index.row_sets import of_status
-from oneiros.model.validation import require_utf8
+from oneiros.model.validation import require_utf8, shown
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.scoring.stages import Surfacing
 from oneiros.search.call import run_call
@@ -620,7 +620,11 @@ def _unmet(condition: Where, memory: Memory) -> str:
 
 
 def _json(value: object) -> str:
-    return shortened(json.dumps(value, ensure_ascii=False), _WORDS)
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except ValueError:  # an int with more digits than Python prints
+        text = shown(value)
+    return shortened(text, _WORDS)
 
 
 def _expiry(memory: Memory, limits: Limits) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Final, Protocol, cast
 
 from oneiros.model.fields import ENUMS, FIELDS, SOURCES, levels_of
-from oneiros.model.validation import is_scalar_array, plain, time
+from oneiros.model.validation import brief, is_scalar_array, plain, shown, time
 
 __all__ = [
     "MEASURES",
@@ -68,14 +67,14 @@ def _number(field: str, value: object) -> float:
     value = plain(value)
     if FIELDS[field].kind == "bool":
         if not isinstance(value, bool):
-            msg = f"{field}: must be True or False, got {value!r}"
+            msg = f"{field}: must be True or False, got {shown(value)}"
             raise TypeError(msg)
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
-        msg = f"{field}: must be a number, got {value!r}"
+        msg = f"{field}: must be a number, got {shown(value)}"
         raise TypeError(msg)
     if not is_finite(value):
-        msg = f"{field}: must be finite, got {reprlib.repr(value)} (an open end is None)"
+        msg = f"{field}: must be finite, got {brief(value)} (an open end is None)"
         raise ValueError(msg)
     return value
 
@@ -93,12 +92,12 @@ def read_bounds(field: str, value: object) -> tuple[float | None, float | None]:
         number = _number(field, value)
         return number, number
     if not isinstance(value, tuple | list) or len(value) != 2:
-        msg = f"{field}: expected a range (start, end), either may be None, got {value!r}"
+        msg = f"{field}: expected a range (start, end), either may be None, got {shown(value)}"
         raise TypeError(msg)
     read = time(field) if field in TIMES else partial(_number, field)
     start, end = (None if bound is None else read(bound) for bound in value)
     if start is not None and end is not None and start > end:
-        msg = f"{field}: start must not be after end, got {value!r}"
+        msg = f"{field}: start must not be after end, got {shown(value)}"
         raise ValueError(msg)
     return start, end
 
@@ -120,12 +119,12 @@ def read_words(field: str, value: object) -> tuple[str, ...]:
     ):
         words = list(value)
     else:
-        msg = f"{field}: expected text or a list of texts, got {value!r}"
+        msg = f"{field}: expected text or a list of texts, got {shown(value)}"
         raise TypeError(msg)
     known = SOURCES if field == "source" else ENUMS.get(field)
     for word in words:
         if not isinstance(word, str):
-            msg = f"{field}: expected text or a list of texts, got {word!r} in it"
+            msg = f"{field}: expected text or a list of texts, got {shown(word)} in it"
             raise TypeError(msg)
         if known is not None and word not in known:
             msg = f"{field}: no such value {word!r}; known: {', '.join(known)}"

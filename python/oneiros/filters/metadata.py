@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
@@ -23,7 +22,14 @@ from oneiros.filters.conditions import (
 from oneiros.filters.fields import Scalar, is_finite
 from oneiros.filters.metadata_paths import Key, label, read_key
 from oneiros.model.calls import nearest
-from oneiros.model.validation import is_scalar_array, plain, require_flag, require_utf8
+from oneiros.model.validation import (
+    brief,
+    is_scalar_array,
+    plain,
+    require_flag,
+    require_utf8,
+    shown,
+)
 from oneiros.runtime.dataclasses import NamedTuple
 
 if TYPE_CHECKING:
@@ -131,7 +137,7 @@ class MetadataPath:
         raise TypeError(msg)
 
     def __contains__(self, value: object) -> NoReturn:
-        msg = f"{label(self._key)}: use .contains({value!r}) instead of `in`"
+        msg = f"{label(self._key)}: use .contains({shown(value)}) instead of `in`"
         raise TypeError(msg)
 
     def _unbracketed(self, _: object) -> NoReturn:
@@ -183,20 +189,20 @@ def meta(path: str | Sequence[str]) -> MetadataPath:
 def _scalar(key: Key, value: object) -> Scalar:
     value = plain(value)
     if value is not None and not isinstance(value, str | bool | int | float):
-        msg = f"{label(key)}: expected text, number, truth value or None, got {value!r}"
+        msg = f"{label(key)}: expected text, number, truth value or None, got {shown(value)}"
         raise TypeError(msg)
     if isinstance(value, float) and not math.isfinite(value):
-        msg = f"{label(key)}: must be finite, got {value!r}"
+        msg = f"{label(key)}: must be finite, got {shown(value)}"
         raise ValueError(msg)
     return value
 
 
 def _scalars(key: Key, values: object) -> tuple[Scalar, ...]:
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        msg = f"{label(key)}: expected a list of values, got {values!r}"
+        msg = f"{label(key)}: expected a list of values, got {shown(values)}"
         raise TypeError(msg)
     if is_scalar_array(values):
-        msg = f"{label(key)}: expected a list of values, got {values!r}"
+        msg = f"{label(key)}: expected a list of values, got {shown(values)}"
         raise TypeError(msg)
     return tuple(_scalar(key, value) for value in values)
 
@@ -215,12 +221,12 @@ class _Bound(NamedTuple):
 def _bound(key: Key, value: object) -> _Bound:
     value = plain(value)
     if isinstance(value, bool) or value is None:
-        msg = f"{label(key)}: must be a number or a time, got {value!r}"
+        msg = f"{label(key)}: must be a number or a time, got {shown(value)}"
         raise TypeError(msg)
     if not isinstance(value, int | float):
         return _Bound(filters.metadata_times.read_time(label(key), value), True)
     if not is_finite(value):
-        msg = f"{label(key)}: must be finite, got {reprlib.repr(value)}"
+        msg = f"{label(key)}: must be finite, got {brief(value)}"
         raise ValueError(msg)
     return _Bound(value, False)
 
@@ -236,10 +242,10 @@ def _range(
         msg = f"{label(key)}: must be a number or a time, got None; .exists() matches any value"
         raise TypeError(msg)
     if ends[0].is_time != ends[-1].is_time:
-        msg = f"{label(key)}: both ends must be numbers, or both times, got ({low!r}, {high!r})"
+        msg = f"{label(key)}: both ends must be numbers, or both times, got ({shown(low)}, {shown(high)})"
         raise TypeError(msg)
     if ends[0].value > ends[-1].value:
-        msg = f"{label(key)}: start must not be after end, got ({low!r}, {high!r})"
+        msg = f"{label(key)}: start must not be after end, got ({shown(low)}, {shown(high)})"
         raise ValueError(msg)
     return MetadataRange(
         key,
@@ -291,14 +297,14 @@ def read_conditions(value: object) -> list[Where]:
         TypeError, ValueError, QueryTooLarge: see :func:`oneiros.where` and :func:`meta`.
     """
     if not isinstance(value, Mapping):
-        msg = f"metadata: expected a dict of key to value, got {value!r}"
+        msg = f"metadata: expected a dict of key to value, got {shown(value)}"
         raise TypeError(msg)
     return [part for key, item in value.items() for part in _read(_text_key(key), item)]
 
 
 def _text_key(key: object) -> str:
     if not isinstance(key, str):
-        msg = f"metadata: keys are text, got {key!r}"
+        msg = f"metadata: keys are text, got {shown(key)}"
         raise TypeError(msg)
     return key
 
@@ -340,7 +346,7 @@ def _read_path(key: Key, given: object) -> Key:
     """Return the path of ``$path``, of which the key must be the dotted form."""
     dotted = key if isinstance(key, str) else ".".join(key)
     if not isinstance(given, list | tuple) or ".".join(map(str, given)) != dotted:
-        msg = f"{label(key)}: $path must list the keys of {dotted!r}, got {given!r}"
+        msg = f"{label(key)}: $path must list the keys of {dotted!r}, got {shown(given)}"
         raise ValueError(msg)
     return read_key(given)
 

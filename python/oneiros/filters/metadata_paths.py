@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Final, TypeAlias
 
 from oneiros.errors import QueryTooLarge
+from oneiros.model.validation import shown
 
 __all__ = ["MISSING", "Key", "NoValue", "label", "read_key", "resolver", "utf8_of"]
 
@@ -39,7 +40,7 @@ def read_key(path: object) -> Key:
             raise _too_long(path.count(".") + 1)
         return path
     if not isinstance(path, tuple | list) or not all(isinstance(key, str) for key in path):
-        msg = f"metadata: keys are text, got {path!r}"
+        msg = f"metadata: keys are text, got {shown(path)}"
         raise TypeError(msg)
     if not path:
         msg = "metadata: a path needs at least one key"

@@ -27,6 +27,7 @@ __all__ = [
     "LARGEST_WEIGHT",
     "Check",
     "as_float",
+    "brief",
     "checked_threads",
     "count",
     "file_name",
@@ -49,6 +50,7 @@ __all__ = [
     "seconds_of",
     "settle",
     "settle_numbers",
+    "shown",
     "statuses",
     "texts",
     "within",
@@ -73,7 +75,29 @@ FLOAT32_MAX = 3.4028234663852886e38
 
 def wrong(name: str, rule: str, value: object) -> str:
     """Return the error message for an invalid value: field, rule and shortened value."""
-    return f"{name}: must be {rule}, got {reprlib.repr(value)}"
+    return f"{name}: must be {rule}, got {brief(value)}"
+
+
+class _Brief(reprlib.Repr):
+    """Shortened representations, also of ints with more digits than Python prints."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        try:
+            return super().repr_int(x, level)
+        except ValueError:
+            return f"an int of {x.bit_length()} bits"
+
+
+brief: Final = _Brief().repr
+"""A function that returns a shortened ``repr`` of a value, for messages."""
+
+
+def shown(value: object) -> str:
+    """Return ``repr(value)``, shortened if Python cannot print it: too many digits or levels."""
+    try:
+        return repr(value)
+    except (ValueError, RecursionError):
+        return brief(value)
 
 
 def plain(value: object) -> object:
@@ -372,9 +396,6 @@ def unit_rows(given: Sequence[Any]) -> npt.NDArray[np.float32] | None:
     return found
 
 
-_repr = reprlib.repr
-
-
 def require_instance(name: str, value: object, kinds: tuple[type, ...], words: str) -> None:
     """Raise TypeError ("expected ``words``") unless ``value`` is an instance of ``kinds``."""
     if not isinstance(value, kinds):
@@ -477,7 +498,7 @@ def texts(name: str, values: object) -> Sequence[str]:
 def require_choice(name: str, value: object, known: tuple[str, ...]) -> None:
     """Raise ValueError unless ``value`` is one of the known words."""
     if not isinstance(value, str) or value not in known:
-        msg = f"{name}: must be one of {', '.join(known)}, got {reprlib.repr(value)}"
+        msg = f"{name}: must be one of {', '.join(known)}, got {brief(value)}"
         raise ValueError(msg)
 
 
@@ -502,7 +523,7 @@ def index_of(name: str, value: object) -> int:
 
 def not_an_integer(name: str, value: object) -> TypeError:
     """Return the error for an argument that must be an integer."""
-    return TypeError(f"{name}: expected an integer, got {type(value).__name__} {_repr(value)}")
+    return TypeError(f"{name}: expected an integer, got {type(value).__name__} {brief(value)}")
 
 
 def within(name: str, number: int, low: int, high: int) -> int:
@@ -512,7 +533,7 @@ def within(name: str, number: int, low: int, high: int) -> int:
         ValueError: ``number`` is outside.
     """
     if not low <= number <= high:
-        msg = f"{name}: must be in {low} to {high}, got {number!r}"
+        msg = f"{name}: must be in {low} to {high}, got {shown(number)}"
         raise ValueError(msg)
     return number
 
@@ -561,7 +582,7 @@ def require_number(
         ValueError: ``value`` is outside the range.
     """
     if not is_real(value):
-        msg = f"{field}: expected a number, got {type(value).__name__} {value!r}"
+        msg = f"{field}: expected a number, got {type(value).__name__} {shown(value)}"
         raise TypeError(msg)
     number = as_float(value)
     low_holds = number > low if above_low else number >= low
@@ -570,7 +591,7 @@ def require_number(
         bounds = [f"> {low:g}" if above_low else f">= {low:g}"]
         bounds += [f"{'<' if below_high else '<='} {high:g}"] if math.isfinite(high) else []
         bounds += ["finite"] if finite and not math.isfinite(high) else []
-        msg = f"{field}: must be {' and '.join(bounds)}, got {value!r}"
+        msg = f"{field}: must be {' and '.join(bounds)}, got {shown(value)}"
         raise ValueError(msg)
     return number
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from oneiros import display
-from oneiros.model.validation import require_flag
+from oneiros.model.validation import require_flag, shown
 from oneiros.model.validation import time as time_check
 from oneiros.runtime.dataclasses import NamedTuple
 
@@ -166,7 +166,7 @@ def given_range(value: object, is_soft: bool) -> TimeRange | None:
             raise ValueError(msg)
         return None
     if not isinstance(value, tuple | list) or len(value) != 2:
-        msg = f"date_range: expected a pair (start, end) of times, got {value!r}"
+        msg = f"date_range: expected a pair (start, end) of times, got {shown(value)}"
         raise TypeError(msg)
     start = -math.inf if value[0] is None else _check_start(value[0])
     end = math.inf if value[1] is None else _check_end(value[1])
@@ -174,7 +174,7 @@ def given_range(value: object, is_soft: bool) -> TimeRange | None:
         msg = "date_range: at least one end must be a time, got (None, None)"
         raise ValueError(msg)
     if start > end:
-        msg = f"date_range: must not end before it starts, got {value!r}"
+        msg = f"date_range: must not end before it starts, got {shown(value)}"
         raise ValueError(msg)
     return TimeRange(start, end, "soft" if is_soft else "explicit")
 
