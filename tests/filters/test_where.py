@@ -185,12 +185,26 @@ def test_json_reads_like_the_keywords() -> None:
         ('{"any": {}}', TypeError, "'any' joins a list of objects, got dict"),
         ('{"not": 3}', TypeError, "expected a JSON object, got int"),
         ('{"colour": 3}', ValueError, "unknown field 'colour'"),
+        ('{"not": {}, "kind": "a", "not": {}}', ValueError, "where: 'not' comes twice"),
+        ('{"metadata": {"n": {"$ne": 1, "$ne": 2}}}', ValueError, "'\\$ne' comes twice"),
         ('{"created_at": [NaN, null]}', ValueError, "created_at: must be finite"),
         ('{"not":' * 100 + "{}" + "}" * 100, QueryTooLarge, "at most 32 levels"),
         ('{"not":' * 100_000, QueryTooLarge, "at most 32 levels"),
         (" " * (16 * 2**20 + 1), QueryTooLarge, "characters of JSON"),
     ],
-    ids=["cut", "list", "any", "not", "field", "nan", "deep", "bottomless", "long"],
+    ids=[
+        "cut",
+        "list",
+        "any",
+        "not",
+        "field",
+        "twice",
+        "operator",
+        "nan",
+        "deep",
+        "bottomless",
+        "long",
+    ],
 )
 def test_bad_json_is_refused(value: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):

@@ -112,7 +112,7 @@ class Where:
         combine conditions.
 
         Raises:
-            ValueError: not a JSON object, or as :func:`where`.
+            ValueError: not a JSON object, a key that comes twice in one, or as :func:`where`.
             TypeError: as :func:`where`.
             QueryTooLarge: too deep or too many values.
 
@@ -453,19 +453,43 @@ def _conjunction(parts: list[dict[str, object]]) -> dict[str, object]:
 
 def from_json(value: str | Mapping[str, object]) -> Where:
     """Return the condition that JSON describes; see :meth:`Where.from_json`."""
-    if isinstance(value, str):
-        if len(value) > MAX_BYTES:
-            msg = f"where: at most {MAX_BYTES} characters of JSON, got {len(value)}"
-            raise QueryTooLarge(msg)
-        try:
-            parsed: object = json.loads(value)
-        except ValueError as error:
-            msg = f"where: not JSON: {decoding_problem(error)}"
-            raise ValueError(msg) from error
-        except RecursionError as error:
-            raise _too_deep() from error
-        return _read(parsed, 1)
-    return _read(value, 1)
+    return _read(_parsed(value) if isinstance(value, str) else value, 1)
+
+
+def _parsed(text: str) -> object:
+    """Return the value of a JSON text.
+
+    Raises:
+        ValueError: not JSON, or a key comes twice in an object.
+        QueryTooLarge: too long or too deep.
+    """
+    if len(text) > MAX_BYTES:
+        msg = f"where: at most {MAX_BYTES} characters of JSON, got {len(text)}"
+        raise QueryTooLarge(msg)
+    repeated: list[str] = []
+
+    def object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found: dict[str, object] = {}
+        for name, item in pairs:
+            if name in found:
+                repeated.append(name)
+            found[name] = item
+        return found
+
+    try:
+        parsed: object = json.loads(text, object_pairs_hook=object_of)
+    except ValueError as error:
+        msg = f"where: not JSON: {decoding_problem(error)}"
+        raise ValueError(msg) from error
+    except RecursionError as error:
+        raise _too_deep() from error
+    if repeated:  # a dict keeps the last one, and a condition that is dropped may widen a scope
+        msg = (
+            f"where: {shortened(repr(repeated[0]), LONGEST_NAMED)} comes twice in an object; "
+            '{"all": [...]} joins conditions on one field'
+        )
+        raise ValueError(msg)
+    return parsed
 
 
 def _read(value: object, depth: int) -> Where:
