@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneiros.search.query.dates import range_in
+from oneiros.search.query.date_grammar import first_range
+from oneiros.search.query.dates import may_name_a_time, range_in
 
 WEDNESDAY = datetime(2025, 6, 18, 12, tzinfo=UTC)
 NOW = WEDNESDAY.timestamp()
@@ -70,6 +71,9 @@ def day(text: str) -> float:
         ("around May 2024", "2024-05-01", "2024-06-01", "soft"),
         ("as of May 2024", "2024-05-01", "2024-06-01", "soft"),
         ("the day before yesterday", "2025-06-16", "2025-06-17", "inferred"),
+        ("what did we do this morning?", "2025-06-18", "2025-06-19", "inferred"),
+        ("This Afternoon", "2025-06-18", "2025-06-19", "inferred"),
+        ("since this morning", "2025-06-18", "2025-06-18T12:00", "inferred"),
         ("the week before 16 November 2023", "2023-11-09", "2023-11-16", "explicit"),
         ("two weeks before August 11, 2023", "2023-07-25", "2023-08-01", "explicit"),
         ("the second week of November", "2024-11-08", "2024-11-15", "explicit"),
@@ -199,6 +203,62 @@ def test_times_ago_hold_the_same_moment_back_then(now: datetime, count: int) -> 
 def test_whatever_is_asked_there_is_a_range_or_none(query: str, now: float) -> None:
     found = range_in(query, now)
     assert found is None or found.start < found.end
+
+
+WORDS = [
+    "a",
+    "the",
+    "last",
+    "past",
+    "next",
+    "this",
+    "few",
+    "two",
+    "3",
+    "hour",
+    "days",
+    "week",
+    "months",
+    "year",
+    "weekend",
+    "ago",
+    "yesterday",
+    "tonight",
+    "night",
+    "morning",
+    "afternoon",
+    "evening",
+    "before",
+    "since",
+    "until",
+    "between",
+    "and",
+    "in",
+    "on",
+    "by",
+    "mid-",
+    "late",
+    "end",
+    "of",
+    "second",
+    "March",
+    "may",
+    "Sept",
+    "december",
+    "Monday",
+    "2024",
+    "2098",
+    "2024-05",
+    "2024-05-03",
+    "3.5.2024",
+    "around",
+]
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join))
+def test_the_quick_look_passes_all_that_the_grammar_reads(query: str) -> None:
+    assert may_name_a_time(query) or first_range(query, NOW) is None
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ UNITS: Final = {
     **dict.fromkeys(("weekend", "weekends"), "weekends"),
 }
 _ROOTS: Final = (
-    *("day", "week", "month", "year", "hour", "night", "morrow"),
+    *("day", "week", "month", "year", "hour", "night", "morning", "noon", "evening", "morrow"),
     *("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
 )
 _ALONE: Final = frozenset(
@@ -115,7 +115,8 @@ _ALONE: Final = frozenset(
         *MONTHS,
         *WEEKDAYS,
         *UNITS,
-        *("yesterday", "today", "tomorrow", "tonight", "night"),
+        *("yesterday", "today", "tomorrow", "tonight"),
+        *("morning", "afternoon", "evening", "night"),
     )
 )
 compiled = cache(re.compile)  # compiled on first use: most queries need none of these
