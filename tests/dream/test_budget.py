@@ -384,6 +384,16 @@ def test_what_is_no_budget_is_refused(keep: Any, kind: type[Exception], message:
         assert known(engine) == before
 
 
+@pytest.mark.parametrize(
+    ("keep", "same"), [(np.int64(2), 2), (np.float32(0.5), 0.5), (np.float64(0.5), 0.5)]
+)
+def test_a_number_of_numpy_is_a_budget(keep: Any, same: float) -> None:
+    with filled(ROWS) as engine, filled(ROWS) as other:
+        engine.dream(NOW, keep=keep)
+        other.dream(NOW, keep=same)
+        assert shown(engine) == shown(other) != set(ROWS)
+
+
 def test_a_profile_without_the_phase_keeps_to_no_budget() -> None:
     with filled(ROWS) as engine:
         with pytest.raises(ValueError, match="no phase of the profile 'reverie' keeps to a budget"):

@@ -194,6 +194,7 @@ def test_a_writer_is_given_the_texts_and_its_vector_is_the_centroid_or_for_the_e
     ("answer", "error", "message"),
     [
         (None, TypeError, "summarise: expected str, got NoneType"),
+        ("a" * (16 * 2**20 + 1), ValueError, "summarise: must be 0 to 16777216 bytes of UTF-8"),
         (" \n", ValueError, r"summarise: must write a text, got ' \\n'"),
         ("\ud800", TextEncodingError, "summarise"),
     ],

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import oneiros
+from oneiros import where
+from oneiros.dream.phases import PHASES
 from oneiros.dream.source import DraftSource
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_stores import columns, filled_mind, links, memories
@@ -101,6 +103,31 @@ def test_what_was_forgotten_since_the_plan_is_left_alone(
         assert id not in {change.id for change in report.named}
         assert [one.memories for one in report.left_alone if one.reason == "changed since"] == [1]
         assert id not in memories(path)
+        assert mind.check() == []
+
+
+@pytest.mark.parametrize("profile", ["oneiros", "reverie"])
+@pytest.mark.parametrize("erased", ["some", "all"])
+def test_the_report_of_a_cycle_counts_no_memory_that_is_erased_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, erased: str, profile: str
+) -> None:
+    with filled_mind(tmp_path / "mind.db", profile) as mind:
+        ids = [memory.id for memory in mind.list(where(status=["staged", "consolidated"]))]
+        gone = ids if erased == "all" else ids[::2]
+        scan = PHASES["scan"]
+
+        def forgotten_before(draft: Any, phase: Any) -> None:
+            mind.forget_many(gone)
+            scan(draft, phase)
+
+        monkeypatch.setitem(PHASES, "scan", forgotten_before)
+        report = mind.dream(LATER)
+        strengths = next(one.figures for one in report.phases if one.name == "downscale")
+        assert all(0.0 <= strengths[name] <= 1.0 for name in ("before", "after"))
+        assert set(report.drift["top"]) <= set(ids) - set(gone)
+        half_lives = report.drift["half_life_days"].values()
+        assert all(days is None or days >= 0.0 for days in half_lives)
+        assert [dream.damage for dream in mind.dreams()] == [""]
         assert mind.check() == []
 
 

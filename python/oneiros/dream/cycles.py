@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from numbers import Integral
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,7 @@ from oneiros.dream.source import DraftSource
 from oneiros.model.fields import kinds_of
 from oneiros.model.ids import new_ulid
 from oneiros.model.validation import (
+    is_real,
     require_callable,
     require_flag,
     require_int,
@@ -144,7 +146,7 @@ def _with_budget(profile: Profile, keep: float | Budget) -> Profile:
         raise ValueError(msg)
     phases = list(profile.phases)
     if not isinstance(keep, Budget):
-        if isinstance(keep, bool) or not isinstance(keep, (int, float)):
+        if not is_real(keep):
             msg = (
                 "keep: expected a share as a float, a number of memories as an int, or a Budget, "
                 f"got {type(keep).__name__} {keep!r}"
@@ -152,9 +154,9 @@ def _with_budget(profile: Profile, keep: float | Budget) -> Profile:
             raise TypeError(msg)
         given = phases[places[0]]
         assert isinstance(given, Budget)
-        if isinstance(keep, int):
-            require_int("keep", keep, low=1, high=2**62)
-            keep = replace(given, count=keep, share=None, size=None)
+        if isinstance(keep, Integral):
+            number = require_int("keep", int(keep), low=1, high=2**62)
+            keep = replace(given, count=number, share=None, size=None)
         else:
             share = require_number("keep", keep, low=0.0, high=1.0, above_low=True)
             keep = replace(given, share=share, count=None, size=None)

@@ -283,7 +283,8 @@ def drift_of(
     chosen = prune or Prune()
     stale = int(np.count_nonzero(staleness(draft, chosen)[rows] >= chosen.least_staleness))
     ids = draft.source.ids
-    top = [ids[row] for row in _most_recalled(draft, rows, counts)]
+    recalled = (ids[row] for row in _most_recalled(draft, rows, counts))
+    top = [id for id in recalled if id]  # "": erased since the cycle began
     return {
         "live": len(rows) + len(draft.added),
         "stale_share": stale / len(rows) if len(rows) else 0.0,
@@ -339,11 +340,12 @@ def half_life_days(lived: Reals, has_died: Column) -> float | None:
 
 def _half_lives(draft: Draft) -> dict[str, float | None]:
     """Return the half-life of each kind, over live and soft-deleted memories."""
-    deleted = draft.column("deleted_at")
-    rows = np.flatnonzero(draft.live | ~np.isnan(deleted))
+    created, deleted = draft.column("created_at"), draft.column("deleted_at")
+    is_erased = np.isnan(created)  # since the cycle began
+    rows = np.flatnonzero((draft.live | ~np.isnan(deleted)) & ~is_erased)
     has_died = ~draft.live[rows]
     ends = np.where(has_died, deleted[rows], draft.now)
-    lived = np.maximum((ends - draft.column("created_at")[rows]) / _DAY, 0.0)
+    lived = np.maximum((ends - created[rows]) / _DAY, 0.0)
     kinds = draft.column("kind")[rows]
     order = np.argsort(kinds, kind="stable")
     sizes = np.bincount(kinds, minlength=len(draft.source.kinds))

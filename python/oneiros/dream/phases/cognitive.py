@@ -12,7 +12,8 @@ from oneiros.dream.phases.row_values import retained
 from oneiros.filters.fields import WORDS
 from oneiros.index.columns import coded
 from oneiros.model.fields import ENUMS
-from oneiros.model.validation import require_choice, require_utf8
+from oneiros.model.validation import TEXT_LIMIT, require_choice, require_utf8
+from oneiros.model.validation import text as text_check
 from oneiros.scoring.factors import Retention
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ __all__ = [
 ]
 
 _DAY: Final = 86_400.0
+_check_summary: Final = text_check("summarise", low=0, high=TEXT_LIMIT)
 _AT_ONCE: Final = 4_096
 """Rows whose texts and vectors are read at a time."""
 _JOINER: Final = "\u200d"
@@ -254,6 +256,7 @@ def _content(draft: Draft, rows: Rows, vectors: Matrix) -> dict[str, object]:
     if not text.strip():
         msg = f"summarise: must write a text, got {text!r}"
         raise ValueError(msg)
+    _check_summary(text)
     if draft.embeds:
         return {"text": text}
     return {"text": text, "embedding": (centre / np.linalg.norm(centre)).astype(np.float32)}

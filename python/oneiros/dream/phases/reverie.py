@@ -185,7 +185,9 @@ def downscale(draft: Draft, phase: Downscale) -> None:
 
 
 def _mean(strength: np.ndarray[tuple[int], np.dtype[np.float32]]) -> float:
-    return float(strength.mean(dtype=np.float64)) if len(strength) else 0.0
+    """Return the mean, without memories that were erased since the cycle began; 0 for none."""
+    known = strength[~np.isnan(strength)]
+    return float(known.mean(dtype=np.float64)) if len(known) else 0.0
 
 
 def prune(draft: Draft, phase: Prune) -> None:
