@@ -58,6 +58,38 @@ def test_numbers_in_odd_dress(values: Any) -> None:
     np.testing.assert_array_equal(scores({"strength": values}, dtype="float64"), WANT)
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "nulls"),
+    [
+        ("strength", STRENGTH, pa.array([STRENGTH[0], None, STRENGTH[2]])),
+        ("strength", STRENGTH.astype(object), pa.array([STRENGTH[0], None, STRENGTH[2]])),
+        ("depth", np.array([1, 3, 1]), pa.array([1, None, 1])),
+        (
+            "updated_at",
+            np.array([0, int(NOW), 2], "datetime64[s]"),
+            pa.array([0, None, 2], pa.timestamp("s", "UTC")),
+        ),
+        ("kind", np.array(["note", "constraint", "bug"]), pa.array(["note", None, "bug"])),
+    ],
+    ids=["floats", "objects", "integers", "times", "words"],
+)
+def test_masked_values_are_missing(name: str, values: Any, nulls: Any) -> None:
+    profile = "omega" if name == "kind" else "reverie"
+    masked = np.ma.masked_array(values, [False, True, False])
+    rows = np.ma.zeros(3, dtype=[(name, values.dtype)])
+    rows[name] = masked
+    want = rescore({name: nulls}, profile, NOW, missing="default")["score"]
+    for table in ({name: masked}, rows):
+        got = rescore(table, profile, NOW, missing="default")["score"]
+        np.testing.assert_array_equal(got, want)
+
+
+def test_polars_integers_that_numpy_lacks() -> None:
+    counts = pl.DataFrame({"depth": [1, None, 3]})
+    wide = counts.with_columns(pl.col("depth").cast(pl.Int128))
+    np.testing.assert_array_equal(scores(wide), scores(counts))
+
+
 def test_float16_computes_in_float32_and_mixed_widths_in_the_widest() -> None:
     half, single = STRENGTH.astype(np.float16), STRENGTH.astype(np.float32)
     assert scores({"strength": half}).dtype == np.float32
@@ -144,7 +176,9 @@ def test_ticks_are_the_seconds_that_datetime_says(when: datetime) -> None:
 
 
 def test_units_that_numpy_knows_and_nobody_uses() -> None:
-    for unit, value in (("D", 20_000), ("h", 480_000), ("m", 10**7), ("25s", 10**7), ("Y", 55)):
+    far = ("Y", 300_000)  # its microseconds are no int64
+    rest = (("D", 20_000), ("h", 480_000), ("m", 10**7), ("25s", 10**7), ("Y", 55))
+    for unit, value in (*rest, far):
         stamps = np.array([value], f"datetime64[{unit}]")
         want = stamps.astype("datetime64[s]").astype(np.int64)
         np.testing.assert_array_equal(seconds_of_datetimes(stamps), want)

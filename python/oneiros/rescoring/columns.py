@@ -38,6 +38,8 @@ __all__ = [
 
 
 _PER_SECOND: Final = {"s": 1.0, "ms": 1e3, "us": 1e6}
+_COARSE: Final = ("Y", "M", "W", "D", "h", "m", "s")
+"""Units of ``datetime64`` that are whole seconds."""
 _NAT: Final = np.iinfo(np.int64).min
 
 
@@ -56,9 +58,10 @@ def seconds_of_ticks(ticks: npt.NDArray[np.int64], unit: str) -> npt.NDArray[np.
 
 def seconds_of_datetimes(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Return ``datetime64`` values, taken as UTC, in seconds; NaT becomes NaN."""
-    unit = np.datetime_data(values.dtype)[0]
-    if unit not in (*_PER_SECOND, "ns") or np.datetime_data(values.dtype)[1] != 1:
-        values, unit = values.astype("datetime64[us]"), "us"
+    unit, step = np.datetime_data(values.dtype)
+    if unit not in (*_PER_SECOND, "ns") or step != 1:
+        unit = "s" if unit in _COARSE else "us"  # "us" would wrap after the year 294246
+        values = values.astype(f"datetime64[{unit}]")
     ticks = np.ascontiguousarray(values).astype(values.dtype.newbyteorder("=")).view(np.int64)
     seconds = seconds_of_ticks(ticks, unit)
     seconds[ticks == _NAT] = np.nan

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oneiros.rescoring.tables.arrays import RecordTable, StructuredTable, array_column, value_column
+from oneiros.rescoring.tables.arrays import (
+    RecordTable,
+    StructuredTable,
+    array_column,
+    array_of,
+    value_column,
+)
 from oneiros.rescoring.tables.arrow import arrow_column, arrow_table, chunked_array
 from oneiros.rescoring.tables.frames import (
     PandasTable,
@@ -112,7 +118,7 @@ class MappingTable:
             return polars_column(name, values, coders)
         if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
             return arrow_column(name, chunked_array(name, values), coders)
-        return array_column(name, np.asarray(values), coders)
+        return array_column(name, array_of(values), coders)
 
     def result(self, columns: Mapping[str, Array]) -> dict[str, Any]:
         """Return a dict of ``id``, unchanged, and ``columns``."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from oneiros.rescoring.columns import Array, Coders
 
-__all__ = ["RecordTable", "StructuredTable", "array_column", "value_column"]
+__all__ = ["RecordTable", "StructuredTable", "array_column", "array_of", "value_column"]
 
 
 _WORDS = "OUT"  # NumPy dtype kinds: object, fixed-width and variable-width text
@@ -80,6 +80,8 @@ def _number(name: str, value: object) -> float:
 def array_column(name: str, values: npt.NDArray[Any], coders: Coders) -> Column:
     """Wrap an array as a column. ``datetime64`` is taken as UTC, since NumPy has no time zones.
 
+    The masked values of a masked array are missing.
+
     Raises:
         TypeError: a type that the field does not take.
         ValueError: more than one dimension.
@@ -91,14 +93,27 @@ def array_column(name: str, values: npt.NDArray[Any], coders: Coders) -> Column:
     if kind in _WORDS and (name in coders or field.kind == "time" or kind == "O"):
         return value_column(name, lambda start, stop: values[start:stop].tolist(), coders)
     if field.kind == "time" and kind == "M":
-        return Column(lambda start, stop: Piece(seconds_of_datetimes(values[start:stop])))
+        return Column(lambda start, stop: _unmasked(values[start:stop], seconds_of_datetimes))
     return number_column(
         name,
-        lambda start, stop: Piece(native(values[start:stop])),
+        lambda start, stop: _unmasked(values[start:stop], native),
         kind=kind,
         dtype=values.dtype,
         real=real_of(values.dtype),
     )
+
+
+def array_of(values: Any) -> npt.NDArray[Any]:
+    """Return values as an array, unchanged if it has a mask."""
+    return values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+
+
+def _unmasked(values: npt.NDArray[Any], decode: Callable[[Array], Array]) -> Piece:
+    """Return a piece of decoded values, those that are masked missing."""
+    if type(values) is np.ndarray:
+        return Piece(decode(values))
+    mask = np.ma.getmaskarray(values)
+    return Piece(decode(np.ma.getdata(values)), mask if mask.any() else None)
 
 
 class StructuredTable:
@@ -126,7 +141,7 @@ class StructuredTable:
         """Return the column of a field, or None if there is none."""
         if name not in self.names:
             return None
-        return array_column(name, np.asarray(self._table[name]), coders)
+        return array_column(name, array_of(self._table[name]), coders)
 
     def result(self, columns: Mapping[str, Array]) -> Array:
         """Return a structured array of ``id`` and ``columns``."""

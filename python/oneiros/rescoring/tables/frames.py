@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["PandasTable", "PolarsTable", "pandas_column", "polars_column"]
 
 
+_WIDE = ("Int128", "UInt128")  # NumPy has no such integers
+
+
 def _has_words(name: str, coders: Coders) -> bool:
     """Return whether text in a field's column is parsed: as words with codes, or as times."""
     return name in coders or FIELDS[name].kind == "time"
@@ -222,6 +225,8 @@ def _number_column(name: str, series: Any) -> Column:
 
 
 def _number(part: Any) -> Piece:
+    if str(part.dtype) in _WIDE:
+        part = part.cast(sys.modules["polars"].Float64)
     if not part.null_count():
         return Piece(native(part.to_numpy()))
     zero = False if part.dtype == sys.modules["polars"].Boolean else 0
