@@ -158,7 +158,7 @@ class Memories:
 
         Args:
             records: an iterable of dicts or :class:`Memory`, an Arrow table, or a pandas or polars
-                frame.
+                frame. An index of pandas is read if it has a name, such as ``id``.
             on_conflict: "raise" (:class:`DuplicateId` for an id that exists or comes twice),
                 "update": an existing memory is updated with the given fields, or "replace", as in
                 :meth:`add`. Of records with the same id the last wins. A deleted memory with the id

@@ -24,6 +24,7 @@ from oneiros.store.rows import (
     encoded_embedding,
     joined_cells,
 )
+from oneiros.write.tables import rows_of_table
 
 if TYPE_CHECKING:
     from oneiros.model.memory import Memory
@@ -54,6 +55,7 @@ def records_of(source: object, *, progress: bool) -> Iterator[Mapping[str, objec
 
     Raises:
         TypeError: the source is neither.
+        ValueError: a table has two columns of one name, or a value that Python lacks.
         ImportError: the source is a table and pyarrow is not installed, or ``progress`` is True and
             rich is not.
     """
@@ -69,21 +71,11 @@ def records_of(source: object, *, progress: bool) -> Iterator[Mapping[str, objec
 
 def _iterable(source: Any) -> Iterable[Mapping[str, object] | Memory]:
     if hasattr(source, "__arrow_c_stream__"):
-        return _rows_of_table(source)
+        return rows_of_table(source)
     if isinstance(source, str | bytes | Mapping) or not isinstance(source, Iterable):
         msg = f"records: expected an iterable of dicts or a table, got {type(source).__name__}"
         raise TypeError(msg)
     return source
-
-
-def _rows_of_table(source: object) -> list[Mapping[str, object]]:
-    try:
-        import pyarrow as pa  # noqa: PLC0415 - an optional package
-    except ImportError as error:
-        msg = "records: tables need pyarrow; install oneiros[arrow]"
-        raise ImportError(msg) from error
-    rows: list[Mapping[str, object]] = pa.table(source).to_pylist()
-    return rows
 
 
 class RecordColumns(StoredColumns):
