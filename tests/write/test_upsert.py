@@ -338,3 +338,17 @@ def test_only_kinds_that_expire_in_the_profile_are_swept(clock: VirtualClock) ->
         assert engine.search("ant", reinforce=False).ids == ["fact"]
         assert engine.sweep_expired() == 1
         assert [memory.id for memory in engine.list()] == ["fact"]
+
+
+@pytest.mark.parametrize("on_conflict", ["raise", "update", "replace"])
+def test_a_memory_with_a_time_that_is_no_number_is_added_again(
+    engine: oneiros.Engine, on_conflict: str
+) -> None:
+    far = "9999-12-31T00:00:00+00:00"  # after the year 5138, times are refused as numbers
+    engine.add("ant", id="m", valid_until=far, event_at=far)
+    memory = engine.get("m")
+    if on_conflict == "raise":
+        engine.forget("m")
+    engine.add_many([memory], on_conflict=on_conflict)
+    again = engine.get("m")
+    assert (again.valid_until, again.event_at) == (memory.valid_until, memory.event_at)

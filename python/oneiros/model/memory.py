@@ -27,6 +27,7 @@ __all__ = [
     "checked_columns",
     "checked_values",
     "iso_time",
+    "named_fields",
     "validate_changes",
 ]
 
@@ -210,7 +211,7 @@ def checked_values(record: object, *, now: float) -> dict[str, Any]:
         TypeError, ValueError, TextEncodingError: as :meth:`Memory.from_record`.
     """
     if isinstance(record, Memory):
-        record = _given(record)
+        record = named_fields(record)
     elif type(record) is not dict and not isinstance(record, Mapping):
         raise TypeError(wrong("record", "a mapping of fields or a Memory", record))
     values: dict[str, Any] = {}
@@ -390,8 +391,8 @@ _DEFAULTS |= {"tags": [], "labels": [], "metadata": {}}
 _COLUMN_FIELDS = FIELDS.keys() - {"embedding", "sessions", "session_spread"}
 
 
-def _given(memory: Memory) -> dict[str, object]:
-    """Return the fields of a memory that are not blank."""
+def named_fields(memory: Memory) -> dict[str, object]:
+    """Return the fields of a memory that are not blank, as a record that can be checked."""
     values = {name: getattr(memory, name) for name in FIELDS}
     if not memory.session_spread and not memory.sessions:
         del values["sessions"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from oneiros.display.escaping import LONGEST_NAMED, shortened
 from oneiros.errors import UnknownMemory
 from oneiros.model.fields import COLUMN_DEFAULTS, ENUMS, FIELDS
-from oneiros.model.memory import Memory, checked_values
+from oneiros.model.memory import Memory, checked_values, named_fields
 from oneiros.runtime.dataclasses import NamedTuple, dataclass
 
 if TYPE_CHECKING:
@@ -92,12 +92,10 @@ class AddRules(NamedTuple):
 
 def _given_fields(memory: Memory) -> dict[str, object]:
     """Return the fields of a memory that differ from their defaults."""
-    blank = Memory(text="")
-    values = {name: getattr(memory, name) for name in FIELDS}
     return {
         name: value
-        for name, value in values.items()
-        if name == "text" or repr(value) != repr(getattr(blank, name))
+        for name, value in named_fields(memory).items()
+        if name == "text" or repr(value) != repr(_BLANK[name])
     }
 
 

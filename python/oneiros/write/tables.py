@@ -32,9 +32,9 @@ def rows_of_table(table: Any) -> list[Mapping[str, object]]:
     except ImportError as error:
         msg = "records: tables need pyarrow; install oneiros[arrow]"
         raise ImportError(msg) from error
-    frame_type = getattr(sys.modules.get("pandas"), "DataFrame", None)
+    frame_type: Any = getattr(sys.modules.get("pandas"), "DataFrame", None)
     try:
-        if isinstance(frame_type, type) and isinstance(table, frame_type):
+        if frame_type is not None and isinstance(table, frame_type):
             count, columns = len(table), _columns_of_frame(table)
         else:
             arrow = pa.table(table)
