@@ -86,7 +86,15 @@ def test_damaged_vectors_are_refused(folder: Path, vectors: np.ndarray, message:
         ("queries.jsonl", "{oops\n", "queries.jsonl:1"),
         ("qrels.tsv", "head\nq1 d1 1\n", "qrels.tsv:2: expected query id, document id"),
         ("qrels.tsv", "head\nq1\td1\tnan\n", "qrels.tsv:2"),
+        ("qrels.tsv", "q1\td1\t1\n", "qrels.tsv:1: expected a header line, got a judgement"),
         ("corpus.jsonl", "[" * 100_000, "corpus.jsonl:1"),
+        ("corpus.jsonl", "", "corpus.jsonl: has no lines"),
+        ("queries.jsonl", "\n\n", "queries.jsonl: has no lines"),
+        (
+            "queries.jsonl",
+            '{"_id": "q1", "text": "x"}\n{"_id": "q2", "text": "x"}\n{"_id": "q1", "text": "y"}\n',
+            "queries.jsonl:3: _id: 'q1' stands in line 1, too",
+        ),
         (
             "corpus.jsonl",
             '{"_id": "d1", "text": "x", "title": 5}\n',

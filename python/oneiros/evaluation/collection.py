@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Collection", "Document", "Query", "read", "read_vectors"]
 
 VECTORS = "all-MiniLM-L6-v2"
+_CELLS = 3  # of a line of qrels.tsv
 _OPTIONAL: Mapping[str, type] = {"title": str, "timestamp": str, "metadata": dict}
 
 
@@ -145,6 +146,10 @@ def _optional(
 def _lines(home: Path, name: str) -> Iterator[dict[str, Any]]:
     path, packed = home / name, home / f"{name}.gz"
     content = _unpacked(packed) if packed.exists() else path.read_bytes()
+    if not content.strip():
+        msg = f"{path}: has no lines"
+        raise ValueError(msg)
+    first_lines: dict[str, int] = {}
     for number, line in enumerate(content.rstrip(b"\n").split(b"\n"), start=1):
         try:
             record = json.loads(line)
@@ -158,6 +163,10 @@ def _lines(home: Path, name: str) -> Iterator[dict[str, Any]]:
             if not (value is None or isinstance(value, kind)):
                 msg = f"{path}:{number}: {field}: expected {kind.__name__}, got {value!r:.40}"
                 raise ValueError(msg)
+        id = record["_id"]
+        if (first := first_lines.setdefault(id, number)) != number:
+            msg = f"{path}:{number}: _id: {id!r:.40} stands in line {first}, too"
+            raise ValueError(msg)
         yield record
 
 
@@ -192,7 +201,10 @@ def _query(line: Mapping[str, Any], answers: Mapping[str, Mapping[str, float]]) 
 def _read_judgements(path: Path) -> dict[str, dict[str, float]]:
     answers: dict[str, dict[str, float]] = {}
     with path.open(encoding="utf-8") as lines:
-        next(lines, None)  # the header
+        header = next(lines, "").rstrip("\r\n").split("\t")
+        if len(header) == _CELLS and _is_number(header[-1]):  # its judgement would be lost
+            msg = f"{path}:1: expected a header line, got a judgement"
+            raise ValueError(msg)
         for number, line in enumerate(lines, start=2):
             cells = line.rstrip("\r\n").split("\t")
             try:
@@ -205,3 +217,11 @@ def _read_judgements(path: Path) -> dict[str, dict[str, float]]:
                 msg = f"{path}:{number}: expected query id, document id, grade by tabs"
                 raise ValueError(msg) from error
     return answers
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
