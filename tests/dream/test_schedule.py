@@ -12,7 +12,7 @@ import pytest
 from oneiros.clock import VirtualClock
 from oneiros.dream.lock import Begun
 from oneiros.dream.schedule import Dreamer, DreamSchedule, duration_seconds
-from oneiros.engine import Engine
+from oneiros.engine import Engine, maintenance
 from oneiros.errors import DreamBusy
 
 NOW = 1_750_000_000.0
@@ -120,6 +120,19 @@ def test_new_memories_are_a_reason_though_others_were_erased(mind: Engine) -> No
         mind.add_many([{"text": f"memory {number}"} for number in range(3)])
         dreamer.look()
         assert comes_true(lambda: len(mind.dreams()) == 2)
+
+
+def test_new_memories_are_a_reason_though_the_rows_of_erased_ones_are_gone(
+    mind: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "_FEWEST_EMPTY", 10)
+    mind.add_many([{"id": f"m{number}", "text": "soon gone"} for number in range(20)])
+    with mind.keep_dreaming(DreamSchedule(after_new=3)) as dreamer:
+        mind.forget_many([f"m{number}" for number in range(19)])
+        mind.purge()  # rebuilds the read model
+        mind.add_many([{"text": f"memory {number}"} for number in range(3)])
+        dreamer.look()
+        assert comes_true(lambda: len(mind.dreams()) == 1)
 
 
 def test_a_failure_is_logged_and_the_next_reason_tries_again(

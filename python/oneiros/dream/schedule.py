@@ -247,8 +247,8 @@ class Dreamer:
 
     def _added(self) -> int:
         """Return the number of memories ever added, by any process; erasing does not lower it."""
-        self._scope.follow_others()
-        return len(self._scope.services.read_model.lifecycle.ids)
+        with self._scope.services.store.read() as reading:
+            return reading.next_sequence() - 1
 
     def _dreamed_at(self) -> float | None:
         """Return the clock of the store's last cycle, by any process; None: there was none."""

@@ -380,6 +380,10 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         """Return the highest sequence number of a memory, 0 if there is none."""
         return int(self.rows("SELECT coalesce(max(sequence), 0) FROM memory")[0][0])
 
+    def next_sequence(self) -> int:
+        """Return a sequence number that no memory has ever had, erased ones included."""
+        return int(self.rows(NEXT_SEQUENCE)[0][0])
+
     def new_vector_count(self) -> int:
         """Return the number of memories that the new embedder has processed."""
         sql = "SELECT count(*) FROM memory WHERE new_embedding IS NOT NULL"

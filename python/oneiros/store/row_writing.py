@@ -16,7 +16,7 @@ from oneiros.model.validation import wrong
 from oneiros.store.checksums import COVERED, checksum_after
 from oneiros.store.columns import INSERTED_AT_ONCE, StoredColumns
 from oneiros.store.connections import StoreConnection
-from oneiros.store.reading import NEXT_SEQUENCE, Reading
+from oneiros.store.reading import Reading
 from oneiros.store.rows import (
     INSERT,
     INSERT_LIFECYCLE,
@@ -191,7 +191,7 @@ class RowWriting(Reading):
         """
         self._require_whole()
         count = len(columns["id"])
-        first = self._next_sequence()
+        first = self.next_sequence()
         sequences = range(first, first + count)
         memories = StoredColumns(
             count,
@@ -246,10 +246,6 @@ class RowWriting(Reading):
             self._connection.insert_rows(table, sql, columns, count)
         except apsw.Error as error:
             raise self._failed(error) from error
-
-    def _next_sequence(self) -> int:
-        """Return a sequence number that no memory has ever had, erased ones included."""
-        return int(self.rows(NEXT_SEQUENCE)[0][0])
 
     def _insert_one(self, memory: StoredColumns) -> list[StoredColumns]:
         """Insert without a savepoint; an interruption rolls the whole transaction back."""

@@ -400,7 +400,7 @@ class Transaction(RowWriting):
             return ErasedRows(0, 0, 0)
         self._relink(gone)
         last = max(gone.values())
-        if last + 1 == self._next_sequence():  # the number must not be reused
+        if last + 1 == self.next_sequence():  # the number must not be reused
             self.run("DELETE FROM sqlite_sequence WHERE name = 'memory'")
             self.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('memory', ?)", (last,))
         given = (json.dumps(sorted(gone.values())),)
