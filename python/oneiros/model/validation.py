@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, SupportsFloat, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, SupportsFloat, TypeGuard
 
 from oneiros import _core
 from oneiros._lazy import np
