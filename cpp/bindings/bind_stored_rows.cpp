@@ -285,7 +285,8 @@ class MemoryReader {
   [[nodiscard]] py::list rows(const py::list& numbers, const py::list& ids, const py::type& type) {
     auto* const its_type = reinterpret_cast<PyTypeObject*>(type.ptr());
     if (PyType_IsSubtype(its_type, &PyTuple_Type) == 0 ||
-        its_type->tp_basicsize != PyTuple_Type.tp_basicsize) {
+        its_type->tp_basicsize != PyTuple_Type.tp_basicsize ||
+        its_type->tp_dictoffset != 0) {  // since Python 3.12 it adds nothing to the size
       throw py::type_error("type: must be a class of tuples without attributes");
     }
     return found(numbers, ids, [its_type](std::span<const Cell> row) -> py::object {

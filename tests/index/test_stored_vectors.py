@@ -17,6 +17,8 @@ from oneiros.vector_index.index import VectorIndex
 from oneiros.vector_index.snapshot import VectorSnapshot
 from tests.vector_index.vectors import clustered
 
+pytest.importorskip("faiss", reason="graphs need FAISS: pip install 'oneiros[faiss]'")
+
 ROWS, WIDTH = 700, 4
 VECTORS = clustered(ROWS, WIDTH, 0)
 VECTORS[600:] = VECTORS[:100]
