@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oneiros
-from oneiros.scoring.fusion import Blend
+from oneiros.scoring.fusion import Blend, added
 from tests.oracles import bm25, fusion
 
 NOW = 1_750_000_000.0
@@ -159,4 +159,4 @@ def test_the_parts_of_an_explanation_add_up(engine: oneiros.Engine) -> None:
         for one in engine.search(query, profile=COVERED, reinforce=False, explain=True):
             assert one.explanation is not None
             assert one.explanation.evaluate() == one.score
-            assert sum(part.value for part in one.explanation.parts) == one.relevance_score
+            assert added(part.value for part in one.explanation.parts) == one.relevance_score

@@ -45,6 +45,7 @@ def world(path: Path | str, profile: str) -> tuple[oneiros.Engine, VirtualClock]
 def state(mind: oneiros.Engine) -> dict[str, dict[str, object]]:
     """Every column of every memory, and the sets it is in, by id."""
     mind._scope.services.sync.settle()
+    mind._scope.services.sync.apply_own()
     read_model = mind._scope.services.read_model
     lifecycle, sets = read_model.lifecycle, read_model.row_sets.states()
     kinds = lifecycle.kinds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import platform
+import sysconfig
 import weakref
 from pathlib import Path
 
@@ -150,6 +151,10 @@ def resident() -> int:
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc's allocator")
+@pytest.mark.skipif(
+    bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+    reason="free-threaded Pythons have an allocator of their own",
+)
 def test_memory_that_was_freed_goes_back_to_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = [bytearray(1_000) for _ in range(60_000)]
     kept = kept[::600]  # of 60 MB, something stays in use behind the rest

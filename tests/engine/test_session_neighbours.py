@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros.scoring.channels import LexicalChannel, VectorChannel
-from oneiros.scoring.fusion import Blend
+from oneiros.scoring.fusion import Blend, added
 from oneiros.scoring.relevance_adjustments import Neighbours
 from tests.oracles.neighbours import lent, sequences
 from tests.oracles.whole.finding import HOUSE_TITLE, lengths
@@ -141,7 +141,7 @@ def test_results_are_the_oracle(
         assert {r.id: r.neighbour_of for r in response if r.neighbour_of} == expected.brought_by
         for result in searched(mind, mine, explain=True, **question):
             parts = [part.value for part in result.explanation.parts]
-            assert sum(parts[1:], parts[0]) == result.relevance_score
+            assert added(parts) == result.relevance_score
 
 
 @pytest.fixture

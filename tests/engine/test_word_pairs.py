@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oneiros
-from oneiros.scoring.fusion import Blend
+from oneiros.scoring.fusion import Blend, added
 from tests.oracles import bm25, fusion, house
 
 NOW = 1_750_000_000.0
@@ -95,7 +95,7 @@ def test_relevance_is_the_oracles(
             assert one.explanation is not None
             (score,) = (each.score for each in one.explanation.channels if each.name == "lexical")
             assert score == pytest.approx(raw.get(int(one.id), 0.0))  # without pairs
-            assert sum(part.value for part in one.explanation.parts) == one.relevance_score
+            assert added(part.value for part in one.explanation.parts) == one.relevance_score
             assert one.explanation.evaluate() == one.score
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import kernels
-from oneiros.scoring.fusion import ReciprocalRankFusion
+from oneiros.scoring.fusion import ReciprocalRankFusion, added
 
 RANKINGS = st.lists(st.lists(st.integers(-5, 12), max_size=12), max_size=5)
 
@@ -121,3 +121,9 @@ def test_the_declaration_checks_its_numbers() -> None:
         ReciprocalRankFusion(weights=(math.inf,))
     with pytest.raises(TypeError, match="weights: expected a list of numbers, got"):
         ReciprocalRankFusion(weights="12")  # type: ignore[arg-type]
+
+
+def test_weights_are_added_in_order_whatever_the_python() -> None:
+    """``sum()`` gives 1.0 since Python 3.12."""
+    assert added([0.1] * 10) == 0.9999999999999999
+    assert added(()) == 0.0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from oneiros import display
 from oneiros.display.tables import Branch, DisplayTable, figure, tree_text
 from oneiros.runtime.dataclasses import dataclass, replace
+from oneiros.scoring.fusion import added
 from oneiros.scoring.link_expansion import GraphExpansion
 
 if TYPE_CHECKING:
@@ -142,9 +143,7 @@ class Explanation:
         """Compute the score again from parts or relevance and factors: ``score`` to the bit."""
         relevance = self.relevance
         if self.parts:
-            relevance = 0.0
-            for part in self.parts:  # in order, not by sum(), which may round less
-                relevance += part.value
+            relevance = added(part.value for part in self.parts)
         score = combined(relevance, self.factors)
         return score if self.divided_by is None else score / self.divided_by
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, get_args
 
 from oneiros.model.validation import (
@@ -27,6 +27,7 @@ __all__ = [
     "Terms",
     "WeightedMean",
     "WeightedSum",
+    "added",
     "require_one_each",
     "require_word",
     "weights_of",
@@ -41,6 +42,14 @@ Scale = Literal["best", "coverage"]
 RankNormalisation = Literal["none", "channel"]
 
 _PAIR_WINDOW: Final = 3
+
+
+def added(values: Iterable[float]) -> float:
+    """Return the sum, added in order. ``sum()`` rounds less since Python 3.12, to other bits."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
 
 
 def weights_of(value: object) -> tuple[float, ...]:
@@ -145,7 +154,7 @@ class WeightedSum(_NormalisedFusion):
 
     def emit(self, program: ProgramBuilder) -> Terms:
         """Add the importance to the fused value; without a query, every channel counts 1."""
-        fused = program.signal("relevance", sum(self.weights))
+        fused = program.signal("relevance", added(self.weights))
         if self.importance == 0.0:
             program.relevance = fused
             return ()
@@ -166,7 +175,7 @@ class WeightedSum(_NormalisedFusion):
         """
         count = len(self.normalise) + 1
         given = require_numbers("weights", weights, low=0.0, high=LARGEST_WEIGHT, count=count)
-        total = sum(given)
+        total = added(given)
         if total == 0.0:
             default = type(self)()
             return replace(self, weights=default.weights, importance=default.importance)
