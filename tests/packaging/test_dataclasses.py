@@ -201,6 +201,8 @@ def seen(namespace: SimpleNamespace, name: str, args: Any, kwargs: Any) -> list[
 
 @pytest.mark.parametrize("call", CALLS, ids=repr)
 def test_what_a_call_makes_is_the_same_however_often_it_is_called(call: Any) -> None:
+    if sys.version_info >= (3, 13) and call[0] == "Keywords":
+        pytest.skip("there the standard ones compare field by field, so that NaN is not itself")
     wanted = seen(STANDARD, *call)
     for _ in range(declaring.CALLS_UNTIL_COMPILED + 2):
         assert seen(OURS, *call) == wanted
