@@ -206,7 +206,8 @@ def test_many_threads_touch_one_explanation(mind: oneiros.Engine) -> None:
     for thread in threads:
         thread.join()
     assert len(seen) == 4
-    assert all(told == result.explanation for told in seen)  # each may have made its own
+    # Equal, not the same: each thread may have made its own.
+    assert all(explanation == result.explanation for explanation in seen)
     assert result.explanation is result.explanation
 
 

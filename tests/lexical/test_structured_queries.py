@@ -387,12 +387,12 @@ def test_the_core_permits_what_the_signs_permit() -> None:
         bits = None
         if allowed is not None:
             bits = np.packbits([row in allowed for row in range(5)], bitorder="little")
-        told = core.permitted(query=query, allowed=bits, syntax="query")
+        found = core.permitted(query=query, allowed=bits, syntax="query")
         return (
             None
-            if told is None
+            if found is None
             else np.flatnonzero(
-                np.unpackbits(np.frombuffer(told, np.uint8), bitorder="little")
+                np.unpackbits(np.frombuffer(found, np.uint8), bitorder="little")
             ).tolist()
         )
 
