@@ -20,6 +20,11 @@ class DocumentsByRank {
   const DocumentNumber* for_asked(std::size_t count, const PackedRows& rows,
                                   std::span<const LengthRun> runs);
 
+  // The array, or null if it does not exist yet.
+  const DocumentNumber* if_made() const {
+    return is_made_.load(std::memory_order_acquire) ? documents_.data() : nullptr;
+  }
+
   std::size_t resident_bytes() const {
     return is_made_.load(std::memory_order_acquire) ? documents_.capacity() * sizeof(DocumentNumber)
                                                     : 0;

@@ -196,7 +196,6 @@ class Index {
                                           const StatisticsSource& source) const;
   Moment weighed(std::span<const QueryTerm> query, const StatisticsSource& source) const;
   Moment weighed(const ClauseQuery& query, const StatisticsSource& source) const;
-  static std::vector<Location> locate(const View& now, std::span<const std::uint32_t> rows);
   // Adds to each score that of the document at its location, if it is part of the view.
   void score_locations(const View& now, const WeighedQuery& query,
                        std::span<const Location> locations, std::span<double> scores) const;

@@ -177,11 +177,11 @@ void Index::lengths_of(std::span<const std::uint32_t> rows, std::span<double> le
   for (const SegmentView& segment : now.searched()) {
     by_segment.emplace(segment.segment->serial(), segment.segment->documents().lengths());
   }
+  const std::vector<Location> locations = now.locate(rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Location location = now.locate(rows[i]);
-    const auto found = by_segment.find(location.segment);
+    const auto found = by_segment.find(locations[i].segment);
     lengths[i] =
-        found == by_segment.end() ? 0.0 : bm25_.weights.part * found->second[location.document];
+        found == by_segment.end() ? 0.0 : bm25_.weights.part * found->second[locations[i].document];
   }
 }
 
@@ -194,16 +194,16 @@ void Index::information_of(std::span<const std::uint32_t> rows,
   for (const SegmentView& segment : now.searched()) {
     by_segment.emplace(segment.segment->serial(), &segment.segment->documents());
   }
-  const auto for_each_term = [&](std::uint32_t row, const auto& visit) {
-    const Location location = now.locate(row);
+  const std::vector<Location> locations = now.locate(rows);
+  const auto for_each_term = [&](const Location& location, const auto& visit) {
     const auto found = by_segment.find(location.segment);
     if (found != by_segment.end()) {
       found->second->for_each_term(location.document, visit);
     }
   };
   std::vector<std::uint8_t> is_used;
-  for (const std::uint32_t row : rows) {
-    for_each_term(row, [&](TermId term) {
+  for (const Location& location : locations) {
+    for_each_term(location, [&](TermId term) {
       if (term >= is_used.size()) {
         is_used.resize(std::size_t{term} + 1);
       }
@@ -227,12 +227,12 @@ void Index::information_of(std::span<const std::uint32_t> rows,
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     double sum = 0;
-    for_each_term(rows[i], [&](TermId term) { sum += weight[term]; });
+    for_each_term(locations[i], [&](TermId term) { sum += weight[term]; });
     information[i] = sum;
   }
 }
 
-// Locates each row's document in the view, then scores segment by segment.
+// Locates the rows' documents in the view, then scores segment by segment.
 void Index::score_rows(const WeighedQuery& query, std::span<const std::uint32_t> rows,
                        std::span<double> scores) const {
   assert(rows.size() == scores.size());
@@ -241,7 +241,7 @@ void Index::score_rows(const WeighedQuery& query, std::span<const std::uint32_t>
     return;
   }
   const View now = view();
-  score_locations(now, query, locate(now, rows), scores);
+  score_locations(now, query, now.locate(rows), scores);
 }
 
 void Index::score_with_pairs(const WeighedQuery& query, const WordPairs& pairs,
@@ -260,20 +260,11 @@ void Index::score_with_pairs(const WeighedQuery& query, const WordPairs& pairs,
     return;
   }
   const View now = view();
-  const std::vector<Location> locations = locate(now, rows);
+  const std::vector<Location> locations = now.locate(rows);
   for (const SegmentView& segment : now.searched()) {
     lexical::score_with_pairs(segment, query, bm25_, pairs, window, locations, is_wanted, scores,
                               pair_scores);
   }
-}
-
-std::vector<Location> Index::locate(const View& now, std::span<const std::uint32_t> rows) {
-  std::vector<Location> locations;
-  locations.reserve(rows.size());
-  for (const std::uint32_t row : rows) {
-    locations.push_back(now.locate(row));
-  }
-  return locations;
 }
 
 }  // namespace oneiros::lexical

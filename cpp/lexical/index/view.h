@@ -44,6 +44,8 @@ struct View {
 
   // The location of the row's living document; none if it has none.
   Location locate(std::uint32_t row) const { return segments->locate(row, mutable_limit, epoch); }
+  // The same for each row.
+  std::vector<Location> locate(std::span<const std::uint32_t> rows) const;
 };
 
 }  // namespace oneiros::lexical

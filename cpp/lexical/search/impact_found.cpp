@@ -53,6 +53,9 @@ void offer_found(const SegmentView& view, const SealedPostings& postings, const 
   std::vector<double>& scores = space.exact_scores;
   const DocumentRows rows = view.segment->documents().rows();
   std::ranges::sort(found, {}, &Candidate::document);
+  for (const Candidate& one : found) {
+    rows.prefetch(one.document);
+  }
   find_lengths(found, view.segment->documents().lengths(), space.lengths);
   scores.assign(found.size(), 0.0);
   for_variant(bm25.variant, [&]<Bm25Variant Variant>() {

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <vector>
 
 namespace oneiros::lexical {
@@ -61,13 +60,13 @@ DocumentNumber PackedRows::find_in_run(std::uint32_t row, std::size_t rank, cons
                                                    : kNoDocument;
 }
 
-std::optional<std::size_t> PackedRows::rank_of(std::uint32_t row) const {
+std::size_t PackedRows::rank_of(std::uint32_t row) const {
   if (size() == 0 || row < gaps_.least_of(0)) {
-    return std::nullopt;
+    return size();
   }
   // The gap of a row is at most that of a row right after the previous one.
   const std::size_t rank = rank_of(row, row - gaps_.least_of(0));
-  return rank == size() || gaps_[rank] + rank != row ? std::nullopt : std::optional(rank);
+  return rank == size() || gaps_[rank] + rank != row ? size() : rank;
 }
 
 // Searches the run stored for the rank.

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -45,8 +44,8 @@ class PackedRows {
 
   std::size_t size() const { return by_document_.size(); }
   DocumentRows rows() const { return DocumentRows(by_document_); }
-  // The number of smaller rows; none if the row has no document.
-  std::optional<std::size_t> rank_of(std::uint32_t row) const;
+  // The number of smaller rows; size() if the row has no document.
+  std::size_t rank_of(std::uint32_t row) const;
   // The document of the row of a rank. REQUIRES: rank < size(); the runs of the constructor.
   DocumentNumber at(std::size_t rank, std::span<const LengthRun> runs) const;
   // The documents of those rows that have one, in arbitrary order. Fast if `by_rank`, the result of

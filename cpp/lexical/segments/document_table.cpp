@@ -145,6 +145,26 @@ std::span<const std::uint8_t> DocumentTable::occurrences(DocumentNumber number,
   return scratch;
 }
 
+void DocumentTable::prefetch_sizes(DocumentNumber number) const {
+  if (packed_.is_used()) {
+    packed_.prefetch_sizes(number);
+    return;
+  }
+  __builtin_prefetch(starts_.elements().data() + number / kStride);
+  // A stride's sizes take two lines of the cache, and those up to the document's are read.
+  const std::uint16_t* const sizes = sizes_.elements().data();
+  __builtin_prefetch(sizes + number / kStride * kStride);
+  __builtin_prefetch(sizes + number);
+}
+
+void DocumentTable::prefetch_occurrences(DocumentNumber number) const {
+  if (packed_.is_used()) {
+    packed_.prefetch(number);
+  } else {
+    __builtin_prefetch(plain_occurrences(number).data());
+  }
+}
+
 // Finds the start of the stride and adds up the sizes before the document.
 std::span<const std::uint8_t> DocumentTable::plain_occurrences(DocumentNumber number) const {
   const std::span<const std::uint16_t> sizes = sizes_.elements();

@@ -60,12 +60,19 @@ class DocumentTable {
   }
   // The document of a row, in a copied table; kNoDocument if there is none.
   DocumentNumber find(std::uint32_t row) const {
-    const std::optional<std::size_t> rank = packed_rows_.rank_of(row);
-    if (!rank) {
+    const std::size_t rank = packed_rows_.rank_of(row);
+    if (rank == packed_rows_.size()) {
       return kNoDocument;
     }
     const DocumentNumber* const by_rank = by_rank_.for_asked(1, packed_rows_, runs_);
-    return by_rank == nullptr ? packed_rows_.at(*rank, runs_) : by_rank[*rank];
+    return by_rank == nullptr ? packed_rows_.at(rank, runs_) : by_rank[rank];
+  }
+  // Prefetches what find() reads of the row, if it is an array.
+  void prefetch(std::uint32_t row) const {
+    const DocumentNumber* const by_rank = by_rank_.if_made();
+    if (by_rank != nullptr) {
+      __builtin_prefetch(by_rank + packed_rows_.rank_of(row));
+    }
   }
   // The documents of those rows that have one, in arbitrary order. REQUIRES: ascending rows.
   std::vector<DocumentNumber> find_each(std::span<const std::uint32_t> rows) const {
@@ -120,6 +127,10 @@ class DocumentTable {
   // are unpacked if necessary.
   std::span<const std::uint8_t> occurrences(DocumentNumber number,
                                             std::vector<std::uint8_t>& scratch) const;
+
+  // Prefetch what leads to the occurrences of a document, and then, which reads that, their start.
+  void prefetch_sizes(DocumentNumber number) const;
+  void prefetch_occurrences(DocumentNumber number) const;
 
   // Calls visit(term) for each distinct term of the document, in order of first appearance.
   template <typename Visit>

@@ -45,8 +45,8 @@ Drawn draw(const std::set<std::uint32_t>& rows, std::uint32_t lengths, std::mt19
 
 DocumentNumber found_in(const PackedRows& packed, std::uint32_t row,
                         std::span<const LengthRun> runs) {
-  const std::optional<std::size_t> rank = packed.rank_of(row);
-  return rank ? packed.at(*rank, runs) : kNoDocument;
+  const std::size_t rank = packed.rank_of(row);
+  return rank == packed.size() ? kNoDocument : packed.at(rank, runs);
 }
 
 }  // namespace
@@ -110,8 +110,8 @@ TEST_CASE("PackedRows: each row leads to its document and back, and no other row
           std::ranges::sort(expected);
           const std::vector<DocumentNumber> by_rank = packed.documents_by_rank(drawn.runs);
           for (const std::uint32_t row : asked) {
-            const std::optional<std::size_t> rank = packed.rank_of(row);
-            CHECK((!rank || by_rank[*rank] == packed.at(*rank, drawn.runs)));
+            const std::size_t rank = packed.rank_of(row);
+            CHECK((rank == packed.size() || by_rank[rank] == packed.at(rank, drawn.runs)));
           }
           for (const DocumentNumber* const known :
                {by_rank.data(), static_cast<const DocumentNumber*>(nullptr)}) {

@@ -43,43 +43,14 @@ bool are_near(const Words& words, const std::string& one, const std::string& oth
   return false;
 }
 
-}  // namespace
-
-TEST_CASE("weigh_pairs: each word with the next two, by the lesser idf") {
-  LexicalIndex index(simple(), {});
-  index.add(0, "ant bee");
-  index.add(1, "ant cat");
-  index.add(2, "ant");
-  const auto weights = [&](std::string_view query) {
-    const WordPairs pairs = index.pairs(query, index.weigh(query));
-    std::vector<double> found;
-    double sum = 0;
-    for (const lexical::WordPair& pair : pairs.pairs) {
-      found.push_back(pair.weight);
-      sum += pair.weight;
-    }
-    CHECK(pairs.possible == sum);
-    return found;
-  };
-  const double ant = index.weigh("ant").terms[0].weight;
-  const double bee = index.weigh("bee").terms[0].weight;
-  CHECK(ant < bee);
-  CHECK(weights("ant bee") == std::vector<double>{ant});
-  CHECK(weights("bee cat ant") == std::vector<double>{bee, ant, ant});
-  CHECK(weights("ant bee ant") == std::vector<double>{ant + ant});
-  CHECK(weights("bee zebu cat") == std::vector<double>{bee});  // no text has the one between
-  CHECK(weights("bee zebu yak cat").empty());
-  CHECK(weights("ant ant").empty());
-  CHECK(weights("").empty());
-}
-
-TEST_CASE("score_with_pairs: as a scan of all positions, in every segment, also when sealed") {
+// Of texts in several segments, sealed and growing, against a scan of all positions.
+void check_pairs(const lexical::SegmentLimits& limits) {
   std::mt19937 random(7);
   Words vocabulary{"ant", "bee", "cat", "dog", "elk", "fox"};
   for (int number = 0; number < 14; ++number) {
     vocabulary.push_back("w" + std::to_string(number));
   }
-  LexicalIndex index(simple(), {});
+  LexicalIndex index(simple(), {}, limits);
   std::vector<Words> texts;
   std::vector<std::uint32_t> rows;
   for (std::uint32_t row = 0; row < 400; ++row) {
@@ -140,4 +111,42 @@ TEST_CASE("score_with_pairs: as a scan of all positions, in every segment, also 
       }
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("weigh_pairs: each word with the next two, by the lesser idf") {
+  LexicalIndex index(simple(), {});
+  index.add(0, "ant bee");
+  index.add(1, "ant cat");
+  index.add(2, "ant");
+  const auto weights = [&](std::string_view query) {
+    const WordPairs pairs = index.pairs(query, index.weigh(query));
+    std::vector<double> found;
+    double sum = 0;
+    for (const lexical::WordPair& pair : pairs.pairs) {
+      found.push_back(pair.weight);
+      sum += pair.weight;
+    }
+    CHECK(pairs.possible == sum);
+    return found;
+  };
+  const double ant = index.weigh("ant").terms[0].weight;
+  const double bee = index.weigh("bee").terms[0].weight;
+  CHECK(ant < bee);
+  CHECK(weights("ant bee") == std::vector<double>{ant});
+  CHECK(weights("bee cat ant") == std::vector<double>{bee, ant, ant});
+  CHECK(weights("ant bee ant") == std::vector<double>{ant + ant});
+  CHECK(weights("bee zebu cat") == std::vector<double>{bee});  // no text has the one between
+  CHECK(weights("bee zebu yak cat").empty());
+  CHECK(weights("ant ant").empty());
+  CHECK(weights("").empty());
+}
+
+TEST_CASE("score_with_pairs: as a scan of all positions, in every segment, also when sealed") {
+  check_pairs({});
+}
+
+TEST_CASE("score_with_pairs: the same where the words in order have a code of their own") {
+  check_pairs({.packed_from = 1});
 }
