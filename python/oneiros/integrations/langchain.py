@@ -148,6 +148,7 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
         metadatas: list[dict[str, Any]] | None = None,
         *,
         ids: Sequence[str | None] | None = None,
+        batch_size: int | None = None,
         **kwargs: Any,
     ) -> list[str]:
         """Add or replace documents in one transaction.
@@ -156,6 +157,8 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
             texts: the texts.
             metadatas: one JSON object for each text. Default: empty ones.
             ids: one id for each text; None makes one. Of equal ids the last text is stored.
+            batch_size: most texts that ``embedding`` gets at once, >= 1, as LangChain's ``index``
+                passes it. Default: all.
             **kwargs: none.
 
         Returns:
@@ -167,8 +170,10 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
         """
         _require_no_more("add_texts", kwargs)
         records = _records(texts, metadatas, ids)
-        if records and self._embedding is not None and not self._engine_embeds:
-            _hold(records, self._embedding.embed_documents([record["text"] for record in records]))
+        batches = _batches(records, batch_size)
+        if self._embedding is not None and not self._engine_embeds:
+            for batch in batches:
+                _hold(batch, self._embedding.embed_documents([each["text"] for each in batch]))
         return self._add(records)
 
     async def aadd_texts(
@@ -177,14 +182,17 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
         metadatas: list[dict[str, Any]] | None = None,
         *,
         ids: Sequence[str | None] | None = None,
+        batch_size: int | None = None,
         **kwargs: Any,
     ) -> list[str]:
         """Add or replace documents, as :meth:`add_texts`, with ``aembed_documents``."""
         _require_no_more("aadd_texts", kwargs)
         records = _records(texts, metadatas, ids)
-        if records and self._embedding is not None and not self._engine_embeds:
-            listed = [record["text"] for record in records]
-            _hold(records, await self._embedding.aembed_documents(listed))
+        batches = _batches(records, batch_size)
+        if self._embedding is not None and not self._engine_embeds:
+            for batch in batches:
+                listed = [each["text"] for each in batch]
+                _hold(batch, await self._embedding.aembed_documents(listed))
         added: list[str] = await run_in_executor(None, self._add, records)
         return added
 
@@ -667,6 +675,12 @@ def _records(
         }
         for place, text in enumerate(texts)
     ]
+
+
+def _batches(records: list[dict[str, Any]], size: int | None) -> list[list[dict[str, Any]]]:
+    """Return the records in parts of at most ``size``, or in one; no part is empty."""
+    step = max(1, len(records)) if size is None else count("batch_size", size, low=1)
+    return [records[first : first + step] for first in range(0, len(records), step)]
 
 
 def _hold(records: list[dict[str, Any]], vectors: Sequence[Sequence[float]]) -> None:

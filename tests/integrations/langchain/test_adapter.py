@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ pytest.importorskip("langchain_core", reason=WHY)
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from langchain_core.indexing import InMemoryRecordManager, aindex, index
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from oneiros.integrations import langchain as adapter
@@ -33,8 +35,10 @@ class Axes(Embeddings):
     def __init__(self, vectors: dict[str, list[float]]) -> None:
         self.vectors = vectors
         self.queries: list[str] = []
+        self.batches: list[int] = []
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.batches.append(len(texts))
         return [self.vectors[text] for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
@@ -199,6 +203,50 @@ def test_ids_are_returned_in_the_order_of_the_texts(store: OneirosVectorStore) -
     assert store.add_texts([]) == []
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_langchains_index_adds_changes_and_deletes(
+    engine: oneiros.Engine, is_async: bool
+) -> None:
+    store = OneirosVectorStore(engine, Axes(VECTORS))
+    records = InMemoryRecordManager("test")
+    records.create_schema()
+
+    async def indexed(texts: dict[str, str]) -> dict[str, int]:
+        documents = [
+            Document(page_content=text, metadata={"source": source})
+            for source, text in texts.items()
+        ]
+        given: dict[str, Any] = {
+            "docs_source": documents,
+            "record_manager": records,
+            "vector_store": store,
+            "cleanup": "full",
+            "source_id_key": "source",
+            "key_encoder": "sha256",
+        }
+        counted = await aindex(**given) if is_async else index(**given)
+        return {name: number for name, number in counted.items() if number}
+
+    assert await indexed({"1": "east", "2": "up"}) == {"num_added": 2}
+    assert await indexed({"1": "east", "2": "west"}) == {
+        "num_added": 1,
+        "num_skipped": 1,
+        "num_deleted": 1,
+    }
+    assert {memory.text for memory in engine.list()} == {"east", "west"}
+
+
+async def test_texts_are_embedded_in_batches(engine: oneiros.Engine) -> None:
+    axes = Axes(VECTORS)
+    store = OneirosVectorStore(engine, axes)
+    texts = list(VECTORS)
+    store.add_texts(texts, ids=texts, batch_size=2)
+    assert axes.batches == [2, 2, 1]
+    await store.aadd_texts(texts, ids=texts, batch_size=3)
+    assert axes.batches == [2, 2, 1, 3, 2]
+    assert ids(store.similarity_search("?up", k=1)) == ["up"]
+
+
 def test_deleting_erases_or_hides(engine: oneiros.Engine, store: OneirosVectorStore) -> None:
     soft = OneirosVectorStore(engine, Axes(VECTORS), erases=False)
     soft.delete(["east", "unknown"])
@@ -341,6 +389,7 @@ def test_wrong_arguments_are_named(engine: oneiros.Engine, store: OneirosVectorS
         (lambda: store.add_texts(["up"], [{}, {}]), ValueError, "metadatas: must have one entry"),
         (lambda: store.add_texts(["up"], [{"a": {1}}]), TypeError, r"metadata\.a: must be JSON"),
         (lambda: store.add_texts("up"), TypeError, "texts: expected a sequence of str"),
+        (lambda: store.add_texts(["up"], batch_size=0), ValueError, "batch_size: must be"),
         (lambda: store.delete("up"), TypeError, "ids: expected a sequence of str"),
         (lambda: store.get_by_ids("up"), TypeError, "ids: expected a sequence of str"),
         (lambda: store.similarity_search("?up", filter=bool), TypeError, "filter: expected an"),
