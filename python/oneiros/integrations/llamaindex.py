@@ -30,6 +30,8 @@ from oneiros.integrations.messages import found_by_message
 from oneiros.integrations.metadata_times import Compare, compared, naive_times, time_of
 from oneiros.integrations.opening import Opening, all_memories
 from oneiros.model.validation import require_flag, require_instance
+from oneiros.runtime.dataclasses import replace
+from oneiros.scoring.fusion import Blend, ReciprocalRankFusion, WeightedMean
 from oneiros.scoring.profiles import resolved
 
 needed("llama_index.core", "llamaindex")  # names the extra if it is missing
@@ -52,6 +54,7 @@ from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_
 
 if TYPE_CHECKING:
     from oneiros.model.memory import Memory
+    from oneiros.scoring.profile import Profile
     from oneiros.search.response import SearchResponse
 
 __all__ = ["OneirosMemoryBlock", "OneirosVectorStore"]
@@ -143,7 +146,12 @@ def _ordered(compare: Compare) -> Callable[[str, Any], Where]:
         if moment is None:
             msg = f"expected a number or a time in ISO 8601, got {value!r}"
             raise ValueError(msg)
-        return compared((key, (_OWN, _TIMES, *key.split("."))), compare, moment)
+        found = compared((key, (_OWN, _TIMES, key)), compare, moment)
+        if "." not in key:
+            return found
+        # As for the engine's paths: a key with dots in it comes before a path through objects.
+        below = compare(meta((_OWN, _TIMES, *key.split("."))), moment)
+        return found | (below & ~meta((key,)).exists())
 
     return condition
 
@@ -227,7 +235,8 @@ class OneirosVectorStore(BasePydanticVectorStore):
     the engine, nested ones too.
 
     Query modes: DEFAULT ranks by cosine, SPARSE and TEXT_SEARCH by BM25, HYBRID by ``profile``, with
-    ``alpha`` as the weight of the vectors. Others raise a ValueError.
+    ``alpha`` as the weight of the vectors. Others raise a ValueError, as does ``alpha`` under a
+    profile that does not join words and vectors by two weights.
 
     Args:
         path: the store's file, created if it does not exist; ":memory:" keeps it in memory.
@@ -473,7 +482,7 @@ class OneirosVectorStore(BasePydanticVectorStore):
         if not 0 <= alpha <= 1:
             msg = f"alpha: must be in [0, 1], got {alpha!r}"
             raise ValueError(msg)
-        return profile.replace(weights=(1 - alpha, alpha))
+        return _weighing_vectors(profile, alpha)
 
     def _delete(self, condition: Where) -> None:
         if self.soft_delete:
@@ -518,6 +527,26 @@ class OneirosVectorStore(BasePydanticVectorStore):
 def _selected(node_ids: list[str] | None, filters: MetadataFilters | None) -> Where:
     condition = _condition(filters)
     return condition if node_ids is None else where(id=node_ids) & condition
+
+
+def _weighing_vectors(profile: Profile, alpha: float) -> Profile:
+    """Return a profile in which vectors have the weight ``alpha`` and words the rest.
+
+    Raises:
+        ValueError: the profile has other weights than these two, or none.
+    """
+    fusion = profile.fusion
+    if isinstance(fusion, Blend):
+        return profile.replace(fusion=replace(fusion, weight=1 - alpha))
+    shares = {"lexical": 1 - alpha, "vector": alpha}
+    names = [channel.name for channel in profile.channels]
+    if {*names} == {*shares} and isinstance(fusion, ReciprocalRankFusion | WeightedMean):
+        return profile.replace(weights=[shares[name] for name in names])
+    msg = (
+        f"alpha: needs a profile that joins words and vectors by their weights alone, such as 'rrf' "
+        f"or 'oneiros', got {profile.name!r}"
+    )
+    raise ValueError(msg)
 
 
 def _missing(name: str, mode: str) -> str:

@@ -130,11 +130,14 @@ def test_times_are_compared_as_moments() -> None:
             {"at": "2025-03-02"},
             {"at": "soon"},
             {"deep": {"at": "2025-03-03T00:00:00"}},
+            {"read.at": "2025-03-04T00:00:00"},
+            {"read.at": "never", "read": {"at": "2025-03-04T00:00:00"}},
         ]
     )
     assert ids(store, ("at", OPERATORS.LT, "2025-03-01T07:00:00Z")) == ["1"]
     assert ids(store, ("at", OPERATORS.GTE, "2025-03-01T08:00:00")) == ["0", "2"]
     assert ids(store, ("deep.at", OPERATORS.GT, "2025-03-02")) == ["4"]
+    assert ids(store, ("read.at", OPERATORS.GT, "2025-03-02")) == ["5"]
 
 
 def test_the_reference_document_can_be_compared() -> None:

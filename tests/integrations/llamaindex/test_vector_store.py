@@ -108,6 +108,29 @@ def test_words_and_both(store: OneirosVectorStore) -> None:
     assert asked(store, "hybrid", **tea, alpha=0.0)[0] == "bare"
 
 
+@pytest.mark.parametrize("profile", ["rrf", "oneiros", "reverie", "vectors first"])
+def test_alpha_weighs_the_vectors(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    reversed_rrf = oneiros.profiles.get("rrf").replace(
+        name="vectors first", channels=oneiros.profiles.get("rrf").channels[::-1]
+    )
+    monkeypatch.setattr(
+        "oneiros.integrations.llamaindex.resolved",
+        lambda name: reversed_rrf if name == "vectors first" else oneiros.profiles.get(name),
+    )
+    store = OneirosVectorStore(profile=profile)
+    store.add(nodes())
+    tea = {"query_str": "tea without a vector", "query_embedding": [0.0, 0.0, 1.0]}
+    assert asked(store, "hybrid", **tea, alpha=1.0)[0] == "coffee"
+    assert asked(store, "hybrid", **tea, alpha=0.0)[0] == "bare"
+
+
+@pytest.mark.parametrize("profile", ["bm25", "cosine", "mnemosyne", "omega", "cognitive"])
+def test_alpha_needs_two_weights(profile: str) -> None:
+    store = OneirosVectorStore(profile=profile)
+    with pytest.raises(ValueError, match=f"alpha: needs a profile that .*, got '{profile}'"):
+        asked(store, "hybrid", query_str="tea", query_embedding=[1.0], alpha=0.5)
+
+
 def test_limits_of_modes(store: OneirosVectorStore) -> None:
     fields = {"query_str": "tea", "query_embedding": [1.0, 0.0, 0.0]}
     assert len(asked(store, "sparse", **fields, sparse_top_k=1)) == 1
