@@ -48,7 +48,11 @@ __all__ = ["OneirosMemory", "OneirosMemoryConfig"]
 
 _OWN: Final = "_autogen"
 """The key of metadata with the MIME type, and whether the text is JSON of a dict."""
-_TEXTS: Final = (MemoryMimeType.TEXT.value, MemoryMimeType.MARKDOWN.value)
+_KNOWN: Final = (
+    MemoryMimeType.TEXT.value,
+    MemoryMimeType.MARKDOWN.value,
+    MemoryMimeType.JSON.value,
+)
 
 Result = TypeVar("Result")
 
@@ -289,7 +293,7 @@ def _text(content: MemoryContent) -> str:
 def _fields(content: MemoryContent) -> dict[str, Any]:
     """Return a content as the fields of a memory."""
     mime, text = _mime(content), _text(content)
-    if mime not in (*_TEXTS, MemoryMimeType.JSON.value):
+    if mime not in _KNOWN:
         msg = f"mime_type: must be text/plain, text/markdown or application/json, got {mime!r}"
         raise ValueError(msg)
     metadata = content.metadata or {}
@@ -301,16 +305,30 @@ def _fields(content: MemoryContent) -> dict[str, Any]:
 
 
 def _found(result: SearchResult) -> MemoryContent:
-    """Return a result as a content; one that another program added is plain text."""
+    """Return a result as a content; one that another program added or changed is plain text."""
     memory = result.memory
     metadata = {key: value for key, value in memory.metadata.items() if key != _OWN}
     own = memory.metadata.get(_OWN)
     known = own if isinstance(own, Mapping) else {}
+    mime = known.get("mime_type")
+    content: str | dict[str, Any] = memory.text
+    if known.get("is_dict") is True:
+        read = _read_dict(memory.text)
+        content, mime = (memory.text, None) if read is None else (read, mime)
     return MemoryContent(
-        content=json.loads(memory.text) if known.get("is_dict") else memory.text,
-        mime_type=known.get("mime_type", MemoryMimeType.TEXT.value),
+        content=content,
+        mime_type=mime if mime in _KNOWN else MemoryMimeType.TEXT.value,
         metadata={**metadata, "id": memory.id, "score": result.score},
     )
+
+
+def _read_dict(text: str) -> dict[str, Any] | None:
+    """Return the dict that a text is as JSON; None if it is none, as after a change of the text."""
+    try:
+        found: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _said(content: object) -> str:

@@ -89,6 +89,30 @@ def test_contents_come_back_as_they_were(memory: OneirosMemory) -> None:
         assert score > 0
 
 
+@pytest.mark.parametrize("text", ["deploys are on Tuesday", "[1] Tuesday", "2024", '"Tuesday"'])
+def test_a_dict_whose_text_was_changed_is_plain_text(text: str) -> None:
+    with oneiros.Engine(":memory:") as engine:
+        memory = OneirosMemory.over(engine, profile="bm25")
+        add(memory, content({"deploy": "Tuesday"}, JSON, by="ada"))
+        engine.update(engine.list()[0].id, text=text)
+        (one,) = asyncio.run(memory.query(text)).results
+        assert (one.content, one.mime_type) == (text, TEXT.value)
+        assert one.metadata is not None
+        assert one.metadata["by"] == "ada"
+
+
+def test_a_changed_dict_stays_a_dict_and_an_unknown_type_is_plain_text() -> None:
+    with oneiros.Engine(":memory:") as engine:
+        memory = OneirosMemory.over(engine, profile="bm25")
+        add(memory, content({"deploy": "Tuesday"}, JSON))
+        id = engine.list()[0].id
+        engine.update(id, text='{"deploy": "Friday"}')
+        assert found(memory, "Friday") == [{"deploy": "Friday"}]
+        engine.update(id, metadata={"_autogen": {"mime_type": "image/*", "is_dict": False}})
+        (one,) = asyncio.run(memory.query("Friday")).results
+        assert (one.content, one.mime_type) == ('{"deploy": "Friday"}', TEXT.value)
+
+
 def test_queries_are_texts_or_contents_and_take_options_of_a_search(memory: OneirosMemory) -> None:
     assert found(memory, content("green tea"))[0] == "Ada drinks green tea"
     assert found(memory, content({"deploy": None}, JSON))[0] == CONTENTS[2].content
