@@ -24,6 +24,7 @@ from oneiros._lazy import needed
 from oneiros.errors import DuplicateId, QueryTooLarge
 from oneiros.filters import Where, meta, where
 from oneiros.filters.conditions import And, Or, joined
+from oneiros.filters.metadata_paths import MISSING, resolver
 from oneiros.integrations.metadata_times import (
     Compare,
     at,
@@ -676,10 +677,9 @@ def _required(filters: Mapping[str, Any] | None) -> Where:
 
 
 def _value_at(memory: Memory, path: str) -> object:
-    value: object = memory.metadata
-    for key in path.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
+    """Return a value of ``meta``, None if there is none; a key with dots in it comes first."""
+    value = resolver(path)(memory.metadata)
+    return None if value is MISSING else value
 
 
 def _hashable(value: object) -> object:

@@ -185,6 +185,21 @@ def test_an_engine_of_an_application_embeds_documents_without_a_vector() -> None
         assert store.count_documents() == 1  # it is not the owner of the engine
 
 
+def test_the_values_of_a_field_with_dots_in_its_name() -> None:
+    store = OneirosDocumentStore()
+    store.write_documents(
+        [
+            Document(content="1", meta={"a.b": 3}),
+            Document(content="2", meta={"a": {"b": 4}}),
+            Document(content="3", meta={"a.b": None, "a": {"b": 5}}),
+        ]
+    )
+    assert "a.b" in store.get_metadata_fields_info()
+    assert store.get_metadata_field_min_max("meta.a.b") == {"min": 3, "max": 4}
+    assert store.get_metadata_field_unique_values("meta.a.b") == ([3, 4], 2)
+    assert store.count_unique_metadata_by_filter({}, ["a.b"]) == {"a.b": 2}
+
+
 def test_a_document_without_content_keeps_none(store: OneirosDocumentStore) -> None:
     bare = Document(id="none", meta={"a": [1, {"b": None}]})
     store.write_documents([bare, Document(id="blank", content="")])
