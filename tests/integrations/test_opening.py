@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import oneiros
+from oneiros.engine import listing
 from oneiros.integrations import opening
 from oneiros.integrations.opening import Opening
 
@@ -62,8 +63,8 @@ def test_a_file_is_opened_by_its_first_use_and_again_after_closing(tmp_path: Pat
         assert [memory.user for memory in engine.list()] == ["ada"]
 
 
-def test_all_memories_come_page_by_page_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "_PAGE", 3)
+def test_all_memories_come_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "_AT_ONCE", 3)
     with oneiros.Engine(":memory:") as engine:
         ids = engine.add_many([{"text": f"memory {n}", "kind": "fact"} for n in range(6)]).ids
         engine.add("apart", id="apart", kind="note")
@@ -71,3 +72,37 @@ def test_all_memories_come_page_by_page_in_order(monkeypatch: pytest.MonkeyPatch
         of_kind = opening.all_memories(engine, oneiros.where(kind="fact"))
         assert [memory.id for memory in of_kind] == list(ids)
         assert list(opening.all_memories(engine.scope(user="ada"))) == []
+
+
+def test_memories_erased_while_all_are_read_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "_AT_ONCE", 3)
+    with oneiros.Engine(":memory:") as engine:
+        ids = engine.add_many([{"text": f"memory {n}"} for n in range(9)]).ids
+        read = opening.all_memories(engine)
+        assert [next(read).id for _ in range(3)] == list(ids[:3])
+        engine.forget_many([ids[2], ids[3], ids[8]])
+        assert [memory.id for memory in read] == [*ids[4:8]]
+
+
+def test_what_another_caller_erases_does_not_keep_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    with oneiros.Engine(":memory:") as engine:
+        ids = engine.add_many([{"text": f"memory {n}"} for n in range(4)]).ids
+        read_all = opening.all_memories
+
+        def erased_meanwhile(*given: Any) -> Any:
+            yield from read_all(*given)
+            engine.forget(ids[1])
+
+        monkeypatch.setattr(opening, "all_memories", erased_meanwhile)
+        assert opening.forget_all(engine) == (ids[0], *ids[2:])
+        monkeypatch.undo()
+        assert engine.count() == 0
+        assert opening.forget_all(engine) == ()
+
+
+def test_a_scope_alone_is_erased() -> None:
+    with oneiros.Engine(":memory:") as engine:
+        kept = engine.add("tea", user="grace")
+        engine.add("coffee", user="ada")
+        opening.forget_all(engine.scope(user="ada"))
+        assert [memory.id for memory in engine.list()] == [kept]

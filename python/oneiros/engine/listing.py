@@ -133,12 +133,12 @@ def page(
     return found
 
 
-def each(scope: Scope) -> Iterator[Memory]:
-    """Yield the memories of a scope; see :meth:`oneiros.Engine.__iter__`."""
+def each(scope: Scope, where: Where | None = None) -> Iterator[Memory]:
+    """Yield the memories of a scope that pass a filter; see :meth:`oneiros.Engine.__iter__`."""
     scope.follow_others()
     present = scope.at_once()
     ids = present.read_model.lifecycle.ids
-    every = [id for row in present.matching(None) if (id := ids[row])]
+    every = [id for row in present.matching(where) if (id := ids[row])]
     for start in range(0, len(every), _AT_ONCE):
         for memory in readable(scope.load_live, every[start : start + _AT_ONCE]):
             if memory is not None:

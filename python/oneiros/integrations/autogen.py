@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from oneiros._lazy import needed
 from oneiros.filters import where
 from oneiros.integrations.messages import found_by_message
-from oneiros.integrations.opening import Opening, all_memories
+from oneiros.integrations.opening import Opening, forget_all
 from oneiros.model.validation import count, require_flag, require_instance
 from oneiros.scoring.profiles import resolved
 
@@ -239,7 +239,7 @@ class OneirosMemory(Memory, Component[OneirosMemoryConfig]):
         if self._soft_delete:
             self.memories.delete(where=where())
         else:
-            self.memories.forget_many([memory.id for memory in all_memories(self.memories)])
+            forget_all(self.memories)
 
     async def close(self) -> None:
         """Close the file if this memory opened it. The next call opens it again."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from oneiros._lazy import needed
 from oneiros.filters import meta, where
-from oneiros.integrations.opening import Opening, all_memories
+from oneiros.integrations.opening import Opening, forget_all
 from oneiros.model.validation import require_flag, require_instance, require_text
 
 needed("crewai", "crewai")  # names the extra if it is missing
@@ -196,9 +196,7 @@ class OneirosStorage:
         if self._soft_delete:
             return self.memories.delete(where=condition)
         if condition == where():
-            return len(
-                self.memories.forget_many([memory.id for memory in all_memories(self.memories)]).ids
-            )
+            return len(forget_all(self.memories))
         return len(self.memories.forget(where=condition).ids)
 
     def get_record(self, record_id: str) -> MemoryRecord | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneiros._lazy import needed
 from oneiros.engine.memories import Memories
+from oneiros.integrations.opening import all_memories
 from oneiros.model.validation import require_instance, require_utf8
 from oneiros.runtime.dataclasses import asdict
 
@@ -105,11 +106,8 @@ def _require_mind(mind: object) -> None:
 
 
 def _nodes(mind: Memories, where: Where | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    after: str | None = None
-    while page := mind.list(where, after=after, limit=1_000):
-        for memory in page:
-            yield memory.id, {"kind": memory.kind, "created_at": memory.created_at}
-        after = page[-1].id
+    for memory in all_memories(mind, where):
+        yield memory.id, {"kind": memory.kind, "created_at": memory.created_at}
 
 
 def _edge(link: Link) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from oneiros.integrations.metadata_times import (
     naive_times_patch,
     time_of,
 )
-from oneiros.integrations.opening import Opening, all_memories
+from oneiros.integrations.opening import Opening, all_memories, forget_all
 from oneiros.model.validation import count, require_flag, require_instance
 
 needed("haystack", "haystack")  # names the extra if it is missing
@@ -443,7 +443,7 @@ class OneirosDocumentStore:
         if self._soft_delete and not recreate_index:
             self.memories.delete(where=where())
             return
-        self.memories.forget_many([memory.id for memory in self._matching(None)])
+        forget_all(self.memories)
         if recreate_index:
             self.memories.purge(0)
 

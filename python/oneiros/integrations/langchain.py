@@ -5,14 +5,15 @@ LangChain is optional: ``pip install 'oneiros[langchain]'``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from oneiros._lazy import needed, np
 from oneiros.engine import Engine
 from oneiros.engine.memories import Memories
 from oneiros.filters import Where, where
+from oneiros.integrations.opening import all_memories, forget_all
 from oneiros.model.memory import iso_time
 from oneiros.model.validation import count, require_choice, require_flag, require_instance
 from oneiros.model.validation import texts as texts_of
@@ -44,7 +45,6 @@ from pydantic import ConfigDict, Field, field_validator
 
 __all__ = ["LangChainEmbedder", "OneirosRetriever", "OneirosVectorStore"]
 
-_PAGE = 1_000  # memories per page when a store is emptied or listed
 _PROFILES = ("cosine", "rrf")
 
 
@@ -217,8 +217,10 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
         return True
 
     def _delete_all(self) -> None:
-        while page := self.memories.list(limit=_PAGE):
-            self._remove(where(id=[memory.id for memory in page]))
+        if self._erases:
+            forget_all(self.memories)
+        else:
+            self.memories.delete(where=where())
 
     def _remove(self, condition: Where) -> None:
         if self._erases:
@@ -540,12 +542,8 @@ class _Collection:
             where: as ``filter`` in :meth:`OneirosVectorStore.similarity_search`.
             limit: most documents to return, >= 0. Default: all.
         """
-        condition, rest = _condition(where), math.inf if limit is None else count("limit", limit)
-        found: list[Memory] = []
-        after: str | None = None
-        while page := self._memories.list(condition, after=after, limit=int(min(_PAGE, rest))):
-            found += page
-            after, rest = page[-1].id, rest - len(page)
+        most = None if limit is None else count("limit", limit)
+        found = list(islice(all_memories(self._memories, _condition(where)), most))
         return {
             "ids": [memory.id for memory in found],
             "documents": [memory.text for memory in found],

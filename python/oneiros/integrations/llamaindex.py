@@ -28,7 +28,7 @@ from oneiros.filters import Where, meta, where
 from oneiros.filters.conditions import And, Or, joined
 from oneiros.integrations.messages import found_by_message
 from oneiros.integrations.metadata_times import Compare, compared, naive_times, time_of
-from oneiros.integrations.opening import Opening, all_memories
+from oneiros.integrations.opening import Opening, all_memories, forget_all
 from oneiros.model.validation import require_flag, require_instance
 from oneiros.runtime.dataclasses import replace
 from oneiros.scoring.fusion import Blend, ReciprocalRankFusion, WeightedMean
@@ -392,7 +392,7 @@ class OneirosVectorStore(BasePydanticVectorStore):
         if self.soft_delete:
             self.client.delete(where=where())
         else:
-            self.client.forget_many([memory.id for memory in all_memories(self.client)])
+            forget_all(self.client)
 
     def get_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None

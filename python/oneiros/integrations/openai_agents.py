@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from oneiros._lazy import needed
 from oneiros.errors import UnknownMemory
 from oneiros.filters import meta, where
-from oneiros.integrations.opening import Opening
+from oneiros.integrations.opening import Opening, all_memories
 from oneiros.model.validation import count, require_flag, require_instance, require_text
 
 needed("agents", "openai-agents")  # names the extra if it is missing
@@ -167,19 +167,14 @@ class OneirosSession:
         return where(session=self.session_id) & meta(_ITEM).exists()
 
     def _items(self, limit: int | None) -> list[Any]:
-        after: str | None = None
-        items: list[Any] = []
-        offset = 0 if limit is None else max(0, self.memories.count(self._own()) - limit)
-        left = limit
-        while left is None or left > 0:
-            size = _PAGE if left is None else min(left, _PAGE)
-            page = self.memories.list(self._own(), after=after, offset=offset, limit=size)
-            if not page:
-                break
-            items.extend(memory.metadata[_ITEM] for memory in page)
-            after, offset = page[-1].id, 0
-            left = None if left is None else left - len(page)
-        return items
+        own = self._own()
+        memories: Iterable[Memory]
+        if limit is None:
+            memories = all_memories(self.memories, own)
+        else:
+            offset = max(0, self.memories.count(own) - limit)
+            memories = self.memories.list(own, offset=offset, limit=limit)
+        return [memory.metadata[_ITEM] for memory in memories]
 
     def _pop(self) -> Any:
         while (newest := self._newest()) is not None:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
-from oneiros.engine import Engine
+from oneiros.engine import Engine, listing
 from oneiros.engine.memories import Memories
 from oneiros.engine.scope import checked_bounds
+from oneiros.filters import where
 from oneiros.model.validation import file_name, require_instance
 
 if TYPE_CHECKING:
     from oneiros.filters import Where
     from oneiros.model.memory import Memory
 
-__all__ = ["Opening", "all_memories"]
-
-_PAGE: Final = 1_000
+__all__ = ["Opening", "all_memories", "forget_all"]
 
 
 class Opening:
@@ -84,13 +83,25 @@ class Opening:
 
 
 def all_memories(memories: Memories, condition: Where | None = None) -> Iterator[Memory]:
-    """Yield the memories that match, in order of insertion, read a page at a time.
+    """Yield the memories that match at the first step, in order of insertion, read in batches.
+
+    One that another caller erases before its batch is read is left out.
 
     Args:
         memories: an engine, or a scope of one.
         condition: a filter; None: all of them.
     """
-    after: str | None = None
-    while page := memories.list(condition, after=after, limit=_PAGE):
-        yield from page
-        after = page[-1].id
+    return listing.each(memories._scope, condition)
+
+
+def forget_all(memories: Memories) -> tuple[str, ...]:
+    """Erase all memories in one transaction, but for those that another caller erases meanwhile.
+
+    Args:
+        memories: an engine, or a scope of one, which bounds what is erased.
+
+    Returns:
+        The ids.
+    """
+    ids = [memory.id for memory in all_memories(memories)]
+    return memories.forget(where=where(id=ids)).ids

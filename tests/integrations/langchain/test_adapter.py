@@ -21,7 +21,6 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.indexing import InMemoryRecordManager, aindex, index
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from oneiros.integrations import langchain as adapter
 from oneiros.integrations.langchain import (
     LangChainEmbedder,
     OneirosRetriever,
@@ -409,10 +408,7 @@ def test_wrong_arguments_are_named(engine: oneiros.Engine, store: OneirosVectorS
     assert len(engine) == len(VECTORS)
 
 
-def test_documents_are_listed_as_in_a_collection_of_chroma(
-    store: OneirosVectorStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(adapter, "_PAGE", 2)
+def test_documents_are_listed_as_in_a_collection_of_chroma(store: OneirosVectorStore) -> None:
     listed = store._collection.get()
     documents = store.get_by_ids(listed["ids"])
     assert listed["ids"] == list(VECTORS)

@@ -21,6 +21,7 @@ from openai.types.responses import (
 )
 
 import oneiros
+from oneiros.engine import listing
 from oneiros.integrations import openai_agents as adapter
 from oneiros.integrations.openai_agents import OneirosSession
 
@@ -140,6 +141,7 @@ def test_concurrent_pops_return_each_item_once(make: Make) -> None:
 
 def test_more_items_than_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapter, "_PAGE", 3)
+    monkeypatch.setattr(listing, "_AT_ONCE", 3)
 
     async def run() -> None:
         session = OneirosSession("a")

@@ -38,7 +38,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RunUsage
 
 import oneiros
-from oneiros.integrations import opening
+from oneiros.engine import listing
 from oneiros.integrations.pydantic_ai import OneirosConversationStore
 
 NOW = 1_750_000_000.0
@@ -333,7 +333,7 @@ def test_erase_leaves_nothing_of_a_conversation() -> None:
 
 
 def test_more_messages_than_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "_PAGE", 3)
+    monkeypatch.setattr(listing, "_AT_ONCE", 3)
 
     async def run() -> None:
         store = OneirosConversationStore()
