@@ -17,7 +17,7 @@ from oneiros.integrations.opening import all_memories, forget_all
 from oneiros.model.memory import iso_time
 from oneiros.model.validation import count, require_choice, require_flag, require_instance
 from oneiros.model.validation import texts as texts_of
-from oneiros.models.embedders import name_of
+from oneiros.models.embedders import name_of, one_each
 from oneiros.search.records import memory_of
 
 if TYPE_CHECKING:
@@ -173,7 +173,8 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
         batches = _batches(records, batch_size)
         if self._embedding is not None and not self._engine_embeds:
             for batch in batches:
-                _hold(batch, self._embedding.embed_documents([each["text"] for each in batch]))
+                listed = _texts_of(batch)
+                _hold(batch, one_each(self._embedding.embed_documents(listed), listed))
         return self._add(records)
 
     async def aadd_texts(
@@ -191,8 +192,8 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
         batches = _batches(records, batch_size)
         if self._embedding is not None and not self._engine_embeds:
             for batch in batches:
-                listed = [each["text"] for each in batch]
-                _hold(batch, await self._embedding.aembed_documents(listed))
+                listed = _texts_of(batch)
+                _hold(batch, one_each(await self._embedding.aembed_documents(listed), listed))
         added: list[str] = await run_in_executor(None, self._add, records)
         return added
 
@@ -679,6 +680,10 @@ def _batches(records: list[dict[str, Any]], size: int | None) -> list[list[dict[
     """Return the records in parts of at most ``size``, or in one; no part is empty."""
     step = max(1, len(records)) if size is None else count("batch_size", size, low=1)
     return [records[first : first + step] for first in range(0, len(records), step)]
+
+
+def _texts_of(records: list[dict[str, Any]]) -> list[str]:
+    return [record["text"] for record in records]
 
 
 def _hold(records: list[dict[str, Any]], vectors: Sequence[Sequence[float]]) -> None:

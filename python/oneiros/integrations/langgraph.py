@@ -21,6 +21,7 @@ from oneiros.filters import Where, where
 from oneiros.filters.metadata import meta
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import count, require_flag, require_instance, texts
+from oneiros.models.embedders import one_each
 from oneiros.runtime.dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -437,7 +438,7 @@ class _Batch:
         self.query_vectors: Vectors = {}
 
     def hold(self, vectors: Sequence[Sequence[float]]) -> None:
-        self.text_vectors = dict(zip(self.texts, vectors, strict=True))
+        self.text_vectors = dict(zip(self.texts, one_each(vectors, self.texts), strict=True))
 
 
 def _require_names(op: Op) -> None:

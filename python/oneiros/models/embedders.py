@@ -6,20 +6,20 @@ Oneiros ships and downloads no model. :class:`oneiros.models.HashingEmbedder` ne
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence, Sized
 from types import CoroutineType
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from oneiros._lazy import np
 from oneiros.model.validation import require_plain, require_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy.typing as npt
 
-__all__ = ["Embedder", "check", "default_name", "name_of", "vectors_of"]
+__all__ = ["Embedder", "check", "default_name", "name_of", "one_each", "vectors_of"]
 
 Texts = list[str]
+Vector = TypeVar("Vector")
 
 
 @runtime_checkable
@@ -75,6 +75,23 @@ def default_name(library: str, model: str) -> str:
 def vectors_of(embedder: Embedder, texts: Sequence[str]) -> npt.NDArray[np.float32]:
     """Call an embedder, with a list of its own; return its vectors as :func:`check` does."""
     return check(embedder(list(texts)), len(texts))
+
+
+def one_each(vectors: Sequence[Vector], texts: Sequence[str]) -> Sequence[Vector]:
+    """Return vectors as they are, one for each text, which another library's embedder made.
+
+    Raises:
+        TypeError: not a sequence.
+        ValueError: more or fewer than the texts.
+    """
+    made: object = vectors
+    if isinstance(made, str) or not isinstance(made, Sized):
+        msg = f"embedder: expected a list of {len(texts)} vectors, got {type(made).__name__}"
+        raise TypeError(msg)
+    if len(made) != len(texts):
+        msg = f"embedder: expected {len(texts)} vectors, got {len(made)}"
+        raise ValueError(msg)
+    return vectors
 
 
 def check(

@@ -246,6 +246,27 @@ async def test_texts_are_embedded_in_batches(engine: oneiros.Engine) -> None:
     assert ids(store.similarity_search("?up", k=1)) == ["up"]
 
 
+@pytest.mark.parametrize(
+    ("made", "error", "message"),
+    [
+        ([[1.0, 0.0]], ValueError, "embedder: expected 2 vectors, got 1"),
+        ([[1.0, 0.0]] * 3, ValueError, "embedder: expected 2 vectors, got 3"),
+        (None, TypeError, "embedder: expected a list of 2 vectors, got NoneType"),
+    ],
+)
+async def test_a_wrong_number_of_vectors_is_named(
+    engine: oneiros.Engine, monkeypatch: pytest.MonkeyPatch, made: Any, error: Any, message: str
+) -> None:
+    axes = Axes(VECTORS)
+    monkeypatch.setattr(axes, "embed_documents", lambda _: made)
+    store = OneirosVectorStore(engine, axes)
+    with pytest.raises(error, match=message):
+        store.add_texts(["east", "up"])
+    with pytest.raises(error, match=message):
+        await store.aadd_texts(["east", "up"])
+    assert engine.count() == 0
+
+
 def test_deleting_erases_or_hides(engine: oneiros.Engine, store: OneirosVectorStore) -> None:
     soft = OneirosVectorStore(engine, Axes(VECTORS), erases=False)
     soft.delete(["east", "unknown"])

@@ -317,6 +317,15 @@ def test_vectors_of_another_dimension_are_refused(engine: oneiros.Engine) -> Non
     assert short.get(("n",), "other") is None
 
 
+def test_a_wrong_number_of_vectors_is_named(engine: oneiros.Engine) -> None:
+    store = OneirosStore(engine, index={"embed": lambda texts: [[1.0]] * (len(texts) + 1)})
+    with pytest.raises(ValueError, match="embedder: expected 1 vectors, got 2"):
+        store.put(("a",), "k", {"text": "tea"})
+    with pytest.raises(ValueError, match="embedder: expected 1 vectors, got 2"):
+        asyncio.run(store.aput(("a",), "k", {"text": "tea"}))
+    assert len(engine) == 0
+
+
 def test_the_engines_embedder_ranks_too() -> None:
     def embed(texts: list[str]) -> np.ndarray:
         return np.array([[("tea" in text) + 0.1, ("warm" in text) + 0.1] for text in texts])
