@@ -217,10 +217,11 @@ def _node(memory: Memory) -> BaseNode:
     """Return a memory as a node, a plain text node if another adapter or program added it."""
     metadata = {key: value for key, value in memory.metadata.items() if key != _OWN}
     own = memory.metadata.get(_OWN)
-    if not isinstance(own, Mapping):
+    if not isinstance(own, Mapping) or not isinstance(content := own.get("content"), Mapping):
         return TextNode(id_=memory.id, text=memory.text, metadata=metadata)
-    content = {**own["content"], "metadata": metadata}
-    stored = {"_node_content": json.dumps(content), "_node_type": own["type"]}
+    # A memory that was copied with its metadata has an id of its own.
+    node = {**content, "id_": memory.id, "metadata": metadata}
+    stored = {"_node_content": json.dumps(node), "_node_type": own.get("type")}
     return metadata_dict_to_node(stored, text=memory.text or None)
 
 

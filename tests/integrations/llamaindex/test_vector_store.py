@@ -306,6 +306,18 @@ def test_an_engine_of_an_application_and_memories_of_others() -> None:
         assert engine.count() == 2
 
 
+def test_a_copy_of_a_node_has_an_id_of_its_own() -> None:
+    with oneiros.Engine(":memory:") as engine:
+        store = OneirosVectorStore.over(engine)
+        store.add([node("tea", "green tea", None, "drinks", price=3)])
+        engine.add("black tea", id="copy", metadata=engine.get("tea").metadata)
+        engine.add("milk", id="odd", metadata={"_llamaindex": {"type": "TextNode"}})
+        assert ids(store.get_nodes()) == ["tea", "copy", "odd"]
+        (copy,) = store.get_nodes(["copy"])
+        assert (copy.get_content(), copy.metadata) == ("black tea", {"price": 3})
+        assert sorted(asked(store, "text_search", query_str="tea")) == ["copy", "tea"]
+
+
 def test_what_is_refused() -> None:
     store = OneirosVectorStore()
     with pytest.raises(ValueError, match="'_llamaindex' is reserved, but node 'x' has it"):
