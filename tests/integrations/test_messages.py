@@ -45,3 +45,10 @@ def test_an_error_that_is_not_for_the_length_is_raised(engine: Engine) -> None:
     engine.add(" ".join(f"x{number}" for number in range(1_100)))
     with pytest.raises(QueryTooLarge):
         found_by_message(engine, "x*", syntax="query")
+
+
+def test_a_query_in_the_query_language_is_not_cut(engine: Engine) -> None:
+    words = " ".join(f"line{number}" for number in range(1_100))
+    with pytest.raises(QueryTooLarge):
+        found_by_message(engine, f"coffee {words} -fail", syntax="query")
+    assert found_by_message(engine, f"coffee {words} -fail").ids

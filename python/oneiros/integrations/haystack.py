@@ -25,6 +25,7 @@ from oneiros.errors import DuplicateId, QueryTooLarge
 from oneiros.filters import Where, meta, where
 from oneiros.filters.conditions import And, Or, joined
 from oneiros.filters.metadata_paths import MISSING, resolver
+from oneiros.integrations.messages import found_by_message
 from oneiros.integrations.metadata_times import (
     Compare,
     at,
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from oneiros.engine.memories import Memories
     from oneiros.model.memory import Memory
     from oneiros.scoring.profile import Profile
-    from oneiros.search.response import SearchResponse
 
 __all__ = ["OneirosDocumentStore", "OneirosEmbeddingRetriever", "OneirosHybridRetriever"]
 
@@ -728,9 +728,10 @@ class _Retriever:
         **options: Any,
     ) -> dict[str, list[Document]]:
         merged = apply_filter_policy(self.filter_policy, self.filters, filters)
-        response: SearchResponse = self.document_store.memories.search(
+        response = found_by_message(
+            self.document_store.memories,
             query,
-            self.top_k if top_k is None else top_k,
+            k=self.top_k if top_k is None else top_k,
             where=_condition(merged),
             **options,
         )

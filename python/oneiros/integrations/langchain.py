@@ -13,6 +13,7 @@ from oneiros._lazy import needed, np
 from oneiros.engine import Engine
 from oneiros.engine.memories import Memories
 from oneiros.filters import Where, where
+from oneiros.integrations.messages import found_by_message
 from oneiros.integrations.opening import all_memories, forget_all
 from oneiros.model.memory import iso_time
 from oneiros.model.validation import count, require_choice, require_flag, require_instance
@@ -470,8 +471,8 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
         filter: Where | Mapping[str, Any] | None,
         profile: str,
     ) -> list[SearchResult]:
-        response = self.memories.search(
-            query, k, embedding=vector, where=_condition(filter), profile=profile
+        response = found_by_message(
+            self.memories, query, k=k, embedding=vector, where=_condition(filter), profile=profile
         )
         return list(response)
 
@@ -643,7 +644,7 @@ class OneirosRetriever(BaseRetriever):  # type: ignore[misc]  # Any where LangCh
             options["embedding"] = vector
         if reinforce is not None:
             options["reinforce"] = reinforce
-        response = self.memories.search(query, k, where=condition, **options)
+        response = found_by_message(self.memories, query, k=k, where=condition, **options)
         return [
             _document(memory, _origin(memory, result.score))
             for result in response

@@ -19,6 +19,7 @@ from oneiros.engine.memories import Memories
 from oneiros.errors import EngineReadOnly, UnknownMemory
 from oneiros.filters import Where, where
 from oneiros.filters.metadata import meta
+from oneiros.integrations.messages import found_by_message
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import count, require_flag, require_instance, texts
 from oneiros.models.embedders import one_each
@@ -268,7 +269,7 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
         """Return the ids of the best ``needed`` items with their scores, the best first."""
         if vector is None:
             items = where(labels=_ITEM) & condition
-            response = self.memories.search(query, needed, where=items, profile="rrf")
+            response = found_by_message(self.memories, query, k=needed, where=items, profile="rrf")
             return dict(zip(response.ids, response.scores, strict=True))
         archived = where(labels=_ITEM, status="archived")
         vectors = where(labels=[_ITEM, _VECTOR]) & condition & ~archived

@@ -456,13 +456,14 @@ class OneirosVectorStore(BasePydanticVectorStore):
                     raise ValueError(_missing("query_str", query.mode))
                 if query.mode == VectorStoreQueryMode.SPARSE and query.sparse_top_k is not None:
                     k = query.sparse_top_k
-                return self.client.search(text, k, profile="bm25", **options)
+                return found_by_message(self.client, text, k=k, profile="bm25", **options)
             case VectorStoreQueryMode.HYBRID:
                 if text is None:
                     raise ValueError(_missing("query_str", query.mode))
-                return self.client.search(
+                return found_by_message(
+                    self.client,
                     text,
-                    k if query.hybrid_top_k is None else query.hybrid_top_k,
+                    k=k if query.hybrid_top_k is None else query.hybrid_top_k,
                     embedding=vector,
                     profile=self._hybrid(query.alpha),
                     reinforce=self.reinforce,

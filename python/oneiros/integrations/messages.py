@@ -19,7 +19,8 @@ def found_by_message(memories: Memories, message: str, **options: Any) -> Search
     """Search with a message as it was written: a pasted log must not end the run of an agent.
 
     A message that is too long for a query is searched with its first half, or the half of that, and
-    so on: who writes much says at first what it is about.
+    so on: who writes much says at first what it is about. Under another syntax than "plain" none is
+    cut, since a part that was cut off might exclude memories.
 
     Args:
         memories: an engine, or a scope of one.
@@ -41,6 +42,6 @@ def found_by_message(memories: Memories, message: str, **options: Any) -> Search
         try:
             return memories.search(message, **options)
         except QueryTooLarge:
-            if len(message) < _SHORT:
+            if len(message) < _SHORT or options.get("syntax", "plain") != "plain":
                 raise
             message = message[: len(message) // 2]

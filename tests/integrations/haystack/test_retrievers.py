@@ -69,6 +69,16 @@ def test_words_alone_and_words_with_meaning(store: OneirosDocumentStore) -> None
     assert len(ids(both.run("tea", query_embedding=[1.0, 0.0, 0.0]))) == 4
 
 
+def test_a_query_of_any_length_is_searched(store: OneirosDocumentStore) -> None:
+    store.write_documents([Document(id="oolong", content="an oolong")])
+    log = " ".join(f"line{number}" for number in range(20_000))
+    for profile in ("bm25", "rrf"):
+        found = OneirosHybridRetriever(store, profile=profile).run(
+            f"Is this oolong? {log}", top_k=1
+        )
+        assert [document.id for document in found["documents"]] == ["oolong"]
+
+
 def test_filters_and_their_policies(store: OneirosDocumentStore) -> None:
     query = [1.0, 0.0, 0.0]
     replacing = OneirosEmbeddingRetriever(store, filters=CHEAP)

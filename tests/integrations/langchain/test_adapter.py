@@ -390,6 +390,15 @@ def test_a_vector_store_never_counts_as_use(
     assert {memory.access_count for memory in engine.list()} == {0}
 
 
+def test_a_query_of_any_length_is_searched(engine: oneiros.Engine) -> None:
+    engine.add("Ada drinks tea", id="tea")
+    log = " ".join(f"line{number}" for number in range(20_000))
+    retriever = OneirosRetriever(memories=engine, profile="bm25")
+    assert ids(retriever.invoke(f"Who drinks tea? {log}")) == ["tea"]
+    store = OneirosVectorStore(engine, profile="rrf")
+    assert ids(store.similarity_search(f"Who drinks tea? {log}")) == ["tea"]
+
+
 def test_the_retriever_filters(engine: oneiros.Engine) -> None:
     for year in (2024, 2025):
         engine.add(f"tea of {year}", id=str(year), metadata={"year": year})

@@ -297,6 +297,13 @@ def test_words_rank_without_an_index(store: OneirosStore) -> None:
     assert keys(store.search(("n",), query="coffee", limit=1)) == ["coffee"]
 
 
+def test_a_query_of_any_length_is_searched(store: OneirosStore) -> None:
+    store.put(("a",), "milk", {"text": "Grace drinks milk"})
+    store.put(("a",), "tea", {"text": "Ada drinks tea"})
+    log = " ".join(f"line{number}" for number in range(20_000))
+    assert keys(store.search(("a",), query=f"Who has tea? {log}")) == ["tea", "milk"]
+
+
 def test_words_rank_at_the_paths_of_an_index(engine: oneiros.Engine) -> None:
     store = OneirosStore(engine, index={"fields": ["text", "tags[*]"]})
     store.put(("n",), "coffee", {"text": "black", "tags": ["coffee"], "note": "secret"})

@@ -108,6 +108,12 @@ def test_words_and_both(store: OneirosVectorStore) -> None:
     assert asked(store, "hybrid", **tea, alpha=0.0)[0] == "bare"
 
 
+def test_a_query_of_any_length_is_searched(store: OneirosVectorStore) -> None:
+    log = " ".join(f"line{number}" for number in range(20_000))
+    for mode in ("sparse", "text_search", "hybrid"):
+        assert asked(store, mode, query_str=f"Is it oat? {log}") == ["milk"]
+
+
 @pytest.mark.parametrize("profile", ["rrf", "oneiros", "reverie", "vectors first"])
 def test_alpha_weighs_the_vectors(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     reversed_rrf = oneiros.profiles.get("rrf").replace(
