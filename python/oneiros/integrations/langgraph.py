@@ -56,6 +56,9 @@ _ITEM: Final = "langgraph"
 """The label of an item."""
 _VECTOR: Final = "langgraph:vector"
 """The label of a memory that holds a further vector of an item."""
+_HELD: Final = meta("key").exists() & meta("value").exists()
+"""Memories with a key and a value. A label alone, such as other programs may set, makes no item."""
+_ITEMS: Final = where(labels=_ITEM) & _HELD
 _STATUSES: Final = ("staged", "consolidated", "archived")
 _PAGE: Final = 1_000
 _KNOWN: Final = {
@@ -245,7 +248,7 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
 
     def _items(self, condition: Where, offset: int, limit: int) -> list[Memory]:
         """Return items in order of insertion."""
-        current = where(labels=_ITEM) & condition
+        current = _ITEMS & condition
         return list(self.memories.list(current, offset=offset, limit=limit, include_expired=False))
 
     def _found(self, op: SearchOp, query_vectors: Vectors) -> list[SearchItem]:
@@ -268,11 +271,11 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
     ) -> dict[str, float]:
         """Return the ids of the best ``needed`` items with their scores, the best first."""
         if vector is None:
-            items = where(labels=_ITEM) & condition
+            items = _ITEMS & condition
             response = found_by_message(self.memories, query, k=needed, where=items, profile="rrf")
             return dict(zip(response.ids, response.scores, strict=True))
         archived = where(labels=_ITEM, status="archived")
-        vectors = where(labels=[_ITEM, _VECTOR]) & condition & ~archived
+        vectors = where(labels=[_ITEM, _VECTOR]) & _HELD & condition & ~archived
         fetched = needed
         while True:
             response = self.memories.search(
@@ -301,7 +304,7 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
         if not is_refreshed:
             return
         for memory in memories:
-            minutes: Any = memory.metadata["ttl"]
+            minutes: Any = memory.metadata.get("ttl")
             if minutes is None:
                 continue
             # Read-only: their owner refreshes them. Unknown: deleted since they were read.
@@ -311,7 +314,7 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         offset, limit = count("offset", op.offset), count("limit", op.limit)
-        values = self.memories.values("namespace", where(labels=_ITEM), include_expired=False)
+        values = self.memories.values("namespace", _ITEMS, include_expired=False)
         found = {
             namespace[: op.max_depth]
             for namespace in map(_decoded, values)
@@ -457,7 +460,7 @@ def _paths(fields: Sequence[str]) -> list[Any]:
 def _parts(id: str, metadata: Mapping[str, Any]) -> Iterator[str]:
     """Yield the id of an item's memory and those of its further vectors."""
     yield id
-    for place in range(metadata["vectors"]):
+    for place in range(metadata.get("vectors", 0)):
         yield f"{id}:{place + 1}"
 
 

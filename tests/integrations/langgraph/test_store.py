@@ -451,6 +451,27 @@ def test_other_memories_are_no_items(store: OneirosStore, engine: oneiros.Engine
     assert store.list_namespaces() == []
 
 
+def test_a_memory_with_the_label_alone_is_no_item(
+    indexed: OneirosStore, engine: oneiros.Engine
+) -> None:
+    indexed.put(("a",), "k", {"a": "tea"})
+    indexed.put(("a",), "lost", {"a": "milk", "b": "tea"})
+    is_lost = oneiros.where(labels="langgraph") & (oneiros.meta("key") == "lost")
+    (id,) = (memory.id for memory in engine.list(is_lost))
+    engine.update(id, metadata={"note": "of another program"})
+    vector = Counts().vector("tea")
+    engine.add("by hand", labels=["langgraph"], namespace="a", embedding=vector)
+    for store in (indexed, OneirosStore(engine)):
+        assert keys(store.search(("a",))) == ["k"]
+        assert keys(store.search(("a",), query="tea")) == ["k"]
+        assert store.get(("a",), "lost") is None
+        assert store.list_namespaces() == [("a",)]
+    indexed.put(("a",), "lost", {"a": "coffee"})
+    item = indexed.get(("a",), "lost")
+    assert item is not None
+    assert item.value == {"a": "coffee"}
+
+
 def test_reads_never_count_as_a_use(store: OneirosStore, engine: oneiros.Engine) -> None:
     store.put(("n",), "k", {"text": "coffee"})
     store.get(("n",), "k")
