@@ -37,7 +37,7 @@ __all__ = ["OneirosSession"]
 _ITEM: Final = "_openai_agents"
 """The key of metadata with the item itself."""
 _PAGE: Final = 1_000
-_SOURCES: Final[Mapping[object, str]] = {
+_SOURCES: Final[Mapping[str, str]] = {
     "user": "user",
     "assistant": "agent",
     "function_call": "agent",
@@ -86,7 +86,7 @@ class OneirosSession:
         settings = SessionSettings() if session_settings is None else session_settings
         require_instance("session_settings", settings, (SessionSettings,), "SessionSettings")
         self.session_id = session_id
-        self.session_settings = settings
+        self.session_settings: SessionSettings | None = settings
         self._opening = Opening(path, scope)
         self._soft_delete = require_flag("soft_delete", soft_delete)
 
@@ -138,7 +138,7 @@ class OneirosSession:
         Raises:
             ValueError, TypeError: ``limit`` is out of its range or not an int.
         """
-        if limit is None:
+        if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         most = None if limit is None else count("limit", limit)
         return await asyncio.to_thread(self._items, most)
@@ -210,11 +210,12 @@ def _record(session_id: str, item: object) -> dict[str, Any]:
     if not isinstance(item, Mapping):
         msg = f"items: expected JSON objects, got {item!r}"
         raise TypeError(msg)
+    speaker = item.get("role", item.get("type"))
     return {
         "text": _text(item.get("content")) if "role" in item else "",
         "kind": "message",
         "session": session_id,
-        "source": _SOURCES.get(item.get("role", item.get("type"))),
+        "source": _SOURCES.get(speaker) if isinstance(speaker, str) else None,
         "pinned": True,
         "metadata": {_ITEM: item},
     }

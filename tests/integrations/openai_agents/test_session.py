@@ -101,6 +101,20 @@ def test_limits_take_the_last_items(make: Make) -> None:
         assert await session.get_items(3) == [said("2"), said("3"), said("4")]
         assert await session.get_items(limit=9) == [said(str(number)) for number in range(5)]
         assert await session.get_items(0) == []
+        session.session_settings = None  # as the protocol has it
+        assert len(await session.get_items()) == 5
+
+    asyncio.run(run())
+
+
+def test_a_role_that_is_no_text_is_kept(make: Make) -> None:
+    async def run() -> None:
+        session = make("a")
+        items: Any = [{"role": ["user"], "content": "tea"}, {"type": {"of": "item"}}]
+        await session.add_items(items)
+        assert await session.get_items() == items
+        if isinstance(session, OneirosSession):
+            assert [memory.source for memory in session.memories.list()] == [None, None]
 
     asyncio.run(run())
 
