@@ -25,6 +25,7 @@ from oneiros.integrations.messages import found_by_message
 from oneiros.integrations.opening import Opening, forget_all
 from oneiros.model.validation import count, require_flag, require_instance
 from oneiros.scoring.profiles import resolved
+from oneiros.search.records import kept
 
 needed("autogen_core", "autogen")  # names the extra if it is missing
 
@@ -42,7 +43,7 @@ from pydantic import BaseModel
 
 if TYPE_CHECKING:
     from oneiros.engine.memories import Memories
-    from oneiros.search.response import SearchResult
+    from oneiros.model.memory import Memory as StoredMemory
 
 __all__ = ["OneirosMemory", "OneirosMemoryConfig"]
 
@@ -212,7 +213,8 @@ class OneirosMemory(Memory, Component[OneirosMemoryConfig]):
     def _search(self, text: str, options: dict[str, Any]) -> list[MemoryContent]:
         if not text.strip():
             return []
-        return [_found(result) for result in found_by_message(self.memories, text, **options)]
+        response = found_by_message(self.memories, text, **options)
+        return [_found(memory, score) for memory, score in kept(response)]
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
         """Add the memories that match the last message to a context, as one system message.
@@ -304,9 +306,8 @@ def _fields(content: MemoryContent) -> dict[str, Any]:
     return {"text": text, "metadata": {**metadata, _OWN: own}}
 
 
-def _found(result: SearchResult) -> MemoryContent:
+def _found(memory: StoredMemory, score: float) -> MemoryContent:
     """Return a result as a content; one that another program added or changed is plain text."""
-    memory = result.memory
     metadata = {key: value for key, value in memory.metadata.items() if key != _OWN}
     own = memory.metadata.get(_OWN)
     known = own if isinstance(own, Mapping) else {}
@@ -318,7 +319,7 @@ def _found(result: SearchResult) -> MemoryContent:
     return MemoryContent(
         content=content,
         mime_type=mime if mime in _KNOWN else MemoryMimeType.TEXT.value,
-        metadata={**metadata, "id": memory.id, "score": result.score},
+        metadata={**metadata, "id": memory.id, "score": score},
     )
 
 

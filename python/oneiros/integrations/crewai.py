@@ -25,6 +25,7 @@ from oneiros._lazy import needed
 from oneiros.filters import meta, where
 from oneiros.integrations.opening import Opening, forget_all
 from oneiros.model.validation import require_flag, require_instance, require_text
+from oneiros.search.records import kept
 
 needed("crewai", "crewai")  # names the extra if it is missing
 
@@ -161,7 +162,7 @@ class OneirosStorage:
             profile="cosine",
             where=_selected(scope_prefix, categories, metadata_filter),
         )
-        scored = [(_record(one.memory), max(0.0, one.score)) for one in response.results]
+        scored = [(_record(memory), max(0.0, score)) for memory, score in kept(response)]
         return [(record, score) for record, score in scored if score >= min_score]
 
     def delete(

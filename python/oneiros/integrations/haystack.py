@@ -36,6 +36,7 @@ from oneiros.integrations.metadata_times import (
 )
 from oneiros.integrations.opening import Opening, all_memories, forget_all
 from oneiros.model.validation import count, require_flag, require_instance
+from oneiros.search.records import kept
 
 needed("haystack", "haystack")  # names the extra if it is missing
 
@@ -736,8 +737,8 @@ class _Retriever:
             **options,
         )
         documents = [
-            _document(result.memory, result.score, has_embedding=self.return_embedding)
-            for result in response.results
+            _document(memory, score, has_embedding=self.return_embedding)
+            for memory, score in kept(response)
         ]
         return {"documents": documents}
 

@@ -19,7 +19,7 @@ from oneiros.model.memory import iso_time
 from oneiros.model.validation import count, require_choice, require_flag, require_instance
 from oneiros.model.validation import texts as texts_of
 from oneiros.models.embedders import name_of, one_each
-from oneiros.search.records import memory_of
+from oneiros.search.records import kept
 
 if TYPE_CHECKING:
     import os
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from oneiros.model.memory import Memory
     from oneiros.scoring.profile import Profile
-    from oneiros.search.response import SearchResult
+    from oneiros.search.response import SearchResponse
 
 needed("langchain_core", "langchain")  # names the extra where it is missing
 
@@ -437,12 +437,8 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
             msg = f"lambda_mult: must be a number in [0, 1], got {lambda_mult!r}"
             raise ValueError(msg)
         k, fetch_k = count("k", k), count("fetch_k", fetch_k)
-        results = self._searched(query, vector, max(k, fetch_k), filter, "cosine")
-        found = [
-            (memory, result.score)
-            for result in results
-            if (memory := memory_of(result)) is not None and memory.embedding is not None
-        ]
+        response = self._searched(query, vector, max(k, fetch_k), filter, "cosine")
+        found = [each for each in kept(response) if each[0].embedding is not None]
         vectors = [memory.embedding for memory, _ in found if memory.embedding is not None]
         cosines = [cosine for _, cosine in found]
         places = _marginal_places(cosines, vectors, k, lambda_mult)
@@ -457,11 +453,7 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
         profile: str | None = None,
     ) -> list[tuple[Document, float]]:
         response = self._searched(query, vector, k, filter, profile or self._profile)
-        return [
-            (_document(memory), result.score)
-            for result in response
-            if (memory := memory_of(result)) is not None
-        ]
+        return [(_document(memory), score) for memory, score in kept(response)]
 
     def _searched(
         self,
@@ -470,11 +462,10 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
         k: int,
         filter: Where | Mapping[str, Any] | None,
         profile: str,
-    ) -> list[SearchResult]:
-        response = found_by_message(
+    ) -> SearchResponse:
+        return found_by_message(
             self.memories, query, k=k, embedding=vector, where=_condition(filter), profile=profile
         )
-        return list(response)
 
     # -- make --------------------------------------------------------------------------------------
 
@@ -645,11 +636,7 @@ class OneirosRetriever(BaseRetriever):  # type: ignore[misc]  # Any where LangCh
         if reinforce is not None:
             options["reinforce"] = reinforce
         response = found_by_message(self.memories, query, k=k, where=condition, **options)
-        return [
-            _document(memory, _origin(memory, result.score))
-            for result in response
-            if (memory := memory_of(result)) is not None
-        ]
+        return [_document(memory, _origin(memory, score)) for memory, score in kept(response)]
 
 
 def _require_ids(ids: object) -> list[str]:

@@ -33,6 +33,7 @@ from oneiros.model.validation import require_flag, require_instance
 from oneiros.runtime.dataclasses import replace
 from oneiros.scoring.fusion import Blend, ReciprocalRankFusion, WeightedMean
 from oneiros.scoring.profiles import resolved
+from oneiros.search.records import kept
 
 needed("llama_index.core", "llamaindex")  # names the extra if it is missing
 
@@ -437,11 +438,11 @@ class OneirosVectorStore(BasePydanticVectorStore):
         if query.doc_ids:
             condition &= where(source_ref=query.doc_ids)
         response = self._searched(query, where=condition)
-        memories = [result.memory for result in response.results]
+        found = kept(response)
         return VectorStoreQueryResult(
-            nodes=[_node(memory) for memory in memories],
-            similarities=list(response.scores),
-            ids=list(response.ids),
+            nodes=[_node(memory) for memory, _ in found],
+            similarities=[score for _, score in found],
+            ids=[memory.id for memory, _ in found],
         )
 
     def _searched(self, query: VectorStoreQuery, **options: Any) -> SearchResponse:
@@ -615,7 +616,7 @@ class OneirosMemoryBlock(BaseMemoryBlock[str]):
         options: Any = {name: value for name, value in given.items() if value is not None}
         options |= {"k": self.k, "profile": self.recall_profile}
         response = found_by_message(self.memories, query, **options)
-        return [result.memory for result in response.results]
+        return [memory for memory, _ in kept(response)]
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Store the messages that have a text, in one transaction."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from oneiros.model.memory import Memory
     from oneiros.search.response import SearchResponse, SearchResult
 
-__all__ = ["arrow_table", "data_frame", "memory_of", "memory_record", "response_record"]
+__all__ = ["arrow_table", "data_frame", "kept", "memory_of", "memory_record", "response_record"]
 
 _LAST_MICROSECOND: Final = 2**63 - 1
 
@@ -74,6 +74,15 @@ def memory_of(result: SearchResult) -> Memory | None:
         return result.memory
     except UnknownMemory:
         return None
+
+
+def kept(response: SearchResponse) -> list[tuple[Memory, float]]:
+    """Return the memories of a response with their scores, without those that were forgotten since."""
+    return [
+        (memory, result.score)
+        for result in response.results
+        if (memory := memory_of(result)) is not None
+    ]
 
 
 def arrow_table(response: SearchResponse) -> pa.Table:

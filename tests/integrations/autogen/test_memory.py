@@ -29,6 +29,7 @@ from autogen_core.models import (
 
 import oneiros
 from oneiros.integrations.autogen import OneirosMemory
+from tests.integrations.forgetting import forgets_after_searches
 
 TEXT, JSON = MemoryMimeType.TEXT, MemoryMimeType.JSON
 
@@ -111,6 +112,14 @@ def test_a_changed_dict_stays_a_dict_and_an_unknown_type_is_plain_text() -> None
         engine.update(id, metadata={"_autogen": {"mime_type": "image/*", "is_dict": False}})
         (one,) = asyncio.run(memory.query("Friday")).results
         assert (one.content, one.mime_type) == ('{"deploy": "Friday"}', TEXT.value)
+
+
+def test_a_content_erased_after_the_search_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    with oneiros.Engine(":memory:") as engine:
+        memory = OneirosMemory.over(engine, profile="bm25")
+        add(memory, content("green tea"), content("black tea"))
+        forgets_after_searches(engine, engine.list()[0].id, monkeypatch)
+        assert found(memory, "tea") == ["black tea"]
 
 
 def test_queries_are_texts_or_contents_and_take_options_of_a_search(memory: OneirosMemory) -> None:

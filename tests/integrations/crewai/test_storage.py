@@ -25,6 +25,7 @@ from crewai.memory.unified_memory import Memory
 
 import oneiros
 from oneiros.integrations.crewai import OneirosStorage
+from tests.integrations.forgetting import forgets_after_searches
 
 JUNE = datetime(2025, 6, 1, 12, 30, 15, 123456)  # in UTC, as CrewAI has times
 DAY = timedelta(days=1)
@@ -77,6 +78,14 @@ def found(storage: Any, vector: list[float], **options: Any) -> list[str]:
 
 def listed(storage: Any, **options: Any) -> list[str]:
     return [record.id for record in storage.list_records(**options)]
+
+
+def test_a_record_erased_after_the_search_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    with oneiros.Engine(":memory:") as engine:
+        storage = OneirosStorage.over(engine)
+        storage.save([MemoryRecord(id=id, content=id, embedding=[1.0, 0.0]) for id in ("a", "b")])
+        forgets_after_searches(engine, "a", monkeypatch)
+        assert [record.id for record, _ in storage.search([1.0, 0.0])] == ["b"]
 
 
 def test_it_is_a_backend(storage: Any) -> None:

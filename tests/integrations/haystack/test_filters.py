@@ -15,7 +15,9 @@ from haystack import Document
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
+from oneiros.integrations import haystack
 from oneiros.integrations.haystack import OneirosDocumentStore
+from oneiros.integrations.opening import all_memories
 
 NUMBERS = st.sampled_from([-2, 0, 1, 1.5, 10, 2**60 + 1])
 WORDS = st.sampled_from(["a", "b", "B", "", "2025"])
@@ -169,14 +171,13 @@ def test_only_documents_that_match_are_read(monkeypatch: pytest.MonkeyPatch) -> 
     store = OneirosDocumentStore()
     store.write_documents([Document(id=str(n), content="x", meta={"n": n}) for n in range(300)])
     read: list[str] = []
-    whole = store.memories.list
 
-    def listed(*args: Any, **options: Any) -> Any:
-        page = whole(*args, **options)
-        read.extend(memory.id for memory in page)
-        return page
+    def noted(*given: Any) -> Any:
+        for memory in all_memories(*given):
+            read.append(memory.id)
+            yield memory
 
-    monkeypatch.setattr(store.memories, "list", listed)
+    monkeypatch.setattr(haystack, "all_memories", noted)
     few = {"field": "meta.n", "operator": "in", "value": [7, 250]}
     assert [document.id for document in store.filter_documents(few)] == ["7", "250"]
     assert store.update_by_filter(few, {"seen": True}) == 2

@@ -23,6 +23,7 @@ from oneiros.integrations.haystack import (
     OneirosEmbeddingRetriever,
     OneirosHybridRetriever,
 )
+from tests.integrations.forgetting import forgets_after_searches
 
 DOCUMENTS = [
     Document(id="tea", content="green tea", meta={"price": 3}, embedding=[1.0, 0.0, 0.0]),
@@ -67,6 +68,15 @@ def test_words_alone_and_words_with_meaning(store: OneirosDocumentStore) -> None
     assert set(ids(both.run("tea"))) == {"tea", "bare"}
     assert ids(both.run("tea", query_embedding=[1.0, 0.0, 0.0]))[0] == "tea"
     assert len(ids(both.run("tea", query_embedding=[1.0, 0.0, 0.0]))) == 4
+
+
+def test_a_document_erased_after_the_search_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    with oneiros.Engine(":memory:") as engine:
+        store = OneirosDocumentStore.over(engine)
+        store.write_documents([Document(id=id, content=f"tea {id}") for id in ("a", "b")])
+        forgets_after_searches(engine, "a", monkeypatch)
+        found = OneirosHybridRetriever(store).run("tea")["documents"]
+        assert [document.id for document in found] == ["b"]
 
 
 def test_a_query_of_any_length_is_searched(store: OneirosDocumentStore) -> None:

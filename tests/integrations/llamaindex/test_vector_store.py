@@ -34,6 +34,7 @@ from llama_index.core.vector_stores.types import VectorStoreQueryMode
 
 import oneiros
 from oneiros.integrations.llamaindex import OneirosVectorStore
+from tests.integrations.forgetting import forgets_after_searches
 
 SUPPORTED = {"default", "sparse", "text_search", "hybrid"}
 
@@ -106,6 +107,20 @@ def test_words_and_both(store: OneirosVectorStore) -> None:
     assert len(asked(store, "hybrid", **tea)) == 4
     assert asked(store, "hybrid", **tea, alpha=1.0)[0] == "coffee"
     assert asked(store, "hybrid", **tea, alpha=0.0)[0] == "bare"
+
+
+def test_a_node_erased_after_the_search_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    with oneiros.Engine(":memory:") as engine:
+        store = OneirosVectorStore.over(engine)
+        store.add(nodes())
+        forgets_after_searches(engine, "tea", monkeypatch)
+        found = store.query(
+            VectorStoreQuery(
+                query_str="tea", mode=VectorStoreQueryMode.TEXT_SEARCH, similarity_top_k=5
+            )
+        )
+        assert found.ids == ids(list(found.nodes or [])) == ["bare"]
+        assert len(found.similarities or []) == 1
 
 
 def test_a_query_of_any_length_is_searched(store: OneirosVectorStore) -> None:
