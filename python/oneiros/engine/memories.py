@@ -272,6 +272,19 @@ class Memories:
         self._warn_of_dropped_vectors()
 
     @watched
+    def _merge_metadata(self, where: Where, patch: Mapping[str, object]) -> list[str]:
+        """Merge metadata into that of all memories that match; return their ids. For adapters.
+
+        As :meth:`update` with ``merge_metadata``, in one transaction, which also finds what matches.
+        """
+        self._scope.require_writable("update")
+        ids = self._scope.services.remember.merge_metadata_matching(
+            self._scope.within(where), patch, now=self._scope.now(None)
+        )
+        self._scope.publish("update", "update", ids)
+        return ids
+
+    @watched
     def touch(self, id: str, *, ttl: float | timedelta | None, now: Time | None = None) -> None:
         """Set when a memory expires, counted from now.
 

@@ -486,12 +486,7 @@ class OneirosDocumentStore:
             msg = f"meta: the key {_OWN!r} is reserved"
             raise ValueError(msg)
         patch = {**meta, _OWN: {_TIMES: naive_times_patch(meta)}}
-        records = [
-            {"id": memory.id, "text": memory.text, "metadata": patch}
-            for memory in all_memories(self.memories, condition)
-        ]
-        self.memories.add_many(records, on_conflict="update", merge_metadata=True)
-        return len(records)
+        return len(self.memories._merge_metadata(condition, patch))
 
     # -- metadata ----------------------------------------------------------------------------------
 

@@ -130,6 +130,21 @@ class Remember:
             transaction.update(memory_id, changes)
         self.sync.has_dropped_vectors |= is_dropped
 
+    @whole_write
+    def merge_metadata_matching(
+        self, where: Where | None, patch: Mapping[str, object], *, now: float
+    ) -> list[str]:
+        """Merge metadata into that of all memories that match now; return their ids."""
+        (checked,) = validate_changes({"metadata": patch}).values()
+        with self.sync.writing() as transaction:
+            rows = self.sync.read_model.row_sets.matching(where)
+            ids = [self.sync.lifecycle.ids[row] for row in rows]
+            for id in ids:
+                changes: dict[str, object] = {"metadata": checked, "updated_at": now}
+                merge_metadata(held_in(transaction, id), changes)
+                transaction.update(id, changes)
+            return ids
+
     def feedback(
         self,
         memory_id: str,
