@@ -108,3 +108,17 @@ def test_what_is_no_graph_or_engine_is_refused(mind: oneiros.Engine) -> None:
         add_links(mind, graph)
     assert add_links(mind, networkx.Graph([("a", "d")])) == 1
     assert mind.neighbours("a")[-1].weight == 0.5
+
+
+def test_edges_of_rustworkx_are_weights_dicts_or_none() -> None:
+    graph = rustworkx.PyGraph()
+    graph.add_nodes_from(["a", "b", {"id": "c"}, "d"])
+    payloads = (0.75, {"weight": 0.25}, None)
+    graph.add_edges_from([(place, place + 1, payload) for place, payload in enumerate(payloads)])
+    with oneiros.Engine(":memory:", clock=lambda: NOW) as other:
+        other.add_many([{"id": id, "text": id} for id in "abcd"])
+        assert add_links(other, graph) == 3
+        assert [weight for _, _, weight, _ in sorted(edges(other))] == [0.75, 0.25, 0.5]
+        graph.add_edge(0, 2, "strong")
+        with pytest.raises(TypeError, match="graph: edges must be dicts of attributes, weights or"):
+            add_links(other, graph)

@@ -6,12 +6,13 @@ Both libraries are optional: ``pip install 'oneiros[graphs]'``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from oneiros._lazy import needed
 from oneiros.engine.memories import Memories
 from oneiros.integrations.opening import all_memories
-from oneiros.model.validation import require_instance, require_utf8
+from oneiros.model.validation import require_instance, require_utf8, shown
 from oneiros.runtime.dataclasses import asdict
 
 if TYPE_CHECKING:
@@ -80,7 +81,8 @@ def add_links(mind: Memories, graph: Any, *, weight: str = "weight", kind: str =
     Args:
         mind: an engine, or a scope of one, that contains the memories.
         graph: a networkx graph whose nodes are ids, or a rustworkx graph whose nodes are ids or
-            mappings with ``"id"``. Self-loops are refused; of parallel edges the last counts.
+            mappings with ``"id"``, and whose edges are dicts of attributes, weights or None.
+            Self-loops are refused; of parallel edges the last counts.
         weight: attribute with an edge's weight, in (0, 1]; 0.5 if an edge has none.
         kind: attribute with an edge's kind; "explicit" if an edge has none.
 
@@ -96,7 +98,7 @@ def add_links(mind: Memories, graph: Any, *, weight: str = "weight", kind: str =
     require_utf8("kind", kind)
     edges = (
         (a, b, attributes.get(weight, 0.5), attributes.get(kind, "explicit"))
-        for a, b, attributes in _edges(graph)
+        for a, b, attributes in _edges(graph, weight)
     )
     return mind.link_many(edges)
 
@@ -117,17 +119,29 @@ def _edge(link: Link) -> dict[str, Any]:
     return attributes
 
 
-def _edges(graph: Any) -> Iterator[tuple[Any, Any, dict[str, Any]]]:
+def _edges(graph: Any, weight: str) -> Iterator[tuple[Any, Any, dict[str, Any]]]:
     library = type(graph).__module__.partition(".")[0]
     if library == "networkx":
         yield from graph.edges(data=True)
     elif library == "rustworkx":
         ids = dict(zip(graph.node_indices(), map(_id_of, graph.nodes()), strict=True))
         for a, b, payload in graph.weighted_edge_list():
-            yield ids[a], ids[b], payload if isinstance(payload, dict) else {}
+            yield ids[a], ids[b], _attributes(payload, weight)
     else:
         msg = f"graph: expected one of networkx or rustworkx, got {type(graph).__name__}"
         raise TypeError(msg)
+
+
+def _attributes(payload: object, weight: str) -> dict[str, Any]:
+    """Return the attributes of an edge of rustworkx, of which a number is the weight."""
+    if payload is None:
+        return {}
+    if isinstance(payload, dict):
+        return payload
+    if isinstance(payload, Real):
+        return {weight: payload}
+    msg = f"graph: edges must be dicts of attributes, weights or None, got {shown(payload)}"
+    raise TypeError(msg)
 
 
 def _id_of(payload: Any) -> Any:
