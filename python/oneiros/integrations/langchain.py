@@ -159,7 +159,8 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
             metadatas: one JSON object for each text. Default: empty ones.
             ids: one id for each text; None makes one. Of equal ids the last text is stored.
             batch_size: most texts that ``embedding`` gets at once, >= 1, as LangChain's ``index``
-                passes it. Default: all.
+                passes it. Default: all, as always where the engine embeds, such as that of
+                :meth:`from_texts`.
             **kwargs: none.
 
         Returns:
