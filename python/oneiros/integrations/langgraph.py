@@ -549,6 +549,8 @@ def _on_key(path: tuple[str, ...], wanted: object) -> Where:
 def _compared(path: tuple[str, ...], wanted: object) -> Where:
     if not isinstance(wanted, Mapping):
         return _equal(path, wanted)
+    if not wanted:
+        return _is_object(path)
     condition = where()
     operators = [str(word).startswith("$") for word in wanted]
     if not any(operators):
@@ -590,6 +592,15 @@ def _equal(path: tuple[str, ...], value: Any) -> Where:
     if isinstance(value, float) and not math.isfinite(value):
         return _nothing()
     condition: Where = meta(["value", *path]) == value
+    return condition
+
+
+def _is_object(path: tuple[str, ...]) -> Where:
+    """Match an object, whatever it has: a value that is nothing else."""
+    at = meta(["value", *path])
+    is_plain = at.is_null() | at.in_([True, False]) | at.prefix("") | (at >= 0) | (at < 0)
+    is_list = meta(["lists", *path]).prefix("")  # a digest; that of an object is an object
+    condition: Where = at.exists() & ~is_plain & ~is_list
     return condition
 
 

@@ -251,6 +251,18 @@ def _is_reversed(bounds: object) -> bool:
     return bool(low and high and low[0] > high[0])
 
 
+def test_an_empty_dict_matches_objects_alone(store: OneirosStore) -> None:
+    values: list[Any] = [{}, {"y": 1}, {"y": [1]}, [], [{}], "", "a", 0, -1.5, True, False, None]
+    stores = (store, InMemoryStore())
+    for each in stores:
+        for place, value in enumerate(values):
+            each.put(("a",), f"{place:02}", {"x": value, "n": {"x": value}})
+        each.put(("a",), "none", {})
+    for filter in ({"x": {}}, {"n": {"x": {}}}):
+        found = [sorted(keys(each.search(("a",), filter=filter, limit=50))) for each in stores]
+        assert found == [["00", "01", "02"]] * 2
+
+
 def test_filters_are_stricter_than_python(store: OneirosStore) -> None:
     for key, value in {"one": 1, "true": True, "null": None}.items():
         store.put(("n",), key, {"v": value})
