@@ -7,11 +7,13 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import oneiros
+from oneiros import Memory
 from oneiros.clock import VirtualClock
 from tests.engine.embedders import LetterCounts
 
@@ -116,6 +118,33 @@ def test_a_repeated_text_counts_on_the_older_row(mind: oneiros.Engine) -> None:
     assert mind.get(first).duplicate_count == 2
     assert mind.get(other).duplicate_count == 0
     assert len(mind) == 4
+
+
+@pytest.mark.parametrize("embedder", [None, "hashing"])
+def test_lists_of_a_record_may_be_iterators(embedder: str | None) -> None:
+    def lists() -> dict[str, Any]:
+        return {
+            "tags": (word for word in "ab"),
+            "labels": iter(["l"]),
+            "derived_from": map(str, [1, 2]),
+            "sessions": iter(["s"]),
+        }
+
+    with oneiros.Engine(":memory:", embedder=embedder) as mind:
+        ids = [
+            mind.add("new kind", kind="omen", **lists()),
+            mind.add("first", id="known", **lists()),
+            mind.add("second", id="known", on_conflict="update", **lists()),
+            mind.add("third", id="known", on_conflict="replace", **lists()),
+            *mind.add_many({"text": str(number), **lists()} for number in range(9)).ids,
+            *mind.add_many([{"text": "bare"}, *({"text": "t", **lists()} for _ in range(8))]).ids[
+                1:
+            ],
+            *mind.add_many([Memory(text="of a class", **lists())]).ids,
+        ]
+        for memory in map(mind.get, ids):
+            assert (memory.tags, memory.labels) == (["a", "b"], ["l"])
+            assert (memory.derived_from, memory.sessions) == (("1", "2"), {"s"})
 
 
 def test_delete_hides_and_restore_brings_back(mind: oneiros.Engine) -> None:

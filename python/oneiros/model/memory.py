@@ -13,7 +13,7 @@ from oneiros.model.calls import nearest
 from oneiros.model.fields import ENUMS, FIELDS, LAYER_BY_DEPTH, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
 from oneiros.model.ids import new_ulid
 from oneiros.model.validation import LAST_MOMENT, LAST_NUMBER, wrong
-from oneiros.runtime.dataclasses import MISSING, dataclass, field, fields
+from oneiros.runtime.dataclasses import MISSING, dataclass, field, fields, replace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +28,7 @@ __all__ = [
     "checked_values",
     "iso_time",
     "named_fields",
+    "repeatable",
     "validate_changes",
 ]
 
@@ -37,6 +38,7 @@ _SHOWN_ID = 40  # characters
 _SHOWN_TEXT = 60
 _FIXED = ("id", "learned_at")
 _COMPARABLE = tuple(name for name in FIELDS if name != "embedding")
+_LISTS = tuple(name for name, entry in FIELDS.items() if entry.kind in ("words", "word_set", "ids"))
 
 
 class _WithUndecoded:
@@ -200,6 +202,25 @@ class Memory(_WithUndecoded):
 
     def __hash__(self) -> int:
         return hash((self.id, self.text))
+
+
+def repeatable(record: Any) -> Any:
+    """Return a record that can be checked more than once: iterators become lists.
+
+    Args:
+        record: anything; only mappings and memories are looked into.
+    """
+    if isinstance(record, Memory):
+        lists: dict[str, Any] = {
+            name: list(value)
+            for name in _LISTS
+            if hasattr(value := getattr(record, name), "__next__")
+        }
+        return replace(record, **lists) if lists else record
+    if type(record) is not dict and not isinstance(record, Mapping):
+        return record
+    given = [name for name in _LISTS if hasattr(record.get(name), "__next__")]
+    return {**record, **{name: list(record[name]) for name in given}} if given else record
 
 
 def checked_values(record: object, *, now: float) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from oneiros._lazy import np
 from oneiros.errors import DuplicateId
 from oneiros.index.indexes import AnalysisAhead
 from oneiros.model.fields import ENUMS
-from oneiros.model.memory import validate_changes
+from oneiros.model.memory import repeatable, validate_changes
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store import KINDS, StoredLink
 from oneiros.store.columns import INSERTED_AT_ONCE
@@ -152,6 +152,7 @@ class Adding:
         """
         if rules.takes_existing:
             self._sync.apply_own()  # so that all existing memories are known
+        record = repeatable(record)
         vectors = self._sync.vectors
         made = MadeVectors(vectors) if vectors.is_present else None
         found = self._add_at_once(record, rules, made)

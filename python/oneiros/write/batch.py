@@ -12,7 +12,7 @@ from oneiros import _core
 from oneiros._lazy import needed
 from oneiros.errors import DuplicateId
 from oneiros.model.fields import COLUMN_DEFAULTS
-from oneiros.model.memory import checked_columns
+from oneiros.model.memory import checked_columns, repeatable
 from oneiros.model.validation import unit_rows
 from oneiros.runtime.dataclasses import dataclass, field
 from oneiros.store.columns import StoredColumns
@@ -289,7 +289,7 @@ class AddBatch:
         Args:
             records: mappings or memories; all else is refused.
         """
-        left = iter(records)
+        left = map(repeatable, records)
         chunk = seen = list(islice(left, _CHUNK))
         parts: list[RecordColumns] = []
         if len(chunk) >= _FEWEST_BY_COLUMN:
