@@ -192,6 +192,18 @@ def test_a_git_history_can_be_imported_again_and_again(
         assert engine.search("parser commas", k=1).ids == [f"git:{hash}"]
 
 
+def test_a_deleted_commit_stays_deleted(run: Run, tmp_path: Path, target: Path) -> None:
+    repository = Repository(tmp_path / "project")
+    hash = repository.commit("Plant beans", "garden")
+    run("import", "--git", repository.path, "-s", target)
+    run("delete", f"git:{hash}", "-s", target)
+    again = run("import", "--git", repository.path, "-s", target, "--json").document
+    assert (again["stored"], again["unchanged"]) == (0, 1)
+    with Engine(target) as engine:
+        assert engine.count() == 0
+        assert engine.restore(f"git:{hash}")
+
+
 def test_a_git_history_may_get_another_project(run: Run, tmp_path: Path, target: Path) -> None:
     repository = Repository(tmp_path / "project")
     hash = repository.commit("One", "a")

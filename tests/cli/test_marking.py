@@ -60,6 +60,11 @@ def test_links_are_made_shown_and_removed(run: Run, store: Path) -> None:
     assert run("link", "m1", "m2", "--weight", "2", "-s", store).exit_code == 2
 
 
+def test_removing_a_link_needs_both_memories(run: Run, store: Path) -> None:
+    outcome = run("link", "m1", "--remove", "-s", store)
+    assert outcome == (2, "", "error: --remove: needs OTHER, the other memory of the link\n")
+
+
 def test_supersede_hides_the_old_one(run: Run, store: Path) -> None:
     done = run("supersede", "m1", "m2", "--reason", "broken", "-s", store)
     assert done.stdout == "m1: superseded by m2\n"

@@ -111,6 +111,14 @@ def test_update_merges_metadata(run: Run, store: Path) -> None:
     }
 
 
+def test_an_empty_value_empties_metadata(run: Run, store: Path) -> None:
+    run("update", "m1", "-s", store, "--set", 'metadata={"a": 1}')
+    assert run("update", "m1", "-s", store, "--set", "metadata=").exit_code == 0
+    assert run("get", "m1", "-s", store, "--json").document["memory"]["metadata"] == {}
+    outcome = run("update", "m1", "-s", store, "--set", "importance=")
+    assert outcome == (2, "", "error: --set: importance: must be a number, got ''\n")
+
+
 def test_list_pages_filters_and_orders(run: Run, store: Path) -> None:
     def ids(*arguments: str) -> list[str]:
         return [

@@ -59,6 +59,16 @@ def test_forget_takes_a_filter_and_what_was_derived(run: Run, store: Path) -> No
     assert taken.stdout == "2 memories erased, 1 of them derived\n"
 
 
+def test_forget_says_that_a_filter_matches_deleted_memories_too(run: Run, store: Path) -> None:
+    run("delete", "m1", "-s", store)
+    refused = run("forget", "--where", '{"project": "x"}', "-s", store, stdin="n\n")
+    assert refused.stderr == (
+        "erase 0 memories, and the deleted ones that match, with what was derived from them, for good? "
+        "[y/N] error: nothing was erased\n"
+    )
+    assert run("restore", "m1", "-s", store).exit_code == 0
+
+
 def test_a_scope_erases_nothing_outside_of_it(run: Run, store: Path) -> None:
     assert run("forget", "m2", "-y", "-s", store, "--scope", "project=x").exit_code == 1
     assert run("delete", "m2", "-s", store, "--scope", "project=x").exit_code == 1

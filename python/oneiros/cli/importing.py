@@ -90,7 +90,8 @@ class Rules:
     source: Path
     """The file or repository, for messages."""
     keeps_existing: bool
-    """Whether a memory whose id is there already is left alone: a commit never changes."""
+    """Whether a memory whose id is there already, soft-deleted or not, is left alone: a commit never
+    changes."""
 
 
 def import_memories(
@@ -241,9 +242,11 @@ def _store(memories: Memories, batch: list[Row], rules: Rules, tally: Tally) -> 
     """Store what is good of a batch, in one transaction, and count it; a Ctrl-C waits for that."""
     rows = _readable(batch, rules, tally)
     if rules.keeps_existing:
-        known = memories.get_many([record["id"] for _, record in rows])
-        tally.unchanged += sum(memory is not None for memory in known)
-        rows = [row for row, memory in zip(rows, known, strict=True) if memory is None]
+        ids = [record["id"] for _, record in rows]
+        found = (*memories.get_many(ids), *memories.get_deleted(ids))  # a deleted one stays deleted
+        known = {memory.id for memory in found if memory is not None}
+        tally.unchanged += len(known)
+        rows = [row for row in rows if row[1]["id"] not in known]
     with interrupt_held():
         try:
             report = _add(memories, rows, rules)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oneiros.cli import terminal
+from oneiros.cli.failures import CommandError
 from oneiros.cli.memories import SNIPPET, IdArgument
 from oneiros.cli.options import (
     DEFAULT_STORE,
@@ -94,6 +95,9 @@ def link(
     json: JsonOption = False,
 ) -> None:
     """Link two memories, so that one leads to the other, or show the links of one."""
+    if remove and other is None:
+        msg = "--remove: needs OTHER, the other memory of the link"
+        raise CommandError(msg)
     with opened_scope(existing(store), scope) as memories:
         if other is None:
             _show_links(store, memories, id, plain=plain, json=json)

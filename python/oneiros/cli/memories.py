@@ -283,7 +283,7 @@ def _fields(given: list[str] | None, *, clears: bool = False) -> dict[str, Any]:
 
     Args:
         given: the values of the option.
-        clears: whether a value of no characters stands for None in fields that may be None.
+        clears: whether a value of no characters empties a field that can be empty.
     """
     fields: dict[str, Any] = {}
     for name, value in each_field("--set", given):
@@ -291,9 +291,19 @@ def _fields(given: list[str] | None, *, clears: bool = False) -> dict[str, Any]:
             msg = f"--set: {name!r} is no field of a memory"
             raise CommandError(msg)
         with blamed_on("--set"):
-            is_cleared = clears and not value and FIELDS[name].nullable
-            fields[name] = None if is_cleared else read_cell(name, value)
+            fields[name] = _empty(name) if clears and not value else read_cell(name, value)
         if fields[name] is not None:
             with blamed_on("--set", (TypeError,)), suppress(ValueError):  # which the engine reports
                 FIELDS[name].check(fields[name])
     return fields
+
+
+def _empty(name: str) -> Any:
+    """Return the value of an emptied field.
+
+    Raises:
+        ValueError: the field always has a value.
+    """
+    if FIELDS[name].nullable:
+        return None
+    return {} if FIELDS[name].kind == "metadata" else read_cell(name, "")

@@ -85,11 +85,13 @@ def forget(
     with opened_scope(existing(store), scope) as memories:
         condition = condition_of(where)
         if not yes:
-            count = (
-                len(dict.fromkeys(ids or ())) if condition is None else memories.count(condition)
-            )
+            if condition is None:
+                named = memory_count(len(dict.fromkeys(ids or ())))
+            else:  # a filter matches soft-deleted memories too, which count() leaves out
+                live = memory_count(memories.count(condition))
+                named = f"{live}, and the deleted ones that match"
             plus = "" if keep_derived else ", with what was derived from them,"
-            confirm(f"erase {memory_count(count)}{plus} for good?", "nothing was erased")
+            confirm(f"erase {named}{plus} for good?", "nothing was erased")
         with interrupt_held():
             if condition is None:
                 receipt = memories.forget_many(ids or (), derived=not keep_derived, now=clock)
