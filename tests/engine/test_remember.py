@@ -293,6 +293,26 @@ def test_an_export_reads_back_as_the_same_memories(path: Path, tmp_path: Path) -
         mind.export(link)
 
 
+@pytest.mark.parametrize("count", [1, 9])
+def test_an_import_does_not_count_repeats_again(
+    mind: oneiros.Engine, tmp_path: Path, count: int
+) -> None:
+    texts = ["the same words", "other words", "the same words"] * count
+    ids = [mind.add(text) for text in texts]
+    counts = {id: mind.get(id).duplicate_count for id in ids}
+    assert sum(counts.values()) == 3 * count - 2
+    mind.export(tmp_path / "out.jsonl")
+    lines = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
+    with oneiros.Engine(":memory:") as copy:
+        copy.add_many(map(json.loads, lines))
+        assert {id: copy.get(id).duplicate_count for id in ids} == counts
+        first = ids[0]
+        copy.add_many([{"text": "the same words"}, {"text": "new", "duplicate_count": 7}])
+        assert copy.get(first).duplicate_count == counts[first] + 1
+        copy.add("the same words", duplicate_count=0)
+        assert copy.get(first).duplicate_count == counts[first] + 1
+
+
 def test_a_device_or_pipe_is_not_replaced(path: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

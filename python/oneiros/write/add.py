@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar
 
 from oneiros import filters
@@ -79,6 +80,16 @@ def _consulted_vectors(fresh: RecordColumns) -> Sequence[bytes | None]:
         None if status == _QUARANTINED else blob
         for status, blob in zip(fresh["status"], fresh["embedding"], strict=True)
     ]
+
+
+def _to_count(sequences: range, bringing_counts: Sequence[bool]) -> Iterator[range]:
+    """Yield the runs of new memories that are counted where they repeat older ones."""
+    start = 0
+    for brings, run in groupby(bringing_counts):
+        end = start + sum(1 for _ in run)
+        if not brings:
+            yield sequences[start:end]
+        start = end
 
 
 def _raise_alike(
@@ -264,7 +275,8 @@ class Adding:
                     indexes = sync.read_model.indexes
                     indexes.analysis_ahead = AnalysisAhead(indexes.lexical, fresh, INSERTED_AT_ONCE)
                 sequences = transaction.insert_columns(fresh.varying, fresh.shared)
-                transaction.count_duplicates(sequences, within=rules.bounds.fields)
+                for run in _to_count(sequences, fresh.bringing_counts):
+                    transaction.count_duplicates(run, within=rules.bounds.fields)
                 if rules.ingest is not None:
                     if new_links := _links_within(fresh, rules.ingest, rules.now):
                         transaction.set_links(new_links)

@@ -24,6 +24,7 @@ from oneiros.store.rows import (
     encoded_embedding,
     joined_cells,
 )
+from oneiros.write.rules import brings_count
 from oneiros.write.tables import rows_of_table
 
 if TYPE_CHECKING:
@@ -86,15 +87,22 @@ class RecordColumns(StoredColumns):
             encoded vectors.
         shared: field to the cell of all records; fields in neither have their defaults.
         width: components of the vectors; 0: there are none.
+        bringing_counts: for each record, whether it is not counted as a repeat; see
+            ``rules.brings_count``.
     """
 
-    __slots__ = ("width",)
+    __slots__ = ("bringing_counts", "width")
 
     def __init__(
-        self, varying: Mapping[str, Sequence[Any]], shared: Mapping[str, Any], width: int
+        self,
+        varying: Mapping[str, Sequence[Any]],
+        shared: Mapping[str, Any],
+        width: int,
+        bringing_counts: Sequence[bool],
     ) -> None:
         super().__init__(len(varying["id"]), varying, shared, DEFAULT_CELLS)
         self.width = width
+        self.bringing_counts = bringing_counts
 
 
 def record_columns(
@@ -146,7 +154,8 @@ def record_columns(
     cells = cell_columns(varying)
     if blobs:
         cells["embedding"] = blobs
-    return RecordColumns(cells, encoded_cells(shared), width)
+    bringing_counts = list(map(brings_count, rows))
+    return RecordColumns(cells, encoded_cells(shared), width, bringing_counts)
 
 
 def joined(parts: Sequence[RecordColumns]) -> RecordColumns | None:
@@ -168,7 +177,8 @@ def joined(parts: Sequence[RecordColumns]) -> RecordColumns | None:
         for part in parts:
             column += part[name]
         varying[name] = column
-    return RecordColumns(varying, shared, parts[0].width)
+    bringing_counts = [brings for part in parts for brings in part.bringing_counts]
+    return RecordColumns(varying, shared, parts[0].width, bringing_counts)
 
 
 _NOTHING: Final = object()
@@ -263,6 +273,8 @@ class Entry:
     """The number of its components; 0: no embedding."""
     is_made_here: bool = False
     """Whether the engine's embedder made the embedding."""
+    brings_count: bool = False
+    """Whether it is not counted as a repeat if it is new."""
 
 
 class AddBatch:
@@ -393,7 +405,7 @@ class AddBatch:
             except (ValueError, TypeError) as error:
                 self.refuse(place, error)
                 continue
-            entry = Entry(place, values["id"], values, given)
+            entry = Entry(place, values["id"], values, given, brings_count=brings_count(record))
             if embedding is not None:
                 entry.blob, entry.width = encoded_embedding(embedding), len(embedding)
             self.entries.append(entry)
@@ -422,4 +434,5 @@ def columns_of(entries: Sequence[Entry]) -> RecordColumns | None:
         return None
     cells = joined_cells([cells_of(entry.values) for entry in entries])
     cells["embedding"] = [entry.blob for entry in entries]
-    return RecordColumns(cells, {}, max(entry.width for entry in entries))
+    bringing_counts = [entry.brings_count for entry in entries]
+    return RecordColumns(cells, {}, max(entry.width for entry in entries), bringing_counts)

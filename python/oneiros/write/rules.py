@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AddRules",
     "Bounds",
+    "brings_count",
     "drops_own_vector",
     "exists",
     "held_in",
@@ -97,6 +98,14 @@ def _given_fields(memory: Memory) -> dict[str, object]:
         for name, value in named_fields(memory).items()
         if name == "text" or repr(value) != repr(_BLANK[name])
     }
+
+
+def brings_count(record: object) -> bool:
+    """Return whether a record names ``duplicate_count``, as the lines of an export do.
+
+    It is not counted as a repeat of an older memory: the store that it comes from did that.
+    """
+    return isinstance(record, Mapping) and record.get("duplicate_count") is not None
 
 
 def held_in(transaction: Transaction, id: str) -> StoredMemory:
