@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import oneiros
@@ -192,6 +193,17 @@ def test_a_message_repeats_no_long_name(call: Callable[..., object]) -> None:
     assert isinstance(caught.value, oneiros.OneirosError | ValueError)
     assert "xxx" in str(caught.value)
     assert len(str(caught.value)) < 1_500
+
+
+def test_what_never_changes_is_named_whatever_is_given(mind: oneiros.Engine) -> None:
+    mind.add("ant", id="a", user="ada")
+    with pytest.raises(ValueError, match="learned_at: cannot be changed, got an int of"):
+        mind.update("a", learned_at=10**5_000)  # type: ignore[call-arg]
+    several = np.array(["ada", "bob"])
+    for name in ("user", "namespace"):
+        scope = mind.scope(**{name: "ada"})
+        with pytest.raises(ValueError, match=f"{name}: the scope fixes it"):
+            scope.add("bee", **{name: several})
 
 
 def test_a_time_after_year_9999_in_utc_is_refused() -> None:

@@ -180,3 +180,14 @@ def test_an_age_of_a_million_years_gives_the_floor(
     factors = {factor.name: factor.value for factor in result.explanation.factors}
     assert factors["time_decay"] == 1.0
     assert factors["stability"] == boost
+
+
+def test_a_memory_may_expire_as_late_as_a_time_may_be(mind: oneiros.Engine) -> None:
+    late = dt.datetime(9999, 12, 31, tzinfo=dt.UTC)
+    mind.add("ant", id="a")
+    mind.touch("a", ttl=DAY - 1, now=late)
+    assert mind.get("a").valid_until == late.timestamp() + DAY - 1
+    for ttl in (DAY, 1e300, dt.timedelta.max):
+        with pytest.raises(ValueError, match="ttl: must end in year 9999 or earlier"):
+            mind.touch("a", ttl=ttl, now=late)
+    assert mind.get("a").valid_until == late.timestamp() + DAY - 1

@@ -44,6 +44,14 @@ def test_a_vector_refuses_another_shape(mind: oneiros.Engine, vector: np.ndarray
 AXES = np.eye(4)
 
 
+def test_a_vector_of_lists_of_several_lengths_is_refused_by_name(mind: oneiros.Engine) -> None:
+    ragged = [[1.0], [1.0, 2.0]]
+    with pytest.raises(ValueError, match=r"embedding: must be of shape \(n,\)"):
+        mind.add("a", embedding=ragged)
+    with pytest.raises(ValueError, match=r"embedding: must be of shape \(n,\)"):
+        mind.search("a", embedding=ragged)
+
+
 @pytest.mark.parametrize(
     "convert",
     [

@@ -12,9 +12,15 @@ from oneiros.display.escaping import shortened
 from oneiros.engine.scope import Scope, checked_bounds, checked_ids, is_within, watched
 from oneiros.errors import MissingEmbedderWarning, UnknownMemory
 from oneiros.model.calls import named_calls
-from oneiros.model.fields import FIELDS, VERDICTS
+from oneiros.model.fields import VERDICTS
 from oneiros.model.memory import Memory
-from oneiros.model.validation import require_choice, require_flag, require_seconds, require_utf8
+from oneiros.model.validation import (
+    LAST_MOMENT,
+    require_choice,
+    require_flag,
+    require_seconds,
+    require_utf8,
+)
 from oneiros.runtime.dataclasses import replace
 from oneiros.runtime.warnings import warn
 from oneiros.search import searcher
@@ -312,7 +318,10 @@ class Memories:
         require_utf8("id", id)
         end: float | None = None
         if ttl is not None:
-            end = FIELDS["valid_until"].check(self._scope.now(now) + require_seconds("ttl", ttl))
+            end = self._scope.now(now) + require_seconds("ttl", ttl)
+            if not end < LAST_MOMENT:
+                msg = f"ttl: must end in year 9999 or earlier (UTC), got {ttl!r}"
+                raise ValueError(msg)
         is_changed = self._scope.services.remember.touch(id, end, seen=self._scope.contains)
         self._scope.publish("update", "touch", (id,) if is_changed else (), now)
 
@@ -1879,7 +1888,7 @@ class Memories:
         fixed: dict[str, str] = {}
         for name, value in self._scope.bounds.items():
             given = getattr(record, name) if is_memory else record.get(name)
-            if given is None or given == value:
+            if given is None or (isinstance(given, str) and given == value):
                 fixed[name] = value
             elif not (name == "namespace" and is_within(name, _namespace(given), value)):
                 msg = f"{name}: the scope fixes it, got another value"

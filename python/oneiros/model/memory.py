@@ -12,7 +12,7 @@ from oneiros.display.escaping import LONGEST_NAMED, shortened
 from oneiros.model.calls import nearest
 from oneiros.model.fields import ENUMS, FIELDS, LAYER_BY_DEPTH, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
 from oneiros.model.ids import new_ulid
-from oneiros.model.validation import LAST_MOMENT, LAST_NUMBER, wrong
+from oneiros.model.validation import LAST_MOMENT, LAST_NUMBER, shown, wrong
 from oneiros.runtime.dataclasses import MISSING, dataclass, field, fields, replace
 
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ def validate_changes(changes: Mapping[str, object]) -> dict[str, object]:
         if name not in FIELDS:
             raise ValueError(_unknown(name))
         if name in _FIXED:
-            msg = f"{name}: cannot be changed, got {value!r}"
+            msg = f"{name}: cannot be changed, got {shown(value)}"
             raise ValueError(msg)
         if value is None and not FIELDS[name].nullable:
             msg = f"{name}: always has a value, got None"

@@ -328,7 +328,10 @@ def embedding(name: str) -> Check:
     """Return the check of a vector. It returns float32 of length 1, or None for the zero vector."""
 
     def check(value: Any) -> npt.NDArray[np.float32] | None:
-        given = np.asarray(value)
+        try:
+            given = np.asarray(value)
+        except ValueError:  # lists of several lengths
+            raise ValueError(wrong(name, "of shape (n,) with n >= 1", value)) from None
         if given.dtype.kind not in "fiu":
             rule = f"an array of real numbers, not {given.dtype}"
             raise TypeError(wrong(name, rule, value))
