@@ -111,7 +111,7 @@ def test_vectors_of_another_width_are_told_apart(run: Run, tmp_path: Path, targe
     path = lines(tmp_path / "m.jsonl", records)
     refused = run("import", path, "-s", target)
     assert refused.exit_code == 2
-    assert refused.stderr.startswith(f"error: {path}, line 1 to line 2: embedding: ")
+    assert refused.stderr.startswith(f"error: {path}:2: embedding: ")
     outcome = run("import", path, "-s", target, "--on-error", "collect", "--json")
     assert outcome.document["stored"] == 1
     assert [error["place"] for error in outcome.document["errors"]] == ["line 2"]
@@ -123,6 +123,26 @@ def test_people_are_told_the_collected_errors(run: Run, tmp_path: Path, target: 
     assert outcome.stderr.startswith(f"{tmp_path}/m.jsonl:1: column ")
     assert "\x1b" not in outcome.stderr
     assert "0 stored, 1 skipped" in outcome.stdout
+
+
+def test_an_error_names_the_line_of_one_record_among_many(
+    run: Run, tmp_path: Path, target: Path
+) -> None:
+    def refused(records: list[Any], *options: str) -> str:
+        path = tmp_path / "m.jsonl"
+        path.write_text("\n\n".join(map(json.dumps, records)), encoding="utf-8")
+        outcome = run("import", path, "-s", target, *options)
+        assert outcome.exit_code == 2
+        return outcome.stderr.removeprefix(f"error: {path}")
+
+    tea = {"id": "a", "text": "tea"}
+    twice = refused([tea, {"text": "milk"}, tea])
+    assert twice == ":5: id: 'a' comes twice; --on-conflict update changes it\n"
+    run("add", "tea", "--id", "a", "-s", target)
+    exists = refused([{"text": "milk"}, tea])
+    assert exists == ":3: id: 'a' exists; --on-conflict update changes it\n"
+    bounded = refused([tea, {"text": "milk", "user": "bob"}], "--scope", "user=ada")
+    assert bounded.startswith(":3: user: the scope fixes it")
 
 
 def test_an_extra_column_is_refused_or_kept(run: Run, tmp_path: Path, target: Path) -> None:

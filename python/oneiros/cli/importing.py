@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterator
 from enum import StrEnum
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -28,10 +29,8 @@ from oneiros.cli.options import (
     without_vector,
 )
 from oneiros.cli.terminal import progress_bar
-from oneiros.clock import system_clock
 from oneiros.display.escaping import one_line
 from oneiros.errors import DuplicateId, OneirosError
-from oneiros.model.memory import Memory
 from oneiros.models.embedders import name_of, vectors_of
 from oneiros.runtime.dataclasses import asdict, dataclass, field
 
@@ -248,13 +247,7 @@ def _store(memories: Memories, batch: list[Row], rules: Rules, tally: Tally) -> 
         tally.unchanged += len(known)
         rows = [row for row in rows if row[1]["id"] not in known]
     with interrupt_held():
-        try:
-            report = _add(memories, rows, rules)
-        except DuplicateId:
-            if rules.on_error is OnError.RAISE:
-                raise
-            rows = _fresh(memories, rows, rules, tally)
-            report = _add(memories, rows, rules)
+        report = _add(memories, rows, rules)
         tally.stored += len(report.ids)
     for position, broken in report.failures:
         _refuse(rows[position][0], _problem(broken), rules, tally)
@@ -268,25 +261,12 @@ def _add(memories: Memories, rows: list[Placed], rules: Rules) -> AddReport:
             on_error="raise" if rules.on_error is OnError.RAISE else "collect",
         )
     except DuplicateId as error:
-        msg = f"{_span(rows)}: {_problem(error)}; --on-conflict update changes it"
+        problem = f"{_problem(error)}; --on-conflict update changes it"
+        msg = _placed(rows, error, problem)
         raise DuplicateId(sources.located(rules.source, msg)) from error
     except (TypeError, ValueError) as error:
-        raise CommandError(sources.located(rules.source, _placed(rows, error))) from error
-
-
-def _fresh(memories: Memories, rows: list[Placed], rules: Rules, tally: Tally) -> list[Placed]:
-    """Return the rows whose ids are neither in the store nor on an earlier row; refuse the rest."""
-    given = [record["id"] for _, record in rows if isinstance(record.get("id"), str)]
-    seen = {memory.id for memory in memories.get_many(given) if memory is not None}
-    fresh = []
-    for place, record in rows:
-        id = record.get("id")
-        if isinstance(id, str) and id in seen:
-            _refuse(place, f"id: {id!r} exists", rules, tally)
-            continue
-        seen.update((id,) if isinstance(id, str) else ())  # another type: the engine refuses it
-        fresh.append((place, record))
-    return fresh
+        words = _placed(rows, error, str(error))
+        raise CommandError(sources.located(rules.source, words)) from error
 
 
 def _readable(batch: list[Row], rules: Rules, tally: Tally) -> list[Placed]:
@@ -302,20 +282,25 @@ def _readable(batch: list[Row], rules: Rules, tally: Tally) -> list[Placed]:
     return rows
 
 
-def _placed(rows: list[Placed], error: Exception) -> str:
-    """Return the message with the place of the first record that breaks a rule by itself."""
-    now = system_clock()
-    for place, record in rows:
-        try:
-            Memory.from_record(record, now=now)
-        except (TypeError, ValueError) as broken:
-            return f"{place}: {broken}"
-    return f"{_span(rows)}: {error}"  # not alone: against the store, or against each other
+def _placed(rows: list[Placed], error: Exception, problem: str) -> str:
+    """Return a problem with the place of the record that the error has a note of, or of all."""
+    notes = (_NOTE.fullmatch(note) for note in getattr(error, "__notes__", ()))
+    position = next((int(note[1]) for note in notes if note), None)
+    place = _span(rows) if position is None else rows[position][0]
+    return f"{place}: {problem}"
+
+
+_NOTE: Final = re.compile(r"record (\d+) of the batch")
+"""The note of ``add_many`` on an error of one record."""
 
 
 def _problem(error: Exception) -> str:
-    """Return an error's words without advice for callers in Python."""
-    return str(error).removesuffix("; pass on_conflict='update' to change it")
+    """Return an error's words without advice for callers in Python, and positions in a batch."""
+    words = str(error).removesuffix("; pass on_conflict='update' to change it")
+    return _POSITIONS.sub("", words)
+
+
+_POSITIONS: Final = re.compile(r" in the batch \(records \d+ and \d+\)$")
 
 
 def _span(rows: list[Placed]) -> str:
