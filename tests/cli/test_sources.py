@@ -171,6 +171,18 @@ def test_parquet_gives_nested_values_as_they_are(tmp_path: Path) -> None:
     assert second.record == {"text": "two", "created_at": when}
 
 
+def test_periods_of_parquet_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "m.parquet"
+    period = {
+        b"ARROW:extension:name": b"pandas.period",
+        b"ARROW:extension:metadata": b'{"freq": "D"}',
+    }
+    columns = [pa.field("text", pa.string()), pa.field("event_at", pa.int64(), metadata=period)]
+    pq.write_table(pa.table([["a"], [20_089]], schema=pa.schema(columns)), path)
+    with pytest.raises(CommandError, match=r"m\.parquet: event_at: must be no period"):
+        read(path)
+
+
 def test_dates_among_the_extras_of_parquet_become_text(tmp_path: Path) -> None:
     columns = {"text": ["one"], "due": [dt.date(2025, 1, 2)]}
     (row,) = read(parquet_of(tmp_path, columns), extra_to_metadata=True)

@@ -71,7 +71,8 @@ def test_another_programs_database_is_refused_and_left_alone(tmp_path: Path) -> 
     path = tmp_path / "other.db"
     run_sql(path, "CREATE TABLE a (b); INSERT INTO a VALUES (1)")
     before = path.read_bytes()
-    with pytest.raises(StoreCorrupt, match="not a store of Oneiros: its application id is 0x0"):
+    words = "other.db: not a store of Oneiros: its application id is 0x0"
+    with pytest.raises(StoreCorrupt, match=words):
         Store(path)
     run_sql(path, "PRAGMA application_id = 7")
     with pytest.raises(StoreCorrupt, match="not a store of Oneiros: its application id is 0x7"):

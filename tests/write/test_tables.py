@@ -113,6 +113,14 @@ def test_what_is_no_table_of_records_is_refused(
     assert len(engine) == 0
 
 
+def test_periods_are_refused(engine: oneiros.Engine) -> None:
+    frame = FRAME.assign(event_at=pd.period_range("2025-01-01", periods=3))
+    for table in (frame, pa.Table.from_pandas(frame)):
+        with pytest.raises(ValueError, match="event_at: must be no period of pandas"):
+            engine.add_many(table)
+    assert len(engine) == 0
+
+
 def test_a_time_that_python_lacks_costs_its_row(engine: oneiros.Engine) -> None:
     times = pa.array([2**40, 5, None, -(2**40)], pa.timestamp("s", "UTC"))
     table = pa.table({"text": ["far", "near", "none", "past"], "created_at": times})

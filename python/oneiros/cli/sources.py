@@ -20,6 +20,7 @@ from oneiros.cli.failures import FAILED, CommandError
 from oneiros.display.json_values import decoding_problem
 from oneiros.model.fields import FIELDS
 from oneiros.runtime.dataclasses import dataclass
+from oneiros.write.tables import require_no_periods
 
 __all__ = ["Row", "json_lines", "located", "open_file", "read_cell", "row_count"]
 
@@ -248,6 +249,11 @@ def _parquet(path: Path, extra_to_metadata: bool) -> Iterator[Row]:
         msg = f"{path}: not a Parquet file: {error}"
         raise CommandError(msg) from error
     _check_header(table.schema_arrow.names, path, extra_to_metadata)
+    try:
+        require_no_periods(table.schema_arrow)
+    except ValueError as error:
+        msg = f"{path}: {error}"
+        raise CommandError(msg) from error
     batches = _arrow_batches(path, table, (arrow.ArrowException, OSError))
     return _parquet_rows(table, batches, extra_to_metadata)
 

@@ -597,14 +597,14 @@ def is_current(connection: apsw.Connection) -> bool:
     application_id = _number(connection, "application_id")
     version = _number(connection, "user_version")
     if application_id != APPLICATION_ID and not _is_blank(connection, application_id, version):
-        msg = f"not a store of Oneiros: its application id is {application_id:#x}"
+        msg = f"{connection.filename}: not a store of Oneiros: its application id is {application_id:#x}"
         raise StoreCorrupt(msg)
     if version < 0:
-        msg = f"not a store of Oneiros: its schema version is {version}"
+        msg = f"{connection.filename}: not a store of Oneiros: its schema version is {version}"
         raise StoreCorrupt(msg)
     if version > len(MIGRATIONS):
         msg = (
-            f"the store has schema version {version}, this Oneiros knows up to "
+            f"{connection.filename}: the store has schema version {version}, this Oneiros knows up to "
             f"{len(MIGRATIONS)}; open it with a newer Oneiros"
         )
         raise StoreVersionError(msg)

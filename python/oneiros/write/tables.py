@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["rows_of_table"]
+__all__ = ["require_no_periods", "rows_of_table"]
 
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -24,7 +24,7 @@ def rows_of_table(table: Any) -> list[Mapping[str, object]]:
 
     Raises:
         TypeError: no table, or of a type that Arrow lacks.
-        ValueError: two columns of one name, or a value that Python lacks.
+        ValueError: two columns of one name, a column of periods, or a value that Python lacks.
         ImportError: pyarrow is not installed.
     """
     try:
@@ -40,6 +40,7 @@ def rows_of_table(table: Any) -> list[Mapping[str, object]]:
             arrow = pa.table(table)
             count = arrow.num_rows
             _require_once(arrow.column_names)
+            require_no_periods(arrow.schema)
             columns = {name: _values(name, arrow.column(name)) for name in arrow.column_names}
     except pa.ArrowException as error:
         msg = f"records: no table of Arrow: {error}"
@@ -47,6 +48,22 @@ def rows_of_table(table: Any) -> list[Mapping[str, object]]:
     if not columns:
         return [{} for _ in range(count)]
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def require_no_periods(schema: pa.Schema) -> None:
+    """Refuse columns of pandas' periods, whose values in Arrow are numbers of days, months or others.
+
+    Raises:
+        ValueError: naming the first such column.
+    """
+    for field in schema:
+        # Without pandas, Arrow reads the numbers, and keeps the type's name beside them.
+        noted = (field.metadata or {}).get(b"ARROW:extension:name", b"").decode()
+        if getattr(field.type, "extension_name", noted) == "pandas.period":
+            msg = (
+                f"{field.name}: must be no period of pandas; to_timestamp() makes times of periods"
+            )
+            raise ValueError(msg)
 
 
 def _columns_of_frame(frame: Any) -> dict[str, Sequence[object]]:
@@ -69,6 +86,7 @@ def _columns_of_frame(frame: Any) -> dict[str, Sequence[object]]:
             columns[str(name)] = [value if is_given else None for value, is_given in given]
         else:
             rows = pa.Table.from_pandas(series.to_frame(str(name)), preserve_index=False)
+            require_no_periods(rows.schema)
             columns[str(name)] = _values(str(name), rows.column(0))
     return columns
 
