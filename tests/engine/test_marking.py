@@ -84,6 +84,20 @@ def test_what_was_said_last_holds_and_can_be_taken_back(mind: Engine) -> None:
     assert found(mind) == {"old", "newest"}
 
 
+def test_taking_it_back_removes_its_time_and_reason(mind: Engine) -> None:
+    mind.supersede("old", "new", "moved")
+    mind.update("old", superseded_by=None)
+    assert mind.get("old").metadata == {"from": "Ada"}
+    mind.supersede("old", "new", "moved")
+    mind.update("old", superseded_by=None, metadata={"by": "Bob"}, merge_metadata=True)
+    assert mind.get("old").metadata == {"from": "Ada", "by": "Bob"}
+    mind.supersede("old", "new")
+    mind.update("old", superseded_by="new", importance=0.75)
+    assert mind.get("old").metadata["superseded_at"] == NOW
+    mind.update("old", superseded_by=None, metadata={"superseded_at": "never"})
+    assert mind.get("old").metadata == {"superseded_at": "never"}
+
+
 def test_use_that_waits_to_be_written_is_not_lost(mind: Engine) -> None:
     mind.search("Tuesdays", session="s")
     mind.supersede("old", "new")

@@ -17,6 +17,7 @@ from oneiros.write.cycles import CycleWriter
 from oneiros.write.embed import Embedding
 from oneiros.write.rules import (
     drops_own_vector,
+    end_supersession,
     held_in,
     is_rewritten,
     is_superseded_by,
@@ -120,6 +121,7 @@ class Remember:
                     if width:
                         self.sync.vectors.require_width(width)
                         self.sync.vectors.record(transaction, width, is_made_here=True)
+            end_supersession(memory, changes, merges_metadata=merges_metadata)
             if merges_metadata:
                 merge_metadata(memory, changes)
             keep_spread(memory, changes)

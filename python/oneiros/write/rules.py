@@ -10,6 +10,7 @@ from oneiros.errors import UnknownMemory
 from oneiros.model.fields import COLUMN_DEFAULTS, ENUMS, FIELDS
 from oneiros.model.memory import Memory, checked_values, named_fields
 from oneiros.runtime.dataclasses import NamedTuple, dataclass
+from oneiros.store.rows import SUPERSESSION
 
 if TYPE_CHECKING:
     from oneiros.scoring.ingest import IngestAssociation, InitialStability
@@ -22,6 +23,7 @@ __all__ = [
     "Bounds",
     "brings_count",
     "drops_own_vector",
+    "end_supersession",
     "exists",
     "held_in",
     "is_rewritten",
@@ -200,6 +202,26 @@ def _patched(target: object, patch: Mapping[str, object]) -> dict[str, object]:
         else:
             merged[key] = value
     return merged
+
+
+def end_supersession(
+    memory: StoredMemory, changes: dict[str, object], *, merges_metadata: bool
+) -> None:
+    """Remove time and reason of a supersession that an update ends, as erasing the newer memory does.
+
+    Metadata that replace those of the memory are stored as given.
+
+    Source: docs/systems/fields.md.
+    """
+    if memory.superseded_by is None or changes.get("superseded_by", "") is not None:
+        return
+    given = changes.get("metadata")
+    if isinstance(given, Mapping):
+        if merges_metadata:
+            changes["metadata"] = dict.fromkeys(SUPERSESSION) | dict(given)
+    elif not memory.metadata.keys().isdisjoint(SUPERSESSION):
+        left = memory.metadata.items()
+        changes["metadata"] = {name: value for name, value in left if name not in SUPERSESSION}
 
 
 def restage(memory: StoredMemory, changes: dict[str, object]) -> None:
