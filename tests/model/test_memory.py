@@ -8,6 +8,7 @@ import math
 import re
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -241,6 +242,34 @@ def test_a_hand_made_memory_is_completed_and_checked_by_from_record() -> None:
     assert Memory.from_record(memory, now=0.0) == memory
     with pytest.raises(ValueError, match="importance: must be a number"):
         Memory.from_record(Memory(text="x", importance=2.0), now=NOW)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"event_at": "2025-06-02T00:00:00Z"},
+        {"created_at": datetime(2025, 6, 2, tzinfo=UTC), "valid_until": 7},
+        {"ttl": timedelta(days=1), "embedding": [3, 4]},
+    ],
+)
+def test_a_hand_made_memory_may_have_what_a_record_may(given: dict[str, Any]) -> None:
+    record = {"id": "a", "text": "ant", **given}
+    made = Memory(**record)  # type: ignore[arg-type]
+    assert Memory.from_record(made, now=5.0) == Memory.from_record(record, now=5.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"event_at": "soon"}, "event_at: must be ISO 8601"),
+        ({"created_at": [1.0]}, "created_at: must be a number"),
+        ({"priority": np.array([1, 2])}, "priority: must be an int"),
+        ({"id": np.array(["a", "b"])}, "id: must be a str"),
+    ],
+)
+def test_what_is_wrong_in_a_hand_made_memory_is_named(given: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        Memory.from_record(Memory(text="ant", **given), now=5.0)
 
 
 def test_iso_times_are_for_people_and_round_to_microseconds() -> None:

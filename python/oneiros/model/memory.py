@@ -417,14 +417,15 @@ def named_fields(memory: Memory) -> dict[str, object]:
     values = {name: getattr(memory, name) for name in FIELDS}
     if not memory.session_spread and not memory.sessions:
         del values["sessions"]
+    # Callers may ignore the annotations; the check of each field then refuses or converts the value.
     for name, blank in BLANKS.items():
-        if values[name] == blank:
+        if isinstance(values[name], type(blank)) and values[name] == blank:
             del values[name]
     for name in _TIMES:
         seconds = values[name]
-        if seconds is None or math.isnan(seconds):  # not given
+        if seconds is None or (isinstance(seconds, float) and math.isnan(seconds)):  # not given
             del values[name]
-        elif seconds > LAST_NUMBER:
+        elif isinstance(seconds, float) and seconds > LAST_NUMBER:
             values[name] = iso_time(seconds)
     return values
 
