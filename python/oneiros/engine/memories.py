@@ -514,7 +514,7 @@ class Memories:
         one in ``derived_from``, summaries that dream cycles made of them, and what was derived from
         those. The other sources of such a summary are current and hot again. Memories that an
         erased one superseded are superseded by its successor; if it has none, they are current
-        again. The ids of erased memories stay in the store.
+        again. The store keeps digests of the erased ids, not the ids.
 
         A scope erases nothing outside it, not even what was derived from its memories. Call the
         engine's ``forget`` with the scope's fields in ``where`` to erase that as well.
@@ -1315,7 +1315,7 @@ class Memories:
         appears once it is written.
 
         A scope's feed lists the memories that lie in it now. It cannot name erased memories, since
-        only their ids are kept, nor memories that were moved out of the scope. Revisions count the
+        only digests of their ids are kept, nor memories that were moved out of the scope. Revisions count the
         commits of the whole store, so that gaps between them show commits outside the scope.
 
         Args:
