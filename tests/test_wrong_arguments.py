@@ -87,6 +87,9 @@ CALLS: list[tuple[str, str, Callable[..., object], list[Any]]] = [
     ("pin", "id", lambda mind, it: mind.pin(it), [None, 5, NO_TEXT, []]),
     ("pin", "pinned", lambda mind, it: mind.pin("ant", it), [None, 1, "yes", SEVERAL]),
     ("feedback", "verdict", lambda mind, it: mind.feedback("a", it), [None, "", [], SEVERAL]),
+    ("add_many", "records", lambda mind, it: mind.add_many(it), [None, "a", {}, ONE]),
+    ("link_many", "links", lambda mind, it: mind.link_many(it), [None, "ab", ONE]),
+    ("statistics", "queries", lambda mind, it: mind.statistics(it), [None, [], (), [5]]),
     ("list", "after", lambda mind, it: mind.list(after=it), [5, NO_TEXT]),
     ("export", "path", lambda mind, it: mind.export(it), [None, "", ".", b"x", "a\0b", NO_TEXT]),
     ("export", "embeddings", lambda mind, it: mind.export("x", embeddings=it), [None, 1, SEVERAL]),
@@ -542,3 +545,8 @@ def test_an_error_from_within_a_call_is_what_it_was() -> None:
         pytest.raises(TypeError, match=r"^broken\(\) got .* 'k'$"),
     ):
         mind.search("ant")
+
+
+def test_an_embedder_with_more_digits_than_python_prints_is_named() -> None:
+    with pytest.raises(TypeError, match=r"embedder: expected a callable .* an int of"):
+        oneiros.Engine(":memory:", embedder=10**5_000)  # type: ignore[arg-type]

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from oneiros.errors import UnknownMemory
 from oneiros.filters import require_where
-from oneiros.model.validation import count, require_choice, require_number, require_utf8
+from oneiros.model.validation import (
+    count,
+    is_scalar_array,
+    require_choice,
+    require_number,
+    require_utf8,
+)
 from oneiros.store import KINDS, StoredLink
 from oneiros.write import unknown
 
@@ -43,7 +49,8 @@ def link_many(
 ) -> int:
     """Link many pairs in one transaction; see :meth:`oneiros.Engine.link_many`."""
     when = scope.now(now)
-    if isinstance(links, str) or not isinstance(links, Iterable):
+    given: object = links  # callers may ignore the annotation
+    if isinstance(given, str) or not isinstance(given, Iterable) or is_scalar_array(given):
         msg = f"links: expected tuples of a, b, weight and kind, got {type(links).__name__}"
         raise TypeError(msg)
     checked: dict[tuple[str, str], StoredLink] = {}

@@ -11,7 +11,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from oneiros._lazy import np
-from oneiros.model.validation import require_plain, require_utf8
+from oneiros.model.validation import require_plain, require_utf8, shown
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -48,7 +48,7 @@ def name_of(embedder: Embedder) -> str:
     """
     given: object = embedder  # callers may ignore the annotation
     if not callable(given):
-        msg = f"embedder: expected a callable list[str] -> array, got {given!r}"
+        msg = f"embedder: expected a callable list[str] -> array, got {shown(given)}"
         raise TypeError(msg)
     require_plain("embedder", given)
     name: object = getattr(embedder, "name", None)  # a function has none

@@ -13,7 +13,7 @@ from oneiros._lazy import needed
 from oneiros.errors import DuplicateId
 from oneiros.model.fields import COLUMN_DEFAULTS
 from oneiros.model.memory import checked_columns, repeatable
-from oneiros.model.validation import unit_rows
+from oneiros.model.validation import is_scalar_array, unit_rows
 from oneiros.runtime.dataclasses import dataclass, field
 from oneiros.store.columns import StoredColumns
 from oneiros.store.rows import (
@@ -73,7 +73,8 @@ def records_of(source: object, *, progress: bool) -> Iterator[Mapping[str, objec
 def _iterable(source: Any) -> Iterable[Mapping[str, object] | Memory]:
     if hasattr(source, "__arrow_c_stream__"):
         return rows_of_table(source)
-    if isinstance(source, str | bytes | Mapping) or not isinstance(source, Iterable):
+    is_scalar = isinstance(source, str | bytes | Mapping) or is_scalar_array(source)
+    if is_scalar or not isinstance(source, Iterable):
         msg = f"records: expected an iterable of dicts or a table, got {type(source).__name__}"
         raise TypeError(msg)
     return source
