@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import oneiros
@@ -191,3 +193,33 @@ def test_a_memory_may_expire_as_late_as_a_time_may_be(mind: oneiros.Engine) -> N
         with pytest.raises(ValueError, match="ttl: must end in year 9999 or earlier"):
             mind.touch("a", ttl=ttl, now=late)
     assert mind.get("a").valid_until == late.timestamp() + DAY - 1
+
+
+@pytest.mark.parametrize("unit", ["ns", "s", "D"])
+def test_numpy_times_and_durations_are_refused_by_name(mind: oneiros.Engine, unit: str) -> None:
+    # Those in nanoseconds were taken for as many seconds.
+    duration, time = np.timedelta64(60, unit), np.datetime64(60, unit)
+    mind.add("ant", id="a")
+    calls: dict[str, Callable[[], object]] = {
+        "ttl": lambda: mind.add("bee", ttl=duration),  # type: ignore[arg-type]
+        "event_at": lambda: mind.add("bee", event_at=time),  # type: ignore[arg-type]
+        "priority": lambda: mind.update("a", priority=duration),  # type: ignore[arg-type]
+        r"metadata\.since": lambda: mind.add("bee", metadata={"since": time}),
+        "now": lambda: mind.search("ant", now=time),  # type: ignore[arg-type]
+        "older_than_days": lambda: mind.purge(duration),  # type: ignore[arg-type]
+    }
+    for name, call in calls.items():
+        with pytest.raises(TypeError, match=rf"^{name}: must be|^{name}: expected"):
+            call()
+    with pytest.raises(TypeError, match="ttl: expected a number"):
+        mind.touch("a", ttl=duration)  # type: ignore[arg-type]
+    assert mind.count() == 1
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_a_missing_time_of_pandas_is_refused_by_name(zone: str | None) -> None:
+    with oneiros.Engine(":memory:", timezone=zone) as mind:
+        with pytest.raises(ValueError, match="event_at: must be a time, got NaT"):
+            mind.add("ant", event_at=pd.NaT)
+        with pytest.raises(ValueError, match="now: must be a time, got NaT"):
+            mind.search("ant", now=pd.NaT)

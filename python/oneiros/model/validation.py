@@ -101,8 +101,13 @@ def shown(value: object) -> str:
 
 
 def plain(value: object) -> object:
-    """Return the Python value of a NumPy scalar, anything else unchanged."""
+    """Return the Python value of a NumPy scalar, anything else unchanged.
+
+    So are NumPy's times and durations: those in nanoseconds would become their numbers.
+    """
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        if value.dtype.kind in "mM":  # type: ignore[attr-defined]
+            return value
         item: object = value.item()  # type: ignore[attr-defined]
         return item
     return value
@@ -251,6 +256,8 @@ def _time_of(name: str, value: object) -> float:
         except ValueError:
             raise ValueError(wrong(name, "ISO 8601 with an offset", value)) from None
     if isinstance(value, datetime):
+        if value != value:  # noqa: PLR0124 - NaT of pandas, a datetime without methods
+            raise ValueError(wrong(name, "a time", given))
         if value.utcoffset() is None:
             raise ValueError(wrong(name, "aware (it has no time zone)", given))
         seconds = value.timestamp()
@@ -463,7 +470,8 @@ def is_real(value: object) -> TypeGuard[SupportsFloat]:
     """Return whether a value is a real number, such as a NumPy float or a Fraction, but no bool."""
     if isinstance(value, (int, float)):
         return not isinstance(value, bool)
-    return isinstance(value, Real)
+    # NumPy derives its durations from integers.
+    return isinstance(value, Real) and getattr(getattr(value, "dtype", None), "kind", "") != "m"
 
 
 def as_float(value: SupportsFloat) -> float:

@@ -62,6 +62,8 @@ def zoned(value: Any, zone: tzinfo) -> Any:
     datetime_module = sys.modules.get("datetime")
     if datetime_module is None or not isinstance(value, datetime_module.datetime):
         return value
+    if value != value:  # noqa: PLR0124 - NaT of pandas, which the check of the time refuses
+        return value
     return value.replace(tzinfo=zone) if value.utcoffset() is None else value
 
 
