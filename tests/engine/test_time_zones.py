@@ -75,6 +75,15 @@ def test_every_call_reads_them(engine: oneiros.Engine) -> None:
     assert engine.rescore(now=NOON).now == NOON_IN_BERLIN
 
 
+def test_a_memory_made_by_hand_has_them_too(engine: oneiros.Engine) -> None:
+    given: dict[str, Any] = {"created_at": NOON, "event_at": NOON.isoformat(), "valid_until": NOW}
+    for place in (engine, engine.scope(user="ada")):
+        (id,) = place.add_many([oneiros.Memory(text="ant", **given)]).ids
+        memory = engine.get(id)
+        assert (memory.created_at, memory.event_at) == (NOON_IN_BERLIN, NOON_IN_BERLIN)
+        assert memory.valid_until == NOW
+
+
 def test_without_a_zone_they_are_refused_as_before() -> None:
     with oneiros.Engine(":memory:") as engine:
         for when in (NOON, NOON.isoformat()):

@@ -1881,8 +1881,7 @@ class Memories:
         is_memory = isinstance(record, Memory)
         if not is_memory and not isinstance(record, Mapping):
             return record  # the check of all records refuses it
-        if not is_memory:
-            record = self._scope.zoned_fields(record)
+        record = self._scope.zoned_record(record)
         if not self._scope.bounds:
             return record
         fixed: dict[str, str] = {}

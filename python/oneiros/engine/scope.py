@@ -365,6 +365,13 @@ class Scope:
         zone = self.shared.zone
         return record if zone is None else zones.zoned_fields(record, zone)
 
+    def zoned_record(self, record: Memory | Mapping[str, Any]) -> Memory | Mapping[str, Any]:
+        """Return a record as :meth:`zoned_fields` does, or a memory in the same way."""
+        zone = self.shared.zone
+        if zone is None or isinstance(record, Mapping):
+            return self.zoned_fields(record)  # type: ignore[arg-type]
+        return zones.zoned_memory(record, zone)
+
     def zoned_keywords(self, keywords: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return keywords of a search with times in the engine's time zone if they have none."""
         zone = self.shared.zone

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.model.calls import nearest
 from oneiros.model.fields import FIELDS
+from oneiros.runtime.dataclasses import replace
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-__all__ = ["checked_zone", "zoned", "zoned_fields"]
+    from oneiros.model.memory import Memory
+
+__all__ = ["checked_zone", "zoned", "zoned_fields", "zoned_memory"]
 
 _TIMES: Final = tuple(name for name, field in FIELDS.items() if field.kind == "time")
 
@@ -79,3 +82,12 @@ def zoned_fields(
     """
     changes = {name: zoned(record[name], zone) for name in names if name in record}
     return {**record, **changes} if changes else record
+
+
+def zoned_memory(memory: Memory, zone: tzinfo) -> Memory:
+    """Return a memory, which may be made by hand, with its naive times in the zone."""
+    times = {name: getattr(memory, name) for name in _TIMES}
+    changes = {
+        name: found for name, value in times.items() if (found := zoned(value, zone)) is not value
+    }
+    return replace(memory, **changes) if changes else memory
