@@ -184,7 +184,7 @@ def test_a_terminal_has_colours_unless_they_are_refused(store: Path) -> None:
             while chunk := read(ours):
                 shown += chunk
         os.close(ours)
-        assert b": clean" in shown
+        assert b"clean" in shown
         assert (b"\x1b[32m" in shown) == has_colours  # green
 
 
