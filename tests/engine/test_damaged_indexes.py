@@ -145,6 +145,20 @@ def test_other_indexes_are_rebuilt_by_check(tmp_path: Path) -> None:
         assert mind.check(deep=True) == []
 
 
+def test_an_index_whose_name_changed_its_case_is_checked(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with oneiros.Engine(path) as mind:
+        mind.add("memory")
+    held = path.read_bytes()
+    assert held.count(b"sqlite_autoindex_dream_cycle_1") == 1
+    path.write_bytes(
+        held.replace(b"sqlite_autoindex_dream_cycle_1", b"sqlite_aUtoindex_dream_cycle_1")
+    )
+    with oneiros.Engine(path) as mind:
+        assert mind.check(deep=True) == []
+        assert mind.count() == 1
+
+
 def test_a_delete_that_meets_a_damaged_index_is_refused_and_writing_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "mind.db"
     with oneiros.Engine(path) as mind:

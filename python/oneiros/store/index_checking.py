@@ -122,7 +122,9 @@ def _indexes(reading: Reading, table: str) -> list[str]:
 
 def _condition(reading: Reading, index: str) -> str:
     """Return the WHERE clause of a partial index, from its SQL; "1" for a full one."""
-    ((sql,),) = reading.rows("SELECT sql FROM sqlite_schema WHERE name = ?", (index,))
+    # As SQLite finds it: the name in a damaged schema may differ in case.
+    by_name = "SELECT sql FROM sqlite_schema WHERE name = ? COLLATE NOCASE"
+    ((sql,),) = reading.rows(by_name, (index,))
     _, _, condition = (sql or "").partition("WHERE")
     return condition or "1"
 
