@@ -7,13 +7,13 @@ import os
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from oneiros.cli.failures import FAILED, CommandError
 from oneiros.display.escaping import one_line, visible
 from oneiros.display.json_values import plain
+from oneiros.model.memory import iso_time
 from oneiros.model.validation import moment as check
 from oneiros.runtime.files import require_replaceable
 
@@ -177,10 +177,8 @@ def memory_count(count: int) -> str:
 
 def moment(seconds: float) -> str:
     """Return ISO 8601 in UTC, or the number itself outside the calendar's years."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).isoformat()
-    except (OverflowError, ValueError, OSError):
-        return f"{seconds:.0f} s"
+    time = iso_time(seconds)
+    return time if isinstance(time, str) else f"{time:.0f} s"
 
 
 Advance = Callable[[int], None]

@@ -442,5 +442,5 @@ def iso_time(seconds: float) -> str | float:
 
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat()
-    except (OverflowError, ValueError):
+    except (OverflowError, ValueError, OSError):  # the last: beyond what the system's calendar has
         return seconds

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from oneiros.model.fields import FIELDS
+from oneiros.model.memory import iso_time
 from oneiros.model.validation import wrong
 from oneiros.scoring.row_scores import ColumnRange
 
@@ -167,7 +167,5 @@ def _must_lie_within(dtype: np.dtype[Any], low: float, high: float) -> bool:
 
 
 def _moment(seconds: float) -> str:
-    try:
-        return f"{seconds!r} ({datetime.fromtimestamp(seconds, UTC).isoformat()})"
-    except (OverflowError, ValueError):
-        return repr(seconds)
+    time = iso_time(seconds)
+    return f"{seconds!r} ({time})" if isinstance(time, str) else repr(seconds)
