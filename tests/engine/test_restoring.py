@@ -294,5 +294,9 @@ def test_a_scope_replaces_only_what_it_sees(tmp_path: Path) -> None:
         assert (scope.get("ours").title, scope.get("ours").project) == ("", "q")
         assert mind.restore("theirs")
         mind.delete("ours")
-        with pytest.raises(oneiros.DuplicateId, match="soft-deleted"):
+        words = "soft-deleted; restore it, or pass on_conflict='update' to replace it for good"
+        with pytest.raises(oneiros.DuplicateId, match=f"{words}$"):
             mind.add("z", id="ours")
+        with pytest.raises(oneiros.DuplicateId, match=words) as raised:
+            mind.add_many([{"text": "y"}, {"text": "z", "id": "ours"}])
+        assert raised.value.__notes__ == ["record 1 of the batch"]

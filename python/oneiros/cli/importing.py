@@ -296,11 +296,12 @@ _NOTE: Final = re.compile(r"record (\d+) of the batch")
 
 def _problem(error: Exception) -> str:
     """Return an error's words without advice for callers in Python, and positions in a batch."""
-    words = str(error).removesuffix("; pass on_conflict='update' to change it")
-    return _POSITIONS.sub("", words)
+    return _FOR_PYTHON.sub("", str(error))
 
 
-_POSITIONS: Final = re.compile(r" in the batch \(records \d+ and \d+\)$")
+_FOR_PYTHON: Final = re.compile(
+    r"; (restore it, or )?pass on_conflict='update' to .*$| in the batch \(records \d+ and \d+\)$"
+)
 
 
 def _span(rows: list[Placed]) -> str:

@@ -169,7 +169,7 @@ class Adding:
         found = self._add_at_once(record, rules, made)
         if found is not None:
             return AddedOne(found["id"], found["revision"])
-        report = self.add((record,), rules, made)
+        report = self.add((record,), rules, made, names_records=False)
         return AddedOne(report.ids[0], self.writer.committed, not report.updated)
 
     def _add_at_once(
@@ -205,7 +205,12 @@ class Adding:
         return cells if sync.insert_one(cells, last_revision) else None
 
     def add(
-        self, records: Iterable[object], rules: AddRules, made: MadeVectors | None = None
+        self,
+        records: Iterable[object],
+        rules: AddRules,
+        made: MadeVectors | None = None,
+        *,
+        names_records: bool = True,
     ) -> AddReport:
         """Add all records (less those that ``on_error`` refuses) in one transaction, or none.
 
@@ -213,8 +218,9 @@ class Adding:
             records: mappings or memories.
             rules: of the call.
             made: vectors of some of the texts.
+            names_records: whether errors get a note with the position of their record.
         """
-        batch = AddBatch(rules, self._sync.vectors)
+        batch = AddBatch(rules, self._sync.vectors, names_records=names_records)
         with Uncollected():
             batch.read(records)
         is_small = rules.ingest is not None and len(batch) <= rules.ingest.most_records

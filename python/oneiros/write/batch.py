@@ -279,16 +279,18 @@ class Entry:
 
 
 class AddBatch:
-    """The records of one ``add_many``.
+    """The records of one ``add_many``, or the one of an ``add``.
 
     Args:
         rules: of the call.
         vectors: has the width of the store's vectors.
+        names_records: whether errors get a note with the position of their record.
     """
 
-    def __init__(self, rules: AddRules, vectors: TextVectors) -> None:
+    def __init__(self, rules: AddRules, vectors: TextVectors, *, names_records: bool) -> None:
         self._rules = rules
         self._vectors = vectors
+        self._names_records = names_records
         self.columns: RecordColumns | None = None
         """All records by column, if they could be checked so; then ``entries`` is empty."""
         self.entries: list[Entry] = []
@@ -371,7 +373,8 @@ class AddBatch:
 
     def refuse(self, place: int, error: Exception) -> None:
         """Record a failure, or raise it, depending on ``on_error``."""
-        error.add_note(f"record {place} of the batch")
+        if self._names_records:
+            error.add_note(f"record {place} of the batch")
         if self._rules.on_error == "raise":
             raise error
         self._failures.append((place, error))

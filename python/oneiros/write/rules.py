@@ -133,8 +133,12 @@ def exists(memory: StoredMemory, *, is_seen: bool) -> str:
     """Return the message of DuplicateId."""
     if not is_seen:  # reveals nothing about memories outside the scope
         return f"id: {memory.id!r} is taken"
-    state = "exists, soft-deleted" if memory.deleted_at is not None else "exists"
-    return f"id: {memory.id!r} {state}; pass on_conflict='update' to change it"
+    if memory.deleted_at is not None:  # an update of it is a new memory in its place
+        return (
+            f"id: {memory.id!r} exists, soft-deleted; restore it, "
+            "or pass on_conflict='update' to replace it for good"
+        )
+    return f"id: {memory.id!r} exists; pass on_conflict='update' to change it"
 
 
 def is_rewritten(memory: StoredMemory, changes: Mapping[str, object]) -> bool:
