@@ -46,6 +46,18 @@ def test_the_result_has_the_widest_float_dtype_given(
     np.testing.assert_allclose(got, kernel(np.array([1.0, 2.0, 3.0])), rtol=1e-6)
 
 
+@each_unary
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
+def test_what_a_mask_hides_is_missing(kernel: Callable[..., Any], dtype: type[Any]) -> None:
+    values = np.array([1, 2, 3], dtype)
+    hidden = kernel(np.ma.array(values, mask=[False, True, False]))
+    assert not isinstance(hidden, np.ma.MaskedArray)
+    assert hidden.dtype == kernel(values).dtype
+    missing = kernel(np.array([1, math.nan, 3], hidden.dtype))
+    np.testing.assert_array_equal(hidden, missing)
+    np.testing.assert_array_equal(kernel(np.ma.array(values)), kernel(values))
+
+
 @each_binary
 def test_of_two_float_dtypes_the_wider_holds(kernel: Callable[..., Any]) -> None:
     single, double = np.ones(2, np.float32), np.ones(2)

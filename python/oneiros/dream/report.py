@@ -232,7 +232,9 @@ class DreamReport:
     not undone, and is one of the last 30. As ``undone_by``, it is as of the moment when the report
     was returned."""
     live_before: int = 0
+    """Live memories before the cycle, without those in quarantine, which cycles leave alone."""
     live_after: int = 0
+    """The same after it."""
     taken_away: int = 0
     """Removed memories."""
     taken_shown: int = 0
