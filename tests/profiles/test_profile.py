@@ -508,3 +508,9 @@ def test_hostile_texts_are_refused_without_ado(text: str) -> None:
         ValueError, match=r"unknown key|Cannot overwrite|nested deeper|at most 4096"
     ):
         Profile.from_toml(text)  # a reader of quadratic time takes minutes for some
+
+
+def test_toml_that_could_not_be_read_again_is_not_written() -> None:
+    factors = [Expression("1" + " " * 4_000 + "+ importance", f"e{n}") for n in range(20)]
+    with pytest.raises(ValueError, match=r"^profile in TOML: at most 65536 bytes, got 8"):
+        Profile(name="mine", factors=factors).to_toml()

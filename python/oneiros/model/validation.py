@@ -421,10 +421,10 @@ def require_text(name: str, value: object) -> None:
 def require_match(name: str, value: object, pattern: re.Pattern[str]) -> None:
     """Raise TypeError unless ``value`` is a str, ValueError unless all of it matches a pattern."""
     if not isinstance(value, str):
-        msg = f"{name}: expected str, got {type(value).__name__} {value!r}"
+        msg = f"{name}: expected str, got {type(value).__name__} {brief(value)}"
         raise TypeError(msg)
     if not pattern.fullmatch(value):
-        msg = f"{name}: must match {pattern.pattern}, got {value!r}"
+        msg = f"{name}: must match {pattern.pattern}, got {brief(value)}"
         raise ValueError(msg)
 
 
@@ -677,7 +677,7 @@ def require_numbers(
     """
     is_scalar = isinstance(value, str | bytes) or is_scalar_array(value)
     if is_scalar or not hasattr(value, "__len__"):
-        msg = f"{field}: expected a list of numbers, got {type(value).__name__} {value!r}"
+        msg = f"{field}: expected a list of numbers, got {type(value).__name__} {brief(value)}"
         raise TypeError(msg)
     items = list(value) if isinstance(value, Iterable) else []
     if len(items) != count if count is not None else not items:

@@ -329,7 +329,8 @@ class Profile:
         True
 
         Raises:
-            ValueError: a factor is a Python function, which TOML cannot hold.
+            ValueError: a factor is a Python function, which TOML cannot hold, or the text would be
+                beyond what :meth:`from_toml` reads.
         """
         functions = [factor.name for factor in self.factors if is_function(factor)]
         if functions:

@@ -168,14 +168,7 @@ def parse_toml(text: object) -> dict[str, object]:
     if not isinstance(text, str):
         msg = f"text: expected str, got {type(text).__name__}"
         raise TypeError(msg)
-    length = len(text.encode("utf-8", "surrogatepass"))
-    if length > LONGEST_TEXT:
-        msg = f"text: at most {LONGEST_TEXT} bytes, got {length}"
-        raise ValueError(msg)
-    if any(line.count(".") > MOST_DOTS for line in text.splitlines()):
-        # tomllib takes quadratic time for a.a.a.a: minutes for a key of 64 KiB.
-        msg = f"text: at most {MOST_DOTS} dots a line"
-        raise ValueError(msg)
+    _require_readable("text", text)
     import tomllib  # noqa: PLC0415 - takes milliseconds, for TOML only
 
     try:
@@ -187,7 +180,19 @@ def parse_toml(text: object) -> dict[str, object]:
     return record
 
 
-def require_size(record: dict[str, object]) -> None:
+def _require_readable(name: str, text: str) -> None:
+    """Check the length of a text and of its lines; ValueError otherwise, naming ``name``."""
+    length = len(text.encode("utf-8", "surrogatepass"))
+    if length > LONGEST_TEXT:
+        msg = f"{name}: at most {LONGEST_TEXT} bytes, got {length}"
+        raise ValueError(msg)
+    if any(line.count(".") > MOST_DOTS for line in text.splitlines()):
+        # tomllib takes quadratic time for a.a.a.a: minutes for a key of 64 KiB.
+        msg = f"{name}: at most {MOST_DOTS} dots a line"
+        raise ValueError(msg)
+
+
+def require_size(record: Mapping[str, object]) -> None:
     """Check that a record has at most 8 levels and 4,096 values; ValueError otherwise."""
     level: list[object] = [record]
     nodes = 0
@@ -210,7 +215,12 @@ def require_size(record: dict[str, object]) -> None:
 
 
 def toml_of(record: Mapping[str, object]) -> str:
-    """Return a record of scalars, lists of scalars, tables and lists of tables as TOML."""
+    """Return a record of scalars, lists of scalars, tables and lists of tables as TOML.
+
+    Raises:
+        ValueError: it is beyond what :func:`parse_toml` reads.
+    """
+    require_size(record)
     lines = _scalar_lines(record)
     for key, value in record.items():
         if isinstance(value, Mapping):
@@ -218,7 +228,9 @@ def toml_of(record: Mapping[str, object]) -> str:
         elif _is_table_list(value):
             for table in cast("list[Mapping[str, object]]", value):
                 lines += ["", f"[[{key}]]", *_table_lines(table, key)]
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    _require_readable("profile in TOML", text)
+    return text
 
 
 def _is_table_list(value: object) -> bool:
