@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -12,7 +14,9 @@ import pytest
 import oneiros
 from oneiros.clock import VirtualClock
 from oneiros.scoring.reinforcement import SpacedReinforcement
-from oneiros.write import ReinforcementEvent
+from oneiros.store.writer import Writer
+from oneiros.write import ReinforcementEvent, reinforce
+from oneiros.write.reinforce import Reinforcing, Strengthening
 from tests.oracles import reverie
 
 NOW = 1_750_000_000.0
@@ -72,6 +76,94 @@ def test_a_write_of_earlier_uses_that_waits_for_the_store_holds_no_search_up(
         assert mind.get(id).access_count == 5
     with oneiros.Engine(path) as again:
         assert again.get(id).access_count == 5
+
+
+def test_no_search_waits_for_a_checkpoint_after_a_commit_of_uses(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A commit by another engine, made meanwhile, is found all the same."""
+    monkeypatch.setattr(reinforce, "FLUSH_EVENTS", 1)
+    has_committed, may_go_on = threading.Event(), threading.Event()
+    path = tmp_path / "mind.db"
+    end = Writer.end
+
+    def slow(writer: Writer, *args: Any) -> None:
+        end(writer, *args)
+        if threading.current_thread().name == "oneiros-writer" and writer is mind_writer:
+            has_committed.set()
+            assert may_go_on.wait(30.0)
+
+    with (
+        ThreadPoolExecutor(1) as pool,
+        oneiros.Engine(path) as mind,
+        oneiros.Engine(path) as other,
+    ):
+        id = mind.add("ant")
+        assert other.get(id).text == "ant"
+        mind_writer = mind._scope.services.store._writer
+        monkeypatch.setattr(Writer, "end", slow)
+        try:
+            assert mind.search("ant").ids == [id]
+            assert has_committed.wait(60.0)
+            for _ in range(2):
+                assert pool.submit(mind.search, "ant").result(timeout=10.0).ids == [id]
+            second = other.add("ant")
+            late = pool.submit(mind.search, "ant")
+            with pytest.raises(TimeoutError):
+                late.result(timeout=0.2)
+        finally:
+            may_go_on.set()
+        assert set(late.result(timeout=60.0).ids) == {id, second}
+        assert mind.get(id).access_count == 4
+
+
+def test_a_use_is_applied_where_the_columns_are_free_again_at_once(
+    monkeypatch: pytest.MonkeyPatch, mind: oneiros.Engine
+) -> None:
+    reinforcing = mind._scope.services.sync.reinforcing
+    id = mind.add("ant")
+    mind.search("ant")
+    use = Strengthening.use
+    calls: list[object] = []
+
+    def opened(on: Strengthening, event: ReinforcementEvent) -> Any:
+        calls.append(event)
+        if len(calls) == 2:
+            reinforcing.end_job()
+        return use(on, event)
+
+    monkeypatch.setattr(Strengthening, "use", opened)
+    reinforcing.begin_job()
+    try:
+        mind.search("ant")
+    finally:
+        if len(calls) < 2:
+            reinforcing.end_job()
+    assert len(calls) == 2
+    assert not reinforcing.returned
+    assert mind.get(id).access_count == 2
+
+
+def test_a_use_that_is_left_as_the_columns_come_free_is_applied_then(
+    monkeypatch: pytest.MonkeyPatch, mind: oneiros.Engine
+) -> None:
+    reinforcing = mind._scope.services.sync.reinforcing
+    id = mind.add("ant")
+    event = ReinforcementEvent((id,), NOW, None, SpacedReinforcement(), (id,))
+    opened = Reinforcing._open
+    left = [event, event]
+
+    def late(of: Reinforcing) -> None:
+        if left:
+            of.returned.append(left.pop())
+        opened(of)
+
+    monkeypatch.setattr(Reinforcing, "_open", late)
+    reinforcing.begin_job()
+    reinforcing.end_job()
+    assert not left
+    assert not reinforcing.returned
+    assert mind.get(id).access_count == 2
 
 
 def test_what_is_used_after_a_memory_was_forgotten_reaches_the_store(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ FLUSH_SECONDS = 0.5
 FLUSH_EVENTS = 500
 LONGEST_PAUSE_SECONDS = 30.0  # between tries at a store that refuses
 _HOLD_SECONDS: Final = 0.05  # longest wait of a search for the writer thread
+_MOST_TRIES: Final = 3  # of a search to apply its event, and of the writer thread to let all in
 
 
 class WriteBehind:
@@ -301,10 +302,12 @@ class Reinforcing:
         waits, a short time at most: else several threads could leave events faster than one can
         apply them, and no write would ever begin.
         """
-        applying = self._applying
-        if applying is not None and applying.acquire(timeout=_HOLD_SECONDS):
-            applying.release()
-        if not self.returned:
+        for _ in range(_MOST_TRIES):  # the writer may let events in while this waits for Python's lock
+            applying = self._applying
+            if applying is not None and applying.acquire(timeout=_HOLD_SECONDS):
+                applying.release()
+            if self.returned:
+                break
             on = self._on
             try:  # None: the writer is using the columns, and nothing was applied
                 is_due = on.core.apply(most_waiting=FLUSH_EVENTS, **on.use(event))
@@ -331,12 +334,27 @@ class Reinforcing:
 
     def end_job(self) -> None:
         """Apply the events left meanwhile, and let new ones in again."""
-        if not self.returned:
-            self._open()
-            return
-        with self._catching_up():
-            self._apply_returned()
-            self._open()
+        for _ in range(_MOST_TRIES):
+            if self.returned:
+                with self._catching_up():
+                    self._apply_returned()
+                    self._open()
+            else:
+                self._open()
+            # An event may have been left just before the opening.
+            if not self.returned or self._closed_times:
+                return
+            self._close()
+        self._open()
+
+    @contextmanager
+    def job(self) -> Iterator[None]:
+        """Keep events out of the block as out of a job: those left before and meanwhile are applied."""
+        self.begin_job()
+        try:
+            yield
+        finally:
+            self.end_job()
 
     @contextmanager
     def _catching_up(self) -> Iterator[None]:

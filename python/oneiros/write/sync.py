@@ -132,6 +132,7 @@ class Sync:
         self._apply_at: float | None = None
         self._revision = 0
         self._shown_revision = 0  # the same for other threads, also while all is read again
+        self._used_revision = 0  # the last commit of reinforcement, also while it is being made
         self._content_revision = 0
         self._vector_changes = 0  # odd while the vectors and their embedder are being replaced
         self._is_rebuilding = False
@@ -515,10 +516,14 @@ class Sync:
         self.apply_own()
         is_behind = self._is_behind or bool(self._unhidden)
         read_revision = self._read_revision if is_asked else None
-        if not is_behind and (read_revision is None or read_revision() == self._shown_revision):
+        if not is_behind and (read_revision is None or self._is_shown(read_revision())):
             return
         if not self._is_busy:
             self.follow()
+
+    def _is_shown(self, revision: int) -> bool:
+        """Whether the read model holds a commit; of this engine's reinforcement it held all before."""
+        return revision in (self._shown_revision, self._used_revision)
 
     # -- one new memory ----------------------------------------------------------------------------
 
@@ -756,7 +761,7 @@ class Sync:
         revision = 0
         try:
             with self.store.write() as transaction:
-                with self.reinforcing.closed():
+                with self.reinforcing.job():
                     self._follow(transaction)
                     transaction.known = self.numbers_of
                     if self.reinforcing.owes_links():
@@ -769,7 +774,10 @@ class Sync:
                 transaction.add_sessions(owed.sessions.items())
                 transaction.set_numbered_links(owed.links)
                 revision = transaction.revision if owed.states or owed.links else 0
+                # Searches see the commit before this block ends, since a checkpoint may follow it.
+                self._used_revision = revision
         except BaseException:
+            self._used_revision = 0
             # The commit may have succeeded even so; its events must not be written a second time.
             if owed and revision and self.store.revision() == revision:
                 self.reinforcing.note_written(owed.event_count)
