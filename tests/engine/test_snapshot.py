@@ -12,6 +12,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -353,6 +354,32 @@ def test_damaged_in_any_section_it_is_not_used(path: Path) -> None:
             assert answers(mind) == want
         for left in copy.parent.glob("copy.db*"):
             left.unlink()
+
+
+def test_two_that_close_at_once_leave_one_file_and_no_warning(
+    path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = oneiros.Engine(path), oneiros.Engine(path)
+    first.add_many({"text": f"fresh word{n}"} for n in range(40))
+    second.refresh()
+    save = _core.save_store_snapshot
+    left = [second.close]
+
+    def saved(**parts: Any) -> None:
+        save(**parts)
+        if left:  # the other closes as a whole before this one's file is in place
+            left.pop()()
+
+    monkeypatch.setattr(_core, "save_store_snapshot", saved)
+    first.close()
+    assert not left
+    assert "not written" not in caplog.text
+    assert [file.name for file in path.parent.iterdir() if "snapshot" in file.name] == [
+        beside(path).name
+    ]
+    with oneiros.Engine(path) as mind:
+        assert is_mapped(mind)
+        assert mind.check() == []
 
 
 @pytest.mark.parametrize("reads_first", [True, False])

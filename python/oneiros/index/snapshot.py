@@ -189,7 +189,10 @@ class SnapshotFile:
                     stamp = _core.file_stamp(path=self.path)
                     transaction.set_setting(SNAPSHOT_SETTING, f"{token} {stamp}")
         except (OneirosError, *_REFUSED) as error:
-            logging.getLogger(__name__).warning("%s: not written: %s", self.path, error)
+            # A process that closes at the same time removes unfinished files, having written its own.
+            is_removed = isinstance(error, FileNotFoundError)
+            level = logging.INFO if is_removed else logging.WARNING
+            logging.getLogger(__name__).log(level, "%s: not written: %s", self.path, error)
         finally:
             self._remove_unfinished()
 
