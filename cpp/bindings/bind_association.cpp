@@ -1,8 +1,11 @@
 // Binding of the association graph, over NumPy arrays and lists.
+#include <pybind11/stl.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,10 +13,12 @@
 #include "association/bridges.h"
 #include "association/expansion.h"
 #include "association/graph.h"
+#include "association/stored_links.h"
 #include "bindings/arrays.h"
 #include "bindings/gil.h"
 #include "bindings/instances.h"
 #include "bindings/registration.h"
+#include "columns/columns.h"
 #include "lexical/filters/allowed_rows.h"
 
 namespace oneiros {
@@ -68,6 +73,31 @@ std::size_t remove_rows(AssociationGraph& graph, const py::object& rows) {
   const auto given = read_copy<std::uint32_t>(rows, "rows");
   const ReleasedGil nogil;
   return graph.remove_rows(given);
+}
+
+// The rows of the ends are returned only where they are of use, as lists take longer than the rest.
+std::optional<std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>> put(
+    AssociationGraph& graph, const StoredLinks& links, const Columns& columns, std::size_t end,
+    const std::vector<std::int64_t>& erased, bool wants_ends) {
+  LinkEnds ends;
+  {
+    const ReleasedGil nogil;
+    const std::set<std::int64_t> gone(erased.begin(), erased.end());
+    const auto rows_of = [&](std::span<const std::int64_t> sequences) {
+      std::vector<std::int64_t> rows = columns.rows_of_sequences(sequences, end);
+      if (!gone.empty()) {
+        std::ranges::replace_if(
+            rows, [&](std::int64_t row) { return gone.contains(row); }, std::int64_t{-1});
+      }
+      return rows;
+    };
+    graph.grow(end);
+    ends = put_links(graph, links, rows_of(links.first), rows_of(links.second));
+  }
+  if (!wants_ends) {
+    return std::nullopt;
+  }
+  return std::pair(std::move(ends.a), std::move(ends.b));
 }
 
 void grow(AssociationGraph& graph, std::size_t row_count) {
@@ -226,6 +256,10 @@ void register_association(py::module_& module) {
       .def("set", &set_links, py::kw_only(), py::arg("a"), py::arg("b"), py::arg("weight"),
            py::arg("kind"), py::arg("created_seconds"), py::arg("last_seconds"),
            "Create or replace links; a last co-retrieval of NaN means no decay.")
+      .def("put", &put, py::kw_only(), py::arg("links"), py::arg("columns"), py::arg("end"),
+           py::arg("erased"), py::arg("wants_ends"),
+           "Set or remove links of the store whose ends have rows below `end` that are not erased; "
+           "return the rows of their ends if wanted.")
       .def("strengthen", &strengthen, py::kw_only(), py::arg("a"), py::arg("b"),
            py::arg("now_seconds"), py::arg("gain"), py::arg("rest_days"), py::arg("tau_days"),
            "Apply C13 to each pair; the gain grows linearly over rest_days.")

@@ -10,6 +10,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -19,11 +20,13 @@
 #include <variant>
 #include <vector>
 
+#include "association/stored_links.h"
 #include "bindings/gil.h"
 #include "bindings/own_copies.h"
 #include "bindings/registration.h"
 #include "bindings/stored_rows.h"
 #include "store/data_version.h"
+#include "store/link_reader.h"
 #include "store/memory_writer.h"
 #include "store/row_inserter.h"
 #include "store/row_reader.h"
@@ -438,6 +441,48 @@ class BoundRowInserter {
   std::shared_ptr<RowInserter> inserter_;
 };
 
+// Links given by column; the core's own reader makes the same without Python's objects.
+StoredLinks stored_links(std::vector<std::int64_t> first, std::vector<std::int64_t> second,
+                         std::vector<double> weight, std::vector<std::uint8_t> kind,
+                         std::vector<double> created_seconds,
+                         const std::vector<std::optional<double>>& last_seconds) {
+  StoredLinks links{std::move(first), std::move(second),          std::move(weight),
+                    std::move(kind),  std::move(created_seconds), {}};
+  for (const std::optional<double>& last : last_seconds) {
+    links.last_seconds.push_back(last.value_or(std::numeric_limits<double>::quiet_NaN()));
+  }
+  for (const std::size_t size : {links.second.size(), links.weight.size(), links.kind.size(),
+                                 links.created_seconds.size(), links.last_seconds.size()}) {
+    if (size != links.size()) {
+      throw std::invalid_argument("links: expected columns of " + std::to_string(links.size()) +
+                                  " values, got one of " + std::to_string(size));
+    }
+  }
+  return links;
+}
+
+// Reads links on a connection of apsw, which closes this object first.
+class BoundLinkReader {
+ public:
+  // Throws RuntimeError unless apsw's SQLite has loaded this library.
+  BoundLinkReader(std::uintptr_t connection, std::string sql, const RowChecksum& checksum)
+      : reader_(std::make_shared<LinkReader>(connection_at(connection), std::move(sql), checksum)) {
+  }
+
+  [[nodiscard]] std::optional<StoredLinks> read(std::int64_t after) {
+    const std::shared_ptr<LinkReader> reader = reader_;  // close() may be called during the read
+    if (reader == nullptr) {
+      throw std::runtime_error("the reader is closed");
+    }
+    return without_gil([&] { return reader->read(after); });
+  }
+
+  void close() { reader_.reset(); }
+
+ private:
+  std::shared_ptr<LinkReader> reader_;
+};
+
 using SharedInsert = std::shared_ptr<MemoryInsert>;
 
 SharedInsert memory_insert(std::string memory, std::string lifecycle,
@@ -609,6 +654,17 @@ void register_stored_rows(py::module_& module) {
           "Insert rows given by column, as RowChecksum.of_columns takes them. Their checksums; or, "
           "where SQLite refused one, its code and message: the rows before it are inserted.")
       .def("close", &BoundRowInserter::close, "Release the connection.");
+  py::class_<StoredLinks>(module, "StoredLinks",
+                          "Links by the sequence numbers of their ends; removed ones weigh 0.")
+      .def(py::init(&stored_links), py::kw_only(), py::arg("first"), py::arg("second"),
+           py::arg("weight"), py::arg("kind"), py::arg("created_seconds"), py::arg("last_seconds"))
+      .def("__len__", &StoredLinks::size);
+  py::class_<BoundLinkReader>(module, "LinkReader")
+      .def(py::init<std::uintptr_t, std::string, const RowChecksum&>(), py::kw_only(),
+           py::arg("connection"), py::arg("sql"), py::arg("checksum"))
+      .def("read", &BoundLinkReader::read, py::kw_only(), py::arg("after"),
+           "The links changed after a revision; None if one cannot be read or is damaged.")
+      .def("close", &BoundLinkReader::close, "Release the connection.");
   py::class_<MemoryInsert, std::shared_ptr<MemoryInsert>>(module, "MemoryInsert")
       .def(py::init(&memory_insert), py::kw_only(), py::arg("memory"), py::arg("lifecycle"),
            py::arg("memory_checksum"), py::arg("lifecycle_checksum"), py::arg("last_revision"),

@@ -62,6 +62,29 @@ class HeldMutex {
   return std::visit(Visitor{sqlite, statement, place}, cell) == Sqlite::kOk;
 }
 
+// The content of a value without a copy. It is valid until the statement's next step.
+[[nodiscard]] inline Cell cell_of(const Sqlite& sqlite, sqlite3_value* value) {
+  switch (sqlite.value_type(value)) {
+    case Sqlite::kInteger:
+      return sqlite.value_int64(value);
+    case Sqlite::kFloat:
+      return sqlite.value_double(value);
+    case Sqlite::kText: {
+      const auto* text = reinterpret_cast<const char*>(sqlite.value_text(value));
+      const int size = sqlite.value_bytes(value);
+      return text == nullptr ? std::string_view()
+                             : std::string_view(text, static_cast<std::size_t>(size));
+    }
+    case Sqlite::kBlob: {
+      const auto* bytes = static_cast<const std::byte*>(sqlite.value_blob(value));
+      const int size = sqlite.value_bytes(value);
+      return std::span(bytes, bytes == nullptr ? 0 : static_cast<std::size_t>(size));
+    }
+    default:
+      return std::monostate();
+  }
+}
+
 // Runs a statement that gives no rows; whether it succeeded.
 [[nodiscard]] inline bool run(const Sqlite& sqlite, sqlite3_stmt* statement) {
   const bool is_done = sqlite.step(statement) == Sqlite::kDone;

@@ -446,6 +446,19 @@ class Reached:
     def values(self) -> npt.NDArray[np.float64]: ...
     def path(self, place: int) -> tuple[int, ...]: ...
 
+class StoredLinks:
+    def __init__(
+        self,
+        *,
+        first: Sequence[int],
+        second: Sequence[int],
+        weight: Sequence[float],
+        kind: Sequence[int],
+        created_seconds: Sequence[float],
+        last_seconds: Sequence[float | None],
+    ) -> None: ...
+    def __len__(self) -> int: ...
+
 class AssociationGraph:
     KINDS: tuple[str, ...]
     def __init__(self) -> None: ...
@@ -465,6 +478,15 @@ class AssociationGraph:
         created_seconds: npt.NDArray[np.float64] | Sequence[float],
         last_seconds: npt.NDArray[np.float64] | Sequence[float | None],
     ) -> None: ...
+    def put(
+        self,
+        *,
+        links: StoredLinks,
+        columns: Columns,
+        end: int,
+        erased: Sequence[int],
+        wants_ends: bool,
+    ) -> tuple[list[int], list[int]] | None: ...
     def strengthen(
         self,
         *,
@@ -901,6 +923,11 @@ def sqlite_entry() -> int: ...
 class DataVersion:
     def __init__(self, *, connection: int) -> None: ...
     def read(self) -> int | None: ...
+    def close(self) -> None: ...
+
+class LinkReader:
+    def __init__(self, *, connection: int, sql: str, checksum: RowChecksum) -> None: ...
+    def read(self, *, after: int) -> StoredLinks | None: ...
     def close(self) -> None: ...
 
 class MemoryInsert:

@@ -265,6 +265,7 @@ def test_damaged_states_that_another_wrote_are_left_out(path: Path) -> None:
         mind.flush()
         with closing(apsw.Connection(str(path))) as connection:
             connection.execute("UPDATE lifecycle SET stability = 9.5 WHERE sequence = 2")
+        other.refresh()
         assert found(other) == OTHERS
         assert other.get("m2").access_count == 1
 

@@ -14,9 +14,11 @@ import pytest
 import oneiros
 from oneiros.clock import VirtualClock
 from oneiros.scoring.reinforcement import SpacedReinforcement
+from oneiros.store.salvage import salvage
 from oneiros.store.writer import Writer
 from oneiros.write import ReinforcementEvent, reinforce
 from oneiros.write.reinforce import Reinforcing, Strengthening
+from oneiros.write.sync import Sync
 from tests.oracles import reverie
 
 NOW = 1_750_000_000.0
@@ -115,6 +117,117 @@ def test_no_search_waits_for_a_checkpoint_after_a_commit_of_uses(
             may_go_on.set()
         assert set(late.result(timeout=60.0).ids) == {id, second}
         assert mind.get(id).access_count == 4
+
+
+def test_no_search_waits_for_the_uses_of_another_process(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It waits for everything else that another process commits."""
+    path = tmp_path / "mind.db"
+    catch_up = Sync._catch_up
+    may_go_on = threading.Event()
+
+    def slow(sync: Sync) -> None:
+        if sync is mind._scope.services.sync:
+            assert may_go_on.wait(30.0)
+        catch_up(sync)
+
+    with (
+        ThreadPoolExecutor(1) as pool,
+        oneiros.Engine(path) as mind,
+        oneiros.Engine(path) as other,
+    ):
+        id = mind.add("ant")
+        assert mind.search("ant", reinforce=False).ids == [id]
+        monkeypatch.setattr(Sync, "_catch_up", slow)
+        try:
+            for _ in range(2):
+                assert other.search("ant").ids == [id]
+                other.flush()
+                for _ in range(2):
+                    found = pool.submit(mind.search, "ant", reinforce=False)
+                    assert found.result(timeout=10.0).ids == [id]
+            second = other.add("ant")
+            late = pool.submit(mind.search, "ant", reinforce=False)
+            with pytest.raises(TimeoutError):
+                late.result(timeout=0.2)
+        finally:
+            may_go_on.set()
+        assert set(late.result(timeout=30.0).ids) == {id, second}
+        lifecycle = mind._scope.read_model.lifecycle
+        row = lifecycle.row_of[id]
+        assert lifecycle.columns.values_at(name="access_count", rows=[row]) == [2]
+
+
+def test_uses_of_another_process_are_applied_without_a_write_or_a_refresh(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+    with oneiros.Engine(path) as mind, oneiros.Engine(path) as other:
+        id = mind.add("ant")
+        other.search("ant")
+        other.flush()
+        lifecycle = mind._scope.read_model.lifecycle
+        row = lifecycle.row_of[id]
+        for _ in range(400):
+            mind.search("ant", reinforce=False)
+            if lifecycle.columns.values_at(name="access_count", rows=[row]) == [1]:
+                break
+            time.sleep(0.01)
+        assert lifecycle.columns.values_at(name="access_count", rows=[row]) == [1]
+
+
+def test_which_commits_only_record_uses(tmp_path: Path) -> None:
+    path = tmp_path / "mind.db"
+
+    def commits() -> tuple[int, int]:
+        with oneiros.Engine(path, read_only=True) as reader:
+            return tuple(reader._scope.services.store.watcher.commits())
+
+    with oneiros.Engine(path) as mind:
+        id = mind.add("ant")
+        settled, _ = commits()
+        for count in range(1, 4):
+            mind.search("ant")
+            mind.flush()
+            assert commits() == (settled + count, settled)
+        mind.update(id, importance=0.5)
+        assert commits() == (settled + 4, settled + 4)
+        mind.search("ant")
+        mind.flush()
+        assert commits() == (settled + 5, settled + 4)
+        connection = apsw.Connection(str(path))
+        connection.execute("UPDATE setting SET value = 1 WHERE key = 'uses'")  # damage
+        connection.close()
+        assert commits() == (settled + 5, settled + 5)
+        assert "uses" not in mind._scope.services.store.settings()
+    assert salvage(path, tmp_path / "salvaged.db").memories == 1
+    with oneiros.Engine(tmp_path / "salvaged.db") as mind:
+        last, settled = mind._scope.services.store.watcher.commits()
+        assert last == settled
+
+
+def test_a_slow_write_of_many_uses_slows_down_searches(
+    monkeypatch: pytest.MonkeyPatch, mind: oneiros.Engine
+) -> None:
+    reinforcing = mind._scope.services.sync.reinforcing
+    mind.add("ant")
+    monkeypatch.setattr(reinforce, "MOST_WAITING", 2)
+    waits: list[float] = []
+
+    class Held:
+        """A lock that is held, and notes who waits for it."""
+
+        def acquire(self, timeout: float) -> bool:
+            waits.append(timeout)
+            return False
+
+    for seconds, has_waited in ((0.0, False), (1.0, True), (10.0, False)):
+        monkeypatch.setattr(reinforcing, "_writing", (Held(), time.monotonic() - seconds))
+        waits.clear()
+        for _ in range(2):
+            mind.search("ant")
+            assert not waits or seconds
+        mind.search("ant")
+        assert bool(waits) is has_waited
 
 
 def test_a_use_is_applied_where_the_columns_are_free_again_at_once(

@@ -164,21 +164,44 @@ class Associations:
         graph = self.graph
         return 0 if graph is None else len(graph)
 
-    def read(self, batches: Iterable[Sequence[StoredLink]]) -> None:
+    def read(self, batches: Iterable[_core.StoredLinks]) -> None:
         """Read all links of the store. REQUIRES: its memories have rows."""
         graph = _core.AssociationGraph()
+        graph.grow(row_count=len(self._lifecycle.ids))
         for batch in batches:
             self._put(graph, batch)
+        self.graph = graph
+
+    def set_all(self, links: Iterable[StoredLink]) -> None:
+        """Replace all links by others, between ids."""
+        graph = _core.AssociationGraph()
+        graph.grow(row_count=len(self._lifecycle.ids))
+        row_of = self._lifecycle.row_of
+        rows = [(row_of.get(link.one), row_of.get(link.other), link) for link in links]
+        known = [
+            (a, b, link)
+            for a, b, link in rows
+            if a is not None and b is not None and link.weight > 0
+        ]
+        if known:
+            set_links(graph, known)
         self.graph = graph
 
     def drop(self) -> None:
         """Drop all links until they are read again."""
         self.graph = None
 
-    def apply(self, batch: Sequence[StoredLink]) -> None:
-        """Bring links into line with the store. REQUIRES: they were read, after the memories."""
+    def apply(
+        self, batch: _core.StoredLinks, *, wants_ends: bool
+    ) -> tuple[list[int], list[int]] | None:
+        """Bring links into line with the store. REQUIRES: they were read, after the memories.
+
+        Args:
+            batch: the links as the store has them now.
+            wants_ends: return the rows of their ends.
+        """
         assert self.graph is not None
-        self._put(self.graph, batch)
+        return self._put(self.graph, batch, wants_ends=wants_ends)
 
     def erase(self, rows: Iterable[int]) -> None:
         """Drop the links of memories."""
@@ -257,19 +280,15 @@ class Associations:
             found.append(next((weight for other, weight, *_ in links if other == after), 0.0))
         return found
 
-    def _put(self, graph: _core.AssociationGraph, batch: Sequence[StoredLink]) -> None:
-        row_of = self._lifecycle.row_of
-        ends = [(row_of.get(link.one), row_of.get(link.other)) for link in batch]
+    def _put(
+        self, graph: _core.AssociationGraph, batch: _core.StoredLinks, *, wants_ends: bool = False
+    ) -> tuple[list[int], list[int]] | None:
         # A memory may have been erased since its link was written; its links go with it.
-        known = [
-            (a, b, link)
-            for (a, b), link in zip(ends, batch, strict=True)
-            if a is not None and b is not None
-        ]
-        present = [(a, b, link) for a, b, link in known if link.weight > 0]
-        removed = [(a, b) for a, b, link in known if link.weight == 0]
-        graph.grow(row_count=len(self._lifecycle.ids))
-        if present:
-            set_links(graph, present)
-        if removed:
-            graph.remove(a=[a for a, _ in removed], b=[b for _, b in removed])
+        lifecycle = self._lifecycle
+        return graph.put(
+            links=batch,
+            columns=lifecycle.columns,
+            end=len(lifecycle.ids),
+            erased=list(lifecycle.erased_rows),
+            wants_ends=wants_ends,
+        )

@@ -285,7 +285,7 @@ class CandidateModel:
 
     def set_links(self, links: Sequence[StoredLink]) -> None:
         """Replace the links."""
-        self._model.associations.read([links])
+        self._model.associations.set_all(links)
 
     def call(self, options: SearchOptions, k: int) -> SearchCall:
         """Return a search of the candidates."""

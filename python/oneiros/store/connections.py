@@ -68,6 +68,7 @@ class StoreConnection(apsw.Connection):
     def __init__(self, path: str, *, flags: int, vfs: str | None) -> None:
         self._is_in_memory = path == MEMORY
         self._memory_readers: dict[_core.MemoryQuery, _core.MemoryReader] = {}
+        self._link_readers: dict[str, _core.LinkReader] = {}
         self._data_version: _core.DataVersion | None = None
         self._memory_writer: _core.MemoryWriter | None = None
         self._inserts_no_more = False
@@ -89,6 +90,26 @@ class StoreConnection(apsw.Connection):
             )
             self._memory_readers[query] = reader
         return reader
+
+    def links_after(
+        self, sql: str, checksum: _core.RowChecksum, after: int
+    ) -> _core.StoredLinks | None:
+        """Return the links changed after a revision; None if one is damaged or the core cannot read them.
+
+        Args:
+            sql: returns the columns that ``checksum`` covers, then their checksum.
+            checksum: of the rows.
+            after: the revision.
+        """
+        reader = self._link_readers.get(sql)
+        if reader is None:
+            try:
+                address = self._address()
+            except apsw.ExtensionLoadingError:
+                return None
+            reader = _core.LinkReader(connection=address, sql=sql, checksum=checksum)
+            self._link_readers[sql] = reader
+        return reader.read(after=after)
 
     def commit_version(self) -> int:
         """Return SQLite's version number of the file, which every other connection's commit changes.
@@ -209,6 +230,8 @@ class StoreConnection(apsw.Connection):
     def _close_statements(self) -> None:
         while self._memory_readers:
             self._memory_readers.popitem()[1].close()
+        while self._link_readers:
+            self._link_readers.popitem()[1].close()
         if self._data_version is not None:
             self._data_version.close()
             self._data_version = None

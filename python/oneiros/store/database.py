@@ -241,7 +241,7 @@ class Store:
             with self.read() as reading:
                 return reading.last_revision()
         self._require_open()
-        return self.watcher.revision()
+        return self.watcher.commits().last
 
     def settings(self) -> dict[str, str]:
         """Return every setting."""

@@ -6,14 +6,18 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
+from oneiros import _core
 from oneiros.errors import StoreCorrupt
 from oneiros.runtime.dataclasses import NamedTuple
-from oneiros.store.checksums import checksum_after, insert_of, is_sound
+from oneiros.store.checksums import COVERED, checksum_after, insert_of, is_sound
 
 __all__ = [
     "ALL_LINKS",
+    "ALL_NUMBERED_LINKS",
     "CHANGED_LINKS",
+    "CHANGED_NUMBERED_LINKS",
     "KINDS",
+    "LINKS_CHECKSUM",
     "REMOVE",
     "SET",
     "LinkValues",
@@ -26,12 +30,20 @@ KINDS: Final = ("co_retrieval", "ingest", "explicit", "summary", "relation", "di
 
 _SELECT: Final = f"""
 SELECT one.id, other.id, link.kind, link.weight, link.created_at, link.co_retrieved_at,
-  {is_sound("link", alias="link")}
+  {is_sound("link", alias="link")}, link.first, link.second
 FROM link JOIN memory AS one ON one.sequence = link.first
 JOIN memory AS other ON other.sequence = link.second"""
 # The plus sign makes SQLite read the table: a damaged index would miss some.
 ALL_LINKS: Final = f"{_SELECT} WHERE +link.revision > ? AND link.weight > 0"
 CHANGED_LINKS: Final = f"{_SELECT} WHERE link.revision > ?"
+LINKS_CHECKSUM: Final = _core.RowChecksum(
+    columns=list(COVERED["link"]),
+    places=list(range(len(COVERED["link"]))),
+    checksum_place=len(COVERED["link"]),
+)
+_NUMBERED: Final = f"SELECT {', '.join(COVERED['link'])}, checksum FROM link"
+ALL_NUMBERED_LINKS: Final = f"{_NUMBERED} WHERE +revision > ?1 AND weight > 0"
+CHANGED_NUMBERED_LINKS: Final = f"{_NUMBERED} WHERE revision > ?1"
 
 _STATE: Final = ("revision", "kind", "weight", "created_at", "co_retrieved_at")
 _REPLACED: Final = {name: f"excluded.{name}" for name in _STATE} | {

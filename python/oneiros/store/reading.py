@@ -14,6 +14,7 @@ from oneiros import _core, store
 from oneiros.errors import StoreCorrupt
 from oneiros.model.fields import ENUMS, FIELDS
 from oneiros.model.validation import wrong
+from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.checksums import (
     CHANGED,
     CHANGED_STATES,
@@ -38,7 +39,16 @@ from oneiros.store.erased import (
 )
 from oneiros.store.failures import translated
 from oneiros.store.feed import ChangedMemory, changes_by_revision
-from oneiros.store.links import ALL_LINKS, CHANGED_LINKS, KINDS, StoredLink, stored_link
+from oneiros.store.links import (
+    ALL_LINKS,
+    ALL_NUMBERED_LINKS,
+    CHANGED_LINKS,
+    CHANGED_NUMBERED_LINKS,
+    KINDS,
+    LINKS_CHECKSUM,
+    StoredLink,
+    stored_link,
+)
 from oneiros.store.loading import (
     MOST_AT_ONCE,
     OwnRow,
@@ -62,6 +72,8 @@ __all__ = [
     "REEMBEDDING_SETTING",
     "SNAPSHOT_SETTING",
     "TRACES_SETTING",
+    "USES_SETTING",
+    "Commits",
     "Reading",
 ]
 
@@ -69,11 +81,17 @@ Row = TypeVar("Row", StoredMemory, OwnRow)
 
 
 SNAPSHOT_SETTING: Final = "snapshot"
+"""The setting that names the snapshot file next to the store; not valid in another store."""
 TRACES_SETTING: Final = "traces"
 """The revision of the last erasure that may be left in log and snapshot; "" if there is none."""
 _NO_FACTS: Final = (SNAPSHOT_SETTING, TRACES_SETTING)
-_OF_ERASED: Final = (SALT_SETTING, HORIZON_SETTING)
-"""The setting that names the snapshot file next to the store; not valid in another store."""
+
+USES_SETTING: Final = "uses"
+"""Its row is written by the commits that only record uses of memories: the value is the last other commit."""
+_SETTLED: Final = f"""
+SELECT value FROM setting
+WHERE key = '{USES_SETTING}' AND revision = ? AND {is_sound("setting")}"""
+_UNLISTED: Final = (SALT_SETTING, HORIZON_SETTING, USES_SETTING)
 
 REEMBEDDING_SETTING: Final = "reembedding"
 """The setting that names the embedder of an unfinished reembed, if any."""
@@ -173,6 +191,15 @@ WHERE superseded_by IS NOT NULL AND superseded_by NOT IN (SELECT id FROM memory)
 ORDER BY sequence LIMIT 100"""
 
 
+class Commits(NamedTuple):
+    """The last commits of a store."""
+
+    last: int
+    """The number of the last commit, 0 before the first."""
+    settled: int
+    """The last of them that changed more than the use of memories, or a later one."""
+
+
 class Reading:
     """A consistent snapshot of the store. Made by ``Store.read`` and ``Store.write``."""
 
@@ -195,8 +222,22 @@ class Reading:
         """Return the number of the last commit, 0 before the first."""
         return int(self.rows(LAST_REVISION)[0][0])
 
+    def commits(self) -> Commits:
+        """Return the last commit, and the last one that changed more than the use of memories."""
+        last = self.last_revision()
+        return Commits(last, self.settled(last))
+
+    def settled(self, last: int) -> int:
+        """Return the last commit that changed more than the use of memories, or a later one.
+
+        Args:
+            last: the last commit.
+        """
+        rows = self.rows(_SETTLED, (last,))
+        return int(rows[0][0]) if rows else last
+
     def settings(self) -> dict[str, str]:
-        """Return every setting, but those about erased memories.
+        """Return every setting, but those about erased memories and uses.
 
         Raises:
             StoreCorrupt: a setting is damaged. Damaged settings about the snapshot and about traces
@@ -204,7 +245,7 @@ class Reading:
         """
         found: dict[str, str] = {}
         for is_whole, (key, value, _), _ in self.raw("setting"):
-            if key in _OF_ERASED:
+            if key in _UNLISTED:
                 continue
             if is_whole:
                 found[key] = value
@@ -620,7 +661,31 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         """
         cursor = self.run(CHANGED_LINKS if after > 0 else ALL_LINKS, (after,))
         while rows := self.fetch(cursor, batch):
-            yield [stored_link(self._path, values, is_whole=bool(whole)) for *values, whole in rows]
+            yield [self._link(row) for row in rows]
+
+    def numbered_links(self, after: int, batch: int = 10_000) -> Iterator[_core.StoredLinks]:
+        """Yield what :meth:`links` does by the sequence numbers of the ends, some ten times as fast."""
+        sql = CHANGED_NUMBERED_LINKS if after > 0 else ALL_NUMBERED_LINKS
+        found = self._connection.links_after(sql, LINKS_CHECKSUM, after)
+        if found is not None:
+            yield found
+            return
+        # A link is damaged: its memories may be gone, else it is named.
+        cursor = self.run(CHANGED_LINKS if after > 0 else ALL_LINKS, (after,))
+        while rows := self.fetch(cursor, batch):
+            links = list(map(self._link, rows))
+            yield _core.StoredLinks(
+                first=[row[-2] for row in rows],
+                second=[row[-1] for row in rows],
+                weight=[link.weight for link in links],
+                kind=[link.kind for link in links],
+                created_seconds=[link.created_at for link in links],
+                last_seconds=[link.co_retrieved_at for link in links],
+            )
+
+    def _link(self, row: Sequence[Any]) -> StoredLink:
+        *values, is_whole, _, _ = row
+        return stored_link(self._path, values, is_whole=bool(is_whole))
 
     def link_count(self) -> int:
         """Return the number of links, those of soft-deleted memories too."""

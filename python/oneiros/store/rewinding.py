@@ -15,7 +15,7 @@ from oneiros.store.history import (
     VERDICT_ROW,
     unavailable,
 )
-from oneiros.store.reading import SNAPSHOT_SETTING
+from oneiros.store.reading import SNAPSHOT_SETTING, USES_SETTING
 from oneiros.store.row_writing import update_of
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ def rewind(transaction: Transaction, revision: int) -> None:
     _bring_back(transaction, revision)
     for table in ("past", "moment"):
         transaction.run(f"DELETE FROM {table}")
-    transaction.run("DELETE FROM setting WHERE key = ?", (SNAPSHOT_SETTING,))
+    for key in (SNAPSHOT_SETTING, USES_SETTING):
+        transaction.run("DELETE FROM setting WHERE key = ?", (key,))
     transaction.set_setting(KEEP_SETTING, "off")
 
 

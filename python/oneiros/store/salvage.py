@@ -19,8 +19,8 @@ from oneiros.store.connections import Readers, StoreConnection
 from oneiros.store.database import Store
 from oneiros.store.erased import HORIZON_SETTING, SALT_SETTING
 from oneiros.store.failures import translated
-from oneiros.store.links import ALL_LINKS, StoredLink, stored_link
-from oneiros.store.reading import REEMBEDDING_SETTING, SNAPSHOT_SETTING, Reading
+from oneiros.store.links import ALL_LINKS, StoredLink
+from oneiros.store.reading import REEMBEDDING_SETTING, SNAPSHOT_SETTING, USES_SETTING, Reading
 from oneiros.store.rows import DEFAULT_CELLS, INSERTED_LIFECYCLE, memory_cells, select, select_fresh
 
 __all__ = ["Salvaged", "salvage"]
@@ -118,6 +118,7 @@ def _copied(search: _Search, store: Store) -> Salvaged:
     for key in (SALT_SETTING, HORIZON_SETTING):  # the new store lists no erased memories
         settings.pop(key, None)
     settings.pop(REEMBEDDING_SETTING, None)  # its vectors are not copied
+    settings.pop(USES_SETTING, None)  # it speaks of other commits
     with store.write() as transaction:
         for key, value in settings.items():
             transaction.set_setting(key, value)
@@ -163,8 +164,7 @@ class _Search(Reading):
             cursor = self.run(ALL_LINKS, (0,))
             while rows := self.fetch(cursor, 1):
                 with suppress(StoreCorrupt):
-                    *values, whole = rows[0]
-                    found.append(stored_link(self._path, values, is_whole=bool(whole)))
+                    found.append(self._link(rows[0]))
         return found
 
     def settings(self) -> dict[str, str]:

@@ -29,7 +29,7 @@ from oneiros.store.erased import (
 )
 from oneiros.store.history import HistoryWriting, Keeping
 from oneiros.store.links import KINDS, REMOVE, SET, LinkValues, StoredLink
-from oneiros.store.reading import TRACES_SETTING
+from oneiros.store.reading import TRACES_SETTING, USES_SETTING
 from oneiros.store.row_writing import RowWriting, assigned
 from oneiros.store.rows import json_text, without_supersession
 from oneiros.store.unused_bytes import is_log_empty, zero_unused
@@ -552,6 +552,14 @@ class Transaction(RowWriting):
         """Return the ids of the memories that this transaction added, changed or erased so far."""
         changes = self.changes_by_revision(self.revision - 1)
         return [*sorted(self._erased), *(change.id for change in changes if change.sequence)]
+
+    def record_uses(self) -> None:
+        """Record that this commit changes nothing but the use of memories.
+
+        Searches of other processes need not wait until they have applied it.
+        """
+        settled = self.settled(self.revision - 1)
+        self.run(_SET_SETTING, (USES_SETTING, str(settled), self.revision))
 
     def set_setting(self, key: str, value: str) -> None:
         """Set a setting of the store, such as the name of its embedder."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Final
 
 import apsw
 
@@ -15,7 +16,7 @@ from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.connections import Readers, StoreConnection
 from oneiros.store.failures import translated
 from oneiros.store.forking import GATE
-from oneiros.store.reading import Reading
+from oneiros.store.reading import Commits, Reading
 
 __all__ = ["Watcher"]
 
@@ -26,11 +27,14 @@ class _Look(NamedTuple):
     connection: StoreConnection
     read_version: Callable[[], int | None]
     data_version: int
-    revision: int
+    commits: Commits
+
+
+_NOTHING: Final = Commits(0, 0)
 
 
 class Watcher:
-    """Returns the last revision, in microseconds if it is not new. Thread-safe."""
+    """Returns the last commits, in microseconds if they are not new. Thread-safe."""
 
     def __init__(self, path: str, readers: Readers) -> None:
         self._path = path
@@ -38,8 +42,8 @@ class Watcher:
         self._idle: deque[_Look] = deque()  # one per thread that looked at the same time
         self._is_closed = False
 
-    def revision(self) -> int:
-        """Return the number of the last commit.
+    def commits(self) -> Commits:
+        """Return the last commits.
 
         Raises:
             StoreBusy, StoreCorrupt, StoreIOError: it cannot be read.
@@ -52,7 +56,7 @@ class Watcher:
         finally:
             GATE.leave(entered)
 
-    def _found(self) -> int:
+    def _found(self) -> Commits:
         look = self._taken()
         connection = look.connection
         # The version changes with every commit of other connections; this one makes none. It is read
@@ -61,12 +65,12 @@ class Watcher:
         if data_version is None:
             data_version = connection.commit_version()
         if data_version != look.data_version:
-            revision = Reading(connection, self._path).last_revision()
-            look = look._replace(data_version=data_version, revision=revision)
+            commits = Reading(connection, self._path).commits()
+            look = look._replace(data_version=data_version, commits=commits)
         self._idle.append(look)
         if self._is_closed:
             self.close()
-        return look.revision
+        return look.commits
 
     def _taken(self) -> _Look:
         while True:
@@ -74,7 +78,7 @@ class Watcher:
                 look = self._idle.pop()
             except IndexError:
                 opened = self._readers.opened()
-                return _Look(opened, opened.read_version, -1, 0)
+                return _Look(opened, opened.read_version, -1, _NOTHING)
             if not self._readers.is_read_only or self._readers.is_current(look.connection):
                 return look
             look.connection.close()

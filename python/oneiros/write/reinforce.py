@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from oneiros.graph import Associations
     from oneiros.index.columns import ColumnWrite, Lifecycle
     from oneiros.scoring.reinforcement import ReinforcementDeclaration
-    from oneiros.store import StoredLink
     from oneiros.store.checksums import StoredStates
     from oneiros.store.columns import StoredBatch
     from oneiros.store.links import LinkValues
@@ -42,7 +41,12 @@ __all__ = ["FLUSH_EVENTS", "OF_USE", "ReinforcementEvent", "Reinforcing", "Write
 FLUSH_SECONDS = 0.5
 FLUSH_EVENTS = 500
 LONGEST_PAUSE_SECONDS = 30.0  # between tries at a store that refuses
+MOST_WAITING: Final = 1_000  # what the durability promise allows
 _HOLD_SECONDS: Final = 0.05  # longest wait of a search for the writer thread
+_SLOW_SECONDS: Final = (
+    0.25  # so long a write may take before searches with more to write wait for it
+)
+_STUCK_SECONDS: Final = 2.0  # a write that takes longer waits for others: searches cannot help it
 _MOST_TRIES: Final = 3  # of a search to apply its event, and of the writer thread to let all in
 
 
@@ -280,12 +284,14 @@ class Reinforcing:
         # takes.
         self._on = self._shown = Strengthening(lifecycle, associations)
         self._closed_times = 0
+        self._closing: Lock | None = None  # held while the core is closed; a new one each time
         self._behind = WriteBehind()
         self.returned: deque[ReinforcementEvent] = deque()
         """Events that the writer thread has yet to apply."""
         # Held while the writer thread applies those; searches wait a short time. A new one each time,
         # so that one that an interrupted search never releases holds up nothing else.
         self._applying: Lock | None = None
+        self._writing: tuple[Lock, float] | None = None  # held during a write, and when it began
         self.torn: deque[str] = deque()
         """Ids of memories that an error, as of memory that ran out, may have left half changed."""
 
@@ -318,9 +324,28 @@ class Reinforcing:
                 self._behind.keep_failure(error)
                 return False
             if is_due is not None:
+                if on.core.waiting_count > MOST_WAITING:
+                    self._let_write()
                 return is_due
         self.returned.append(event)
         return True
+
+    def _let_write(self) -> None:
+        """Wait for a write that other processes or this one's searches slow down, a short time at most."""
+        writing = self._writing
+        if writing is None:
+            return
+        lock, began = writing
+        is_slow = _SLOW_SECONDS < monotonic() - began < _STUCK_SECONDS
+        if is_slow and lock.acquire(timeout=_HOLD_SECONDS):
+            lock.release()
+
+    def wait_for_opening(self) -> None:
+        """Wait until events are let in again; those left before are applied by then, but for a few."""
+        closing = self._closing
+        if closing is not None:
+            with closing:
+                pass
 
     def _note_torn(self, event: ReinforcementEvent) -> None:
         self.torn.extend((*event.ids, *event.direct))
@@ -330,14 +355,14 @@ class Reinforcing:
     def begin_job(self) -> None:
         """Apply the events left so far, and keep new ones out."""
         self._close()
-        if self.returned:
+        if self.returned and self._closed_times == 1:
             with self._catching_up():
                 self._apply_returned()
 
     def end_job(self) -> None:
         """Apply the events left meanwhile, and let new ones in again."""
         for _ in range(_MOST_TRIES):
-            if self.returned:
+            if self.returned and self._closed_times == 1:
                 with self._catching_up():
                     self._apply_returned()
                     self._open()
@@ -348,15 +373,6 @@ class Reinforcing:
                 return
             self._close()
         self._open()
-
-    @contextmanager
-    def job(self) -> Iterator[None]:
-        """Keep events out of the block as out of a job: those left before and meanwhile are applied."""
-        self.begin_job()
-        try:
-            yield
-        finally:
-            self.end_job()
 
     @contextmanager
     def _catching_up(self) -> Iterator[None]:
@@ -381,22 +397,28 @@ class Reinforcing:
 
     def _close(self) -> None:
         if not self._closed_times:
+            self._closing = Lock()
+            self._closing.acquire()
             self._on.core.close()
         self._closed_times += 1
 
     def _open(self) -> None:
         self._closed_times -= 1
-        if not self._closed_times:
-            self._on.core.open()
+        if self._closed_times:
+            return
+        self._on.core.open()
+        closing, self._closing = self._closing, None
+        if closing is not None:
+            closing.release()
 
     @contextmanager
     def closed(self) -> Iterator[None]:
-        """Keep events of searches out while the block runs."""
-        self._close()
+        """Keep events of searches out while the block runs, as out of a job."""
+        self.begin_job()
         try:
             yield
         finally:
-            self._open()
+            self.end_job()
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
@@ -440,13 +462,18 @@ class Reinforcing:
         seconds = self._behind.due_in(self._on.core.notice())
         if seconds != 0.0:
             return seconds
+        lock = Lock()
         try:
-            self._write()
+            with lock:
+                self._writing = lock, monotonic()
+                self._write()
         except Exception as error:  # noqa: BLE001 - kept, and raised to the next caller
             if self._behind.note_failure(error):
                 self._on.core.stop_keeping()
         else:
             self._behind.note_success()
+        finally:
+            self._writing = None
         return self._behind.due_in(self._on.core.notice())
 
     def is_owing(self) -> bool:
@@ -497,18 +524,15 @@ class Reinforcing:
             with self._changing():
                 self._on.core.repeat_warming(rows=write.rows.tolist())
 
-    def apply_links(self, batch: Sequence[StoredLink]) -> None:
+    def apply_links(self, batch: _core.StoredLinks) -> None:
         """Apply links read from the store, then repeat the waiting events on them."""
         with self._changing():
             on = self._on
-            on.associations.apply(batch)
-            if on.core.has_waiting_links:
-                row_of = on.lifecycle.row_of
-                ends = [(row_of.get(link.one), row_of.get(link.other)) for link in batch]
-                known = [(a, b) for a, b in ends if a is not None and b is not None]
-                on.core.repeat_links(a=[a for a, _ in known], b=[b for _, b in known])
+            ends = on.associations.apply(batch, wants_ends=on.core.has_waiting_links)
+            if ends is not None:
+                on.core.repeat_links(a=ends[0], b=ends[1])
 
-    def read_links(self, batches: Iterable[Sequence[StoredLink]]) -> None:
+    def read_links(self, batches: Iterable[_core.StoredLinks]) -> None:
         """Load all links of the store, then repeat the waiting events on them."""
         with self._changing():
             on = self._on

@@ -115,7 +115,7 @@ class Sync:
 
     def __init__(self, store: Store, read_model: ReadModel, embedder: Embedder | None) -> None:
         self.store = store
-        self._read_revision = None if store.path == MEMORY else store.watcher.revision
+        self._read_commits = None if store.path == MEMORY else store.watcher.commits
         self.read_model = read_model
         self.lifecycle = read_model.lifecycle
         self.reinforcing = reinforcing = Reinforcing(
@@ -132,7 +132,6 @@ class Sync:
         self._apply_at: float | None = None
         self._revision = 0
         self._shown_revision = 0  # the same for other threads, also while all is read again
-        self._used_revision = 0  # the last commit of reinforcement, also while it is being made
         self._content_revision = 0
         self._vector_changes = 0  # odd while the vectors and their embedder are being replaced
         self._is_rebuilding = False
@@ -140,6 +139,7 @@ class Sync:
         self._inserting: set[object] = set()  # one item for each call of insert_one
         self._damaged_links = -1  # the revision at which links could not be read
         self._is_behind = True  # a commit of this engine may not be in the read model yet
+        self._is_follow_due = False  # the writer thread is to apply uses of other processes
         self.snapshot = SnapshotFile(store.path)
         self.damaged: dict[int, Damaged] = {}
         """The memories found to be damaged, by sequence number."""
@@ -268,8 +268,9 @@ class Sync:
             self._unhidden.remove(sequence)
 
     def _drop(self, ids: Sequence[str]) -> None:
-        self.reinforcing.forget(ids)
-        self.read_model.erase(ids)
+        with self.reinforcing.closed():  # no use comes between, of a memory that is gone
+            self.reinforcing.forget(ids)
+            self.read_model.erase(ids)
 
     def _read_torn(self, reading: Reading) -> None:
         """Read again the memories that failed reinforcement may have left half changed."""
@@ -413,7 +414,7 @@ class Sync:
         if not associations.are_read:
             return
         try:
-            for links in reading.links(self._revision):
+            for links in reading.numbered_links(self._revision):
                 self.reinforcing.apply_links(links)
         except StoreCorrupt:  # reading the links later raises this; everything else goes on
             self.reinforcing.drop_links()
@@ -460,12 +461,12 @@ class Sync:
             if read_model is self.read_model:
                 self._read_links(reading)
             elif not read_model.associations.are_read:  # replaced, while a call still uses it
-                read_model.associations.read(reading.links(0))
+                read_model.associations.read(reading.numbered_links(0))
 
     def _read_links(self, reading: Reading) -> None:
         """Read all links. Links of memories not known yet come again with those memories."""
         if not self.read_model.associations.are_read:
-            self.reinforcing.read_links(reading.links(0))
+            self.reinforcing.read_links(reading.numbered_links(0))
 
     def texts(self, read_model: ReadModel) -> MemoryTexts:
         """Return the texts of the memories of a read model; the first call reads them.
@@ -497,7 +498,10 @@ class Sync:
 
         Returns at once while a write or a rebuild runs; the writer applies it afterwards.
         """
-        if self.reinforcing.returned and not self._is_busy:
+        if self._is_busy or not self.reinforcing.returned:
+            return
+        self.reinforcing.wait_for_opening()
+        if self.reinforcing.returned:
             self.writer.run(do_nothing)  # every job applies returned events first
 
     @property
@@ -508,6 +512,9 @@ class Sync:
     def follow_others(self, *, is_asked: bool) -> None:
         """Apply commits made since; return at once if there are none or the writer is busy.
 
+        Commits that only record uses, of other processes or just made by this one, are applied soon
+        after: applying them may have to wait until another process has written its own.
+
         Args:
             is_asked: look for commits of other processes too, not only of this engine.
         """
@@ -515,15 +522,19 @@ class Sync:
             self.settle()
         self.apply_own()
         is_behind = self._is_behind or bool(self._unhidden)
-        read_revision = self._read_revision if is_asked else None
-        if not is_behind and (read_revision is None or self._is_shown(read_revision())):
-            return
+        if not is_behind:
+            if not is_asked or self._read_commits is None:
+                return
+            commits = self._read_commits()
+            if commits.last == self._shown_revision:
+                return
+            if commits.settled <= self._shown_revision < commits.last:
+                if not self._is_follow_due:
+                    self._is_follow_due = True
+                    self.writer.look()
+                return
         if not self._is_busy:
             self.follow()
-
-    def _is_shown(self, revision: int) -> bool:
-        """Whether the read model holds a commit; of this engine's reinforcement it held all before."""
-        return revision in (self._shown_revision, self._used_revision)
 
     # -- one new memory ----------------------------------------------------------------------------
 
@@ -568,6 +579,12 @@ class Sync:
         self._apply_inserted()
 
     def _idle(self) -> float | None:
+        if self._is_follow_due:
+            self._is_follow_due = False
+            try:
+                self._catch_up()
+            except Exception:  # noqa: BLE001 - the next search tries again, and raises it
+                self._is_behind = True
         seconds = self.reinforcing.write_due()
         if self._apply_at is None:
             return seconds
@@ -757,13 +774,15 @@ class Sync:
         """Write the waiting reinforcement to the store. REQUIRES: the writer thread."""
         if not self.reinforcing.is_owing():
             return
+        if self.store.revision() != self._revision:
+            self._catch_up()  # before it holds the lock, for which other processes wait
         owed: OwedWrites | None = None
         revision = 0
         try:
             with self.store.write() as transaction:
-                with self.reinforcing.job():
-                    self._follow(transaction)
-                    transaction.known = self.numbers_of
+                self._follow(transaction)
+                transaction.known = self.numbers_of
+                with self.reinforcing.closed():
                     if self.reinforcing.owes_links():
                         # Damaged links are not written; the calls that list links report them.
                         with contextlib.suppress(StoreCorrupt):
@@ -774,10 +793,9 @@ class Sync:
                 transaction.add_sessions(owed.sessions.items())
                 transaction.set_numbered_links(owed.links)
                 revision = transaction.revision if owed.states or owed.links else 0
-                # Searches see the commit before this block ends, since a checkpoint may follow it.
-                self._used_revision = revision
+                if revision:
+                    transaction.record_uses()
         except BaseException:
-            self._used_revision = 0
             # The commit may have succeeded even so; its events must not be written a second time.
             if owed and revision and self.store.revision() == revision:
                 self.reinforcing.note_written(owed.event_count)
