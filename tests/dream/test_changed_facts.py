@@ -128,7 +128,8 @@ def test_pairs_are_those_of_conflicts(seed: int, size: int, least: float) -> Non
         assert phase.figures == {"pairs": count, "judged": count, "retired": 0, "distinct": count}
         # All of them are settled.
         assert engine.conflicts(limit=10_000, least_confidence=least) == []
-        assert engine.dream(profile=only(), judge=Judge("update")).phases[0].figures["pairs"] == 0
+        again = engine.dream(profile=only(least_confidence=least), judge=Judge("update"))
+        assert again.phases[0].figures["pairs"] == 0
 
 
 def test_beside_the_default_phases_a_judge_is_asked_and_searches_follow() -> None:
@@ -224,6 +225,14 @@ def test_only_what_is_new_since_the_last_cycle_is_compared() -> None:
         clock[0] = NOW
         engine.dream(profile=only(), judge=(third := Judge()))
         assert (first.asked, second.asked, third.asked) == ([], [(BAKER, LEFT)], [])
+
+
+def test_history_that_is_imported_after_a_cycle_is_compared() -> None:
+    with oneiros.Engine(":memory:", clock=lambda: NOW) as engine:
+        engine.dream(NOW - DAY, profile=only(), judge=Judge())
+        engine.add_many([said(BAKER, 200), said(LEFT, 100)])
+        engine.dream(profile=only(), judge=(judge := Judge()))
+        assert judge.asked == [(BAKER, LEFT)]
 
 
 def test_limits_of_a_cycle() -> None:

@@ -36,7 +36,9 @@ def offered(memories: list[Fields], phase: Conflicts = ALL, **given: Any) -> lis
 
 
 @given(
-    st.lists(MEMORIES, max_size=10), st.none() | st.sampled_from([0.5, 25.0, 500.0]), st.randoms()
+    st.lists(MEMORIES, max_size=10),
+    st.none() | st.sampled_from([-25.0, 0.5, 25.0, 500.0]),
+    st.randoms(),
 )
 def test_what_a_judge_says_is_done_as_the_page_says(
     memories: list[Fields], days: float | None, chance: Any
@@ -45,7 +47,8 @@ def test_what_a_judge_says_is_done_as_the_page_says(
     world = World(named)
     previous = None if days is None else NOW - days * DAY
     words = {
-        pair: chance.choice(VERDICTS) for pair in maintenance.conflicts(world.memories, previous)
+        pair: chance.choice(VERDICTS)
+        for pair in maintenance.conflicts(world.memories, previous, NOW)
     }
     asked = []
 
@@ -61,6 +64,8 @@ def test_what_a_judge_says_is_done_as_the_page_says(
             continue
         is_retired, duplicates = maintenance.verdict(word)
         wanted[newer]["duplicate_count"] += duplicates
+        if duplicates:
+            wanted[newer]["trust"] = min(wanted[newer]["trust"], wanted[older]["trust"])
         if is_retired:
             wanted[older]["superseded_by"] = world.memories[newer]["id"]
             if wanted[older]["tier"] == "hot":
@@ -122,6 +127,16 @@ def test_only_what_came_or_changed_since_the_last_cycle_is_compared() -> None:
 def test_what_was_written_since_though_dated_before_is_compared() -> None:
     memories = [told("a", 9), told("b", 0, updated_at=NOW - 8 * DAY)]
     assert offered(memories, previous=NOW - DAY) == [("a", "b")]
+
+
+def test_what_was_learned_of_since_though_dated_and_updated_before_is_compared() -> None:
+    memories = [told("a", 9), told("b", 8, learned_at=NOW)]
+    assert offered(memories, previous=NOW - DAY) == [("a", "b")]
+
+
+def test_a_cycle_whose_clock_lies_ahead_hides_nothing_that_is_new() -> None:
+    memories = [told("a", 9), told("b", 8)]
+    assert offered(memories, previous=NOW + DAY) == [("a", "b")]
 
 
 @pytest.mark.parametrize(

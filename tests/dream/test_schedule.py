@@ -102,6 +102,38 @@ def test_time_by_the_engines_clock_and_sessions_are_reasons(
     assert [report.now for report in mind.dreams()] == [NOW + 5 * HOUR, NOW + 4 * HOUR]
 
 
+def test_a_clock_that_is_set_back_holds_no_cycle_up(tmp_path: Path) -> None:
+    year, now = 365 * 86_400.0, [NOW]
+    with Engine(tmp_path / "mind.db", clock=lambda: now[0], profile="reverie") as mind:
+        mind.add("a")
+        now[0] += year  # wrong, and then corrected
+        with mind.keep_dreaming(DreamSchedule()) as dreamer:
+            dreamer.end_session()
+            assert comes_true(lambda: len(mind.dreams()) == 1)
+            now[0] -= year
+            dreamer.look()
+            assert comes_true(lambda: dreamer._cycle_at == NOW)
+            now[0] += 4 * HOUR
+            dreamer.look()
+            assert comes_true(lambda: len(mind.dreams()) == 2)
+
+
+def test_a_schedule_that_began_by_a_clock_ahead_dreams_by_the_corrected_one(
+    tmp_path: Path,
+) -> None:
+    now = [NOW + 365 * 86_400.0]
+    with (
+        Engine(tmp_path / "mind.db", clock=lambda: now[0], profile="reverie") as mind,
+        mind.keep_dreaming(DreamSchedule()) as dreamer,
+    ):
+        now[0] = NOW
+        dreamer.look()
+        assert comes_true(lambda: dreamer._began == NOW)
+        now[0] += 4 * HOUR
+        dreamer.look()
+        assert comes_true(lambda: len(mind.dreams()) == 1)
+
+
 def test_new_memories_are_a_reason(mind: Engine) -> None:
     mind.add("there before")
     with mind.keep_dreaming(DreamSchedule(after_new=3)) as dreamer:

@@ -241,7 +241,7 @@ def _central(members: Sequence[Fields]) -> Fields:
 
 
 def conflicts(
-    memories: Sequence[Fields], previous: float | None, above: float = 0.85
+    memories: Sequence[Fields], previous: float | None, now: float, above: float = 0.85
 ) -> list[tuple[int, int]]:
     """Return the pairs, the older first, that C22 offers, were no end to them; the likest first."""
     rows = [
@@ -255,8 +255,9 @@ def conflicts(
     ]
 
     def is_new(row: int) -> bool:
-        times = (memories[row]["created_at"], memories[row]["updated_at"])
-        return previous is None or max(times) >= previous
+        memory = memories[row]
+        times = (memory["created_at"], memory["updated_at"], memory["learned_at"] or -math.inf)
+        return previous is None or previous > now or max(times) >= previous
 
     def age(row: int) -> tuple[float, float, int]:
         return memories[row]["updated_at"], memories[row]["created_at"], row

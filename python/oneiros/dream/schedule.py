@@ -235,6 +235,10 @@ class Dreamer:
             self._wake.clear()
 
     def _check(self, now: float) -> None:
+        # A clock that was set back must not hold cycles up until it is there again.
+        self._began = min(self._began, now)
+        if self._cycle_at is not None:
+            self._cycle_at = min(self._cycle_at, now)
         dreamed = _past(self._dreamed_at(), now)
         if dreamed != self._seen:  # a cycle of another process, or a call of Engine.dream
             self._seen = dreamed

@@ -383,11 +383,15 @@ def comparable(draft: Draft) -> Mask:
 
 
 def new_rows(draft: Draft, current: Mask) -> Rows:
-    """Return the rows added or changed since the last cycle, the latest first."""
+    """Return the rows added or changed since the last cycle, the latest first.
+
+    Imported memories may be dated long before the store learned of them. If the clock of the last
+    cycle lies ahead, all rows are returned.
+    """
     updated = draft.column("updated_at")
-    if draft.previous is not None:
-        created = draft.column("created_at")
-        current = current & ((created >= draft.previous) | (updated >= draft.previous))
+    if draft.previous is not None and draft.previous <= draft.now:
+        came = np.fmax(draft.column("created_at"), draft.column("learned_at"))
+        current = current & (np.fmax(came, updated) >= draft.previous)
     rows = rows_of(current)
     return rows[np.argsort(-updated[rows], kind="stable")]
 
