@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Run
 
 
@@ -92,3 +94,12 @@ def test_conflicts_are_found_and_settled(run: Run, tmp_path: Path) -> None:
     assert row[1:3] == ["old", "new"]
     run("supersede", "old", "new", "-s", path)
     assert run("conflicts", "-s", path, "--json").document["count"] == 0
+
+
+@pytest.mark.parametrize("wrong", ["0", "1.5", "-0.1", "nan"])
+def test_a_confidence_out_of_range_is_named_with_its_rule(
+    run: Run, store: Path, wrong: str
+) -> None:
+    outcome = run("conflicts", "--confidence", wrong, "-s", store)
+    assert outcome.exit_code == 2
+    assert outcome.stderr == f"error: --confidence: must be > 0 and <= 1, got {float(wrong)}\n"

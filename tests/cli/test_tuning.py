@@ -84,3 +84,18 @@ def test_a_number_that_cannot_be_tried_is_refused(run: Run, over: str, message: 
     outcome = run("tune", "--over", over)
     assert outcome.exit_code == 2
     assert message in outcome.stderr
+
+
+def test_a_number_comes_once(run: Run) -> None:
+    outcome = run("tune", "--over", "fusion.weight=0.4", "--over", "fusion.weight=0.5")
+    assert outcome.exit_code == 2
+    assert "--over: each once, got fusion.weight, fusion.weight" in outcome.stderr
+
+
+def test_too_few_questions_are_no_fault_of_the_numbers(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "m", "text": "Ada likes coffee"}\n')
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "coffee"}\n')
+    (tmp_path / "qrels.tsv").write_text("query\tdocument\tgrade\nq\tm\t1\n")
+    outcome = run("tune", tmp_path, *WEIGHT)
+    assert outcome.exit_code == 2
+    assert outcome.stderr == "error: --folds: 2 need as many questions, got 1\n"

@@ -167,6 +167,10 @@ def test_several_collections_are_tuned_together() -> None:
         ),
         ({"parameters": [Parameter("fusion.weight", (1.5,))]}, "weight: must be >= 0 and <= 1"),
         ({"parameters": []}, "parameters: profile fading has none of the usual ones"),
+        (
+            {"parameters": [Parameter("fusion.weight", (each,)) for each in (0.4, 0.5)]},
+            "parameters: must name each path once, got 'fusion.weight' twice",
+        ),
         ({"method": "guess"}, "method: "),
         ({"folds": 1}, "folds: must be from 2 to 20, got 1"),
         ({"folds": 20}, "folds: 20 need as many questions, got 4"),

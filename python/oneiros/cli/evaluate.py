@@ -562,21 +562,22 @@ def tune(
         _tune_worth(store, chosen, folds or 5, seed, write, plain=plain, json=json)
         return
     parameters = None if over is None else [_parameter(one) for one in over]
+    method: tuning.Method = "grid" if grid else "ascent"
+    if parameters is not None:
+        require_each_once("--over", [one.path for one in parameters])
+        with blamed_on("--over"):
+            tuning.require_tunable(chosen, parameters, method)
     tasks = [task_of(collection.read(folder)) for folder in collections or ()] or [demo_task()]
     with progress_bar("profiles measured", None) as advance:
-        try:
-            found = tuning.tune(
-                tasks,
-                chosen,
-                parameters,
-                method="grid" if grid else "ascent",
-                folds=folds or 2,
-                seed=seed,
-                advance=advance,
-            )
-        except (TypeError, ValueError) as error:
-            msg = f"--over: {error}" if parameters else str(error)
-            raise CommandError(msg) from error
+        found = tuning.tune(
+            tasks,
+            chosen,
+            parameters,
+            method=method,
+            folds=folds or 2,
+            seed=seed,
+            advance=advance,
+        )
     if write is not None and found.is_better:
         with new_file(write) as file:
             file.write(found.tuned.to_toml().encode())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oneiros.cli import terminal
-from oneiros.cli.failures import CommandError
+from oneiros.cli.failures import CommandError, blamed_on
 from oneiros.cli.memories import SNIPPET, IdArgument
 from oneiros.cli.options import (
     DEFAULT_STORE,
@@ -23,6 +23,7 @@ from oneiros.cli.options import (
 )
 from oneiros.cli.terminal import seconds_of, show_plain, show_rows
 from oneiros.display.escaping import one_line, snippet
+from oneiros.model.validation import require_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -152,13 +153,16 @@ def conflicts(
         int, typer.Option("-n", "--limit", min=0, metavar="COUNT", help="Most of them.")
     ] = 20,
     confidence: Annotated[
-        float, typer.Option(metavar="NUMBER", min=0.0, max=1.0, help="Least confidence of a pair.")
+        float,
+        typer.Option(metavar="NUMBER", help="Least confidence of a pair, above 0, at most 1."),
     ] = 0.7,
     scope: ScopeOption = None,
     plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
     """Find pairs of memories that state different values of one fact; change nothing."""
+    with blamed_on("--", sign=""):
+        require_number("confidence", confidence, low=0.0, high=1.0, above_low=True)
     with opened_scope(existing(store), scope) as memories:
         found = memories.conflicts(limit=limit, least_confidence=confidence)
         if json:

@@ -621,8 +621,9 @@ class Engine(Memories):
                 Default: the most central text stands for all.
             keep: what the store has room for: a share of the memories as a float, a number of them
                 as an int, or a :class:`oneiros.scoring.phases.house.Budget`. Those worth least are
-                archived, and come back when they fit in again. Named here, it holds at once,
-                whatever a day's limit. Default: the profile's budget.
+                archived, and come back when they fit in again. A share, number or size holds at
+                once, whatever a day's limit; a ``least_value`` of the budget keeps to that limit.
+                Default: the profile's budget.
             judge: a callable from two texts, the older first, to their relation, for the phases
                 ``ChangedFacts`` and ``Conflicts``: "contradiction", "update", "duplicate" or
                 "distinct". Default: none, and no memory is retired for being similar.

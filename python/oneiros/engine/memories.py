@@ -1491,8 +1491,9 @@ class Memories:
     def pin(self, id: str, pinned: bool = True) -> None:
         """Pin or unpin a memory.
 
-        Under the default profile a pinned memory does not age: its recency is 1. Other profiles
-        ignore the pin. ``oneiros.where(pinned=True)`` finds pinned memories.
+        Under the default profile a pinned memory does not age: its recency is 1. Scores of other
+        profiles ignore the pin. No dream cycle of any profile deletes, archives or cuts a pinned
+        memory. ``oneiros.where(pinned=True)`` finds pinned memories.
 
         Args:
             id: the memory's id.
@@ -1510,7 +1511,7 @@ class Memories:
             >>> engine.count(oneiros.where(pinned=True))
             1
 
-        Source: docs/systems/fields.md; docs/systems/house.md H6.
+        Source: docs/systems/fields.md; docs/systems/house.md H6; docs/systems/reverie.md R13.
         """
         self._scope.require_writable("pin")
         require_utf8("id", id)

@@ -30,6 +30,7 @@ __all__ = [
     "ProfileTrials",
     "Tuning",
     "fitting",
+    "require_tunable",
     "tune",
     "value_at",
     "values_at",
@@ -346,14 +347,14 @@ def tune(
 
     Raises:
         ValueError: no task, too few questions for the folds, a number that the profile lacks or
-            that is out of range, a grid of over 5,000 combinations, or an argument out of range.
+            that is out of range, a number named twice, a grid of over 5,000 combinations, or an argument out of range.
     """
     require_choice("method", method, ("ascent", "grid"))
     if not 2 <= count("folds", folds) <= _MOST_FOLDS:
         msg = f"folds: must be from 2 to {_MOST_FOLDS}, got {folds}"
         raise ValueError(msg)
     chosen = fitting(profile) if parameters is None else tuple(parameters)
-    _require_tunable(profile, chosen, method)
+    require_tunable(profile, chosen, method)
     search = _by_grid if method == "grid" else _by_ascent
     with ProfileTrials(tasks, advance) as trials:
         parts = _dealt([question.type for _, question in trials.questions], folds, seed)
@@ -394,8 +395,13 @@ def tune(
         )
 
 
-def _require_tunable(profile: Profile, parameters: Sequence[Parameter], method: Method) -> None:
+def require_tunable(profile: Profile, parameters: Sequence[Parameter], method: Method) -> None:
     """Raise for parameters that cannot be tried, before anything is measured."""
+    paths = [parameter.path for parameter in parameters]
+    for path in paths:
+        if paths.count(path) > 1:
+            msg = f"parameters: must name each path once, got {path!r} twice"
+            raise ValueError(msg)
     if not parameters:
         msg = f"parameters: profile {profile.name} has none of the usual ones; name some"
         raise ValueError(msg)

@@ -56,7 +56,8 @@ class Budget:
     """The bytes of texts and vectors to keep at most, 1 to 2^62; None: no limit."""
 
     least_value: float | None = None
-    """The worth below which memories are archived, -1e6 to 1e6; None: no limit."""
+    """The worth below which memories are archived, -1e6 to 1e6, as far as the profile's rails allow
+    in a day; None: no limit."""
 
     information: float = 4.0
     """Weight of what a text says, 0 to 1e6."""
