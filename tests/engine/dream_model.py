@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +16,18 @@ from tests.dream.worlds import DAY
 from tests.engine.dream_stores import as_held, links, memories
 from tests.oracles.ieee import as_float32
 
-__all__ = ["State", "after_cycle", "after_undoing", "within_rails"]
+__all__ = [
+    "State",
+    "after_cycle",
+    "after_undoing",
+    "as_json",
+    "within_rails",
+    "without_supersession",
+]
 
 Row = dict[str, Any]
 _RESISTS = {ENUMS["importance_tag"].index(tag) for tag in ("explicit", "schema_violation")}
+_SUPERSESSION = {"superseded_at", "superseded_reason"}
 _FOLLOW = {"text_digest", "metadata"}  # what stands beside a text or a superseded_by
 
 
@@ -48,6 +57,18 @@ class State:
 
 def _said(link: Row) -> Row:
     return {name: link[name] for name in ("kind", "weight", "created_at", "co_retrieved_at")}
+
+
+def as_json(metadata: Mapping[str, Any]) -> str | None:
+    """Return metadata as a file holds them."""
+    text = json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
+    return text if metadata else None
+
+
+def without_supersession(metadata: str | None) -> str | None:
+    """Return metadata, as a file holds them, once no other memory replaces theirs."""
+    held = json.loads(metadata or "{}")
+    return as_json({name: held[name] for name in held if name not in _SUPERSESSION})
 
 
 def _is_protected(row: Row) -> bool:
@@ -187,6 +208,8 @@ def after_undoing(
         stood = left.memories.get(id, row)  # what came after the cycle has no changed fields
         stays = {name for name in fields if as_held(name, row[name]) != as_held(name, stood[name])}
         given_back = {name: was.memories[id][name] for name in fields - stays}
+        if "superseded_by" in given_back and "metadata" in stays:
+            given_back["metadata"] = without_supersession(row["metadata"])
         assert after.memories[id] == row | given_back, id
         unsaid = {"text_digest"}
         if stood["superseded_by"] not in {None, *before.memories}:

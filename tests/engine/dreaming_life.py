@@ -21,7 +21,7 @@ from oneiros.scoring.phases import PHASES
 from oneiros.scoring.safety_limits import SafetyRails
 from oneiros.write import reinforce
 from tests.dream.worlds import DAY, NOW
-from tests.engine.dream_model import State
+from tests.engine.dream_model import State, as_json, without_supersession
 from tests.engine.dream_records import RECORDS
 from tests.engine.test_dream_in_step import state
 from tests.folders import IN_MEMORY
@@ -46,7 +46,7 @@ HOT = ENUMS["tier"].index("hot")
 VERDICTS = {"helpful": 1, "unhelpful": -1, "outdated": -2}
 WHICH = st.integers(0, 1)
 ONE = st.integers(0, 99)
-CHANGES = st.sampled_from(["revise", "pin", "outdated", "delete", "restore", "relink"])
+CHANGES = st.sampled_from(["revise", "pin", "outdated", "delete", "restore", "relink", "note"])
 
 
 def held(mind: oneiros.Engine) -> dict[str, dict[str, object]]:
@@ -56,9 +56,6 @@ def held(mind: oneiros.Engine) -> dict[str, dict[str, object]]:
         id: {name: value for name, value in row.items() if name not in left_out}
         for id, row in state(mind).items()
     }
-
-
-SUPERSESSION = {"superseded_at", "superseded_reason"}
 
 
 class Life(RuleBasedStateMachine):
@@ -227,6 +224,11 @@ class Life(RuleBasedStateMachine):
         elif what == "delete":
             mind.delete(id, now=self.now)
             self.holds({id: {"deleted_at": self.now}})
+        elif what == "note":
+            mind.update(id, metadata={"note": "seen"}, merge_metadata=True, now=self.now)
+            own = {"updated_at": self.now, "revision_count": row["revision_count"] + 1}
+            own["metadata"] = as_json(json.loads(row["metadata"] or "{}") | {"note": "seen"})
+            self.holds({id: own})
         elif what == "relink":
             self.relinks(mind, id)
         else:
@@ -298,10 +300,7 @@ class Life(RuleBasedStateMachine):
                 by = rows[by]["superseded_by"]
             promised[id] = {"superseded_by": by if by in rows else None}
             if by not in rows:
-                metadata = json.loads(row["metadata"] or "{}")
-                left = {name: metadata[name] for name in metadata if name not in SUPERSESSION}
-                said = json.dumps(left, ensure_ascii=False, separators=(",", ":"))
-                promised[id]["metadata"] = said if left else None
+                promised[id]["metadata"] = without_supersession(row["metadata"])
         return promised
 
     @rule(which=WHICH, days=st.sampled_from([0.0, 0.5, 8.0, 100.0, 300.0]))

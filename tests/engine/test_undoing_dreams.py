@@ -16,6 +16,7 @@ import pytest
 
 import oneiros
 from oneiros.index import ReadModel
+from oneiros.scoring.phases.house import ChangedFacts
 from oneiros.store import StoredMemory
 from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_stores import PROFILES, called, filled_mind, links, memories
@@ -78,6 +79,32 @@ def test_no_garbage_is_looked_for_while_many_come_back(
         other.refresh()
     assert set(looked) == {False}
     assert gc.isenabled()
+
+
+def test_an_undone_supersession_leaves_no_time_and_reason_in_changed_metadata() -> None:
+    settling = oneiros.profiles.get("oneiros").replace(phases=(ChangedFacts(),))
+    with oneiros.Engine(":memory:", profile=settling, clock=lambda: NOW) as mind:
+        mind.add("My rent is 900 euros a month", id="old", created_at=NOW - 2 * DAY)
+        mind.add("My rent went up to 950 euros now", id="new", created_at=NOW - DAY)
+        report = mind.dream(judge=lambda *_: "update")
+        assert mind.get("old").metadata == {"superseded_at": NOW, "superseded_reason": "H16"}
+        mind.update("old", metadata={"seen": True}, merge_metadata=True)
+        undone = mind.undo_dream(report.id)
+        assert mind.get("old").superseded_by is None
+        assert mind.get("old").metadata == {"seen": True}
+        assert [(change.id, change.field) for change in undone.not_restored] == [
+            ("old", "metadata")
+        ]
+
+
+def test_an_undone_supersession_gives_the_metadata_of_before_back() -> None:
+    settling = oneiros.profiles.get("oneiros").replace(phases=(ChangedFacts(),))
+    with oneiros.Engine(":memory:", profile=settling, clock=lambda: NOW) as mind:
+        own = {"superseded_at": "a key of the caller"}
+        mind.add("My rent is 900 euros a month", id="old", metadata=own, created_at=NOW - 2 * DAY)
+        mind.add("My rent went up to 950 euros now", id="new", created_at=NOW - DAY)
+        mind.undo_dream(mind.dream(judge=lambda *_: "update").id)
+        assert mind.get("old").metadata == own
 
 
 def test_what_cannot_be_undone_is_refused(mind: oneiros.Engine) -> None:

@@ -17,6 +17,7 @@ from oneiros.store.cycles import StoredCycle
 from oneiros.store.links import StoredLink
 from oneiros.store.rows import metadata_of
 from oneiros.write.cycle_columns import changed_by_contents, write_columns
+from oneiros.write.rules import end_supersession
 from oneiros.write.vectors import DIMENSION_SETTING, REEMBEDDED_SETTING
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ class Undoing:
         self._associations = associations
         self._report = report
         self._not_restored: list[FieldChange] = []
+        self._left_metadata: set[int] = set()  # sequence numbers
         self._restored = 0
         self._removed: list[npt.NDArray[np.int64]] = []  # rows that the cycle removed, by column
         self._stuck: list[npt.NDArray[np.int64]] = []  # removed rows that changed since
@@ -230,6 +232,8 @@ class Undoing:
         attribute = "metadata_json" if content.field == "metadata" else content.field
         if getattr(stored, attribute) != content.after or not self._fits(content):
             self._leave(id, content.field, None, None)
+            if content.field == "metadata":
+                self._left_metadata.add(content.sequence)
             return
         before: Any = content.before
         if content.field == "text":
@@ -237,7 +241,11 @@ class Undoing:
         else:
             if content.field == "metadata":
                 before = {} if before is None else metadata_of(before)
-            self._transaction.update_columns([(id, {content.field: before})])
+            changes = {content.field: before}
+            # Metadata come first, see ``run``: those left have the supersession that ends here.
+            if content.sequence in self._left_metadata:
+                end_supersession(stored, changes, merges_metadata=False)
+            self._transaction.update_columns([(id, changes)])
         self._restored += 1
 
     def _fits(self, content: StoredContent) -> bool:
