@@ -351,6 +351,19 @@ def test_an_age_bounds_the_history_of_all(clock: VirtualClock) -> None:
             assert reading.rows("SELECT count(*) FROM moment")[0][0] == 11
 
 
+@pytest.mark.parametrize("step", [0.0, 1.0])
+def test_an_age_of_0_keeps_no_change(clock: VirtualClock, step: float) -> None:
+    with opened(":memory:", clock, history_age=0) as engine:
+        engine.add("0", id="a")
+        for number in range(1, 5):
+            clock.advance(step)
+            engine.update("a", text=str(number))
+        assert texts(engine, "a") == ["4"]
+        assert engine.get("a", as_of=clock()).text == "4"
+        with pytest.raises(HistoryUnavailable):
+            engine.get("a", as_of=clock() - 0.5)
+
+
 # Erasure, damage, copies
 
 

@@ -441,6 +441,20 @@ def test_what_an_erased_memory_had_replaced_is_found_at_times_before() -> None:
         assert set(found) == sources - {"m0"}
 
 
+def test_what_an_erased_memory_had_replaced_was_current_at_times_before() -> None:
+    clock = VirtualClock(START)
+    with oneiros.Engine(":memory:", clock=clock, history="all") as engine:
+        engine.add("tea on Mondays", id="old", metadata={"seen": True})
+        engine.add("tea on Fridays", id="new")
+        engine.supersede("old", "new", "moved")
+        time = clock()
+        clock.advance(1.0)
+        engine.forget("new")
+        (found,) = engine.search("tea", as_of=time).results
+        assert found.memory is not None
+        assert (found.memory.superseded_by, found.memory.metadata) == (None, {"seen": True})
+
+
 def test_a_response_of_the_past_does_not_tell_what_was_forgotten_since() -> None:
     clock = VirtualClock(START)
     with oneiros.Engine(":memory:", clock=clock, history="all") as engine:

@@ -80,10 +80,10 @@ INSERT OR REPLACE INTO moment (revision, time, checksum)
 SELECT ?1, time, {checksum({"revision": "?1", "time": "time"})} FROM (
   SELECT max(?2, coalesce((
     SELECT time FROM moment WHERE revision < ?1 ORDER BY revision DESC LIMIT 1), ?2)) AS time)"""
-# Times rise with revisions: the first that is too late ends the search.
-_LAST_BEFORE: Final = """
-SELECT max(revision) FROM moment WHERE revision < (
-  SELECT revision FROM moment WHERE time > ? ORDER BY revision LIMIT 1)"""
+# Times rise with revisions: the first that is too late ends the search. With an age of 0 none is.
+_LAST_BEFORE: Final = f"""
+SELECT max(revision) FROM moment WHERE revision < coalesce((
+  SELECT revision FROM moment WHERE time > ? ORDER BY revision LIMIT 1), {2**63 - 1})"""
 _REMOVE_OLD: Final = """
 DELETE FROM past WHERE revision <= ? AND number IN (SELECT number FROM past ORDER BY number LIMIT 1000)"""
 _EXCESS: Final = """

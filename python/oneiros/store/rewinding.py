@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.store.checksums import insert_of
@@ -17,6 +18,7 @@ from oneiros.store.history import (
 )
 from oneiros.store.reading import SNAPSHOT_SETTING, USES_SETTING
 from oneiros.store.row_writing import update_of
+from oneiros.store.rows import without_supersession
 
 if TYPE_CHECKING:
     from oneiros.store.transaction import Transaction
@@ -25,7 +27,7 @@ __all__ = ["rewind"]
 
 _ADD_LINK: Final = insert_of("link", "INSERT OR REPLACE")
 _REPLACED_BY_UNKNOWN: Final = """
-SELECT id, superseded_by FROM memory
+SELECT id, superseded_by, metadata FROM memory
 WHERE superseded_by NOT NULL AND superseded_by NOT IN (SELECT id FROM memory)"""
 _LATER: Final = "(SELECT sequence FROM memory WHERE revision > ?1)"
 # Memories last, which the others are found by.
@@ -90,13 +92,15 @@ def _bring_back(transaction: Transaction, revision: int) -> None:
     # Of memories that were erased since, also by taking back a dream cycle.
     gone = {erased.digest for erased in transaction.erased(revision)}
     is_sure, salt = transaction.lists_erased(revision), transaction.erased_salt()
-    ids = [
-        id
-        for id, successor in transaction.rows(_REPLACED_BY_UNKNOWN)
-        if not is_sure or successor in gone or digest_of(successor, salt) in gone
-    ]
-    for id in ids:
-        transaction.update(id, {"superseded_by": None})
+    ids = []
+    for id, successor, metadata in list(transaction.rows(_REPLACED_BY_UNKNOWN)):
+        if is_sure and successor not in gone and digest_of(successor, salt) not in gone:
+            continue
+        changes: dict[str, object] = {"superseded_by": None}
+        with suppress(TypeError, ValueError, RecursionError):  # damaged: left unchanged
+            changes["metadata"] = without_supersession(metadata)
+        transaction.update(id, changes)
+        ids.append(id)
     if ids:
         transaction.warm(ids)
 
