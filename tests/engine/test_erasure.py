@@ -118,6 +118,12 @@ def test_a_receipt_that_was_changed_is_refused(
         Erasure.from_dict(record)
 
 
+@pytest.mark.parametrize("wrong", [None, [], "{}", 5])
+def test_a_receipt_is_made_of_a_dict(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="record: expected a dict, as to_dict returns, got "):
+        Erasure.from_dict(wrong)
+
+
 def test_a_receipt_is_confirmed_until_an_id_or_something_derived_is_back(engine: Engine) -> None:
     receipt = engine.forget("a1", now=NOW)
     assert engine.verify_erased(receipt)

@@ -73,7 +73,8 @@ def rescore(
         dtype: the dtype of the computation, float32 or float64; default: the widest float dtype
             among the columns read that are not times, float64 if there is none. float32 lies within
             (5 + 2 abs(exponent)) x 2^-23 per factor of float64, relative (docs/systems/README.md);
-            float64 gives exactly the scores of :meth:`oneiros.Engine.rescore`.
+            float64 over columns of float32 gives exactly the scores of
+            :meth:`oneiros.Engine.rescore`, which rounds fields such as ``importance`` to float32.
         out: a contiguous array of float32 or float64, shape (rows,), that shares no memory with the
             table; for several profiles, a list with one each. Its dtype is that of the computation.
             The scores are written to it, and the result contains it uncopied if its form allows. If

@@ -94,6 +94,9 @@ class Erasure:
             ValueError, TypeError: a value is missing or wrong, or ``digest`` is not that of the
                 receipt's ids and digests.
         """
+        if not isinstance(record, Mapping):
+            msg = f"record: expected a dict, as to_dict returns, got {type(record).__name__}"
+            raise TypeError(msg)
         values = dict(record)
         digest = values.pop("digest", None)
         missing = [
