@@ -207,6 +207,8 @@ def after_undoing(
         fields = changed.get(id, set())
         stood = left.memories.get(id, row)  # what came after the cycle has no changed fields
         stays = {name for name in fields if as_held(name, row[name]) != as_held(name, stood[name])}
+        if any(row[name] != stood[name] for name in ("title", "text")):
+            stays |= fields & {"embedding"}  # it is of other words
         given_back = {name: was.memories[id][name] for name in fields - stays}
         if "superseded_by" in given_back and "metadata" in stays:
             given_back["metadata"] = without_supersession(row["metadata"])

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
@@ -79,6 +80,38 @@ def test_no_garbage_is_looked_for_while_many_come_back(
         other.refresh()
     assert set(looked) == {False}
     assert gc.isenabled()
+
+
+def stubbed(**options: Any) -> tuple[oneiros.Engine, str]:
+    """A memory without its vector and without the end of its text, and the cycle that cut them."""
+    mind = oneiros.Engine(":memory:", profile="cognitive", **options)
+    faded = {"category": "episodic", "stability": 0.125, "importance": 0.0}
+    mind.add("harbour " * 40, id="m", embedding=(1.0, 0.0), now=NOW, **faded)
+    for days in (900.0, 910.0):
+        mind.dream(NOW + days * DAY)
+    report = mind.dream(NOW + 1_100.0 * DAY)
+    assert (mind.get("m").tier, mind.get("m").embedding) == ("stub", None)
+    return mind, report.id
+
+
+@pytest.mark.parametrize("change", [{"text": "my cat is called Bo"}, {"title": "a cat"}])
+@pytest.mark.parametrize("history", ["content", "all", "off"])
+def test_no_vector_of_other_words_comes_back(change: Any, history: str) -> None:
+    mind, cycle = stubbed(history=history)
+    with mind:
+        mind.update("m", **change)
+        undone = mind.undo_dream(cycle)
+        assert mind.get("m").embedding is None
+        assert ("m", "embedding") in {(left.id, left.field) for left in undone.not_restored}
+
+
+def test_a_vector_comes_back_though_something_else_changed() -> None:
+    mind, cycle = stubbed()
+    with mind:
+        mind.update("m", importance=0.9)
+        mind.search("harbour", deep_recall=True)
+        assert mind.undo_dream(cycle).not_restored == ()
+        assert mind.get("m").embedding is not None
 
 
 def test_an_undone_supersession_leaves_no_time_and_reason_in_changed_metadata() -> None:

@@ -10,7 +10,7 @@ from oneiros.dream import undo_log
 from oneiros.dream.apply import keep_cycle, link_state
 from oneiros.dream.changes import ARCHIVED, removals, same_values
 from oneiros.dream.report import FieldChange, LeftAlone
-from oneiros.errors import StoreCorrupt
+from oneiros.errors import HistoryUnavailable, StoreCorrupt
 from oneiros.index.columns import ColumnWrite, LongNumbers, said
 from oneiros.runtime.dataclasses import replace
 from oneiros.store.cycles import StoredCycle
@@ -21,7 +21,7 @@ from oneiros.write.rules import end_supersession
 from oneiros.write.vectors import DIMENSION_SETTING, REEMBEDDED_SETTING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -100,6 +100,7 @@ class Undoing:
         self._report = report
         self._not_restored: list[FieldChange] = []
         self._left_metadata: set[int] = set()  # sequence numbers
+        self._rewritten: frozenset[int] = frozenset()  # sequence numbers
         self._restored = 0
         self._removed: list[npt.NDArray[np.int64]] = []  # rows that the cycle removed, by column
         self._stuck: list[npt.NDArray[np.int64]] = []  # removed rows that changed since
@@ -119,6 +120,7 @@ class Undoing:
         columns, links = undo_log.decoded(self._cycle.changes or b"")
         contents = self._transaction.cycles.dream_contents(self._cycle.number)
         undo_log.require_contents(contents)
+        self._rewritten = frozenset(self._rewritten_since(contents))
         self._restore_columns(columns, own_writes)
         self._restore_links(links)
         for content in reversed(contents):
@@ -248,10 +250,27 @@ class Undoing:
             self._transaction.update_columns([(id, changes)])
         self._restored += 1
 
+    def _rewritten_since(self, contents: Sequence[StoredContent]) -> Iterator[int]:
+        """Yield the memories that lost a vector in the cycle and may have another title or text."""
+        sequences = [each.sequence for each in contents if each.field == "embedding"]
+        transaction = self._transaction
+        for sequence, id in zip(sequences, transaction.cycles.ids(sequences), strict=True):
+            if id is None:
+                continue
+            try:
+                (now,) = transaction.load_stored([id])
+                then = transaction.history.row_at(id, self._cycle.revision)
+            except (StoreCorrupt, HistoryUnavailable):
+                now = then = None
+            if now is None or then is None or (now.title, now.text) != (then.title, then.text):
+                yield sequence
+
     def _fits(self, content: StoredContent) -> bool:
-        """Whether a content that is a vector is of the store's current embedder."""
+        """Whether a content that is a vector is of the memory's words and the current embedder."""
         if content.field != "embedding" or content.before is None:
             return True
+        if content.sequence in self._rewritten:
+            return False
         settings = self._transaction.settings()
         replaced_at = settings.get(REEMBEDDED_SETTING) or "0"
         if not replaced_at.isdecimal() or self._cycle.revision < int(replaced_at):

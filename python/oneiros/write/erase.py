@@ -12,7 +12,7 @@ from oneiros.errors import StoreCorrupt, UnknownMemory
 from oneiros.filters import AttributeIndex
 from oneiros.model.fields import U32_MAX
 from oneiros.model.memory import iso_time
-from oneiros.model.validation import moment, require_int, texts
+from oneiros.model.validation import moment, require_instance, require_int, texts
 from oneiros.runtime.dataclasses import asdict, dataclass
 from oneiros.write.background import whole_write
 from oneiros.write.rules import held_in, unknown
@@ -94,9 +94,7 @@ class Erasure:
             ValueError, TypeError: a value is missing or wrong, or ``digest`` is not that of the
                 receipt's ids and digests.
         """
-        if not isinstance(record, Mapping):
-            msg = f"record: expected a dict, as to_dict returns, got {type(record).__name__}"
-            raise TypeError(msg)
+        require_instance("record", record, (Mapping,), "a dict, as to_dict returns")
         values = dict(record)
         digest = values.pop("digest", None)
         missing = [
