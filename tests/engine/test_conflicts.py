@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import oneiros
 from bench.facts.world import made
 from oneiros.conflicts.model import CONSTANT, WEIGHTS
 from oneiros.errors import EngineReadOnly, UnknownMemory
+from oneiros.scoring.phases.house import ChangedFacts
 from tests.oracles import conflicts as oracle
 
 NOW = 1.8e9
@@ -159,6 +161,40 @@ def test_a_verdict_leaves_the_weight_of_a_link() -> None:
     engine.resolve_conflict("old", "new", "distinct")
     (link,) = engine.neighbours("old")
     assert (link.weight, link.kind) == (0.7, "distinct")
+
+
+def test_a_verdict_that_both_hold_ends_a_supersession() -> None:
+    events: list[oneiros.Event] = []
+    with filled() as engine:
+        engine.supersede("old", "other")
+        engine.resolve_conflict("old", "new", "update")
+        engine.observe(events.append)
+        engine.resolve_conflict("old", "new", "distinct")
+        assert (engine.get("old").superseded_by, engine.get("old").metadata) == (None, {})
+        assert set(engine.search(QUESTION, reinforce=False).ids) >= {"old", "new"}
+        assert pairs(engine) == []
+        changed = [(event.kind, tuple(event.ids)) for event in events if event.kind != "search"]
+        assert changed == [("link", ("old", "new")), ("update", ("old",))]
+        engine.supersede("old", "other")
+        engine.resolve_conflict("old", "new", "distinct")
+        assert engine.get("old").superseded_by == "other"  # no verdict on these two
+
+
+@pytest.mark.parametrize("by", ["hand", "cycle"])
+def test_a_verdict_leaves_the_fading_of_a_link(by: str) -> None:
+    settling = oneiros.profiles.get("oneiros").replace(phases=(ChangedFacts(),))
+    engine = filled()
+    engine.link("old", "new", 0.7)
+    engine.search(QUESTION)
+    engine.flush()
+    later = NOW + 400 * DAY
+    (before,) = engine.neighbours("old", now=later)
+    assert before.weight < 0.05
+    if by == "hand":
+        engine.resolve_conflict("old", "new", "distinct", now=later)
+    else:
+        engine.dream(later, profile=settling, judge=lambda *_: "distinct")
+    assert engine.neighbours("old", now=later) == [replace(before, kind="distinct")]
 
 
 @pytest.mark.parametrize("gone", ["old", "new"])

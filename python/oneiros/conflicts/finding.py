@@ -44,7 +44,16 @@ if TYPE_CHECKING:
     Pair = tuple[int, int]
     Rows = npt.NDArray[np.uint32]
 
-__all__ = ["DISTINCT", "DISTINCT_WEIGHT", "VERDICTS", "Conflict", "conflicting", "found", "resolve"]
+__all__ = [
+    "DISTINCT",
+    "DISTINCT_WEIGHT",
+    "VERDICTS",
+    "Conflict",
+    "conflicting",
+    "distinct_link",
+    "found",
+    "resolve",
+]
 
 DISTINCT: Final = KINDS.index("distinct")
 """The kind of the link of two memories that a verdict found not to conflict."""
@@ -249,25 +258,35 @@ def resolve(
     when = scope.now(now)
     remember = scope.services.remember
     if verdict == "distinct":
-        weight = _weight_of_link(scope, older, newer)
-        link = StoredLink(older, newer, DISTINCT, weight, when, None)
-        remember.link([link], seen=scope.contains)
+        link = distinct_link(older, newer, _link_of(scope, older, newer), when)
+        ended = remember.settle_distinct(link, seen=scope.contains)
         scope.publish("link", "resolve_conflict", (older, newer), now)
+        scope.publish("update", "resolve_conflict", ended, now)
     else:
         remember.supersede(older, newer, reason or verdict, now=when, seen=scope.contains)
         scope.publish("update", "resolve_conflict", (older,), now)
 
 
-def _weight_of_link(scope: Scope, older: str, newer: str) -> float:
-    """Return the weight of the two's link, which a verdict leaves; else one that none follows."""
+def distinct_link(one: str, other: str, existing: StoredLink | None, now: float) -> StoredLink:
+    """Return the link that records that two memories do not conflict.
+
+    A link that they have keeps its weight and its times, so that it goes on fading.
+    """
+    if existing is None:
+        return StoredLink(one, other, DISTINCT, DISTINCT_WEIGHT, now, None)
+    return existing._replace(kind=DISTINCT)
+
+
+def _link_of(scope: Scope, older: str, newer: str) -> StoredLink | None:
+    """Return the link of two memories; None without one."""
     scope = scope.at_once()
     associations = scope.services.sync.associations(scope.read_model)
     row_of = scope.read_model.lifecycle.row_of
     ends = row_of.get(older), row_of.get(newer)
     if ends[0] is None or ends[1] is None:
-        return DISTINCT_WEIGHT
+        return None
     (existing,) = associations.of_pairs([(ends[0], ends[1])])
-    return DISTINCT_WEIGHT if existing is None else existing.weight
+    return existing
 
 
 def _current(read_model: ReadModel, rows: BitMap) -> Rows:

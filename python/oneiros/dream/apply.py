@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
+from oneiros.conflicts.finding import DISTINCT, distinct_link
 from oneiros.dream import undo_log
 from oneiros.dream.changes import removed_counts
 from oneiros.dream.plan import counted, memory_counts
@@ -93,9 +94,10 @@ def after_changes(
         before = after = None
         if change.one >= 0 and change.other >= 0:
             (before,) = associations.of_pairs([(row_of[one], row_of[other])])
-        if change.weight:
+        if change.weight and (kind := KINDS.index(change.kind)) == DISTINCT:
+            after = distinct_link(one, other, before, now)
+        elif change.weight:
             created_at = now if before is None else before.created_at
-            kind = KINDS.index(change.kind)
             after = StoredLink(one, other, kind, change.weight, created_at, None)
         if before is not None or after is not None:
             found.append(ChangedLink(one, other, before, after))

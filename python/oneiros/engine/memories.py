@@ -1458,7 +1458,8 @@ class Memories:
 
         "update" and "contradiction" supersede the older memory by the newer, as :meth:`supersede`
         does. "distinct" records that both hold, as a link of the kind "distinct": the pair is not
-        proposed again, and searches rank each by its own score. :meth:`unlink` takes it back.
+        proposed again, searches rank each by its own score, and if one superseded the other, it no
+        longer does. :meth:`unlink` takes it back.
 
         Args:
             older: the id of the memory that no longer holds, unless the verdict is "distinct".

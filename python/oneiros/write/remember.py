@@ -242,6 +242,21 @@ class Remember:
             transaction.set_links(links)
 
     @whole_write
+    def settle_distinct(self, link: StoredLink, *, seen: Seen) -> list[str]:
+        """Record that two memories both hold; return the ids of those that the other superseded."""
+        ended = []
+        with self.sync.writing(after_events_of=link[:2]) as transaction:
+            for id, other in (link[:2], link[1::-1]):
+                memory = self._live(transaction, id, seen)
+                if memory.superseded_by == other:
+                    changes: dict[str, object] = {"superseded_by": None}
+                    end_supersession(memory, changes, merges_metadata=False)
+                    transaction.update_columns([(id, changes)])
+                    ended.append(id)
+            transaction.set_links([link])
+        return ended
+
+    @whole_write
     def unlink(self, one: str, other: str, *, seen: Seen) -> bool:
         """Remove the link of two memories; return whether it existed."""
         with self.sync.writing(after_events_of=(one, other)) as transaction:
