@@ -42,7 +42,7 @@ REINFORCED = {
 }
 OTHERS_OF_AN_ADD = {"duplicate_count", "stability"}
 CONSOLIDATED, ARCHIVED = map(ENUMS["status"].index, ("consolidated", "archived"))
-HOT = ENUMS["tier"].index("hot")
+HOT, COLD = map(ENUMS["tier"].index, ("hot", "cold"))
 VERDICTS = {"helpful": 1, "unhelpful": -1, "outdated": -2}
 WHICH = st.integers(0, 1)
 ONE = st.integers(0, 99)
@@ -275,8 +275,24 @@ class Life(RuleBasedStateMachine):
     def forget(self, which: int, one: int) -> None:
         if len(self.state.memories) > 4:
             id = list(self.state.memories)[one % len(self.state.memories)]
+            gone = self.with_derived(id)
+            promised = self.relinked(gone)
+            for source, own in promised.items():
+                row = self.state.memories[source]
+                is_freed = row["superseded_by"] in gone[1:] and own["superseded_by"] is None
+                if is_freed and row["tier"] == COLD:
+                    own.update(tier=HOT, cold_since=None)
             self.mind(which).forget(id)
-            self.holds(self.relinked([id]), gone=[id])
+            self.holds(promised, gone=gone)
+
+    def with_derived(self, id: str) -> list[str]:
+        """Return a memory and the summaries made of it, and of those."""
+        gone = [id]
+        for source in gone:
+            for other, row in self.state.memories.items():
+                if source in json.loads(row["derived_from"] or "[]") and other not in gone:
+                    gone.append(other)
+        return gone
 
     @rule(which=WHICH)
     def purge(self, which: int) -> None:
