@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from oneiros.dream.drift import drift_over
 from oneiros.dream.history import noted_top, stored_report
 from oneiros.dream.report import DreamReport
+from oneiros.engine import Engine
 from oneiros.store.cycles import StoredCycle
-from tests.dream.worlds import NOW
+from tests.dream.worlds import DAY, NOW
 from tests.engine.dream_stores import filled_mind
 
 JSON = st.recursive(
@@ -51,6 +52,19 @@ def cycle_of(text: str, report: DreamReport) -> StoredCycle:
 def test_a_sound_report_comes_back(report: DreamReport) -> None:
     assert stored_report(cycle_of(json.dumps(report.record()), report)) == report
     assert report.damage == ""
+
+
+def test_reports_with_vectors_compare_also_as_records() -> None:
+    faded = {"category": "episodic", "stability": 0.125, "importance": 0.0}
+    with Engine(":memory:", profile="cognitive") as mind:
+        mind.add("harbour", embedding=(1.0, 0.0), now=NOW, **faded)
+        for days in (900.0, 910.0):
+            mind.dream(NOW + days * DAY)
+        report = mind.dream(NOW + 1_100.0 * DAY)
+    assert "embedding" in {change.field for change in report.named}
+    assert report == DreamReport.from_record(json.loads(json.dumps(report.record())))
+    changes = [change for change in report.named if change.field == "embedding"]
+    assert replace(changes[0], before=None) != changes[0]
 
 
 @settings(max_examples=100, deadline=None)

@@ -116,6 +116,15 @@ class FieldChange:
     because: str | None = None
     """Why the memory is removed, such as "not used for 240 days (limit 180)"; else None."""
 
+    def __eq__(self, other: object) -> bool:
+        # An embedding is an array, or a list where the change was read from a record.
+        if not isinstance(other, FieldChange):
+            return NotImplemented
+        return _change_record(self) == _change_record(other)
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.field, self.phase, self.rule))
+
     @property
     def removal(self) -> str | None:
         """The kind of removal, a value of :data:`REMOVALS`; None if the memory is not removed."""
