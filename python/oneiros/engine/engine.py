@@ -674,8 +674,9 @@ class Engine(Memories):
     def undo_dream(self, id: str, *, now: Time | None = None) -> DreamReport:
         """Undo a dream cycle: restore the fields it changed, except those changed again since.
 
-        Memories that the cycle added are erased, or soft-deleted if they were used or changed. The
-        last 30 cycles can be undone, in any order, each once.
+        Memories that the cycle added are erased, or soft-deleted if they were used or changed
+        since, also by a later cycle that was undone. The last 30 cycles can be undone, in any
+        order, each once.
 
         Args:
             id: the id of the cycle, ``report.id``.
