@@ -329,7 +329,16 @@ def test_listings_of_a_store_opened_again(tmp_path: Any) -> None:
         (("list", {"order": "importanse"}), ValueError, "order: .*did you mean 'importance'"),
         (("list", {"order": "newst"}), ValueError, "order: .*got 'newst'; did you mean 'newest'"),
         (("list", {"order": "embedding"}), ValueError, "order: must be one of newest, oldest or"),
-        (("list", {"order": "-newest"}), ValueError, "order: must be"),
+        (
+            ("list", {"order": "-importanse"}),
+            ValueError,
+            "'-importanse'; did you mean '-importance'",
+        ),
+        (
+            ("list", {"order": "-newest"}),
+            ValueError,
+            "order: must be .*, got '-newest'; the reverse of 'newest' is 'oldest'",
+        ),
         (("list", {"order": 5}), TypeError, "order: expected str, got int"),
         (("list", {"offset": -1}), ValueError, "offset: must be in 0 to"),
         (("list", {"with_total": 1}), TypeError, "with_total: must be True or False, got 1"),

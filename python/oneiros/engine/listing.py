@@ -268,11 +268,18 @@ def _numbers(rows: BitMap) -> Keys:
 
 def _require_order(order: object) -> None:
     require_text("order", order)
-    name = str(order).removeprefix("-")
-    if order not in _WORDS and name not in _ORDERABLE:
-        known = (*_WORDS, *_ORDERABLE)
-        error = _unknown_name("order", "one of newest, oldest or a field", name, known)
-        raise error
+    given = str(order)
+    name = given.removeprefix("-")
+    if given in _WORDS or name in _ORDERABLE:
+        return
+    rule = "one of newest, oldest or a field"
+    if name in _WORDS:
+        other = _WORDS[1 - _WORDS.index(name)]
+        msg = f"order: must be {rule}, got {given!r}; the reverse of {name!r} is {other!r}"
+        raise ValueError(msg)
+    known = [f"-{each}" for each in _ORDERABLE] if name != given else (*_WORDS, *_ORDERABLE)
+    error = _unknown_name("order", rule, given, known)
+    raise error
 
 
 def _require_countable(field: object) -> None:
