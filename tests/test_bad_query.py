@@ -180,3 +180,19 @@ def test_a_query_is_a_string(mind: oneiros.Engine, query: object) -> None:
     mind.add("ant")
     with pytest.raises((TypeError, ValueError), match="query"):
         mind.search(query)
+
+
+@pytest.mark.parametrize(
+    ("syntax", "shown"), [("\0", r"got '\x00'"), ("it's", 'got "it\'s"'), ("x" * 10**6, "got 'xxx")]
+)
+def test_the_name_of_a_syntax_is_shown_whole_or_shortened(
+    mind: oneiros.Engine, syntax: str, shown: str
+) -> None:
+    index = oneiros.LexicalIndex()
+    for search in (mind.search, mind.statistics, index.search):
+        with pytest.raises(
+            ValueError, match=r"^syntax: must be 'plain' or 'query', got "
+        ) as caught:
+            search("ant", syntax=syntax)
+        assert shown in str(caught.value)
+        assert len(str(caught.value)) < 200

@@ -14,6 +14,7 @@ from oneiros.errors import SnapshotDamaged, TextEncodingError
 from oneiros.lexical import analyzers
 from oneiros.model.validation import (
     as_float,
+    brief,
     index_of,
     is_scalar_array,
     not_an_integer,
@@ -36,6 +37,7 @@ __all__ = [
     "checked_ids",
     "checked_number",
     "checked_reading",
+    "checked_syntax",
     "checked_tags",
     "checked_texts",
     "checked_weights",
@@ -121,16 +123,30 @@ class QueryOptions(TypedDict):
     minimum_should_match: int
 
 
+_SYNTAXES: Final = ("plain", "query")
+
 _PLAIN: Final = QueryOptions(syntax="plain", minimum_should_match=0)
 
 
 def checked_reading(syntax: object, minimum_should_match: object) -> QueryOptions:
-    """Return the options of a query. The core checks the name of the syntax."""
+    """Return the options of a query, checked."""
     if syntax == "plain" and type(minimum_should_match) is int and minimum_should_match == 0:
         return _PLAIN
     least = checked_count(minimum_should_match, "minimum_should_match", least=0)
-    require_utf8("syntax", syntax)
-    return QueryOptions(syntax=str(syntax), minimum_should_match=least)
+    return QueryOptions(syntax=checked_syntax(syntax), minimum_should_match=least)
+
+
+def checked_syntax(value: object) -> str:
+    """Return the name of a syntax of queries.
+
+    Raises:
+        TypeError, ValueError: it is none.
+    """
+    require_utf8("syntax", value)
+    if value not in _SYNTAXES:
+        msg = f"syntax: must be 'plain' or 'query', got {brief(value)}"
+        raise ValueError(msg)
+    return str(value)
 
 
 def checked_tags(tags: Sequence[str], name: str) -> str:

@@ -7,9 +7,10 @@ from time import monotonic
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
-from oneiros import _core, lexical, models
+from oneiros import lexical, models
 from oneiros.filters import require_where
 from oneiros.index.row_sets import of_status
+from oneiros.lexical.options import checked_syntax
 from oneiros.model.calls import unexpected
 from oneiros.model.fields import FIELDS, FLOAT64_MAX
 from oneiros.model.validation import (
@@ -21,7 +22,6 @@ from oneiros.model.validation import (
     require_instance,
     require_number,
     require_seconds,
-    require_utf8,
     statuses,
     texts,
 )
@@ -227,13 +227,6 @@ def _where(value: object) -> object:
     return value
 
 
-def _syntax(value: str) -> str:
-    require_utf8("syntax", value)
-    if value != "plain":
-        _core.parse_query(text="", syntax=value)  # raises ValueError for an unknown syntax
-    return value
-
-
 def _status(value: str | Sequence[str]) -> Sequence[str] | None:
     checked = statuses(value)
     if checked is not None:
@@ -296,7 +289,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "valid_at": _or_none(_check_valid_at),
     "status": _or_none(_status),
     "least_trust": _or_none(_least_trust),
-    "syntax": _syntax,
+    "syntax": checked_syntax,
     "hint": _or_none(_check_hint),
     "date_range": lambda value: value,  # checked with soft_range
     "soft_range": lambda value: value,
