@@ -71,6 +71,10 @@ def test_all_forms_of_an_answer(seconds: float) -> None:
     told = told_by(Judged([None, 1.0, math.nan], prompt_tokens=120, completion_tokens=7))
     assert (told.prompt_tokens, told.completion_tokens) == (120, 7)
     assert told.reason == "2 of 3 have no finite score"
+    told = told_by(np.ma.masked_array([9, 1, 2], [True, False, False]))
+    assert told.reason == "1 of 3 have no finite score"
+    assert told.scores is not None
+    assert order_by(told.scores) == [0, 2, 1]
     told = told_by(Judged([None] * 3, prompt_tokens=120))
     assert (told.scores, told.prompt_tokens) == (None, 120)  # paid for all the same
 

@@ -108,6 +108,11 @@ def test_without_candidates_no_function_is_called() -> None:
         ([1j] * 3, TypeError, "factor 'mine': expected an array of real numbers, got dtype comp"),
         ([1, np.nan, 1], ValueError, "factor 'mine': value 1 must be finite, got nan"),
         ([1, 1, -np.inf], ValueError, "factor 'mine': value 2 must be finite, got -inf"),
+        (
+            np.ma.masked_array([1, 2, 3], [False, True, False]),
+            ValueError,
+            "factor 'mine': value 1 must be finite, got nan",
+        ),
     ],
 )
 def test_an_answer_that_is_none_is_refused_in_words(

@@ -53,6 +53,7 @@ __all__ = [
     "shown",
     "statuses",
     "texts",
+    "unmasked",
     "within",
 ]
 
@@ -485,6 +486,16 @@ def as_float(value: SupportsFloat) -> float:
 def is_scalar_array(value: object) -> bool:
     """Return whether a value is a NumPy array without dimensions, which cannot be iterated."""
     return getattr(value, "shape", None) == ()
+
+
+def unmasked(value: object) -> Any:
+    """Return a masked array of numbers with NaN for what its mask hides; other values unchanged."""
+    if not isinstance(value, np.ma.MaskedArray) or value.dtype.kind not in "fiub":
+        return value
+    if not np.ma.is_masked(value):
+        return value.data
+    dtype = value.dtype if value.dtype.kind == "f" else np.float64
+    return np.where(np.ma.getmaskarray(value), math.nan, value.data).astype(dtype)
 
 
 def texts(name: str, values: object) -> Sequence[str]:

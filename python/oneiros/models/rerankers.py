@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from oneiros._lazy import np
 from oneiros.display.escaping import shortened
-from oneiros.model.validation import require_int, require_plain
+from oneiros.model.validation import require_int, require_plain, unmasked
 from oneiros.models.deadlines import MOST_LEFT, answer_within
 from oneiros.runtime.dataclasses import dataclass
 
@@ -106,14 +106,14 @@ def checked_scores(scores: object, count: int) -> Array:
     """Return a reranker's scores as float64; NaN if a text has no finite score.
 
     Args:
-        scores: the scores; None means no score.
+        scores: the scores; None, NaN and what a mask hides mean no score.
         count: number of texts given to the reranker.
 
     Raises:
         TypeError: not numbers.
         ValueError: not ``count`` of them.
     """
-    given = np.asarray(scores)
+    given = np.asarray(unmasked(scores))
     if given.dtype.kind == "O" and given.ndim == 1:
         given = np.asarray([np.nan if score is None else score for score in given.tolist()])
     if given.dtype.kind not in "fiub":

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from oneiros import _core
 from oneiros._lazy import np
 from oneiros.model.fields import ENUMS
-from oneiros.model.validation import require_callable, require_choice, settle, settle_flags
+from oneiros.model.validation import (
+    require_callable,
+    require_choice,
+    settle,
+    settle_flags,
+    unmasked,
+)
 from oneiros.runtime.dataclasses import dataclass, field
 from oneiros.scoring.expression import OPERATIONS, require_name
 from oneiros.scoring.expression_steps import AGES, COLUMNS, WORD_FIELDS, likely, register_of
@@ -128,7 +134,7 @@ class CallableFactor:
         if not arguments[0].size:
             return np.empty(0)
         try:
-            values = np.asarray(self.function(*arguments))
+            values = np.asarray(unmasked(self.function(*arguments)))
         except Exception as error:
             error.add_note(f"raised by {self.function_name}, the function of factor {self.name!r}")
             raise

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
-from oneiros.model.validation import as_float, is_scalar_array, require_threads
+from oneiros.model.validation import as_float, is_scalar_array, require_threads, unmasked
 from oneiros.scoring.program import Parameter
 
 __all__ = [
@@ -207,20 +207,12 @@ def as_array(name: str, value: npt.ArrayLike) -> FloatArray:
     if _is_python_number(value) and not isinstance(value, bool):
         return np.array(as_float(value))  # type: ignore[arg-type]
     if isinstance(value, np.ma.MaskedArray) and value.dtype.kind in "fiu":
-        value = _without_masked(value)
+        value = unmasked(value)
     array = np.asarray(value)
     if array.dtype.kind in "iu" or array.dtype.newbyteorder("=") in (np.float32, np.float64):
         return array
     msg = f"{name}: expected numbers, float32, float64 or integers, got {array.dtype}"
     raise TypeError(msg)
-
-
-def _without_masked(value: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[Any]:
-    """Return an array with NaN for what a mask hides, as for other missing values."""
-    if not np.ma.is_masked(value):
-        return value.data
-    dtype = value.dtype if value.dtype.kind == "f" else np.float64
-    return np.where(np.ma.getmaskarray(value), math.nan, value.data).astype(dtype)
 
 
 def _common_shape(arrays: dict[str, FloatArray]) -> tuple[int, ...]:
