@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import oneiros
 from oneiros import profiles
+from oneiros.scoring.factors import QuestionFeedback
+from tests.engine.embedders import LetterCounts
 from tests.oracles import bm25
 
 NOW = 1_750_000_000.0
@@ -244,3 +246,28 @@ def test_a_compound_query_has_the_channels_of_its_best_part() -> None:
         assert response.parts
         assert response.ids
         assert all(result.channels.keys() == {"lexical"} for result in response)
+
+
+def test_no_embedder_is_called_where_the_profile_reads_no_vector() -> None:
+    embedder = LetterCounts()
+    with oneiros.Engine(":memory:", embedder=embedder, clock=lambda: NOW) as engine:
+        engine.add_many([{"text": "ant bee", "id": "a"}, {"text": "bee", "id": "b"}])
+        embedder.asked.clear()
+        assert engine.search("bee ant", profile="bm25").ids == ["a", "b"]
+        both = engine.search_many(["bee ant", "ant"], profile="bm25")
+        assert [response.ids for response in both] == [["a", "b"], ["a"]]
+        assert engine.why_not("bee", "b", profile="bm25").is_returned
+        assert embedder.asked == []
+        with pytest.raises(ValueError, match="embedding: expected 8 values"):
+            engine.search("bee", profile="bm25", embedding=[1.0])
+
+
+def test_verdicts_on_alike_questions_read_the_vector_without_a_channel_of_it() -> None:
+    embedder = LetterCounts()
+    words = profiles.get("bm25").replace(factors=(QuestionFeedback(least=0.9),))
+    with oneiros.Engine(":memory:", embedder=embedder, clock=lambda: NOW) as engine:
+        engine.add_many([{"text": "bee", "id": id} for id in ("a", "b")])
+        engine.feedback("b", "helpful", query="bee bee")
+        embedder.asked.clear()
+        assert engine.search("bee", profile=words).ids == ["b", "a"]
+        assert embedder.asked == ["bee"]

@@ -704,8 +704,9 @@ class Memories:
             session: the caller's session. Reinforcement adds it to the sessions of the returned
                 memories; nothing else reads it.
             now: the time of this search, as in :meth:`add`.
-            embedding: the query's vector, shape (dimension,). Default: from the engine's embedder.
-                Profiles without a vector channel ignore it.
+            embedding: the query's vector, shape (dimension,). Default: from the engine's embedder,
+                which is not called under profiles that read no vector, such as ``bm25``. They check
+                a given one and ignore it.
             profile: the ranking, by name or as a ``Profile``. Default: the engine's.
             reinforce: whether returned memories count as accessed. Default: as the profile says,
                 but False with ``explain``. True is refused under a profile without reinforcement.

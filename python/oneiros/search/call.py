@@ -18,7 +18,7 @@ from oneiros.scoring.stages import with_place
 from oneiros.scoring.understanding import fused_by_shares
 from oneiros.search import query as reading
 from oneiros.search.cache import SameObject
-from oneiros.search.plan import DeepRecall
+from oneiros.search.plan import DeepRecall, question_least
 from oneiros.search.query.dates import asks_for_time, may_name_a_time, range_in
 from oneiros.search.query.parsed import (
     PLAIN,
@@ -152,6 +152,8 @@ class _Traits(NamedTuple):
     asks_times: bool
     reads_texts: bool
     reads_verdicts: bool
+    reads_vector: bool
+    """Whether a channel or a factor reads the query's vector."""
     takes_variants: bool
     has_functions: bool
 
@@ -171,6 +173,8 @@ def _traits_of(profile: Profile) -> _Traits:
         asks_times=asks_times(profile),
         reads_texts=profile.reads_texts,
         reads_verdicts=any(getattr(factor, "reads_verdicts", False) for factor in profile.factors),
+        reads_vector=any(channel.needs == "vector" for channel in profile.channels)
+        or question_least(profile, profile.compile()) is not None,
         takes_variants=profile.understanding is not None
         and isinstance(profile.fusion, ReciprocalRankFusion),
         has_functions=profile.has_functions,
@@ -308,7 +312,7 @@ class SearchCall:
             parts += query_parts if len(query_parts) > 1 else [query]
             vectors += [embedding] * len(query_parts)
         plain_texts = [_plain_text_of(part, self.options.syntax) for part in parts]
-        skips_vector = [bool(self._understood(text).skips_vectors) for text in plain_texts]
+        skips_vector = [bool(self._absent(self._understood(text))) for text in plain_texts]
         vectors = self._embedded(plain_texts, vectors, skips_vector)
         requests = [self.request(part, vector) for part, vector in zip(parts, vectors, strict=True)]
         if not self.window.is_whole:  # of a compound query it is that of the merged results
@@ -340,7 +344,7 @@ class SearchCall:
                 unused = (*understood.unused, "query_expander not used by the profile")
                 understood = understood._replace(unused=unused)
             expanded, embedding = self._expanded(plain_text, understood, embedding)
-        vector, absent, index = None, understood.skips_vectors, None
+        vector, absent, index = None, self._absent(understood), None
         if not absent or embedding is not None:  # a given vector is always checked
             found = self._vector_of(plain_text, embedding)
             vector, absent = (None, absent) if absent else found
@@ -380,6 +384,10 @@ class SearchCall:
             window=self.window,
             vector_index=index,
         )
+
+    def _absent(self, understood: Understood) -> str:
+        """Return why the query needs no vector; empty if it does."""
+        return understood.skips_vectors if self.traits.reads_vector else "not read by the profile"
 
     def _vector_of(
         self, text: str, embedding: npt.ArrayLike | None
@@ -476,7 +484,7 @@ class SearchCall:
             return expanded, embedding
         texts = [plain_text, *expanded.texts]
         given = [embedding, *(None for _ in expanded.texts)]
-        vectors = self._embedded(texts, given, [False] * len(texts))
+        vectors = self._embedded(texts, given, [not self.traits.reads_vector] * len(texts))
         variants = tuple(
             reading.expansion.Variant(
                 text,

@@ -30,6 +30,7 @@ __all__ = [
     "DeepRecall",
     "PathWeight",
     "SearchPlan",
+    "question_least",
     "relaxed_profile",
     "search_plan",
 ]
@@ -221,11 +222,12 @@ def search_plan(
         reads_vectors=profile.duplicates is not None
         or any(factor.name == "cluster" for factor in profile.factors),
         reads_overlap=reads_overlap,
-        question_least=_question_least(profile, compiled),
+        question_least=question_least(profile, compiled),
     )
 
 
-def _question_least(profile: Profile, compiled: CompiledProfile) -> float | None:
+def question_least(profile: Profile, compiled: CompiledProfile) -> float | None:
+    """Return the likeness of questions from which verdicts given for them count; None: none does."""
     names = {name for _, name, _ in compiled.text.inputs if isinstance(name, str)}
     if names.isdisjoint((QUESTION_FEEDBACK, UNHELPFUL_FOR_QUESTIONS)):
         return None
