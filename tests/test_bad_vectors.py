@@ -29,6 +29,34 @@ def test_a_vector_refuses_what_is_not_finite_and_says_where(
     assert len(mind) == 1
 
 
+def test_what_the_mask_of_a_vector_hides_is_missing(mind: oneiros.Engine) -> None:
+    masked = np.ma.masked_array(np.ones((2, 8), np.float32))
+    mind.add_many([{"text": "text", "embedding": vector} for vector in masked])
+    masked[1, 3] = np.ma.masked
+    records = [{"text": "text", "embedding": vector} for vector in masked]
+    for call in (
+        lambda: mind.add_many(records),
+        lambda: mind.add("text", embedding=masked[1]),
+        lambda: mind.search("text", embedding=masked[1]),
+        lambda: mind.search_many(["text"] * 2, embeddings=masked),
+    ):
+        with pytest.raises(ValueError, match=r"embedding\[3\]: must be finite, got nan"):
+            call()
+    assert len(mind) == 2
+
+    class Masked:
+        name = "masked"
+
+        def __call__(self, texts: list[str]) -> np.ndarray:  # noqa: ARG002
+            return masked[1:]
+
+    with (
+        oneiros.Engine(":memory:", embedder=Masked()) as engine,
+        pytest.raises(ValueError, match="vector 0 must be finite, got nan at component 3"),
+    ):
+        engine.search("text")
+
+
 @pytest.mark.parametrize(
     "vector", [np.ones(3), np.ones(9), np.ones(0), np.ones((2, 8)), np.float32(1)]
 )

@@ -337,7 +337,7 @@ def embedding(name: str) -> Check:
 
     def check(value: Any) -> npt.NDArray[np.float32] | None:
         try:
-            given = np.asarray(value)
+            given = np.asarray(unmasked(value))
         except ValueError:  # lists of several lengths
             raise ValueError(wrong(name, "of shape (n,) with n >= 1", value)) from None
         if given.dtype.kind not in "fiu":
@@ -390,7 +390,7 @@ def unit_rows(given: Sequence[Any]) -> npt.NDArray[np.float32] | None:
         None if the vectors have to be checked one by one, because one is invalid, is the zero
         vector or differs in width from the first.
     """
-    rows = list(map(np.asarray, given))
+    rows = [np.asarray(unmasked(vector)) for vector in given]
     shape = rows[0].shape
     if len(shape) != 1 or not shape[0]:
         return None

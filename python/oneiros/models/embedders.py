@@ -11,7 +11,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from oneiros._lazy import np
-from oneiros.model.validation import require_plain, require_utf8, shown
+from oneiros.model.validation import require_plain, require_utf8, shown, unmasked
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -118,7 +118,7 @@ def check(
         msg = "embedder: expected an array of real numbers, got a coroutine: it must not be async"
         raise TypeError(msg)
     try:
-        given = np.asarray(output)
+        given = np.asarray(unmasked(output))
     except ValueError as error:
         msg = (
             f"embedder: expected shape ({count}, dimension), got rows that make no array ({error})"
