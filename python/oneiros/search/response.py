@@ -438,7 +438,7 @@ class SearchResponse:
         self.profile_hash = profile_hash
         """Content hash of that profile."""
         self.reason = reason
-        """Why nothing is returned although there were candidates; else empty."""
+        """Why the search abstained: no candidate is close enough to the query; else empty."""
         self.confidence = confidence
         """Under the default profile, the probability that the first result is relevant, 0 to 1
         (docs/confidence.md). It is that of the first memory found, whatever ``offset=`` and
