@@ -240,3 +240,24 @@ def test_an_expander_is_something_to_call() -> None:
 
     with pytest.raises(TypeError, match="query_expander: expected a plain callable, got a corou"):
         oneiros.Engine(":memory:", query_expander=awaited)  # type: ignore[arg-type]
+
+
+def test_one_that_replaces_all_vectors_in_each_call_ends_the_search() -> None:
+    engines: list[oneiros.Engine] = []
+
+    def replacing(query: str) -> list[str]:
+        engines[0].reembed(ByText())
+        return [f"{query} again"]
+
+    question = "why does the coffee taste better in the morning"
+    with oneiros.Engine(":memory:", embedder=ByText(), query_expander=replacing) as mind:
+        engines.append(mind)
+        mind.add("coffee in the morning", id="coffee")
+        for search in (
+            lambda: mind.search(question, profile=OPEN),
+            lambda: mind.search_many([question, "tea"], profile=OPEN),
+            lambda: mind.why_not(question, "coffee", profile=OPEN),
+        ):
+            with pytest.raises(oneiros.EmbedderMismatch, match="must not call reembed"):
+                search()
+        assert mind.search(question).ids == ["coffee"]

@@ -787,6 +787,8 @@ class Memories:
             QueryTooLarge: the query is over 64 KiB or has over 1,024 distinct terms.
             HistoryUnavailable: the store does not know all of its state at ``as_of``; names the
                 time from which it does.
+            EmbedderMismatch: the search began again 16 times, since the vectors of another embedder
+                replaced all meanwhile, as by a callable that calls :meth:`reembed`.
 
         Examples:
             >>> import oneiros

@@ -9,6 +9,7 @@ from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from oneiros import _core, lexical
+from oneiros.errors import EmbedderMismatch
 from oneiros.index import Limits
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import count, require_text, require_utf8
@@ -162,6 +163,7 @@ _TRAITS: Final[dict[str, _Traits]] = {}
 """By profile hash. Unequal profiles with different user functions may share one, so that the profile
 of an entry is compared, too."""
 _MOST_CACHED: Final = 256
+_MOST_RUNS: Final = 16
 _USUAL_K: Final = 1_000_000  # up to here k is checked without a function call
 
 
@@ -618,10 +620,19 @@ def run_call(
     *,
     is_explained: bool | None = None,
 ) -> Result:
-    """Begin a call and run it; from the beginning again where all vectors are replaced meanwhile."""
-    while True:
+    """Begin a call and run it; from the beginning again where all vectors are replaced meanwhile.
+
+    Raises:
+        EmbedderMismatch: they are replaced in each of many runs, as by what a search calls.
+    """
+    for _ in range(_MOST_RUNS):
         with suppress(VectorsReplaced):
             return run(SearchCall(scope, options, k, is_explained=is_explained))
+    msg = (
+        f"embedder: the vectors were replaced in each of {_MOST_RUNS} runs of the search; "
+        "a callable of the search must not call reembed"
+    )
+    raise EmbedderMismatch(msg)
 
 
 def query_vector(
