@@ -777,7 +777,8 @@ class Memories:
         a filter: ``where=oneiros.where(occurred_at=(start, end))``.
 
         If the profile has a ``cache``, a repeated query gets the cached response until it expires
-        or a memory is written, and the trace says so. ``now`` and ``explain`` bypass the cache.
+        or a memory is written, and the trace says so. ``now``, ``as_of``, ``exclude_newer`` and
+        ``explain`` bypass the cache.
 
         Returns:
             A :class:`SearchResponse` with the results and the trace.
