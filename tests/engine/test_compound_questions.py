@@ -117,6 +117,56 @@ def test_parts_are_embedded_together_and_each_result_counts_once() -> None:
         assert [stage.name for stage in told.trace.stages][-2:] == ["compound", "reinforcement"]
 
 
+@settings(max_examples=12, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    profile=st.sampled_from([OPEN, OMEGA, oneiros.profiles.get("omega-bounded")]),
+    k=st.integers(0, 8),
+    offset=st.integers(0, 4),
+)
+def test_why_not_is_of_the_merged_results(
+    seed: int, profile: oneiros.Profile, k: int, offset: int
+) -> None:
+    parts = [f"{random_question(seed + n)[0]} unheard words".strip() for n in range(3)]
+    query = " and also ".join(parts)
+    options: dict[str, Any] = {"k": k, "offset": offset, "embedding": random_question(seed)[1]}
+    with engine_of(random_store(seed, 16), profile=profile) as mind:
+        found = mind.search(query, **options, explain=True)
+        for id in [*(memory.id for memory in mind), "never stored"]:
+            why = mind.why_not(query, id, **options)
+            assert (why.query, why.k, why.offset) == (query, k, offset)
+            assert why.is_returned == (id in found.ids)
+            if len(found) == k > 0:
+                assert (why.kth_id, why.kth_score) == (found.ids[-1], found.scores[-1])
+            elif k > 0 and not offset:
+                assert (why.kth_id, why.kth_score) == (None, None)
+            if why.is_returned:
+                place = found.ids.index(id)
+                assert offset + place + 1 == (why.linked_place or why.place)
+                assert why.explanation == found[place].explanation
+                assert why.part in found[place].parts
+                assert why.lacked == ""
+            elif why.exists:
+                assert why.part in parts
+                assert why.lacked
+
+
+def test_why_not_names_the_part_that_finds_the_memory_best(mind: oneiros.Engine) -> None:
+    green, zebra = (mind.why_not(TWO, id, k=2) for id in ("green tea of bob", "zebra"))
+    assert (green.part, green.verdict) == ("green tea of bob", "returned, in place 1")
+    assert str(green).startswith(
+        f"'green tea of bob' for {TWO!r}, part 'green tea of bob': returned"
+    )
+    assert not zebra.is_returned
+    assert (mind.why_not("coffee", "zebra").part, mind.why_not(TWO, "never").part) == ("", "")
+    mind.update("green tea of bob", status="archived")
+    hidden = mind.why_not(TWO, "green tea of bob", k=2)
+    assert (hidden.verdict, hidden.part) == ("hidden: archived", "green tea of bob")
+    mind.add_many([{"id": "x", "text": "coffee tea"}, {"id": "y", "text": "Coffee  tea"}])
+    profile = OPEN.replace(duplicates=OMEGA.duplicates)
+    assert mind.why_not(TWO, "y", profile=profile).verdict == "hidden: duplicate"
+
+
 def test_what_is_alike_across_parts_is_left_once(mind: oneiros.Engine) -> None:
     profile = OPEN.replace(duplicates=OMEGA.duplicates)
     mind.add_many([{"id": "x", "text": "coffee tea"}, {"id": "y", "text": "Coffee  tea"}])

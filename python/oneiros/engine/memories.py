@@ -925,7 +925,7 @@ class Memories:
             date_range: as in the search.
             soft_range: as in the search.
             context: as in the search.
-            reranker: as in the search; it is called again.
+            reranker: as in the search; it is called again, for each part of a compound query twice.
             deadline: as in the search.
             statistics: as in the search.
             offset: as in the search.
@@ -937,7 +937,8 @@ class Memories:
         Returns:
             A :class:`WhyNot`: what hides the memory, how each channel and factor scores it, its
             rank, and the score it lacks to the last returned result. A scope reports a memory
-            outside it as an id that does not exist.
+            outside it as an id that does not exist. Of a compound query
+            (docs/systems/omega.md O10), the report is on the part that ranks the memory best.
 
         Raises:
             ValueError, TypeError, QueryTooLarge: as :meth:`search`.

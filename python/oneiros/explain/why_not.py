@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -33,9 +33,10 @@ from oneiros.index.row_sets import of_status
 from oneiros.model.validation import require_utf8, shown
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.scoring.stages import Surfacing
-from oneiros.search.call import run_call
+from oneiros.search.call import WHOLE, run_call
 from oneiros.search.options import SearchOptions
-from oneiros.search.pipeline import FoundRows, SearchRun, abstention_of, walk_graph
+from oneiros.search.pipeline import FoundRows, SearchRun, abstention_of, answer, walk_graph
+from oneiros.search.query.subqueries import merged_answer
 from oneiros.search.trace import NO_TIME, shortfall_words
 
 if TYPE_CHECKING:
@@ -46,9 +47,9 @@ if TYPE_CHECKING:
     from oneiros.index.row_sets import RowSets
     from oneiros.model.memory import Memory
     from oneiros.scoring.channels import ChannelDeclaration
-    from oneiros.search.call import SearchRequest
+    from oneiros.search.call import SearchCall, SearchRequest, Window
     from oneiros.search.options import WhyNotKeywords
-    from oneiros.search.response import LoadMemories
+    from oneiros.search.response import LoadMemories, SearchResponse
 
 __all__ = ["ChannelStanding", "Exclusion", "WhyNot", "exclusions", "why_not"]
 
@@ -142,6 +143,9 @@ class WhyNot:
     """Id of the last result; None if there are fewer than ``k``."""
     kth: Explanation | None = None
     """Explanation of the last result's score, if there are ``k``."""
+    part: str = ""
+    """The part of a compound query that ranks the memory best (docs/systems/omega.md O10); else
+    empty. If the memory is not among the merged results, its place is that in this part."""
 
     @property
     def is_returned(self) -> bool:
@@ -246,7 +250,8 @@ class WhyNot:
         return f"<p>{html_text(self._headline())}</p>{reasons and f'<ul>{reasons}</ul>'}{table}"
 
     def _headline(self) -> str:
-        return f"{self.id!r} for {shortened(repr(self.query), _QUERY)}: {self.verdict}"
+        part = f", part {shortened(repr(self.part), _QUERY)}" if self.part else ""
+        return f"{self.id!r} for {shortened(repr(self.query), _QUERY)}{part}: {self.verdict}"
 
     def _reasons(self) -> list[str]:
         """Return all reasons against the memory: its exclusions and the shortfall of its score."""
@@ -358,10 +363,21 @@ def why_not(
     require_utf8("id", id)
     k, embedding = keywords.pop("k", 10), keywords.pop("embedding", None)
     options = SearchOptions.checked(scope.zoned_keywords(keywords), method)
-    call, request = run_call(
-        scope, options, k, lambda call: (call, call.request(query, embedding)), is_explained=True
+    call, requests = run_call(
+        scope,
+        options,
+        k,
+        lambda call: (call, call.requests([query], [embedding])[0]),
+        is_explained=True,
     )
-    visible, load, read_model = call.visible(), scope.loader, call.read_model
+    if len(requests) > 1:
+        return _of_parts(call, requests, query, id, scope.loader)
+    return _of_request(call, requests[0], id, scope.loader)
+
+
+def _of_request(call: SearchCall, request: SearchRequest, id: str, load: LoadMemories) -> WhyNot:
+    """Return the report on one search."""
+    visible, read_model = call.visible(), call.read_model
     search = WhyNotSearch(request, read_model, visible, load)
     if read_model.row_sets.lets_in_others(visible):
         visible = call.visible(is_exact=True)
@@ -378,6 +394,92 @@ def why_not(
     if hidden:
         search = WhyNotSearch(request, read_model, visible.letting_in(row), load)
     return search.complete(report, row)
+
+
+def _of_parts(
+    call: SearchCall, requests: Sequence[SearchRequest], query: str, id: str, load: LoadMemories
+) -> WhyNot:
+    """Return the report on a compound query, whose parts are searched one by one and merged."""
+    visible, window = call.visible(is_exact=True), call.window
+    responses = [answer(request, call, visible, load) for request in requests]
+    found_count = sum(map(len, responses))
+    whole = [request._replace(k=found_count) for request in requests]  # merged without a cut
+    merged = merged_answer(query, whole, responses, call.read_model, load, WHOLE)
+    kth = merged[call.k - 1] if 0 < call.k <= len(merged) else None
+    each = [_of_request(call, request, id, load) for request in requests]
+    reports = [
+        replace(
+            report,
+            query=query,
+            part=request.query,
+            k=max(call.k - window.offset, 0),
+            offset=window.offset,
+            kth_id=None if kth is None else kth.id,
+            kth=None if kth is None else kth.explanation,
+            is_reordered=any(other.is_reordered for other in each),
+        )
+        for request, report in zip(requests, each, strict=True)
+    ]
+    if not reports[0].exists:
+        return replace(reports[0], part="", candidate_count=len(merged))
+    raw_scores = [_raw_score(response, id) for response in responses]
+    best = reports[raw_scores.index(max(raw_scores))]
+    if id in merged.ids:
+        place = merged.ids.index(id) + 1
+        result = merged[place - 1]
+        hidden = outside_window(window, place, result.score)
+        is_linked = result.is_associative and place <= call.k and not hidden
+        return replace(
+            best,
+            hidden=hidden,
+            place=place,
+            candidate_count=len(merged),
+            linked_place=place if is_linked else None,
+            is_displaced=False,
+            explanation=result.explanation,
+        )
+    better = next((pair.of for pair in merged.trace.duplicates if pair.id == id), None)
+    if better is not None and max(raw_scores) > -math.inf:  # a part returns it, and a better one
+        hidden = (*best.hidden, _duplicate(better))
+        return replace(best, hidden=hidden, place=None, linked_place=None)
+    nearest = min(reports, key=_farness)
+    explanation = nearest.explanation
+    if explanation is not None and merged:  # its score as a share of the same best
+        explanation = _divided_as(merged[0].explanation, explanation)
+    return replace(nearest, explanation=explanation)
+
+
+def _raw_score(response: SearchResponse, id: str) -> float:
+    """Return the score by which the merge compares the results of parts; -inf for no result."""
+    return next((result.raw_score for result in response if result.id == id), -math.inf)
+
+
+def _farness(report: WhyNot) -> tuple[bool, float]:
+    """Return the key by which the report of the nearest of several parts is the least."""
+    return bool(report.hidden), math.inf if report.place is None else report.place
+
+
+def _divided_as(best: Explanation | None, explanation: Explanation) -> Explanation:
+    """Return an explanation with its score divided by what another one is divided by."""
+    assert best is not None
+    whole = replace(explanation, divided_by=None)
+    whole = replace(whole, score=whole.evaluate())
+    return whole if best.divided_by is None else whole.as_share_of(best.divided_by)
+
+
+def _duplicate(better: str) -> Exclusion:
+    return Exclusion("duplicate", f"it is like {better!r}, which stands better")
+
+
+def outside_window(window: Window, place: int, score: float) -> tuple[Exclusion, ...]:
+    """Return why a window leaves out the result at a place, from 1; empty if it does not."""
+    if place <= window.offset:
+        detail = f"in place {place}, before the offset of {window.offset}"
+        return (Exclusion("offset", detail),)
+    if window.min_score is not None and score < window.min_score:
+        detail = f"its score {figure(score)} is below min_score {figure(window.min_score)}"
+        return (Exclusion("min_score", detail),)
+    return ()
 
 
 class WhyNotSearch:
@@ -435,16 +537,8 @@ class WhyNotSearch:
 
     def _outside_window(self, row: int) -> tuple[Exclusion, ...]:
         """Return why the window leaves out a row of the results; empty if it does not."""
-        window = self._request.window
         place = self._rows.index(row)
-        score = self._outcome.scores()[place]
-        if place < window.offset:
-            detail = f"in place {place + 1}, before the offset of {window.offset}"
-            return (Exclusion("offset", detail),)
-        if window.min_score is not None and score < window.min_score:
-            detail = f"its score {figure(score)} is below min_score {figure(window.min_score)}"
-            return (Exclusion("min_score", detail),)
-        return ()
+        return outside_window(self._request.window, place + 1, self._outcome.scores()[place])
 
     def complete(self, report: WhyNot, row: int) -> WhyNot:
         """Return the report with everything the search computes for a row."""
@@ -486,8 +580,7 @@ class WhyNotSearch:
             return self._standing.index(row) + 1, ()
         for duplicate, better in self._outcome.duplicates:
             if duplicate == row:
-                id = self._read_model.lifecycle.ids[better]
-                return None, (Exclusion("duplicate", f"it is like {id!r}, which stands better"),)
+                return None, (_duplicate(self._read_model.lifecycle.ids[better]),)
         shortfall = self._run.far().get(row)
         rule = abstention_of(self._request, is_relaxed=self._outcome.is_relaxed)
         reason = self._found.reason()
