@@ -23,7 +23,6 @@ from oneiros.filters.conditions import (
     And,
     AnyOf,
     Measured,
-    MetadataIs,
     OnMetadata,
     Where,
     Within,
@@ -704,9 +703,7 @@ def _unmet(condition: Where, memory: Memory) -> str:
         case OnMetadata(key=key):
             name, value = f"metadata {_json(key)}", resolver(key)(memory.metadata)
             if value is MISSING:
-                is_null = isinstance(condition, MetadataIs) and condition.value is not None
-                end = "is null" if is_null else "is missing"
-                return f"outside the filter {wanted}: its {name} {end}"
+                return f"outside the filter {wanted}: its {name} is missing"
         case _:
             return f"outside the filter {wanted}"
     return f"outside the filter {wanted}: its {name} is {_json(value)}"
