@@ -386,14 +386,20 @@ FirstOfEach first_of_each(const Duplicates& rule, const TextColumn& texts,
   return found;
 }
 
-// All results are examined if places are reserved for links, since the cut may then reach beyond k.
+// All results are examined if places are reserved for links, since the cut may then reach beyond k;
+// and if results that leave_low() removes stand before others, as in an order set by a reranker.
 void SearchRun::leave_duplicates(Attempt& attempt, const Duplicates& rule) {
   std::vector<Result>& results = attempt.results;
   std::vector<std::uint32_t> rows;
   for (const Result& result : results) {
     rows.push_back(result.row);
   }
-  const bool is_whole = request_.is_whole || attempt.plan->kept_places(request_.k) > 0;
+  const Surfacing* const surfacing = surfacing_of(attempt);
+  const bool is_mixed =
+      surfacing != nullptr && !std::ranges::is_partitioned(results, [&](const Result& result) {
+        return result.score >= surfacing->least_score || attempt.link_to(result.row) != nullptr;
+      });
+  const bool is_whole = request_.is_whole || is_mixed || attempt.plan->kept_places(request_.k) > 0;
   const FirstOfEach found = first_of_each(rule, *view_.texts, view_.vectors.get(), rows,
                                           is_whole ? results.size() : request_.k);
   std::vector<Result> kept;

@@ -291,3 +291,23 @@ def test_what_is_no_reranker_or_deadline_is_refused(mind: oneiros.Engine) -> Non
     for wrong in ("soon", True):
         with pytest.raises(TypeError, match="deadline: expected a number"):
             ask(mind, deadline=wrong)
+
+
+@pytest.mark.parametrize("k", [1, 3, 8, 16])
+def test_an_order_with_low_scores_first_leaves_no_place_empty(k: int) -> None:
+    """O26 looks through all where O27 takes away what an order by a reranker has put first."""
+    surfacing = Surfacing(least_cosine=0.0, least_overlap=0.0, least_score=0.5)
+    profile = profiles.get("omega-bounded").replace(abstention=surfacing)
+    with oneiros.Engine(":memory:", embedder="hashing", clock=lambda: NOW) as mind:
+        for number in range(16):
+            text = f"pool {chr(97 + number) * 5} " + f"filler {chr(113 - number) * 4} " * number
+            mind.add(text, id=f"m{number}", priority=5 if number < 8 else 1)
+
+        def ask(k: int, **options: Any) -> oneiros.SearchResponse:
+            return mind.search("pool", k, profile=profile, reinforce=False, **options)
+
+        count = len(ask(16))
+        assert 8 <= count < 16
+        found = ask(k, reranker=lambda _, texts: [float(n) for n in range(len(texts))])
+        assert len(found) == min(k, count)
+        assert found.ids == ask(16).ids[::-1][:k]
