@@ -8,14 +8,19 @@ from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import oneiros
 
 NOW = 1_750_000_000.0
 
 # How long an example takes says how busy the machine is, and nothing of what is tested.
-settings.register_profile("untimed", settings.default, deadline=None)
+settings.register_profile(
+    "untimed",
+    settings.default,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("untimed")
 
 # A shell that starts this in the background has it ignore these, and so would the processes of tests.

@@ -279,6 +279,14 @@ def test_a_use_that_is_left_as_the_columns_come_free_is_applied_then(
     assert mind.get(id).access_count == 2
 
 
+def test_searches_on_the_thread_that_writes_wait_for_nothing(mind: oneiros.Engine) -> None:
+    """A callable that a write calls may search."""
+    id = mind.add("ant")
+    found = mind._scope.services.sync.writer.run(lambda: [mind.search("ant").ids for _ in range(3)])
+    assert found == [[id]] * 3
+    assert mind.get(id).access_count == 3
+
+
 def test_what_is_used_after_a_memory_was_forgotten_reaches_the_store(tmp_path: Path) -> None:
     path = tmp_path / "mind.db"
     with oneiros.Engine(path) as mind, oneiros.Engine(path) as watcher:

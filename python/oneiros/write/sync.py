@@ -500,7 +500,8 @@ class Sync:
         """
         if self._is_busy or not self.reinforcing.returned:
             return
-        self.reinforcing.wait_for_opening()
+        if not self.writer.is_here:
+            self.reinforcing.wait_for_opening()
         if self.reinforcing.returned:
             self.writer.run(do_nothing)  # every job applies returned events first
 
