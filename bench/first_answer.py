@@ -1,9 +1,10 @@
 """The first answer of a process: a closed store opened, one search, ten results with their texts.
 
-    python -m bench.first_answer FOLDER [--count N] [--width D] [--rounds R] [--form NAME ...]
+    python -m bench.first_answer FOLDER [--count N] [--width D] [--links N] [--rounds R] [--form NAME ...]
 
 The first run makes FOLDER/first-N.db: texts of made-up words (some frequent, most rare), clustered
-random vectors and ten projects of uneven size, closed when its graph is ready. Each round starts one
+random vectors and ten projects of uneven size, closed when its graph is ready. With ``--links`` it has
+so many links of random pairs, as a store has after many searches. Each round starts one
 process of each form, in turns, and one bare interpreter; printed is the median of each, what it is
 above the bare interpreter's, and how many times as long it takes.
 """
@@ -11,6 +12,7 @@ above the bare interpreter's, and how many times as long it takes.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import statistics
 import subprocess
@@ -18,6 +20,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 CHUNK, A_CLUSTER, NOISE, PROJECTS, WORDS = 20_000, 50, 0.6, 10, 30_000
@@ -103,7 +106,18 @@ def records(count: int, width: int) -> Iterator[dict[str, Any]]:
             }
 
 
-def make(path: Path, count: int, width: int) -> None:
+def pairs(count: int, links: int) -> Iterator[tuple[str, str]]:
+    """Yield the ends of links, each pair once."""
+    random = Random(1)
+    seen: set[tuple[int, int]] = set()
+    while len(seen) < links:
+        one, other = sorted(random.sample(range(count), 2))
+        if (one, other) not in seen:
+            seen.add((one, other))
+            yield str(one), str(other)
+
+
+def make(path: Path, count: int, width: int, links: int) -> None:
     """Make a store, and close it when its graph is ready."""
     import oneiros  # noqa: PLC0415
 
@@ -113,6 +127,9 @@ def make(path: Path, count: int, width: int) -> None:
         vectors = engine._scope.services.read_model.indexes.vectors
         assert vectors is not None
         vectors.settle()
+        ends = pairs(count, links)
+        while part := [(one, other, 0.5) for one, other in itertools.islice(ends, CHUNK)]:
+            engine.link_many(part)
     sys.stdout.write(f"{path} made in {time.perf_counter() - began:.0f} s\n")
 
 
@@ -127,14 +144,15 @@ def main() -> None:
     """Make the store if it is missing, start processes in turns, and print their medians."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    for name, value in {"count": 100_000, "width": 384, "rounds": 9}.items():
+    for name, value in {"count": 100_000, "width": 384, "links": 0, "rounds": 9}.items():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--form", choices=list(FORMS), action="append", help="default: all")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    path = given.folder / f"first-{given.count}.db"
+    linked = f"-{given.links}-links" if given.links else ""
+    path = given.folder / f"first-{given.count}{linked}.db"
     if not path.exists():
-        make(path, given.count, given.width)
+        make(path, given.count, given.width, given.links)
     bare = next(iter(FORMS))
     codes = {
         name: FORMS[name].format(path=str(path), query=QUERY, width=given.width)

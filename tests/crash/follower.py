@@ -103,6 +103,7 @@ class Follower:
     def answer(self) -> dict[str, Any]:
         """Return the answers of the engine, and the copy."""
         self._patiently(self._follow)
+        self._patiently(self._engine.refresh)  # else uses may come a moment later
         found: dict[str, Any] = self._patiently(lambda: answers(self._engine, self._copy))
         return found
 

@@ -36,7 +36,7 @@ def test_a_failed_call_is_typed_and_nothing_is_half_done(
 ) -> None:
     found = system_calls.run(tmp_path, library, operation, failure, step=STEP)
     assert found.problems == []
-    assert found.failed > 1
+    assert found.failed > 0
 
 
 class NoCalls:

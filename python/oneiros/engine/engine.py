@@ -339,7 +339,8 @@ class Engine(Memories):
     def refresh(self) -> None:
         """Apply the commits of other processes now.
 
-        Needed only with ``auto_refresh=False``; otherwise each search does it.
+        Needed only with ``auto_refresh=False``, or to see at once what searches of other processes
+        counted; otherwise each search does it.
 
         Examples:
             >>> import oneiros

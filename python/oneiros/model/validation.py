@@ -84,9 +84,10 @@ class _Brief(reprlib.Repr):
 
     def repr_int(self, x: int, level: int) -> str:
         try:
-            return super().repr_int(x, level)
-        except ValueError:
+            repr(x)
+        except ValueError:  # since Python 3.14 the library's own text names an address
             return f"an int of {x.bit_length()} bits"
+        return super().repr_int(x, level)
 
 
 brief: Final = _Brief().repr
