@@ -34,9 +34,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_failed_call_is_typed_and_nothing_is_half_done(
     tmp_path: Path, library: Path, operation: str, failure: str
 ) -> None:
-    found = system_calls.run(tmp_path, library, operation, failure, step=STEP)
+    step = 2 if operation == "export" else STEP  # it makes 5 such calls since Python 3.14
+    found = system_calls.run(tmp_path, library, operation, failure, step=step)
     assert found.problems == []
-    assert found.failed > 0
+    assert found.failed > 1
 
 
 class NoCalls:
