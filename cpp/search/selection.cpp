@@ -386,22 +386,32 @@ FirstOfEach first_of_each(const Duplicates& rule, const TextColumn& texts,
   return found;
 }
 
-// All results are examined if places are reserved for links, since the cut may then reach beyond k;
-// and if results that leave_low() removes stand before others, as in an order set by a reranker.
+// All results are examined if places are reserved for links, since the cut may then reach beyond k.
+// More than k are if leave_low() is to remove some that stand before others: in an order set by a
+// reranker, or before linked results, which it spares.
 void SearchRun::leave_duplicates(Attempt& attempt, const Duplicates& rule) {
   std::vector<Result>& results = attempt.results;
   std::vector<std::uint32_t> rows;
   for (const Result& result : results) {
     rows.push_back(result.row);
   }
-  const Surfacing* const surfacing = surfacing_of(attempt);
-  const bool is_mixed =
-      surfacing != nullptr && !std::ranges::is_partitioned(results, [&](const Result& result) {
-        return result.score >= surfacing->least_score || attempt.link_to(result.row) != nullptr;
-      });
-  const bool is_whole = request_.is_whole || is_mixed || attempt.plan->kept_places(request_.k) > 0;
-  const FirstOfEach found = first_of_each(rule, *view_.texts, view_.vectors.get(), rows,
-                                          is_whole ? results.size() : request_.k);
+  const bool is_whole = request_.is_whole || attempt.plan->kept_places(request_.k) > 0;
+  std::size_t most = is_whole ? results.size() : request_.k;
+  const auto examined = [&] {
+    return first_of_each(rule, *view_.texts, view_.vectors.get(), rows, most);
+  };
+  FirstOfEach found = examined();
+  if (const Surfacing* const surfacing = surfacing_of(attempt)) {
+    const auto stays = [&](const Result& result) {
+      return result.score >= surfacing->least_score || attempt.link_to(result.row) != nullptr;
+    };
+    const auto stays_at = [&](std::size_t place) { return stays(results[place]); };
+    while (most < results.size() && !std::ranges::is_partitioned(results, stays) &&
+           static_cast<std::size_t>(std::ranges::count_if(found.kept, stays_at)) < request_.k) {
+      most *= 2;
+      found = examined();
+    }
+  }
   std::vector<Result> kept;
   for (const std::size_t place : found.kept) {
     kept.push_back(results[place]);
