@@ -668,7 +668,8 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         sql = CHANGED_NUMBERED_LINKS if after > 0 else ALL_NUMBERED_LINKS
         found = self._connection.links_after(sql, LINKS_CHECKSUM, after)
         if found is not None:
-            yield found
+            if found:
+                yield found
             return
         # A link is damaged: its memories may be gone, else it is named.
         cursor = self.run(CHANGED_LINKS if after > 0 else ALL_LINKS, (after,))
