@@ -3,6 +3,7 @@
 // row.
 #include "store/link_reader.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -59,25 +60,21 @@ std::optional<StoredLinks> LinkReader::read(std::int64_t after) {
 }
 
 bool LinkReader::take_row(StoredLinks& links) const {
-  const auto cell_at = [this](std::size_t place) {
-    return cell_of(sqlite_, sqlite_.column_value(statement_.get(), static_cast<int>(place)));
-  };
-  if (!check_.is_right(cell_at)) {
+  std::array<Cell, Place::width> cells;
+  for (std::size_t place = 0; place < cells.size(); ++place) {
+    cells[place] =
+        cell_of(sqlite_, sqlite_.column_value(statement_.get(), static_cast<int>(place)));
+  }
+  if (!check_.is_right([&](std::size_t place) { return cells[place]; })) {
     return false;
   }
-  const Cell one_cell = cell_at(Place::first);
-  const Cell other_cell = cell_at(Place::second);
-  const Cell kind_cell = cell_at(Place::kind);
-  const Cell weight_cell = cell_at(Place::weight);
-  const Cell created_cell = cell_at(Place::created);
-  const Cell last_cell = cell_at(Place::last);
-  const auto* one = std::get_if<std::int64_t>(&one_cell);
-  const auto* other = std::get_if<std::int64_t>(&other_cell);
-  const auto* link_kind = std::get_if<std::int64_t>(&kind_cell);
-  const auto* link_weight = std::get_if<double>(&weight_cell);
-  const auto* created_at = std::get_if<double>(&created_cell);
-  const auto* last_at = std::get_if<double>(&last_cell);
-  const bool was_found = !std::holds_alternative<std::monostate>(last_cell);
+  const auto* one = std::get_if<std::int64_t>(&cells[Place::first]);
+  const auto* other = std::get_if<std::int64_t>(&cells[Place::second]);
+  const auto* link_kind = std::get_if<std::int64_t>(&cells[Place::kind]);
+  const auto* link_weight = std::get_if<double>(&cells[Place::weight]);
+  const auto* created_at = std::get_if<double>(&cells[Place::created]);
+  const auto* last_at = std::get_if<double>(&cells[Place::last]);
+  const bool was_found = !std::holds_alternative<std::monostate>(cells[Place::last]);
   if (one == nullptr || other == nullptr || *one == *other || link_kind == nullptr ||
       *link_kind < 0 || *link_kind >= static_cast<std::int64_t>(kLinkKindNames.size()) ||
       link_weight == nullptr || !(*link_weight >= 0.0 && *link_weight <= 1.0) ||
