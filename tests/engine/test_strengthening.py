@@ -17,6 +17,7 @@ from oneiros.scoring.reinforcement import SpacedReinforcement
 from oneiros.store.salvage import salvage
 from oneiros.store.writer import Writer
 from oneiros.write import ReinforcementEvent, reinforce
+from oneiros.write.background import WriterThread
 from oneiros.write.reinforce import Reinforcing, Strengthening
 from oneiros.write.sync import Sync
 from tests.oracles import reverie
@@ -173,6 +174,32 @@ def test_uses_of_another_process_are_applied_without_a_write_or_a_refresh(tmp_pa
                 break
             time.sleep(0.01)
         assert lifecycle.columns.values_at(name="access_count", rows=[row]) == [1]
+
+
+def test_an_interrupt_before_the_thread_is_woken_keeps_no_uses_back(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "mind.db"
+    with oneiros.Engine(path) as mind, oneiros.Engine(path) as other:
+        id = mind.add("ant")
+        other.search("ant")
+        other.flush()
+        with monkeypatch.context() as patch:
+            patch.setattr(WriterThread, "look", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                mind.search("ant", reinforce=False)
+        lifecycle = mind._scope.read_model.lifecycle
+        row = lifecycle.row_of[id]
+        for _ in range(400):
+            mind.search("ant", reinforce=False)
+            if lifecycle.columns.values_at(name="access_count", rows=[row]) == [1]:
+                break
+            time.sleep(0.01)
+        assert lifecycle.columns.values_at(name="access_count", rows=[row]) == [1]
+
+
+def interrupted(_: WriterThread) -> None:
+    raise KeyboardInterrupt
 
 
 def test_which_commits_only_record_uses(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_mypy_knows_the_keywords_and_plain_functions(tmp_path: Path) -> None:
     path.write_text(SAMPLE)
     package = Path(conditions.__file__).parents[2]
     config = tmp_path / "mypy.ini"
-    # An installed package is found without, and mypy refuses to be told.
+    # An installed package is found without, and mypy refuses its path.
     found_by = "" if package.name == "site-packages" else f"mypy_path = {package}\n"
     config.write_text(
         f"[mypy]\nstrict = True\n{found_by}"

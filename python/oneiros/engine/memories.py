@@ -1499,8 +1499,8 @@ class Memories:
 
         Under the default profile a pinned memory does not age: its recency is 1. Scores of other
         profiles ignore the pin. No dream cycle of any profile deletes, archives or cuts a pinned
-        memory; it may go cold, and the verdict of a judge can supersede it. ``oneiros.where(pinned=True)`` finds pinned
-        memories.
+        memory; it may go cold, and the verdict of a judge can supersede it.
+        ``oneiros.where(pinned=True)`` finds pinned memories.
 
         Args:
             id: the memory's id.

@@ -308,9 +308,8 @@ class Reinforcing:
         waits, a short time at most: else several threads could leave events faster than one can
         apply them, and no write would ever begin.
         """
-        for _ in range(
-            _MOST_TRIES
-        ):  # the writer may let events in while this waits for Python's lock
+        # The writer may let events in again while this waits for Python's lock.
+        for _ in range(_MOST_TRIES):
             applying = self._applying
             if applying is not None and applying.acquire(timeout=_HOLD_SECONDS):
                 applying.release()

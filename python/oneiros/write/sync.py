@@ -99,6 +99,7 @@ def _by_kind(counts: list[tuple[str, str, int]]) -> Verdicts:
 
 _APPLY_SECONDS: Final = 0.002
 """The longest wait of a new memory, so that several enter the read model together."""
+_ASK_AGAIN_SECONDS: Final = 0.05
 _MOST_UNAPPLIED: Final = 1_000
 _PAUSE_SECONDS: Final = 0.0002
 _MOST_PAUSES: Final = 250
@@ -139,7 +140,8 @@ class Sync:
         self._inserting: set[object] = set()  # one item for each call of insert_one
         self._damaged_links = -1  # the revision at which links could not be read
         self._is_behind = True  # a commit of this engine may not be in the read model yet
-        self._is_follow_due = False  # the writer thread is to apply uses of other processes
+        # When the writer thread was asked to apply uses of other processes; None: it has looked since.
+        self._asked_to_follow_at: float | None = None
         self.snapshot = SnapshotFile(store.path)
         self.damaged: dict[int, Damaged] = {}
         """The memories found to be damaged, by sequence number."""
@@ -530,8 +532,10 @@ class Sync:
             if commits.last == self._shown_revision:
                 return
             if commits.settled <= self._shown_revision < commits.last:
-                if not self._is_follow_due:
-                    self._is_follow_due = True
+                now, asked_at = monotonic(), self._asked_to_follow_at
+                # Again after a time: a search may be interrupted before the thread is woken.
+                if asked_at is None or now - asked_at > _ASK_AGAIN_SECONDS:
+                    self._asked_to_follow_at = now
                     self.writer.look()
                 return
         if not self._is_busy:
@@ -580,8 +584,8 @@ class Sync:
         self._apply_inserted()
 
     def _idle(self) -> float | None:
-        if self._is_follow_due:
-            self._is_follow_due = False
+        if self._asked_to_follow_at is not None:
+            self._asked_to_follow_at = None
             try:
                 self._catch_up()
             except Exception:  # noqa: BLE001 - the next search tries again, and raises it
