@@ -18,20 +18,28 @@ import oneiros
 NOW, SIZE = 1_750_000_000.0, 30_000_000
 form = sys.argv[1]
 profile = "omega" if form == "words" else "reverie"
-if form == "arrays":
-    table = {"strength": np.ones(SIZE, np.float32)}
-elif form == "nulls":
-    table = pa.table({"strength": pa.nulls(SIZE, pa.float32())})
-elif form == "words":
-    table = {"kind": ["note", "decision", "constraint"] * 2_000_000}
-elif form == "dicts":
-    table = [{"strength": 0.5, "depth": 2}] * 2_000_000
+
+def table(rows):
+    if form == "arrays":
+        return {"strength": np.ones(rows, np.float32)}
+    if form == "nulls":
+        return pa.table({"strength": pa.nulls(rows, pa.float32())})
+    if form == "words":
+        return {"kind": ["note", "decision", "constraint"] * (rows // 15)}
+    return [{"strength": 0.5, "depth": 2}] * (rows // 15)
+
 mind = oneiros.Engine(":memory:", clock=lambda: NOW)
 mind.add_many([{"text": "", "id": f"m{row}"} for row in range(100)])
+
+def score(rows):
+    mind.rescore(profile) if form == "engine" else oneiros.rescore(rows, profile, NOW, missing="default")
+
+score(table(150))  # imports pandas and others, whose own imports can swallow an interrupt
+rows = table(SIZE)
 print("ready", flush=True)
 try:
     while True:
-        mind.rescore(profile) if form == "engine" else oneiros.rescore(table, profile, NOW, missing="default")
+        score(rows)
 except KeyboardInterrupt:
     print(time.monotonic(), flush=True)
 assert len(mind.rescore(profile)) == 100
