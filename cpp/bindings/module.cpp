@@ -17,6 +17,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
   oneiros::register_reinforcement(module);
   oneiros::register_text_column(module);
   oneiros::register_vector_column(module);
+  oneiros::register_hnsw_links(module);
   oneiros::register_association(module);
   oneiros::register_lexical(module);
   oneiros::register_programs(module);

@@ -15,6 +15,7 @@ void register_columns(py::module_& module);
 void register_reinforcement(py::module_& module);
 void register_text_column(py::module_& module);
 void register_vector_column(py::module_& module);
+void register_hnsw_links(py::module_& module);
 void register_association(py::module_& module);
 void register_ranking(py::module_& module);
 void register_sessions(py::module_& module);

@@ -17,6 +17,9 @@ constexpr std::size_t padded_width(std::size_t dimension) {
   return (dimension + kVectorLanes - 1) / kVectorLanes * kVectorLanes;
 }
 
+// A number rounded to 16 bits, as IEEE 754 binary16. REQUIRES: finite.
+using Rounded = std::uint16_t;
+
 // Codes have 128 components in a line of the cache: byte j of line l has half a byte of component
 // 128 l + j in its lower bits, and of component 128 l + 64 + j in its upper bits.
 inline constexpr std::size_t kComponentsOfLine = 128;
@@ -55,6 +58,13 @@ struct VectorLoops {
   // Inner products of the query with `count` vectors, all padded to `width`.
   void (*products)(const float* query, const float* const* vectors, std::size_t count,
                    std::size_t width, float* products);
+
+  // The same with vectors of rounded components, with the bits that their float32 values give.
+  void (*rounded_products)(const float* query, const Rounded* const* vectors, std::size_t count,
+                           std::size_t width, float* products);
+
+  // Writes the values of `width` rounded components.
+  void (*widen)(const Rounded* vector, std::size_t width, float* widened);
 
   // Writes the products of the query with halves of codes, and upper bounds, which are infinite for
   // a step of 0. The products of integers are computed modulo 2^32.

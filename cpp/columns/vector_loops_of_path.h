@@ -29,6 +29,17 @@ constexpr std::size_t kVectorsAhead = 8;
 constexpr std::size_t kHalvesAhead = 32;
 constexpr std::size_t kHalvesOfGroup = 2'048;  // whose products are in the first-level cache
 
+// A rounded number's exponent is 112 less than that of a float with these bits, and its mantissa 13
+// bits shorter. The product is exact, of numbers below the smallest normal ones too.
+constexpr float kStepOfRounded = 0x1p112F;
+
+ONEIROS_ALWAYS_INLINE float value_of(float component) { return component; }
+ONEIROS_ALWAYS_INLINE float value_of(Rounded component) {
+  const std::uint32_t bits = component;
+  const float magnitude = real_of<float>((bits & 0x7FFF) << 13) * kStepOfRounded;
+  return real_of<float>(bits_of(magnitude) | ((bits & 0x8000) << 16));
+}
+
 #if defined(__SSE2__)
 
 #if defined(__AVX512F__)
@@ -37,6 +48,9 @@ using Register = __m512;
 constexpr std::size_t kShared = 4;  // vectors that share a load of the query
 ONEIROS_ALWAYS_INLINE Register zero() { return _mm512_setzero_ps(); }
 ONEIROS_ALWAYS_INLINE Register load(const float* from) { return _mm512_loadu_ps(from); }
+ONEIROS_ALWAYS_INLINE Register load(const Rounded* from) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+}
 ONEIROS_ALWAYS_INLINE Register add(Register a, Register b) { return _mm512_add_ps(a, b); }
 ONEIROS_ALWAYS_INLINE Register multiply(Register a, Register b) { return _mm512_mul_ps(a, b); }
 ONEIROS_ALWAYS_INLINE __m128 four_lanes(Register lanes) {
@@ -89,6 +103,15 @@ using Register = __m256;
 constexpr std::size_t kShared = 2;
 ONEIROS_ALWAYS_INLINE Register zero() { return _mm256_setzero_ps(); }
 ONEIROS_ALWAYS_INLINE Register load(const float* from) { return _mm256_loadu_ps(from); }
+ONEIROS_ALWAYS_INLINE Register load(const Rounded* from) {
+  const __m256i bits =
+      _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  const __m256i sign = _mm256_slli_epi32(_mm256_and_si256(bits, _mm256_set1_epi32(0x8000)), 16);
+  const __m256i magnitude =
+      _mm256_slli_epi32(_mm256_and_si256(bits, _mm256_set1_epi32(0x7FFF)), 13);
+  return _mm256_or_ps(_mm256_mul_ps(_mm256_castsi256_ps(magnitude), _mm256_set1_ps(kStepOfRounded)),
+                      _mm256_castsi256_ps(sign));
+}
 ONEIROS_ALWAYS_INLINE Register add(Register a, Register b) { return _mm256_add_ps(a, b); }
 ONEIROS_ALWAYS_INLINE Register multiply(Register a, Register b) { return _mm256_mul_ps(a, b); }
 ONEIROS_ALWAYS_INLINE __m128 four_lanes(Register lanes) {
@@ -128,6 +151,14 @@ using Register = __m128;
 constexpr std::size_t kShared = 1;
 ONEIROS_ALWAYS_INLINE Register zero() { return _mm_setzero_ps(); }
 ONEIROS_ALWAYS_INLINE Register load(const float* from) { return _mm_loadu_ps(from); }
+ONEIROS_ALWAYS_INLINE Register load(const Rounded* from) {
+  const __m128i bits = _mm_unpacklo_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)),
+                                          _mm_setzero_si128());
+  const __m128i sign = _mm_slli_epi32(_mm_and_si128(bits, _mm_set1_epi32(0x8000)), 16);
+  const __m128i magnitude = _mm_slli_epi32(_mm_and_si128(bits, _mm_set1_epi32(0x7FFF)), 13);
+  return _mm_or_ps(_mm_mul_ps(_mm_castsi128_ps(magnitude), _mm_set1_ps(kStepOfRounded)),
+                   _mm_castsi128_ps(sign));
+}
 ONEIROS_ALWAYS_INLINE Register add(Register a, Register b) { return _mm_add_ps(a, b); }
 ONEIROS_ALWAYS_INLINE Register multiply(Register a, Register b) { return _mm_mul_ps(a, b); }
 ONEIROS_ALWAYS_INLINE __m128 four_lanes(Register lanes) { return lanes; }
@@ -169,10 +200,11 @@ constexpr std::size_t kWidth = sizeof(Register) / sizeof(float);
 constexpr std::size_t kRegisters = kVectorLanes / kWidth;  // per vector
 
 // Reduces the lanes of kShared vectors to four each.
-ONEIROS_ALWAYS_INLINE void sum_lanes(const float* query, const float* const* vectors,
+template <typename Component>
+ONEIROS_ALWAYS_INLINE void sum_lanes(const float* query, const Component* const* vectors,
                                      std::size_t width, __m128* sums) {
   Register lanes[kShared][kRegisters];
-  const float* from[kShared];
+  const Component* from[kShared];
 #pragma GCC unroll 4
   for (std::size_t v = 0; v < kShared; ++v) {
     from[v] = vectors[v];
@@ -205,7 +237,8 @@ ONEIROS_ALWAYS_INLINE void sum_lanes(const float* query, const float* const* vec
 }
 
 // Four inner products at once; the loads of the query are shared.
-ONEIROS_ALWAYS_INLINE void four_products(const float* query, const float* const* vectors,
+template <typename Component>
+ONEIROS_ALWAYS_INLINE void four_products(const float* query, const Component* const* vectors,
                                          std::size_t width, float* products) {
   __m128 sums[kVectors];
 #pragma GCC unroll 4
@@ -302,13 +335,14 @@ ONEIROS_ALWAYS_INLINE void four_halves(const QueryOfHalves& query,
 #else
 
 // Paths with fewer registers share loads among two vectors, or none.
-ONEIROS_ALWAYS_INLINE void four_products(const float* query, const float* const* vectors,
+template <typename Component>
+ONEIROS_ALWAYS_INLINE void four_products(const float* query, const Component* const* vectors,
                                          std::size_t width, float* products) {
   for (std::size_t v = 0; v < kVectors; ++v) {
     float lanes[kVectorLanes] = {};
     for (std::size_t at = 0; at < width; at += kVectorLanes) {
       for (std::size_t i = 0; i < kVectorLanes; ++i) {
-        lanes[i] += query[at + i] * vectors[v][at + i];
+        lanes[i] += query[at + i] * value_of(vectors[v][at + i]);
       }
     }
     for (std::size_t half = kVectorLanes / 2; half > 0; half /= 2) {
@@ -374,18 +408,36 @@ ONEIROS_ALWAYS_INLINE void by_fours(std::size_t count, std::size_t ahead, Produc
   }
 }
 
-// See VectorLoops.
-void products(const float* query, const float* const* vectors, std::size_t count, std::size_t width,
-              float* products) {
+template <typename Component>
+ONEIROS_ALWAYS_INLINE void all_products(const float* query, const Component* const* vectors,
+                                        std::size_t count, std::size_t width, float* products) {
   by_fours(
       count, kVectorsAhead, products,
       [=](const std::size_t* places, float* out) ONEIROS_ALWAYS_INLINE_LAMBDA {
-        const float* const from[kVectors] = {vectors[places[0]], vectors[places[1]],
-                                             vectors[places[2]], vectors[places[3]]};
+        const Component* const from[kVectors] = {vectors[places[0]], vectors[places[1]],
+                                                 vectors[places[2]], vectors[places[3]]};
         four_products(query, from, width, out);
       },
-      [=](std::size_t place)
-          ONEIROS_ALWAYS_INLINE_LAMBDA { prefetch_lines(vectors[place], width * sizeof(float)); });
+      [=](std::size_t place) ONEIROS_ALWAYS_INLINE_LAMBDA {
+        prefetch_lines(vectors[place], width * sizeof(Component));
+      });
+}
+
+// See VectorLoops.
+void products(const float* query, const float* const* vectors, std::size_t count, std::size_t width,
+              float* products) {
+  all_products(query, vectors, count, width, products);
+}
+
+void rounded_products(const float* query, const Rounded* const* vectors, std::size_t count,
+                      std::size_t width, float* products) {
+  all_products(query, vectors, count, width, products);
+}
+
+void widen(const Rounded* vector, std::size_t width, float* widened) {
+  for (std::size_t i = 0; i < width; ++i) {
+    widened[i] = value_of(vector[i]);
+  }
 }
 
 // Products of integers.
@@ -508,6 +560,8 @@ void encode(const float* vector, const float* shift, float step, std::size_t lin
 }  // namespace
 
 const VectorLoops kVectorLoops{.products = &products,
+                               .rounded_products = &rounded_products,
+                               .widen = &widen,
                                .screen = &screen,
                                .refine = &refine,
                                .select = &select,

@@ -374,6 +374,18 @@ class TextColumn:
 
 def unit_vectors(*, values: npt.NDArray[Any]) -> npt.NDArray[np.float32] | None: ...
 def unit_vector(*, values: npt.NDArray[Any]) -> npt.NDArray[np.float32] | None: ...
+def grown_hnsw_links(
+    *,
+    levels: npt.NDArray[np.uint8],
+    neighbours: npt.NDArray[np.int32],
+    entry: int,
+    vectors: npt.NDArray[np.float32] | npt.NDArray[np.uint16],
+    breadth: int,
+    is_stopped: Callable[[], bool],
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32], int] | None: ...
+def check_hnsw_links(
+    *, levels: npt.NDArray[np.uint8], neighbours: npt.NDArray[np.int32], entry: int
+) -> None: ...
 
 class VectorColumn:
     def __init__(self, *, dimension: int) -> None: ...

@@ -358,7 +358,7 @@ def test_what_makes_no_sense_is_refused() -> None:
         ("neighbours", with_value(links.neighbours, upper, low)),
         ("neighbours", with_value(links.neighbours, 3, -1)),
         ("neighbours", links.neighbours[:-1]),
-        ("neighbours", np.append(links.neighbours, 0)),
+        ("neighbours", np.append(links.neighbours, np.int32(0))),
         ("heads", with_value(kept.heads, -1, node_count)),
         ("heads", kept.heads[::-1]),
         ("heads", kept.heads[8:]),

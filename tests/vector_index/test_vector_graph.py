@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
 
+from oneiros import _core
 from oneiros.vector_index import hnsw, snapshot
 from oneiros.vector_index import index as index_module
 from oneiros.vector_index.index import FLAT_LIMIT, VectorIndex
@@ -389,17 +391,73 @@ def test_a_graph_is_laid_out_each_time_it_has_doubled() -> None:
     np.testing.assert_array_equal(_nodes_of(again), before[nodes])
 
 
-def _spread(graph: hnsw.Graph) -> float:
-    """How far apart the nodes lie that a walk ends at."""
-    ends = [graph.nearest(query[None], 10, 50)[0] for query in QUERIES]
-    return float(np.median([np.ptp(nodes) for nodes in ends]))
+def _distance_of_linked(graph: hnsw.Graph) -> float:
+    """How many nodes lie between a node and one that it is linked to, the median."""
+    links = graph.links()
+    starts = np.cumsum((links.levels.astype(int) + 1) * 16) - (links.levels.astype(int) + 1) * 16
+    linked = links.neighbours[starts[:, None] + np.arange(32)]
+    distances = np.abs(linked - np.arange(len(starts))[:, None])
+    return float(np.median(distances[linked >= 0]))
 
 
 def test_linked_nodes_lie_near_each_other() -> None:
     shuffled = np.random.default_rng(5).permutation(COUNT)  # no neighbours by chance
     graph = _grown(VECTORS[shuffled])
-    before = _spread(graph)
-    assert _spread(graph.laid_out()[0]) < 0.9 * before  # FAISS 1.10: 0.87, 1.15: below 0.8
+    before = _distance_of_linked(graph)
+    assert _distance_of_linked(graph.laid_out()[0]) < 0.6 * before
+
+
+@pytest.mark.parametrize("width", [WIDTH, 20, 33])
+@pytest.mark.parametrize("is_rounded", [True, False])
+def test_the_links_are_those_of_the_vectors_that_the_graph_has(
+    width: int, is_rounded: bool
+) -> None:
+    vectors = np.ascontiguousarray(np.random.default_rng(8).standard_normal((700, width)), "f4")
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    graph = hnsw.Graph.grown(None, width, _parts(vectors), lambda: False, is_rounded=is_rounded)
+    assert graph is not None
+    held = graph.rounded(np.arange(700))
+    np.testing.assert_allclose(held, vectors, rtol=2**-10 if is_rounded else 0, atol=1e-7)
+    want = _core.grown_hnsw_links(
+        levels=np.empty(0, np.uint8),
+        neighbours=np.empty(0, np.int32),
+        entry=-1,
+        vectors=np.pad(held, ((0, 0), (0, -width % 32))),
+        breadth=hnsw.EF_BUILD,
+        is_stopped=lambda: False,
+    )
+    assert want is not None
+    np.testing.assert_array_equal(graph.links().neighbours, want[1])
+
+
+def test_the_core_links_what_it_can_read_alone() -> None:
+    vectors = np.zeros((10, 32), np.float32)
+    nothing = {
+        "levels": np.empty(0, np.uint8),
+        "neighbours": np.empty(0, np.int32),
+        "entry": -1,
+        "vectors": vectors,
+        "breadth": 10,
+        "is_stopped": lambda: False,
+    }
+    assert _core.grown_hnsw_links(**nothing) is not None
+    assert _core.grown_hnsw_links(**nothing | {"is_stopped": lambda: True}) is None
+    faults: list[tuple[str, Any, str]] = [
+        ("breadth", 0, "breadth: must be >= 1, got 0"),
+        ("entry", 0, "graph: walks begin outside"),
+        ("levels", np.ones(11, np.uint8), "graph: another number of links"),
+        ("vectors", vectors[:, :31].copy(), "vectors: expected a multiple of 32 components"),
+        ("vectors", vectors[:, :0].copy(), "vectors: expected a multiple of 32 components"),
+        ("vectors", vectors[:, ::2], "vectors: must be contiguous"),
+        ("vectors", vectors[0], "vectors: expected shape"),
+    ]
+    for name, value, message in faults:
+        with pytest.raises(ValueError, match=message):
+            _core.grown_hnsw_links(**nothing | {name: value})
+    with pytest.raises(TypeError, match="vectors: expected float32, got float64"):
+        _core.grown_hnsw_links(**nothing | {"vectors": vectors.astype(float)})
+    with pytest.raises(ZeroDivisionError):  # what the callable raises
+        _core.grown_hnsw_links(**nothing | {"is_stopped": lambda: 1 / 0})
 
 
 def test_a_growing_that_was_cut_off_leaves_nothing_behind() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from oneiros import _core
 from oneiros._lazy import import_whole, needed
 from oneiros.vector_index.hnsw_snapshot import LINKS, Links
 
@@ -22,7 +23,7 @@ __all__ = ["SLICE", "Graph", "Matrix", "Nodes", "library"]
 Matrix = npt.NDArray[np.float32]
 Nodes = npt.NDArray[np.int64]
 
-EF_BUILD = 100  # HNSW's efConstruction
+EF_BUILD = 100  # vectors that a walk finds for each that is added (HNSW's efConstruction)
 _MOST_BUFFERS = 16
 SLICE = 256  # vectors added between two checks of the stop signal: at most about 0.1 s
 STEP = 16_384  # nodes whose links are followed at a time: bounds memory use
@@ -151,27 +152,41 @@ class Graph:
     ) -> Graph | None:
         """Return a new graph of ``former``'s vectors and these, or None if stopped.
 
-        ``former`` is copied, and searches in it go on. The build runs on one thread, so that
-        results depend only on the order of the vectors and other processors are free for searches.
+        ``former`` is copied, and searches in it go on. The core builds the links, on one thread, so
+        that other processors are free for searches. They depend only on the vectors and their order.
 
         Args:
             former: the graph to grow; None: an empty graph.
             dimension: components of a vector.
             parts: vectors, at most ``SLICE`` at a time; each part is read when it is needed.
-            is_stopped: called before each part.
+            is_stopped: called before each part, and while links are built.
             is_rounded: whether a new graph rounds its vectors to 16 bits; one that grows goes on
                 as it began.
         """
+        faiss = library()
         if former is None:
-            index = _empty(dimension, is_rounded=is_rounded)
+            index, links = _empty(dimension, is_rounded=is_rounded), Links.none()
         else:
-            index = library().clone_index(former._index)
+            index, links = faiss.clone_index(former._index), former.links()
+        storage = faiss.downcast_index(index.storage)
         with _limited_to(1):
             for part in parts:
                 if is_stopped():
                     return None
-                index.add(part)
-        return cls(index, 0 if former is None else former._laid_out_count)
+                storage.add(part)
+        found = _core.grown_hnsw_links(
+            levels=links.levels,
+            neighbours=links.neighbours,
+            entry=links.entry,
+            vectors=_vectors_in(storage),
+            breadth=EF_BUILD,
+            is_stopped=is_stopped,
+        )
+        if found is None:
+            return None
+        grown = Links(*found, links.laid_out_count)
+        grown.put_into(faiss, index)
+        return cls(index, grown.laid_out_count)
 
     def laid_out(self) -> tuple[Graph, Nodes]:
         """Return a graph with linked nodes close together in memory, and the former node of each.
@@ -255,9 +270,22 @@ def _empty(dimension: int, *, is_rounded: bool) -> Any:
         )
     else:
         index = faiss.IndexHNSWFlat(dimension, LINKS, faiss.METRIC_INNER_PRODUCT)
-    index.hnsw.efConstruction = EF_BUILD
-    index.keep_max_size_level0 = True  # leave no link empty: recall up by 0.02, at no cost
     return index
+
+
+def _vectors_in(storage: Any) -> npt.NDArray[Any]:
+    """Return a view of a storage's vectors, or if their width is no multiple of 32 a copy with zeros.
+
+    Shape (n, padded width), float32 or the bits of float16.
+    """
+    faiss = library()
+    count, dimension = int(storage.ntotal), int(storage.d)
+    dtype = np.float32 if isinstance(storage, faiss.IndexFlat) else np.uint16
+    if not count:
+        return np.empty((0, 32), dtype)
+    codes = faiss.rev_swig_ptr(storage.codes.data(), count * int(storage.code_size))
+    vectors: npt.NDArray[Any] = codes.view(dtype).reshape(count, dimension)
+    return np.pad(vectors, ((0, 0), (0, -dimension % 32))) if dimension % 32 else vectors
 
 
 def _by_steps(index: Any) -> Nodes:
