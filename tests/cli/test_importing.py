@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -336,6 +338,34 @@ def test_parquet_without_pyarrow_says_what_to_install(
     )
 
 
+@pytest.mark.parametrize("extension", [".jsonl", ".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("embedder", "named"),
+    [("nope", "--embedder: must be"), ("builtins:len", "the store's vectors")],
+)
+def test_a_refused_import_leaves_its_file_closed(
+    run: Run, tmp_path: Path, target: Path, extension: str, embedder: str, named: str
+) -> None:
+    path = tmp_path / f"memories{extension}"
+    if extension == ".parquet":
+        pq.write_table(pa.table({"text": ["tea", "milk"]}), path)
+    else:
+        path.write_text({".csv": "text\ntea\nmilk\n"}.get(extension, '{"text":"tea"}\n' * 2))
+    with Engine(target, embedder="hashing") as engine:
+        engine.add("coffee")
+    gc.disable()  # a reader that is only left would be closed once it is collected
+    try:
+        outcome = run("import", path, "-s", target, "--embedder", embedder)
+        links = [
+            entry.readlink() for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()
+        ]
+    finally:
+        gc.enable()
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert named in outcome.stderr
+    assert path not in links
+
+
 @pytest.mark.parametrize("as_json", [True, False])
 def test_ctrl_c_between_rows_keeps_whole_batches_and_counts_them(
     run: Run, tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch, as_json: bool
@@ -347,7 +377,8 @@ def test_ctrl_c_between_rows_keeps_whole_batches_and_counts_them(
         yield Row(place="line 26", problem="never reached")
 
     monkeypatch.setattr(importing, "BATCH", 10)
-    monkeypatch.setattr(importing, "_source", lambda *_, **__: (tmp_path / "x", rows()))
+    source = nullcontext((tmp_path / "x", rows()))
+    monkeypatch.setattr(importing, "_source", lambda *_, **__: source)
     outcome = run("import", tmp_path / "x", "-s", target, *(["--json"] if as_json else []))
     assert outcome.exit_code == 130
     assert outcome.stderr == "error: interrupted: 20 memories are stored, the rest is not\n"

@@ -15,7 +15,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 
 from oneiros.cli.failures import FAILED, CommandError
-from oneiros.cli.sources import Row
+from oneiros.cli.sources import Row, Rows
 
 __all__ = ["commit_count", "rows"]
 
@@ -35,7 +35,7 @@ LOG = (
 )
 
 
-def rows(repository: Path) -> Iterator[Row]:
+def rows(repository: Path) -> Rows:
     """Yield the commits reachable from HEAD, oldest first.
 
     Each becomes a memory of kind "task_completion": its message as text, the author's date as

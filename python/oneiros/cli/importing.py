@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from enum import StrEnum
 from itertools import chain, islice
 from pathlib import Path
@@ -133,54 +134,62 @@ def import_memories(
     imported again: only new commits are added.
     """
     bounds = bounds_of(scope)
-    source, rows = _source(file, git, extra_to_metadata=extra_to_metadata)
-    rows = _begun(rows)
-    vectors = None if embedder is None else _FirstBatchOnce(embedder_of(embedder))
-    rules = Rules(
-        on_error=on_error,
-        on_conflict=OnConflict.UPDATE if git else on_conflict,
-        project=project,
-        source=source,
-        keeps_existing=git is not None,
-    )
     tally = Tally()
-    started = time.perf_counter()
-    try:
-        batches = _batches(rows)
-        if not store.exists():
-            batches = _rehearsed(batches, analyzer, vectors, rules, bounds)
-        with (
-            opened(store, analyzer, vectors) as engine,
-            progress_bar("importing", _total(file, git)) as advance,
-        ):
-            memories = bounded(engine, bounds)
-            try:
-                for batch in batches:
-                    _store(memories, batch, rules, tally)
-                    advance(len(batch))
-            except KeyboardInterrupt:
-                tally.is_interrupted = True
-            tally.without_vector = engine.stats()["without_vector"]
-    except KeyboardInterrupt:
-        tally.is_interrupted = True
-    except (CommandError, OneirosError) as error:
-        if not tally.stored:
-            raise
-        msg = f"{error} ({tally.stored} memories of earlier batches are stored)"
-        raise CommandError(msg, exit_code_of(error) or FAILED) from error
+    with _source(file, git, extra_to_metadata=extra_to_metadata) as (source, rows):
+        vectors = None if embedder is None else _FirstBatchOnce(embedder_of(embedder))
+        rules = Rules(
+            on_error=on_error,
+            on_conflict=OnConflict.UPDATE if git else on_conflict,
+            project=project,
+            source=source,
+            keeps_existing=git is not None,
+        )
+        started = time.perf_counter()
+        try:
+            batches = _batches(rows)
+            if not store.exists():
+                batches = _rehearsed(batches, analyzer, vectors, rules, bounds)
+            with (
+                opened(store, analyzer, vectors) as engine,
+                progress_bar("importing", _total(file, git)) as advance,
+            ):
+                memories = bounded(engine, bounds)
+                try:
+                    for batch in batches:
+                        _store(memories, batch, rules, tally)
+                        advance(len(batch))
+                except KeyboardInterrupt:
+                    tally.is_interrupted = True
+                tally.without_vector = engine.stats()["without_vector"]
+        except KeyboardInterrupt:
+            tally.is_interrupted = True
+        except (CommandError, OneirosError) as error:
+            if not tally.stored:
+                raise
+            msg = f"{error} ({tally.stored} memories of earlier batches are stored)"
+            raise CommandError(msg, exit_code_of(error) or FAILED) from error
     _report(tally, rules.source, store, time.perf_counter() - started, json=json)
 
 
+@contextmanager
 def _source(
     file: Path | None, git: Path | None, *, extra_to_metadata: bool
-) -> tuple[Path, Iterator[Row]]:
+) -> Iterator[tuple[Path, Iterator[Row]]]:
+    """Open a file or a repository, and close it whatever happens in the block.
+
+    The first row is read now: a source that cannot be read must not leave an empty store.
+    """
     if (file is None) == (git is None):
         msg = "import: give either a file or --git PATH"
         raise CommandError(msg)
     if git is not None:
-        return git, git_history.rows(git)
-    assert file is not None
-    return file, sources.open_file(file, extra_to_metadata=extra_to_metadata)
+        source, opened_rows = git, git_history.rows(git)
+    else:
+        assert file is not None
+        source, opened_rows = file, sources.open_file(file, extra_to_metadata=extra_to_metadata)
+    with closing(opened_rows) as rows:
+        first = list(islice(rows, 1))
+        yield source, chain(first, rows)
 
 
 def _total(file: Path | None, git: Path | None) -> int | None:
@@ -190,12 +199,6 @@ def _total(file: Path | None, git: Path | None) -> int | None:
     if git is not None:
         return git_history.commit_count(git)
     return None if file is None else sources.row_count(file)
-
-
-def _begun(rows: Iterator[Row]) -> Iterator[Row]:
-    """Read the first row now: a source that cannot be read must not leave an empty store."""
-    first = list(islice(rows, 1))
-    return chain(first, rows)
 
 
 def _rehearsed(

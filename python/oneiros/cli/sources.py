@@ -9,11 +9,11 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeAlias
 
 from oneiros._lazy import needed
 from oneiros.cli.failures import FAILED, CommandError
@@ -22,7 +22,7 @@ from oneiros.model.fields import FIELDS
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.write.tables import require_no_periods
 
-__all__ = ["Row", "json_lines", "located", "open_file", "read_cell", "row_count"]
+__all__ = ["Row", "Rows", "json_lines", "located", "open_file", "read_cell", "row_count"]
 
 LINE_LIMIT = 64 * 2**20  # bytes: a text of 16 MiB escaped at its worst, and a vector
 CELL_LIMIT = 16 * 2**20  # characters: the longest text a memory may have
@@ -41,7 +41,11 @@ class Row:
     problem: str = ""
 
 
-def open_file(path: Path, *, extra_to_metadata: bool) -> Iterator[Row]:
+Rows: TypeAlias = Generator[Row, None, None]
+"""The rows of a source, which ``close()`` closes."""
+
+
+def open_file(path: Path, *, extra_to_metadata: bool) -> Rows:
     """Return the rows of a file, read as its extension says; a header is judged at once.
 
     Args:
@@ -95,7 +99,7 @@ def _row(place: str, read: Callable[[], Mapping[str, Any]], extra_to_metadata: b
 # -- JSON Lines: one object a line, UTF-8 ----------------------------------------------------------
 
 
-def json_lines(path: Path, extra_to_metadata: bool) -> Iterator[Row]:
+def json_lines(path: Path, extra_to_metadata: bool) -> Rows:
     """Yield each line's record; blank lines are passed over, a byte order mark is ignored."""
     with path.open("rb") as file:
         for number, line in enumerate(_lines(file.readline), start=1):
@@ -137,7 +141,7 @@ def _refuse(constant: str) -> NoReturn:
 # -- CSV: a header of field names, commas, double quotes, UTF-8; an empty cell is an absent field ---
 
 
-def _csv(path: Path, extra_to_metadata: bool) -> Iterator[Row]:
+def _csv(path: Path, extra_to_metadata: bool) -> Rows:
     csv.field_size_limit(CELL_LIMIT)
     # Bytes that are not UTF-8 come through as lone surrogates, so that only their row is refused.
     file = path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
@@ -164,7 +168,7 @@ def _check_utf8(header: list[str], path: Path) -> None:
         raise CommandError(msg) from error
 
 
-def _csv_rows(file: Any, reader: Any, header: list[str], extra_to_metadata: bool) -> Iterator[Row]:
+def _csv_rows(file: Any, reader: Any, header: list[str], extra_to_metadata: bool) -> Rows:
     with file:
         while True:
             place = f"line {reader.line_num + 1}"
@@ -233,7 +237,7 @@ _KINDS: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
 # -- Parquet, by pyarrow ---------------------------------------------------------------------------
 
 
-def _parquet(path: Path, extra_to_metadata: bool) -> Iterator[Row]:
+def _parquet(path: Path, extra_to_metadata: bool) -> Rows:
     """Return each row's record.
 
     Columns of lists, ``metadata`` and ``embedding`` may be nested or, as in CSV, JSON text.
@@ -283,7 +287,7 @@ def _arrow_batches(path: Path, table: Any, damages: tuple[type[Exception], ...])
         yield batch
 
 
-def _parquet_rows(table: Any, batches: Iterator[Any], extra_to_metadata: bool) -> Iterator[Row]:
+def _parquet_rows(table: Any, batches: Iterator[Any], extra_to_metadata: bool) -> Rows:
     with table:
         readers = chain.from_iterable(map(_arrow_readers, batches))
         for number, read in enumerate(readers, start=1):
