@@ -172,6 +172,19 @@ def test_an_id_that_exists_is_an_error_or_an_update(run: Run, tmp_path: Path, ta
         assert (memory.text, memory.access_count, len(engine)) == ("changed", 1, 5)
 
 
+def test_an_update_is_advised_only_where_it_helps(run: Run, tmp_path: Path, target: Path) -> None:
+    path = lines(tmp_path / "m.jsonl", GOOD[:1])
+    run("import", path, "-s", target, "--scope", "user=ada")
+    taken = f"error: {path}:1: id: 'm0' is taken\n"
+    for options in ((), ("--on-conflict", "update")):
+        refused = run("import", path, "-s", target, "--scope", "user=bob", *options)
+        assert (refused.exit_code, refused.stderr) == (2, taken)
+    run("delete", "m0", "-s", target)
+    refused = run("import", path, "-s", target)
+    words = "exists, soft-deleted; restore it, or --on-conflict update replaces it for good"
+    assert (refused.exit_code, refused.stderr) == (2, f"error: {path}:1: id: 'm0' {words}\n")
+
+
 def test_ids_that_exist_may_be_passed_over(run: Run, tmp_path: Path, target: Path) -> None:
     run("import", lines(tmp_path / "m.jsonl", GOOD[:2]), "-s", target)
     more = lines(

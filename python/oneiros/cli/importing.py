@@ -264,8 +264,7 @@ def _add(memories: Memories, rows: list[Placed], rules: Rules) -> AddReport:
             on_error="raise" if rules.on_error is OnError.RAISE else "collect",
         )
     except DuplicateId as error:
-        problem = f"{_problem(error)}; --on-conflict update changes it"
-        msg = _placed(rows, error, problem)
+        msg = _placed(rows, error, _advised(str(error)))
         raise DuplicateId(sources.located(rules.source, msg)) from error
     except (TypeError, ValueError) as error:
         words = _placed(rows, error, str(error))
@@ -299,12 +298,18 @@ _NOTE: Final = re.compile(r"record (\d+) of the batch")
 
 def _problem(error: Exception) -> str:
     """Return an error's words without advice for callers in Python, and positions in a batch."""
-    return _FOR_PYTHON.sub("", str(error))
+    return _ADVICE.sub("", _POSITIONS.sub("", str(error)))
 
 
-_FOR_PYTHON: Final = re.compile(
-    r"; (restore it, or )?pass on_conflict='update' to .*$| in the batch \(records \d+ and \d+\)$"
-)
+def _advised(words: str) -> str:
+    """Return words with advice for callers in Python as that for users of the command."""
+    words = _POSITIONS.sub(f"; {_UPDATE} to change it", words)
+    return re.sub(f"{_UPDATE} to (change|replace) it", r"--on-conflict update \1s it", words)
+
+
+_UPDATE: Final = "pass on_conflict='update'"
+_ADVICE: Final = re.compile(f"; (restore it, or )?{_UPDATE} to .*$")
+_POSITIONS: Final = re.compile(r" in the batch \(records \d+ and \d+\)$")
 
 
 def _span(rows: list[Placed]) -> str:
