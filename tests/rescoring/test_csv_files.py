@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,9 @@ from tests.rescoring.forms import NOW
 HEADER = "id,kind,certainty,impact,created_at,access_count,old\n"
 
 
-def scored(source: Path, target: Path, invalid: str = "raise") -> pa.Table:
+def scored(
+    source: Path, target: Path, invalid: str = "raise", keep: Sequence[str] = ()
+) -> pa.Table:
     rescore_file(
         source,
         target,
@@ -26,6 +29,7 @@ def scored(source: Path, target: Path, invalid: str = "raise") -> pa.Table:
         threads=1,
         invalid=invalid,
         missing="default",
+        keep=keep,
         report=FileReport(),
         advance=lambda _: None,
     )
@@ -113,3 +117,31 @@ def test_no_text_of_a_csv_begins_as_a_formula(tmp_path: Path) -> None:
     assert found["id"].to_pylist()[:9] == [f"'{id}" for id in ids[:6]] + ids[6:9]
     scored(tmp_path / "in.parquet", tmp_path / "out.parquet")
     assert parquet.read_table(tmp_path / "out.parquet")["id"].to_pylist() == ids
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.dictionary(pa.int32(), pa.string()), pa.string_view(), pa.large_string()], ids=str
+)
+def test_texts_of_every_encoding_are_written_without_formulas(
+    tmp_path: Path, kind: pa.DataType
+) -> None:
+    ids, texts = ["=1", "b", None], ["@SUM(A1)", "plain", None]
+    made = table(3).set_column(0, "id", pa.array(ids).cast(kind))
+    made = made.append_column("text", pa.array(texts).cast(kind))
+    write(tmp_path / "in.arrow", made, [2, 1])
+    found = scored(tmp_path / "in.arrow", tmp_path / "out.csv", keep=["text"])
+    assert found["id"].to_pylist()[:2] == ["'=1", "b"]
+    assert found["text"].to_pylist()[:2] == ["'@SUM(A1)", "plain"]
+
+
+@pytest.mark.parametrize(("suffix", "is_in"), [(".csv", False), (".jsonl", True), (".arrow", True)])
+def test_a_column_that_the_output_does_not_have_is_refused_before_scoring(
+    tmp_path: Path, suffix: str, is_in: bool
+) -> None:
+    made = table(3).append_column("tags", pa.array([["a"], [], None]))
+    made = made.set_column(2, "certainty", pa.array([0.5, 7.0, 0.5]))  # scoring would name it
+    write(tmp_path / "in.parquet", made, [3])
+    named = "certainty: " if is_in else r"keep: a csv file has no list.*, as column 'tags' is"
+    with pytest.raises(ValueError, match=named):
+        scored(tmp_path / "in.parquet", tmp_path / f"out{suffix}", keep=["tags"])
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -204,6 +205,7 @@ class FileRun:
         self._require_kept()
         scorer.require_columns(empty, missing)
         self._dtype = scorer.dtype_of(empty)
+        self._require_writable()
         return scorer.missing(empty)
 
     def require_identity(self, identity: dict[str, object]) -> None:
@@ -301,6 +303,17 @@ class FileRun:
             if name in ("id", *self._score_names()):
                 msg = f"keep: {name!r} is a column of the output already"
                 raise ValueError(msg)
+
+    def _require_writable(self) -> None:
+        """Refuse columns that the format of the output does not have, before all rows are scored."""
+        for column in self._carried_fields():
+            try:
+                with _writer(self._target, require_pyarrow().schema([column]), io.BytesIO()):
+                    pass
+            except require_pyarrow().ArrowException as error:
+                kind = self._target.suffix[1:]
+                msg = f"keep: a {kind} file has no {column.type}, as column {column.name!r} is"
+                raise ValueError(msg) from error
 
     def _score_names(self) -> list[str]:
         return ["score"] if len(self._names) == 1 else self._names
@@ -422,7 +435,9 @@ class _CsvWriter:
     """Writes tables as CSV in which no text begins as a formula of a spreadsheet does."""
 
     def __init__(self, file: Any, schema: pa.Schema) -> None:
-        self._own = needed("pyarrow.csv", "arrow").CSVWriter(file, schema)
+        kinds = [(field.name, _type_in_csv(field.type)) for field in schema]
+        self._schema = require_pyarrow().schema(kinds)
+        self._own = needed("pyarrow.csv", "arrow").CSVWriter(file, self._schema)
 
     def __enter__(self) -> Self:
         return self
@@ -434,7 +449,11 @@ class _CsvWriter:
         """Append the rows of a table; a text that begins with ``= + - @``, a tab or CR gets an apostrophe."""
         arrow = require_pyarrow()
         compute = needed("pyarrow.compute", "arrow")
-        for place, cell in enumerate(table.schema):
+        table = arrow.Table.from_arrays(
+            [column.cast(field.type) for column, field in zip(table, self._schema, strict=True)],
+            schema=self._schema,
+        )
+        for place, cell in enumerate(self._schema):
             if not (arrow.types.is_string(cell.type) or arrow.types.is_large_string(cell.type)):
                 continue
             column = table.column(place)
@@ -445,6 +464,13 @@ class _CsvWriter:
                 )
                 table = table.set_column(place, cell, compute.if_else(is_formula, quoted, column))
         self._own.write_table(table)
+
+
+def _type_in_csv(kind: pa.DataType) -> pa.DataType:
+    """Return the type as which a column is written: one of texts as such, however they are encoded."""
+    pa = require_pyarrow()
+    values = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.large_string() if pa.types.is_string_view(values) else values
 
 
 def require_target(path: Path) -> None:
