@@ -87,6 +87,21 @@ def test_ids_stay_as_they_are_written_and_empty_cells_are_missing(tmp_path: Path
     assert first == second  # an impact that is missing is 0.5
 
 
+def test_numbers_to_keep_stay_as_they_are_written(tmp_path: Path) -> None:
+    header = HEADER.replace("\n", ",order,code,cost\n")
+    row = "a,fact,0.5,0.5,1e9,2,1,9007199254740993,007,"
+    (tmp_path / "in.csv").write_text(f"{header}{row}1.25\n{row}\n")
+    for suffix in (".csv", ".parquet"):
+        target = tmp_path / f"out{suffix}"
+        scored(tmp_path / "in.csv", target, keep=["order", "code", "cost", "access_count"])
+    got = parquet.read_table(target)
+    assert got["order"].to_pylist() == ["9007199254740993"] * 2
+    assert got["code"].to_pylist() == ["007"] * 2
+    assert got["cost"].to_pylist() == [1.25, None]
+    assert got["access_count"].to_pylist() == [2.0] * 2
+    assert '"a","9007199254740993","007",1.25,2,' in (tmp_path / "out.csv").read_text()
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [

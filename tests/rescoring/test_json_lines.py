@@ -126,6 +126,22 @@ def test_ids_that_are_numbers_keep_their_digits(tmp_path: Path) -> None:
     assert [row["id"] for row in lines(tmp_path / "out.jsonl")] == ["9007199254740993", "x"]
 
 
+def test_numbers_to_keep_stay_as_they_are(tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    rows = [
+        {"id": "a", "order": 2**53 + 1, "big": 2**63, "cost": 1, "impact": 1, "certainty": 0.5},
+        {"id": "b", "order": None, "big": 7, "cost": 2.5, "impact": 0.5, "certainty": 2**70},
+    ]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    keep = ["order", "big", "cost"]
+    scored(source, tmp_path / "out.jsonl", keep=keep, invalid="nan")
+    found = [[row[name] for name in keep] for row in lines(tmp_path / "out.jsonl")]
+    assert found == [[2**53 + 1, str(2**63), 1.0], [None, "7", 2.5]]
+    assert '"order": 9007199254740993,' in (tmp_path / "out.jsonl").read_text()
+    with pytest.raises(ValueError, match=r"certainty: must be a number in \[0, 1\], got 1\.18"):
+        scored(source, tmp_path / "raised.jsonl", keep=keep)
+
+
 def test_a_score_that_is_nan_is_null(tmp_path: Path) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text('{"id": "a", "impact": 7}\n{"id": "b", "impact": 0.5}\n')

@@ -135,7 +135,7 @@ def rescore_file(
     if target_path.exists() and target_path.samefile(source_path):
         msg = f"{target_path.name}: input and output are the same file"
         raise ValueError(msg)
-    with open_source(source_path) as source, hold_folder(target_path) as folder:
+    with open_source(source_path, keep) as source, hold_folder(target_path) as folder:
         run = FileRun(source, target_path, profiles, threads=threads, invalid=invalid, keep=keep)
         run.begin(folder, now, missing, report)
         is_kept = False

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from oneiros._lazy import needed
 from oneiros.display.json_values import decoding_problem
 from oneiros.model.fields import FIELDS
-from oneiros.model.validation import moment
+from oneiros.model.validation import as_float, moment
 from oneiros.rescoring.tables.arrow import require_pyarrow
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.scoring.row_scores import BLOCK
@@ -35,12 +35,16 @@ class CsvSource:
     An empty cell is missing; ``nan`` is the number NaN. Column types follow from the first block:
     numbers are float64, even if they look like integers; the id and other texts of a memory stay
     text.
+
+    Args:
+        path: the file.
+        keep: columns to copy. Whole numbers there, such as ids and codes, keep their digits as text.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, keep: Sequence[str] = ()) -> None:
         self.path = path
         with self._opened(None, {}) as reader:
-            self.schema: pa.Schema = _settled(reader.schema)
+            self.schema: pa.Schema = _settled(reader.schema, keep)
         self.row_count: int | None = None
         self.part_count = 1
 
@@ -84,33 +88,39 @@ class CsvSource:
         )
 
 
-def _settled(schema: pa.Schema) -> pa.Schema:
+def _settled(schema: pa.Schema, keep: Sequence[str]) -> pa.Schema:
     """Return types for the whole file, which may be wider than those of its first block."""
-    pa = require_pyarrow()
-    return pa.schema([(field.name, _settled_type(field.name, field.type)) for field in schema])
+    return require_pyarrow().schema(
+        [
+            (field.name, _settled_type(field.name, field.type, field.name in keep))
+            for field in schema
+        ]
+    )
 
 
-def _settled_type(name: str, first: pa.DataType) -> pa.DataType:
+def _settled_type(name: str, first: pa.DataType, is_kept: bool) -> pa.DataType:
     pa, known = require_pyarrow(), FIELDS.get(name)
     if known is not None and known.kind not in _NUMERIC:
         return pa.string()
-    is_number = pa.types.is_integer(first) or pa.types.is_null(first)
-    return pa.float64() if is_number else first
+    if not (pa.types.is_integer(first) or pa.types.is_null(first)):
+        return first
+    return pa.string() if is_kept and known is None else pa.float64()
 
 
 class JsonLinesSource:
     """JSON lines as ``export`` writes them. A part is 65,536 lines.
 
     The file is read twice, first for the names and types of its columns and where its parts begin.
-    The id and other texts of a memory are text, also where they are numbers. Other numbers are
-    float64, times seconds. Lists, vectors and metadata of memories are left out. Other values that
-    are not all numbers, texts or booleans are their JSON.
+    The id and other texts of a memory are text, also where they are numbers. Its other numbers are
+    float64, times seconds. Its lists, vectors and metadata are left out. Columns that are no field
+    of a memory are int64 or float64 if all values are numbers that these have, text if all are, or
+    booleans; other values are their JSON.
     """
 
     def __init__(self, path: Path) -> None:
         pa = require_pyarrow()
         self.path = path
-        kinds: dict[str, set[type]] = {}
+        kinds: dict[str, set[type | None]] = {}
         self._starts: list[_Place] = []
         count = 0
         for place, record in self._records(_Place(0, 1)):
@@ -119,19 +129,21 @@ class JsonLinesSource:
             count += 1
             for name, value in record.items():
                 if value is not None:
-                    kinds.setdefault(name, set()).add(float if type(value) is int else type(value))
-        types: dict[type, Any] = {float: pa.float64(), bool: pa.bool_()}
+                    kinds.setdefault(name, set()).add(_kind_of(value))
+        types: dict[Any, Any] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
         fields = []
         for name, found in kinds.items():
             known = FIELDS.get(name)
             if known is not None and known.kind in _NOT_IN_LINES:
                 continue
             if known is not None and known.kind not in _NUMERIC:
-                only: type = str  # ids may be numbers, which float64 would round
-            elif known is not None and known.kind == "time":
+                only: Any = str  # ids may be numbers, which float64 would round
+            elif known is not None and (known.kind == "time" or found <= {int, float, None}):
                 only = float
+            elif len(found) == 1:
+                only = found.pop()
             else:
-                only = found.pop() if len(found) == 1 else str
+                only = float if found == {int, float} else str
             fields.append(pa.field(name, types.get(only, pa.string())))
         self.schema = pa.schema(fields)
         self.row_count: int | None = count
@@ -177,8 +189,10 @@ class JsonLinesSource:
             except (TypeError, ValueError) as error:
                 msg = f"{self.path}:{number}: {error}"
                 raise ValueError(msg) from error
-        is_text = self.schema.field(name).type == require_pyarrow().string()
-        return value if not is_text or isinstance(value, str) else json.dumps(value)
+        pa, kind = require_pyarrow(), self.schema.field(name).type
+        if pa.types.is_floating(kind) and type(value) is int:
+            return as_float(value)
+        return value if isinstance(value, str) or kind != pa.string() else json.dumps(value)
 
     def _records(self, start: _Place) -> Iterator[tuple[_Place, dict[str, object]]]:
         """Yield the place of each line from ``start`` on and its object; empty lines are skipped."""
@@ -198,6 +212,11 @@ class JsonLinesSource:
                     msg = f"{self.path}:{number}: expected an object"
                     raise ValueError(msg)  # noqa: TRY004 - the file is wrong, no argument
                 yield place, record
+
+
+def _kind_of(value: object) -> type | None:
+    """Return the type of a value; None of an int that int64 does not have."""
+    return None if type(value) is int and value.bit_length() > 63 else type(value)
 
 
 class _Place(NamedTuple):
@@ -258,8 +277,12 @@ class RowSource(Protocol):
 
 
 @contextmanager
-def open_source(path: Path) -> Iterator[RowSource]:
+def open_source(path: Path, keep: Sequence[str] = ()) -> Iterator[RowSource]:
     """Open a file by its suffix.
+
+    Args:
+        path: the file.
+        keep: columns that are copied; see :class:`CsvSource`.
 
     Raises:
         ValueError: another suffix, a file of another format than its suffix, a damaged footer.
@@ -271,7 +294,11 @@ def open_source(path: Path) -> Iterator[RowSource]:
         raise ValueError(msg)
     pa = require_pyarrow()
     try:
-        source: RowSource = _FORMS.get(path.suffix, ArrowSource)(path)
+        source: RowSource = (
+            CsvSource(path, keep)
+            if path.suffix == ".csv"
+            else _FORMS.get(path.suffix, ArrowSource)(path)
+        )
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
@@ -364,7 +391,6 @@ class ArrowSource:
 
 _FORMS: Final[dict[str, Callable[[Path], RowSource]]] = {
     ".parquet": ParquetSource,
-    ".csv": CsvSource,
     ".jsonl": JsonLinesSource,
 }
 
