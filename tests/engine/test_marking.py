@@ -279,6 +279,22 @@ def test_a_circle_that_was_given_as_fields_ends_nothing_else(mind: Engine) -> No
     assert mind.get("old").superseded_by == "x"
 
 
+def test_no_update_makes_a_circle(mind: Engine) -> None:
+    mind.supersede("old", "new")
+    for name, by in (("old", "old"), ("new", "old")):
+        rule = f"superseded_by: must not be '{name}' itself, or superseded by it, got '{by}'"
+        with pytest.raises(ValueError, match=f"^{rule}$"):
+            mind.update(name, text="changed", superseded_by=by)
+    assert mind.get("new").superseded_by is None
+    assert mind.get("new").text != "changed"
+    mind.add("ant alone", id="alone", superseded_by="alone")  # as a file may have it
+    mind.update("alone", superseded_by="alone", importance=0.75)
+    mind.update("alone", superseded_by=None)
+    assert "alone" in found(mind)
+    mind.update("new", superseded_by="later")  # not in the store yet
+    assert mind.get("new").superseded_by == "later"
+
+
 # -- pinned ----------------------------------------------------------------------------------------
 
 

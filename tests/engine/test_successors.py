@@ -170,6 +170,8 @@ def test_a_store_that_is_read_anew_hides_the_same(steps: list[tuple[str, str, st
                 take(mind, step, id, name)
             except (oneiros.UnknownMemory, oneiros.DuplicateId):
                 continue
+            except ValueError:
+                assert step == "name"  # it would close a circle
         before = found(mind)
         there = {memory.id: memory for memory in mind.list()}
         kept = {*there, *(m.id for m in mind.get_deleted(list("abcd")) if m is not None)}

@@ -20,9 +20,10 @@ from oneiros.write.rules import (
     end_supersession,
     held_in,
     is_rewritten,
-    is_superseded_by,
     keep_spread,
+    leads_to,
     merge_metadata,
+    require_no_circle,
     restage,
     settle_status,
     unknown,
@@ -121,6 +122,7 @@ class Remember:
                     if width:
                         self.sync.vectors.require_width(width)
                         self.sync.vectors.record(transaction, width, is_made_here=True)
+            require_no_circle(transaction, memory, changes)
             end_supersession(memory, changes, merges_metadata=merges_metadata)
             if merges_metadata:
                 merge_metadata(memory, changes)
@@ -203,7 +205,7 @@ class Remember:
         """Mark a memory as superseded by another, with time and reason."""
         with self.sync.writing() as transaction:
             memory = self._live(transaction, old, seen)
-            if is_superseded_by(transaction, self._live(transaction, new, seen), old):
+            if leads_to(transaction, self._live(transaction, new, seen).id, old):
                 msg = f"new: must not be superseded by old, {old!r}, itself, got {new!r}"
                 raise ValueError(msg)
             metadata = memory.metadata | {"superseded_at": now}

@@ -27,8 +27,8 @@ __all__ = [
     "exists",
     "held_in",
     "is_rewritten",
-    "is_superseded_by",
     "keep_spread",
+    "leads_to",
     "merge_metadata",
     "replacing",
     "restage",
@@ -249,14 +249,14 @@ def settle_status(memory: StoredMemory, changes: dict[str, object]) -> None:
         changes.setdefault("cold_since", None)
 
 
-def is_superseded_by(reading: Reading, memory: StoredMemory, memory_id: str) -> bool:
-    """Return whether a memory is superseded by the one of the id, directly or through others.
+def leads_to(reading: Reading, successor: str, memory_id: str) -> bool:
+    """Return whether a successor is the memory of the id, or is superseded by it, also through others.
 
     Deleted memories and those outside a scope are followed too: a cycle would hide all of its members
-    in every scope. A cycle made by ``add`` or ``update`` ends the search.
+    in every scope. A cycle made by ``add`` ends the search.
     """
     passed: set[str] = set()
-    by = memory.superseded_by
+    by: str | None = successor
     while by is not None and by not in passed:
         if by == memory_id:
             return True
@@ -264,3 +264,18 @@ def is_superseded_by(reading: Reading, memory: StoredMemory, memory_id: str) -> 
         held = reading.load_stored([by])[0]
         by = None if held is None else held.superseded_by
     return False
+
+
+def require_no_circle(
+    reading: Reading, memory: StoredMemory, changes: Mapping[str, object]
+) -> None:
+    """Refuse an update by which a memory would supersede itself.
+
+    Raises:
+        ValueError: it would.
+    """
+    by = changes.get("superseded_by")
+    if isinstance(by, str) and by != memory.superseded_by and leads_to(reading, by, memory.id):
+        rule = f"must not be {memory.id!r} itself, or superseded by it"
+        msg = f"superseded_by: {rule}, got {by!r}"
+        raise ValueError(msg)
