@@ -296,7 +296,7 @@ class Engine(Memories):
 
     @property
     def path(self) -> str:
-        """The store's file, as given; ":memory:" for a store in memory.
+        """The absolute path of the store's file, links resolved; ":memory:" for a store in memory.
 
         Examples:
             >>> import oneiros
