@@ -104,8 +104,10 @@ def test_folders_and_ray_have_their_rules(
 ) -> None:
     (tmp_path / "in").mkdir()
     monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.chdir(tmp_path / "in")
     for arguments, code, words in (
         ((tmp_path / "in", tmp_path / "out"), 2, "in: has no .parquet file"),
+        ((".", tmp_path / "out"), 2, "error: .: has no .parquet file"),
         ((tmp_path / "in", "--compare", "ciar", "reverie"), 2, "--compare: IN must be a file"),
         ((source, "--compare", "ciar", "reverie", "--ray"), 2, "--ray: needs OUT"),
         ((source, tmp_path / "out", "--ray"), 1, "pip install 'oneiros[ray]'"),

@@ -112,7 +112,7 @@ def parquet_files(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         if path.suffix != _SUFFIX:
-            msg = f"{path.name}: expected a folder of {_SUFFIX} files, or one such file"
+            msg = f"{path}: expected a folder of {_SUFFIX} files, or one such file"
             raise ValueError(msg)
         return [path]
     found = sorted(
@@ -121,7 +121,7 @@ def parquet_files(path: Path) -> list[Path]:
         if each.suffix == _SUFFIX and not each.name.startswith((".", "_")) and each.is_file()
     )
     if not found:
-        msg = f"{path.name}: has no {_SUFFIX} file"
+        msg = f"{path}: has no {_SUFFIX} file"
         raise ValueError(msg)
     return found
 
