@@ -142,6 +142,19 @@ def test_numbers_to_keep_stay_as_they_are(tmp_path: Path) -> None:
         scored(source, tmp_path / "raised.jsonl", keep=keep)
 
 
+def test_nan_in_a_column_to_keep_is_null(tmp_path: Path) -> None:
+    made = memories(2).append_column("vector", pa.array([[math.nan, 1.0], None]))
+    made = made.append_column("cost", pa.array([{"low": 0.5, "high": math.inf}, {"low": 2.0}]))
+    write(tmp_path / "in.parquet", made, [2])
+    scored(tmp_path / "in.parquet", tmp_path / "out.jsonl", keep=["vector", "cost"])
+    first, second = lines(tmp_path / "out.jsonl")
+    assert (first["vector"], second["vector"]) == ([None, 1.0], None)
+    assert (first["cost"], second["cost"]) == (
+        {"low": 0.5, "high": None},
+        {"low": 2.0, "high": None},
+    )
+
+
 def test_a_score_that_is_nan_is_null(tmp_path: Path) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text('{"id": "a", "impact": 7}\n{"id": "b", "impact": 0.5}\n')

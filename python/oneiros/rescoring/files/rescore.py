@@ -401,12 +401,15 @@ class _ColumnReader:
 _FORMULA: Final = "^[=+@\\t\\r-]"
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with None for numbers that JSON does not have."""
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in row.items()
-    }
+def _finite(value: Any) -> Any:
+    """Return a value with None for numbers that JSON does not have, also within lists and objects."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _finite(held) for name, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(held) for held in value]
+    return value
 
 
 class _JsonLinesWriter:
@@ -425,7 +428,7 @@ class _JsonLinesWriter:
         """Append the rows of a table."""
         for batch in table.to_batches(max_chunksize=2**16):
             lines = (
-                json.dumps(_row(row), ensure_ascii=False, allow_nan=False, default=str)
+                json.dumps(_finite(row), ensure_ascii=False, allow_nan=False, default=str)
                 for row in batch.to_pylist()
             )
             self._file.write("".join(f"{line}\n" for line in lines).encode())
