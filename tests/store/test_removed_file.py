@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 import oneiros
-from oneiros import Engine, StorePoisoned
+from oneiros import Engine, StoreFull, StorePoisoned
+from oneiros.store import Store
+
+NOW = 1_750_000_000.0
 
 
 def remove(path: Path) -> None:
@@ -48,6 +51,42 @@ def test_no_write_is_taken_that_would_be_lost(
         WRITES[write](engine)
     assert engine.search("coffee", reinforce=False).ids == ["a"]
     engine.close()
+
+
+def test_reads_go_on_without_the_uses_that_cannot_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    engine = Engine(path, clock=lambda: NOW)
+    engine.add("coffee", id="a")
+    path.unlink()
+    engine.search("coffee")
+    engine.backup(tmp_path / "saved.db")
+    engine.search("coffee")
+    assert [revision.memory.text for revision in engine.history("a")] == ["coffee"]
+    engine.search("coffee")
+    assert engine.get("a", as_of=NOW).text == "coffee"
+    with pytest.raises(StorePoisoned):
+        engine.close()
+    with Engine(tmp_path / "saved.db") as saved:
+        assert saved.get("a").text == "coffee"
+
+
+def test_a_store_on_a_full_disk_can_be_saved_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> None:
+        msg = "no space"
+        raise StoreFull(msg)
+
+    engine = Engine(tmp_path / "a.db")
+    engine.add("coffee", id="a")
+    engine.search("coffee")
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "write", refuse)
+        engine.backup(tmp_path / "saved.db")
+    engine.close()
+    for name, uses in (("saved.db", 0), ("a.db", 1)):
+        with Engine(tmp_path / name) as saved:
+            assert saved.get("a").access_count == uses
 
 
 def test_the_log_of_the_store_that_took_the_place_stays(tmp_path: Path) -> None:

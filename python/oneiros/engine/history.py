@@ -104,7 +104,7 @@ def memory_at(scope: Scope, id: str, as_of: Time) -> Memory:
 
 def _write_use(scope: Scope) -> None:
     """Write the use that waits, so that the history has it."""
-    scope.services.sync.write_events(raises=False)
+    scope.services.sync.write_events_before_reading()
 
 
 def placed(scope: Scope, keywords: Keywords) -> tuple[Scope, Keywords]:

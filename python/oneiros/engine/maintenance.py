@@ -254,7 +254,7 @@ def backup(scope: Scope, path: str | os.PathLike[str], *, replace: bool) -> None
     if not replace and os.path.lexists(target):
         msg = f"path: must be a new file without replace=True, got {str(target)!r}"
         raise ValueError(msg)
-    scope.services.sync.write_events(raises=False)
+    scope.services.sync.write_events_before_reading()
     scope.services.store.backup(target)
 
 

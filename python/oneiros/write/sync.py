@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from oneiros import index, write
 from oneiros._lazy import logging, np
-from oneiros.errors import OneirosError, StoreCorrupt
+from oneiros.errors import OneirosError, StoreCorrupt, StoreFull, StorePoisoned
 from oneiros.index.columns import ColumnWrite
 from oneiros.index.snapshot import SnapshotFile
 from oneiros.index.stored_rows import rows_of
@@ -760,16 +760,23 @@ class Sync:
 
     # -- reinforcement -----------------------------------------------------------------------------
 
-    def write_events(self, *, raises: bool = True) -> None:
+    def write_events(self) -> None:
         """Write the waiting reinforcement to the store.
 
-        Args:
-            raises: raise the error of the last background write, if it failed and nothing was
-                written since.
+        Raises:
+            Exception: the error of the last background write, if it failed and nothing was written
+                since.
         """
         self.writer.run(self._flush, is_write=True)
-        if raises:
-            self.reinforcing.raise_failure()
+        self.reinforcing.raise_failure()
+
+    def write_events_before_reading(self) -> None:
+        """Write the waiting reinforcement, so that a read of the store has it.
+
+        If the store takes no writes, the read goes on without.
+        """
+        with contextlib.suppress(StorePoisoned, StoreFull):
+            self.writer.run(self._flush, is_write=True)
 
     def _flush(self) -> None:
         self.write_events_now()
