@@ -87,6 +87,13 @@ def test_ids_stay_as_they_are_written_and_empty_cells_are_missing(tmp_path: Path
     assert first == second  # an impact that is missing is 0.5
 
 
+def test_fractions_of_seconds_may_come_late(tmp_path: Path) -> None:
+    rows = "a,fact,0.5,0.5,2025-01-01T00:00:00Z,2,1\n" * 120_000  # more than the first block
+    (tmp_path / "in.csv").write_text(f"{HEADER}{rows}b,fact,0.5,0.5,2025-01-01T00:00:00.5Z,2,1\n")
+    got = scored(tmp_path / "in.csv", tmp_path / "out.parquet")["ciar"].to_pylist()
+    assert got[-2] < got[-1]  # created half a second later
+
+
 def test_numbers_to_keep_stay_as_they_are_written(tmp_path: Path) -> None:
     header = HEADER.replace("\n", ",order,code,cost\n")
     row = "a,fact,0.5,0.5,1e9,2,1,9007199254740993,007,"

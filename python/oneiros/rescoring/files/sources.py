@@ -102,6 +102,8 @@ def _settled_type(name: str, first: pa.DataType, is_kept: bool) -> pa.DataType:
     pa, known = require_pyarrow(), FIELDS.get(name)
     if known is not None and known.kind not in _NUMERIC:
         return pa.string()
+    if pa.types.is_timestamp(first) and first.unit == "s":
+        return pa.timestamp("us", first.tz)  # fractions of seconds may follow
     if not (pa.types.is_integer(first) or pa.types.is_null(first)):
         return first
     return pa.string() if is_kept and known is None else pa.float64()
