@@ -422,6 +422,19 @@ def test_an_error_while_writing_keeps_what_is_scored(
     assert read(target)["reverie"].to_pylist() == want["reverie"].to_pylist()
 
 
+def test_a_disk_that_is_full_at_once_is_named_and_nothing_is_left(
+    source: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "ftruncate", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        run(source, target)
+    assert caught.value.filename == str(target)
+    assert [path.name for path in target.parent.iterdir()] == [source.name]
+
+
 def test_no_memory_is_needed_for_a_large_file(
     tmp_path: Path, target: Path, monkeypatch: Any
 ) -> None:

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
     from oneiros.model.memory import Memory
 
-__all__ = ["draft_of", "foreign_file", "new_file", "require_replaceable", "write_jsonl"]
+__all__ = [
+    "draft_of",
+    "foreign_file",
+    "naming_full",
+    "new_file",
+    "require_replaceable",
+    "write_jsonl",
+]
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Error numbers of failed writes, for which the system does not report a file name."""
@@ -99,6 +106,17 @@ def _remove_if_abandoned(draft: str) -> None:
 
 
 @contextmanager
+def naming_full(path: Path) -> Iterator[None]:
+    """Name a file in the errors of writes that fail because a disk or a quota is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL and error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
 def new_file(path: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
     """Open a file that replaces ``path`` when the block succeeds; readable by its owner only.
 
@@ -122,18 +140,17 @@ def new_file(path: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
         error.filename = str(path)  # the file that was asked for
         raise
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            with suppress(OSError):  # where there are no such locks, abandoned drafts stay
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-        sync_folder(str(path))
-    except BaseException as error:
+        with naming_full(path):
+            with os.fdopen(descriptor, "wb") as file:
+                with suppress(OSError):  # where there are no such locks, abandoned drafts stay
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+            sync_folder(str(path))
+    except BaseException:
         draft.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
-            error.filename = str(path)
         raise
 
 

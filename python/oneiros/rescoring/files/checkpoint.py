@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from oneiros.runtime.dataclasses import asdict, dataclass
+from oneiros.runtime.files import naming_full
 from oneiros.scoring.row_scores import BLOCK
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def hold_folder(target: Path) -> Iterator[Path]:
             break
         os.close(descriptor)  # removed by its previous owner while we waited: create another
     try:
-        yield folder
+        with naming_full(target):
+            yield folder
     finally:
         with contextlib.suppress(OSError):  # not empty: its contents are kept
             folder.rmdir()
@@ -108,10 +110,18 @@ class Checkpoint:
         self._journal = os.fdopen(os.open(folder / JOURNAL, flags, 0o600), "r+b")
         self._scores = os.open(folder / _SCORES, flags, 0o600)
         self.draft.unlink(missing_ok=True)
-        if earlier_task(folder) == task:
-            self._resume()
-        else:
-            self._begin(task)
+        is_resumed = earlier_task(folder) == task
+        try:
+            if is_resumed:
+                self._resume()
+            else:
+                self._begin(task)
+        except BaseException:
+            with contextlib.suppress(OSError):  # the disk may be full
+                self.close()
+            if not is_resumed:
+                self.remove()
+            raise
 
     @property
     def draft(self) -> Path:
@@ -154,8 +164,10 @@ class Checkpoint:
 
     def close(self) -> None:
         """Close the files; finished parts remain for the next run."""
-        self._journal.close()
-        os.close(self._scores)
+        try:
+            self._journal.close()
+        finally:
+            os.close(self._scores)
 
     def remove(self) -> None:
         """Delete all files of the checkpoint."""
