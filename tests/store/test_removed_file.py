@@ -89,6 +89,18 @@ def test_a_store_on_a_full_disk_can_be_saved_elsewhere(
             assert saved.get("a").access_count == uses
 
 
+def test_reads_need_no_lock_for_the_uses_that_wait(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Engine(path, busy_timeout_seconds=0) as engine:
+        engine.add("coffee", id="a")
+        with Store(path, clock=lambda: NOW) as other, other.write():
+            engine.search("coffee")
+            assert len(engine.history("a")) == 1
+            engine.backup(tmp_path / "saved.db")
+    with Engine(path) as again:
+        assert again.get("a").access_count == 1
+
+
 def test_the_log_of_the_store_that_took_the_place_stays(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     engine = Engine(path)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from oneiros import index, write
 from oneiros._lazy import logging, np
-from oneiros.errors import OneirosError, StoreCorrupt, StoreFull, StorePoisoned
+from oneiros.errors import OneirosError, StoreBusy, StoreCorrupt, StoreFull, StorePoisoned
 from oneiros.index.columns import ColumnWrite
 from oneiros.index.snapshot import SnapshotFile
 from oneiros.index.stored_rows import rows_of
@@ -773,9 +773,9 @@ class Sync:
     def write_events_before_reading(self) -> None:
         """Write the waiting reinforcement, so that a read of the store has it.
 
-        If the store takes no writes, the read goes on without.
+        If the store takes no writes, or others hold its lock for too long, the read goes on without.
         """
-        with contextlib.suppress(StorePoisoned, StoreFull):
+        with contextlib.suppress(StoreBusy, StoreFull, StorePoisoned):
             self.writer.run(self._flush, is_write=True)
 
     def _flush(self) -> None:
