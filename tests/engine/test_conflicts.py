@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import oneiros
 from bench.facts.world import made
+from oneiros.conflicts import finding
 from oneiros.conflicts.model import CONSTANT, WEIGHTS
 from oneiros.errors import EngineReadOnly, UnknownMemory
 from oneiros.scoring.phases.house import ChangedFacts
@@ -119,6 +120,25 @@ def test_a_strangers_memories_never_conflict(owners: list[tuple[str | None, bool
         for user in ("ada", "bo"):
             for older, newer in pairs(engine.scope(user=user), least_confidence=0.01):  # type: ignore[arg-type]
                 assert owners[int(older)][0] == owners[int(newer)][0] == user
+
+
+def test_only_parts_with_a_pair_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[int] = []
+    compared = finding.conflicting
+
+    def noted(read_model: Any, rows: Any, part: Any, *args: Any, **options: Any) -> Any:
+        searched.append(len(part))
+        return compared(read_model, rows, part, *args, **options)
+
+    monkeypatch.setattr(finding, "conflicting", noted)
+    with oneiros.Engine(":memory:", clock=lambda: NOW) as engine:
+        for place, user in enumerate(("ada", "bo", "ada", "cy", "bo", "ada")):
+            engine.add(OLD if place < 3 else NEW, user=user, created_at=NOW - 99 + place)
+        assert len(pairs(engine)) == 3
+        assert sorted(searched) == [2, 3]  # of "bo" and of "ada"; "cy" has one memory
+        searched.clear()
+        assert len(pairs(engine, since=NOW - 94)) == 2
+        assert searched == [3]
 
 
 @pytest.mark.parametrize("verdict", ["update", "contradiction"])

@@ -225,9 +225,12 @@ def found(
     created = read_model.lifecycle.column("created_at")
     pairs: dict[tuple[int, int], float] = {}
     for part in _parts(read_model, rows):
+        newer = part if start is None else part[created[part] >= start]
+        if len(part) == 1 or not len(newer):
+            continue
         pairs |= conflicting(
             read_model,
-            part if start is None else part[created[part] >= start],
+            newer,
             part,
             partial(_texts, scope),
             read_model.associations,
@@ -302,9 +305,9 @@ def _parts(read_model: ReadModel, rows: Rows) -> Iterator[Rows]:
         return
     columns = read_model.lifecycle.column
     codes = np.stack([columns(name)[rows] for name in _CODES], axis=1)
-    _, part = np.unique(codes, axis=0, return_inverse=True)
-    for number in range(int(part.max()) + 1):
-        yield rows[part.reshape(-1) == number]
+    _, part, sizes = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
+    in_parts = rows[np.argsort(part.reshape(-1), kind="stable")]
+    yield from np.split(in_parts, np.cumsum(sizes)[:-1])
 
 
 def _texts(scope: Scope, rows: Rows) -> Sequence[str | None]:
