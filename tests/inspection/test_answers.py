@@ -239,6 +239,13 @@ def test_a_plan_keeps_to_a_number(client: Client) -> None:
     assert count["profile"] == share["profile"] == "oneiros"
 
 
+def test_a_number_and_a_share_of_the_same_value_are_two_plans(client: Client) -> None:
+    one_memory = client.get("plan", keep="1").value
+    all_memories = client.get("plan", keep="1.0").value
+    assert all_memories["id"] != one_memory["id"]
+    assert client.get("plan", keep="1").value["change_count"] == one_memory["change_count"]
+
+
 def test_a_plan_is_made_again_after_a_change(writer: Client) -> None:
     first = writer.get("plan", profile="reverie").value
     assert writer.get("plan", profile="reverie").value["id"] == first["id"]

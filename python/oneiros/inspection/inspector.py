@@ -81,7 +81,7 @@ class Inspector:
             raise ValueError(msg)
         self._opened = _file_of(self._path)
         self._planning = threading.Lock()
-        self._plan: tuple[tuple[str | None, float | None], float, DreamPlan] | None = None
+        self._plan: tuple[tuple[str | None, str], float, DreamPlan] | None = None
 
     def require_in_place(self) -> None:
         """Check that the store's file is the one that was opened.
@@ -272,7 +272,7 @@ class Inspector:
 
     def _planned(self, profile: str | None, keep: float | None, *, is_fresh: bool) -> DreamPlan:
         """Return a plan: the last one, if it is of the same question and nothing changed since."""
-        question = (profile, keep)
+        question = (profile, repr(keep))  # 1 is a memory, 1.0 all of them
         with self._planning:  # a second browser waits for the plan of the first
             if self._plan is not None and not is_fresh:
                 known, made_at, plan = self._plan
