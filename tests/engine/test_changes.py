@@ -276,6 +276,20 @@ def test_a_scope_reveals_nothing_of_others(tmp_path: Path) -> None:
         }
 
 
+def test_the_feed_of_a_scope_says_that_it_lists_no_erased_memories() -> None:
+    with oneiros.Engine(":memory:") as engine:
+        ada = engine.scope(user="ada")
+        copied = {ada.add("tea"), ada.add("milk")}
+        feed = ada.changes()
+        assert feed.lists_erased
+        erased = min(copied)
+        ada.forget(erased)
+        feed = ada.changes(feed.revision)
+        assert feed.erased_among(copied) == []
+        assert not feed.lists_erased
+        assert {id for id in copied if ada.get_many([id]) == [None]} == {erased}
+
+
 def test_scopes_read_in_parts_too(tmp_path: Path) -> None:
     with oneiros.Engine(tmp_path / "store.db") as engine:
         for number in range(40):

@@ -59,8 +59,8 @@ class ChangeFeed:
     has_more: bool
     """Whether ``limit`` left out later changes."""
     lists_erased: bool = True
-    """Whether every memory erased since then is listed. The store lists the last 10,000; if False, drop
-    what ``get_many`` no longer returns."""
+    """Whether every memory erased since then is listed. The store lists the last 10,000, and a scope none;
+    if False, drop what ``get_many`` no longer returns."""
     _salt: str = ""
 
     def erased_among(self, ids: Iterable[str]) -> list[str]:
@@ -102,14 +102,14 @@ def changes(scope: Scope, since: int, limit: int) -> ChangeFeed:
     found: list[MemoryChange] = []
     has_more = False
     with scope.services.store.read() as reading:
-        last, salt, lists_erased = since, "", True
+        last, salt, lists_erased = since, "", not since
         if not scope.bounds:
             last = reading.last_revision()
             if since > last:
                 msg = f"since: must be a revision of this store, at most {last}, got {since}"
                 raise ValueError(msg)
             salt = reading.erased_salt()
-            lists_erased = not since or reading.lists_erased(since)
+            lists_erased = lists_erased or reading.lists_erased(since)
         for memory in reading.changes_by_revision(since, scope.bounds):
             if len(found) >= most and memory.revision != found[-1].revision:
                 has_more = True
