@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from oneiros.model.fields import FIELDS
 from oneiros.model.memory import Memory, validate_changes
 
 NOW = 1_780_000_000.0
+_TIME_FORMS = "a number of seconds, an aware datetime or ISO 8601 with an offset"
 TABLE = Path(__file__).parents[2] / "docs" / "systems" / "fields.md"
 
 
@@ -114,7 +115,8 @@ def test_times_are_understood(given_time: object, seconds: float) -> None:
         ("created_at", math.nan, ValueError, "created_at: must be finite, got nan"),
         ("event_at", -math.inf, ValueError, "event_at: must be finite, got -inf"),
         ("event_at", 10**400, ValueError, "event_at: must be a finite number"),
-        ("valid_from", True, TypeError, "valid_from: must be a number, got True"),
+        ("valid_from", True, TypeError, f"valid_from: must be {_TIME_FORMS}, got True"),
+        ("created_at", date(2025, 1, 1), TypeError, f"created_at: must be {_TIME_FORMS}, got "),
         ("ttl", -1.0, ValueError, "ttl: must be a finite number of seconds >= 0, got -1.0"),
         ("importance", 1.5, ValueError, r"importance: must be a number in \[0, 1\], got 1.5"),
         ("importance", math.nan, ValueError, r"importance: must be a number in \[0, 1\], got nan"),

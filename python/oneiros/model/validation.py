@@ -70,6 +70,7 @@ FIRST_MOMENT = -62_135_596_800.0
 """The beginning of year 1, the lower limit of clocks. Times of memories have no lower limit."""
 LAST_MOMENT = 253_402_300_800.0
 """The end of year 9999, the upper limit of stored times and of those given as a datetime."""
+TIME_FORMS = "a number of seconds, an aware datetime or ISO 8601 with an offset"
 TIME_RULE = "seconds since 1970, at most 1e11 (milliseconds by mistake?)"
 FLOAT32_MAX = 3.4028234663852886e38
 
@@ -167,10 +168,10 @@ def seconds(name: str, *, low: float, high: float, rule: str) -> Check:
     return lambda value: check_number(seconds_of(value))
 
 
-def _exact_float(name: str, value: object) -> float:
+def _exact_float(name: str, value: object, rule: str = "a number") -> float:
     value = plain(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(wrong(name, "a number", value))
+        raise TypeError(wrong(name, rule, value))
     try:
         return float(value)
     except OverflowError:
@@ -268,7 +269,7 @@ def _time_of(name: str, value: object) -> float:
         if seconds > LAST_MOMENT or value.microsecond < 500_000:
             raise ValueError(wrong(name, "in year 9999 or earlier (UTC)", given))
         return math.nextafter(LAST_MOMENT, 0.0)  # float64 rounds the last microseconds up
-    seconds = _exact_float(name, value)
+    seconds = _exact_float(name, value, TIME_FORMS)
     if not math.isfinite(seconds):
         raise ValueError(wrong(name, "finite", value))
     if seconds > LAST_NUMBER:
