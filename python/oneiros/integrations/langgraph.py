@@ -414,7 +414,7 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
 
     def _id(self, namespace: Namespace, key: str) -> str:
         """Return the id of an item: a digest, so that it says nothing about a person."""
-        bounds = sorted(self.memories._scope.bounds.items())
+        bounds = sorted(self.memories.bounds.items())
         address = json.dumps([bounds, list(namespace), key])
         return hashlib.sha256(address.encode()).hexdigest()
 
