@@ -57,6 +57,15 @@ def test_it_has_every_method_with_its_arguments(plain: type, awaited: type) -> N
             assert mine.__doc__ == method.__doc__
 
 
+def test_scopes_have_their_bounds() -> None:
+    async def bounds() -> list[dict[str, str]]:
+        async with opened() as mind:
+            scope = await (await mind.scope(user="ada")).scope(session="s1")
+            return [mind.bounds, scope.bounds]
+
+    assert asyncio.run(bounds()) == [{}, {"user": "ada", "session": "s1"}]
+
+
 def test_answers_are_those_of_the_engine() -> None:
     async def asked() -> tuple[list[str], list[list[str]], list[str], int]:
         async with opened() as mind:

@@ -33,7 +33,7 @@ from oneiros.runtime.warnings import CallSite, caller, pointing_at
 from oneiros.search.response import SearchResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pandas as pd
 
@@ -328,11 +328,13 @@ class AsyncMemories(Generic[Target]):
         workers: Workers,
         place: CallSite | None,
         shown: str = "",
+        bounds: Mapping[str, str] = {},
     ) -> None:
         self._opened = opened
         self._workers = workers
         self._place = place  # of the constructor call
         self._shown = shown
+        self._bounds = bounds
 
     add = _awaited(Memories.add)
     add_many = _awaited(Memories.add_many)
@@ -383,7 +385,13 @@ class AsyncMemories(Generic[Target]):
         async def opened() -> Memories:
             return scoped
 
-        return AsyncMemories(opened, self._workers, place, f"<AsyncScope: {scoped!r}>")
+        shown = f"<AsyncScope: {scoped!r}>"
+        return AsyncMemories(opened, self._workers, place, shown, scoped.bounds)
+
+    @property
+    def bounds(self) -> dict[str, str]:
+        """The fields that bound this scope, with their values; {} of an engine."""
+        return dict(self._bounds)
 
     def __repr__(self) -> str:
         return self._shown
