@@ -326,13 +326,16 @@ def test_no_text_breaks_the_budget_or_its_quotes(texts: list[str], budget: int) 
         ("memory_recall", {"query": " ".join(map(str, range(2_000)))}, "query"),
         ("memory_recall", {"query": "t", "offset": 10**30}, "offset: "),
         ("memory_update", {"id": "absent"}, "give a field to change"),
+        ("memory_remember", {"text": "t", "source": "web"}, "source: must be one of user, "),
+        ("memory_forget", {"id": "t", "for_good": "false"}, "for_good: must be True or False"),
+        ("memory_dream", {"confirm": "no"}, "confirm: must be True or False"),
     ],
 )
 def test_a_failure_names_field_and_rule_and_is_short(
     engine: oneiros.Engine, name: str, arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ToolFailure) as failure:
-        tools_of(engine).call(name, arguments)
+        tools_of(engine, dreams=engine).call(name, arguments)
     assert message in str(failure.value)
     assert len(str(failure.value)) <= 300
     assert engine.count() == 0

@@ -21,7 +21,7 @@ from oneiros.engine import Engine
 from oneiros.engine.memories import Memories
 from oneiros.errors import OneirosError
 from oneiros.model.fields import SOURCES, VERDICTS
-from oneiros.model.validation import count, require_flag, require_instance
+from oneiros.model.validation import count, require_choice, require_flag, require_instance
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.search.response import SearchResponse
 
@@ -426,6 +426,7 @@ class MemoryTools:
     # -- write -------------------------------------------------------------------------------------
 
     def _remember(self, text: str, source: str = "agent", **fields: Any) -> dict[str, Any]:
+        require_choice("source", source, tuple(TRUST))
         fields.setdefault("trust", TRUST[source])
         return {"id": self._memories.add(text, source=source, **fields)}
 
@@ -441,7 +442,7 @@ class MemoryTools:
         return {"old": old, "new": new}
 
     def _forget(self, id: str, for_good: bool = False) -> dict[str, Any]:
-        if for_good:
+        if require_flag("for_good", for_good):
             receipt = self._memories.forget(id)
             return {"ids": [*receipt.ids, *receipt.derived][:_MOST_RESULTS], "erased": True}
         self._memories.delete(id)
@@ -453,6 +454,7 @@ class MemoryTools:
 
     def _dream(self, confirm: bool = False) -> dict[str, Any]:
         assert self._dreams is not None
+        confirm = require_flag("confirm", confirm)
         plan = self._dreams.dream(dry_run=True)
         named = {change.id: change for change in plan.changes(_REMOVING) if change.removal}
         ids = list(named)
