@@ -13,6 +13,7 @@ namespace oneiros {
 namespace {
 
 constexpr std::size_t kLinks = HnswLinks::kLinks;
+constexpr std::size_t kLinesAhead = 8;  // of a vector; the hardware reads the others
 static_assert(2 * kLinks <= 32, "the chosen ones of a list are bits of a word");
 
 void require(bool holds, const char* rule) {
@@ -89,7 +90,7 @@ void NodeVectors::prefetch(std::uint32_t node) const {
   std::visit(
       [&](const auto* first) {
         const auto* const vector = reinterpret_cast<const std::byte*>(first + node * width_);
-        for (std::size_t line = 0; line < 4; ++line) {
+        for (std::size_t line = 0; line < kLinesAhead; ++line) {
           __builtin_prefetch(vector + line * kBytesOfLine);
         }
       },

@@ -74,7 +74,9 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 #     HNSW, k = 100, breadth 200                           119     188      450
 #     flat, k = 10                    15     28     53      92     168
 #     HNSW, k = 10, breadth 96                              47
-#     HNSW build, s                  0.6    0.8    1.7     2.7     4.5       80
+#     HNSW build, s                                 0.3     0.7     2         17
+#
+# The builds are of texts' vectors, but for 20,000.
 #
 # Both take as long at about 20,000 vectors for 100 results (10,000 where a graph fits the cache), and
 # at 5,000 to 12,000 for 10. Of two that take as long, the exact search is better.
