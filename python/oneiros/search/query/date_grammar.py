@@ -47,6 +47,7 @@ _TOKEN: Final = (
 _YMD: Final = r"(?:19|20)\d\d([-/])\d{1,2}\1\d{1,2}"
 _YM: Final = r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])"
 _DMY: Final = r"(\d{1,2})([-/.])(\d{1,2})\2((?:19|20)\d\d)"
+_DAYS: Final = r"(\d{1,2})-(\d{1,2})"
 _BEFORE_IT: Final = frozenset("$#€£¥@+-./\\_*=~^&%")
 _JOINS: Final = frozenset("-./:@_\\+")
 _UNITS_OF_MONEY: Final = frozenset("%$€£¥°")
@@ -56,8 +57,9 @@ class _Tokens(NamedTuple):
     """Words and numbers in order, each with a letter for its class.
 
     ``M`` name of a month, ``m`` name of a month that is another word too, ``D`` number of a day,
-    ``Y`` year, ``N`` other number, ``I`` date in numbers, ``J`` year and month in numbers, ``o``
-    "of", ``,`` comma, ``x`` anything else, including tokens joined to other signs.
+    ``R`` two of them in order as in "3-7", ``Y`` year, ``N`` other number, ``I`` date in numbers,
+    ``J`` year and month in numbers, ``o`` "of", ``,`` comma, ``x`` anything else, including tokens
+    joined to other signs.
     """
 
     text: str
@@ -106,6 +108,9 @@ def _class_of_number(word: str) -> str:
         return "I"
     if compiled(_YM).fullmatch(word) is not None:
         return "J"
+    days = compiled(_DAYS).fullmatch(word)
+    if days is not None:
+        return "R" if 1 <= int(days[1]) < int(days[2]) <= 31 else "x"
     found = compiled(_DMY).fullmatch(word)
     if found is None:
         return "x"
@@ -345,6 +350,7 @@ _LEADS: Final = frozenset(
 """Words that make a bare year or month after them a time."""
 
 _ROUGHLY: Final = frozenset(("around", "about", "circa", "approximately", "roughly", "by"))
+_JOINTS: Final = ("to", "until", "till", "through", "-", "\u2013")
 _PARTS: Final = frozenset(("early", "mid", "late", "beginning", "middle", "end", "start"))
 _LONGEST_SHAPE: Final = 6
 _LONGEST_GAP: Final = 6
@@ -393,18 +399,20 @@ class _Reader(NamedTuple):
     def _range_at(self, place: int) -> tuple[TimeRange, int] | None:
         word = self._word(place)
         if word in ("between", "from"):
-            joint = ("and",) if word == "between" else ("to", "until", "till", "through", "-")
-            found = self._pair(place + 1, joint)
+            found = self._pair(place + 1, ("and",) if word == "between" else _JOINTS)
             if found is not None:
                 return self._time_range(place, found.start, found.end, found)
         if word in ("since", "after", "until", "till", "before"):
             span = self._span(place + 1)
             if span is not None:
                 return self._open_ended(place, word, span)
+        days = self._days(place, _JOINTS)
+        if days is not None:
+            return self._time_range(place, days.start, days.end, days)
         span = self._anchored(place) or self._span(place, is_bare=True)
         if span is None:
             return None
-        if self._word(span.stop) in ("to", "-", "\u2013", "until", "through"):
+        if self._word(span.stop) in _JOINTS:
             later = self._span(span.stop + 1, is_bare=True)
             if later is not None and later.certainty == "explicit":
                 start = _with_year_before(span, later).start
@@ -437,15 +445,10 @@ class _Reader(NamedTuple):
 
     def _pair(self, place: int, joint: tuple[str, ...]) -> _Span | None:
         """Read "X and Y". Either may lack the year if the other has it."""
+        days = self._days(place, joint)
+        if days is not None:
+            return days
         first = self._span(place)
-        if first is None and self._class(place) == "D" and self._word(place + 1) in joint:
-            last = self._span(place + 2)  # between 11 and 15 August 2023
-            if last is None or last.end - last.start != _DAY:
-                return None
-            number = int(self._word(place).rstrip("stndrh"))
-            if not 0 < number <= last.start.day:
-                return None
-            return last._replace(start=last.start.replace(day=number))
         if first is None or self._word(first.stop) not in joint:
             return None
         last = self._span(first.stop + 1)
@@ -456,6 +459,43 @@ class _Reader(NamedTuple):
             return None
         certainty = last.certainty if first.certainty == "explicit" else first.certainty
         return _Span(start, last.end, certainty, last.stop)
+
+    def _days(self, place: int, joint: tuple[str, ...]) -> _Span | None:
+        """Read days of a month that is named once: "3 to 7 May 2025", "May 3-7, 2025"."""
+        place += self._word(place) == "the"
+        is_after = self._class(place) in ("D", "R")  # the month is
+        at = place if is_after else place + 1
+        if self._class(at) == "R":
+            first, last = map(int, self._word(at).split("-"))
+            stop = at + 1
+        elif self._class(at) == "D" and self._word(at + 1) in joint:
+            stop = at + 2 + (self._word(at + 2) == "the")
+            if self._class(stop) != "D":
+                return None
+            first, last = (int(self._word(day).rstrip("stndrh")) for day in (at, stop))
+            stop += 1
+        else:
+            return None
+        if is_after:
+            stop += self._class(stop) == "o"
+        named = stop if is_after else place
+        if self._class(named) not in ("M", "m") or first > last:
+            return None
+        stop += is_after
+        if not is_after and (self._class(stop) in ("M", "m", "o") or self._word(stop) in UNITS):
+            return None  # "May 3 to 7 June", "May 3 to 7 days later"
+        if not is_after and self._class(place) == "m" and self._word(place - 1) not in _LEADS:
+            return None  # "may 3 to 7 people come"
+        month = parse(self._word(named), default=datetime(2000, 1, 1)).month
+        at = stop + (self._class(stop) == ",")
+        try:
+            if self._class(at) == "Y":
+                stop, end = at + 1, datetime(int(self._word(at)), month, last)
+            else:
+                end = _latest(month, last, self.now)
+            return _Span(end.replace(day=first), end + _DAY, "explicit", stop)
+        except ValueError:  # no month has that day
+            return None
 
     def _span(self, place: int, *, is_bare: bool = False) -> _Span | None:
         """Read a date, month, year, relative time, or a part of one.
