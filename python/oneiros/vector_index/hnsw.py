@@ -1,4 +1,4 @@
-"""An HNSW graph over vectors. The only module that imports FAISS."""
+"""An HNSW graph over vectors: the core builds its links, FAISS walks it. The only module that imports FAISS."""
 
 from __future__ import annotations
 
