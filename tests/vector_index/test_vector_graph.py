@@ -191,6 +191,28 @@ def test_changes_during_a_build_are_not_lost(monkeypatch: pytest.MonkeyPatch) ->
     index.close()
 
 
+def test_rows_written_as_a_build_begins_wait_for_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index = VectorIndex(WIDTH, "hnsw")
+    needs, calls = index_module.needs_full_precision, 0
+
+    def slow(*arguments: object) -> bool:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            index.add(np.arange(1_000, 1_400), VECTORS[1_000:1_400])
+        return needs(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(index_module, "needs_full_precision", slow)
+    index.add(np.arange(1_000), VECTORS[:1_000])
+    assert index.settle(120)
+    now = index.lasting
+    assert now is not None
+    assert (now.sealed_count, now.dead_count, now.fresh_count) == (1_000, 0, 400)
+    index.close()
+
+
 @pytest.mark.parametrize("change", ["replaced", "removed"])
 @pytest.mark.parametrize("is_late", [False, True])
 def test_a_build_whose_vectors_all_change_meanwhile_ends_well(

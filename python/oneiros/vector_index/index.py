@@ -126,15 +126,18 @@ def _without_graph() -> Built:
     return Built(None, np.empty(0, np.bool_))
 
 
-def build(task: Rebuild, snapshot: VectorSnapshot, is_stopped: Callable[[], bool]) -> Built | None:
-    """Run a task on a snapshot, which is not changed; None if stopped."""
+def build(
+    task: Rebuild, snapshot: VectorSnapshot, rows: Rows, is_stopped: Callable[[], bool]
+) -> Built | None:
+    """Run a task on a snapshot, which is not changed, and its rows with a vector; None if stopped."""
     if task is Rebuild.FLAT:
         return _without_graph()
     column, former, live = snapshot.column, snapshot.sealed, snapshot.live
     is_rounded = not _needs_full_precision(task, snapshot, is_stopped)
     if task is Rebuild.GRAPH or (former is not None and is_rounded < former.graph.is_rounded):
         former = live = None
-    rows = column.rows(minus=None if former is None else snapshot.under)
+    if former is not None and snapshot.under is not None:
+        rows = rows[~_are_in(snapshot.under, rows)]
     # A multiple of eight rows: the packed bits of positions end with a whole byte.
     rows = rows[: len(rows) // 8 * 8]
     if former is None and len(rows) == 0:  # all were removed since the task was due
@@ -203,10 +206,14 @@ class VectorState:
         self._leave_graph(rows)
         return self.now.column.remove(rows=rows)
 
-    def begin_build(self) -> VectorSnapshot:
-        """Return the state to build from, and record changes until :meth:`take_over`."""
+    def begin_build(self) -> tuple[VectorSnapshot, Rows]:
+        """Return the state to build from and its rows with a vector.
+
+        Changes are recorded until :meth:`take_over`: rows that are written meanwhile are not in the
+        result.
+        """
         self._changed = []
-        return self.now
+        return self.now, self.now.column.rows()
 
     def take_over(self, built: Built | None) -> None:
         """Publish a result without the rows that changed since; None: the build failed."""
@@ -242,8 +249,8 @@ class VectorState:
             self.replaced.keep(now.column, rows[now.column.has(rows=rows)])
         if now.sealed is None or now.under is None or now.positions is None:
             return
-        leaving = np.unique(rows[rows < 8 * len(now.under)])
-        leaving = leaving[_bits_at(now.under, leaving)]
+        leaving = np.unique(rows)
+        leaving = leaving[_are_in(now.under, leaving)]
         if len(leaving) == 0:
             return
         live = now.live
@@ -277,9 +284,12 @@ def _snapshot_of(
     )
 
 
-def _bits_at(bits: BitArray, places: Rows) -> npt.NDArray[np.bool_]:
-    at: npt.NDArray[np.uint8] = bits[places >> 3] >> (places & 7).astype(np.uint8)
-    return (at & 1).astype(np.bool_)
+def _are_in(bits: BitArray, rows: Rows) -> npt.NDArray[np.bool_]:
+    """Return which rows have their bit set; those beyond the bits have none."""
+    found = rows < 8 * len(bits)
+    within = rows[found]
+    found[found] = bits[within >> 3] >> (within & 7).astype(np.uint8) & 1
+    return found
 
 
 def _without(bits: BitArray, places: Rows) -> BitArray:
@@ -665,14 +675,13 @@ class VectorIndex:
                 if task is None or self._is_closed:
                     self._worker = None
                     return
-                snapshot = self._state.now
                 if task is not Rebuild.RESTORE:
-                    snapshot = self._state.begin_build()
+                    snapshot, rows = self._state.begin_build()
             if task is Rebuild.RESTORE:
-                self._restore(snapshot)
+                self._restore(self._state.now)
                 continue
             try:
-                built = self._calibrated(build(task, snapshot, lambda: self._is_closed))
+                built = self._calibrated(build(task, snapshot, rows, lambda: self._is_closed))
             except (MemoryError, RuntimeError, ImportError) as error:
                 # Searches stay exact, but slower. A retry would fail again.
                 logging.getLogger(__name__).warning(
