@@ -318,17 +318,39 @@ def test_a_successor_takes_over_what_the_erased_ones_replaced(engine: Engine) ->
     assert engine.check(deep=True) == []
 
 
+@pytest.mark.parametrize("field", ["user", "project", "agent", "namespace"])
+def test_a_scope_does_not_learn_the_successor_of_what_another_erases(
+    engine: Engine, field: str
+) -> None:
+    one, other = engine.scope(**{field: "one"}), engine.scope(**{field: "other"})
+    other.add_many([{"id": "old", "text": "a"}, {"id": "new", "text": "b"}], now=NOW)
+    other.supersede("old", "new")
+    one.add("c", id="mine", superseded_by="old", metadata={"superseded_reason": "a guess"}, now=NOW)
+    other.forget("old")
+    found = one.get("mine")
+    assert found is not None
+    assert found.superseded_by is None
+    assert found.metadata == {}
+    assert engine.check(deep=True) == []
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     successors=st.lists(st.one_of(st.none(), st.integers(0, 7)), min_size=8, max_size=8),
+    users=st.lists(st.sampled_from(["one", "two"]), min_size=8, max_size=8),
     gone=st.lists(st.integers(0, 7), unique=True, max_size=8),
 )
 def test_erasing_many_leaves_what_erasing_one_by_one_leaves(
-    successors: list[int | None], gone: list[int]
+    successors: list[int | None], users: list[str], gone: list[int]
 ) -> None:
     records = [
-        {"id": f"m{n}", "text": f"t {n}", "superseded_by": None if by is None else f"m{by}"}
-        for n, by in enumerate(successors)
+        {
+            "id": f"m{n}",
+            "text": f"t {n}",
+            "user": user,
+            "superseded_by": None if by is None else f"m{by}",
+        }
+        for n, (user, by) in enumerate(zip(users, successors, strict=True))
     ]
     left = []
     for at_once in (True, False):

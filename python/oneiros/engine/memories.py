@@ -513,8 +513,9 @@ class Memories:
         its log and its snapshot. What was derived from the memories goes, too: memories that name
         one in ``derived_from``, summaries that dream cycles made of them, and what was derived from
         those. The other sources of such a summary are current and hot again. Memories that an
-        erased one superseded are superseded by its successor; if it has none, they are current
-        again. The store keeps digests of the erased ids, not the ids.
+        erased one superseded are superseded by its successor; if it has none, or they are of
+        another user, project, agent or namespace, they are current again. The store keeps digests
+        of the erased ids, not the ids.
 
         A scope erases nothing outside it, not even what was derived from its memories. Call the
         engine's ``forget`` with the scope's fields in ``where`` to erase that as well.

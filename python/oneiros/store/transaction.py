@@ -18,7 +18,7 @@ from oneiros.model.validation import wrong
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.store.checksums import checksum, checksum_after, insert_of
 from oneiros.store.connections import MEMORY, StoreConnection
-from oneiros.store.cycles import CycleWriting
+from oneiros.store.cycles import APART, CycleWriting
 from oneiros.store.erased import (
     HORIZON_SETTING,
     MOST_KEPT,
@@ -63,8 +63,12 @@ SELECT older.sequence, older.id, older.metadata, ?1
 FROM memory AS found INDEXED BY successor
 CROSS JOIN memory AS older NOT INDEXED ON older.sequence = found.sequence
 WHERE found.superseded_by = ?1 AND older.superseded_by = ?1 AND older.id <> ?1"""
-_SUCCESSOR: Final = """
-SELECT newer.id FROM memory AS gone NOT INDEXED JOIN memory AS newer ON newer.id = gone.superseded_by
+# Whoever wrote the older memory may know no more than the id of one of another user or project.
+_SUCCESSOR: Final = f"""
+SELECT newer.id FROM memory AS gone NOT INDEXED
+JOIN memory AS older NOT INDEXED
+  ON older.sequence = ?2 AND {" AND ".join(f"older.{field} IS gone.{field}" for field in APART)}
+JOIN memory AS newer ON newer.id = gone.superseded_by
 WHERE gone.sequence = ?1 AND newer.id <> gone.id"""
 _WAITING: Final = """
 SELECT older.sequence FROM memory AS fresh NOT INDEXED
@@ -522,6 +526,8 @@ class Transaction(RowWriting):
     def _relink(self, gone: Mapping[str, int]) -> None:
         """Give the memories that others superseded the next successor left, or make them current.
 
+        The successors of memories of another user, project, agent or namespace are not passed on.
+
         Args:
             gone: the ids of the others, which are about to be erased, with their numbers.
         """
@@ -529,7 +535,7 @@ class Transaction(RowWriting):
             if name in gone:
                 continue
             changes: dict[str, object] = {"superseded_by": None}
-            successor = self._next_successor(id, gone)
+            successor = self._next_successor(number, id, gone)
             if successor is not None and successor != name:
                 changes["superseded_by"] = successor
             else:
@@ -538,13 +544,13 @@ class Transaction(RowWriting):
             self._set([(number, changes)], assigned)
             self.relinked.append(number)
 
-    def _next_successor(self, id: str, gone: Mapping[str, int]) -> str | None:
-        """Return the first memory that supersedes one, directly or not, and is not to be erased."""
+    def _next_successor(self, number: int, id: str, gone: Mapping[str, int]) -> str | None:
+        """Return the first memory that supersedes another through this one and is not to be erased."""
         passed: set[str] = set()
         successor: str | None = id
         while successor is not None and successor in gone and successor not in passed:
             passed.add(successor)
-            found = self.rows(_SUCCESSOR, (gone[successor],))
+            found = self.rows(_SUCCESSOR, (gone[successor], number))
             successor = found[0][0] if found else None
         return successor if successor not in passed else None
 
