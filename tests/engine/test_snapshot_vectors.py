@@ -302,7 +302,7 @@ def test_a_flat_index_takes_no_graph(path: Path) -> None:
 def test_a_build_that_a_close_cut_off_leaves_the_former_graph(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def held_up(_task: object, _now: object, is_stopped: Callable[[], bool]) -> None:
+    def held_up(_task: object, _now: object, _rows: object, is_stopped: Callable[[], bool]) -> None:
         while not is_stopped():
             time.sleep(0.01)
 
