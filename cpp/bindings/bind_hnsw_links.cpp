@@ -88,6 +88,7 @@ void check_links(const py::array& levels, const py::array& neighbours, std::int3
 }  // namespace
 
 void register_hnsw_links(py::module_& module) {
+  module.attr("HNSW_LINKS") = HnswLinks::kLinks;
   module.def("grown_hnsw_links", &grown_links, py::kw_only(), py::arg("levels"),
              py::arg("neighbours"), py::arg("entry"), py::arg("vectors"), py::arg("breadth"),
              py::arg("is_stopped"),

@@ -71,7 +71,8 @@ struct HnswLinks {
 // (vector_loops.h), and a node's number draws its levels. Not thread-safe.
 //
 // Cost of a vector: the products of a walk, some 1,200 at a breadth of 100, and some hundreds to
-// choose among what it found. Memory of a vector, beyond its links: 150 bytes.
+// choose among what it found. Memory of a vector, beyond its links: some 160
+// bytes.
 class HnswBuilder {
  public:
   // Starts with these links, checked (require_sense()), and with the vectors of their nodes. Throws

@@ -374,6 +374,9 @@ class TextColumn:
 
 def unit_vectors(*, values: npt.NDArray[Any]) -> npt.NDArray[np.float32] | None: ...
 def unit_vector(*, values: npt.NDArray[Any]) -> npt.NDArray[np.float32] | None: ...
+
+HNSW_LINKS: int
+
 def grown_hnsw_links(
     *,
     levels: npt.NDArray[np.uint8],

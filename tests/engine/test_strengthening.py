@@ -160,20 +160,25 @@ def test_no_search_waits_for_the_uses_of_another_process(
         assert lifecycle.columns.values_at(name="access_count", rows=[row]) == [2]
 
 
+def is_used_soon(mind: oneiros.Engine, id: str) -> bool:
+    """Whether searches, which do not wait for it, see one use of a memory within seconds."""
+    lifecycle = mind._scope.read_model.lifecycle
+    row = lifecycle.row_of[id]
+    for _ in range(400):
+        mind.search("ant", reinforce=False)
+        if lifecycle.columns.values_at(name="access_count", rows=[row]) == [1]:
+            return True
+        time.sleep(0.01)
+    return False
+
+
 def test_uses_of_another_process_are_applied_without_a_write_or_a_refresh(tmp_path: Path) -> None:
     path = tmp_path / "mind.db"
     with oneiros.Engine(path) as mind, oneiros.Engine(path) as other:
         id = mind.add("ant")
         other.search("ant")
         other.flush()
-        lifecycle = mind._scope.read_model.lifecycle
-        row = lifecycle.row_of[id]
-        for _ in range(400):
-            mind.search("ant", reinforce=False)
-            if lifecycle.columns.values_at(name="access_count", rows=[row]) == [1]:
-                break
-            time.sleep(0.01)
-        assert lifecycle.columns.values_at(name="access_count", rows=[row]) == [1]
+        assert is_used_soon(mind, id)
 
 
 def test_an_interrupt_before_the_thread_is_woken_keeps_no_uses_back(
@@ -188,14 +193,7 @@ def test_an_interrupt_before_the_thread_is_woken_keeps_no_uses_back(
             patch.setattr(WriterThread, "look", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 mind.search("ant", reinforce=False)
-        lifecycle = mind._scope.read_model.lifecycle
-        row = lifecycle.row_of[id]
-        for _ in range(400):
-            mind.search("ant", reinforce=False)
-            if lifecycle.columns.values_at(name="access_count", rows=[row]) == [1]:
-                break
-            time.sleep(0.01)
-        assert lifecycle.columns.values_at(name="access_count", rows=[row]) == [1]
+        assert is_used_soon(mind, id)
 
 
 def interrupted(_: WriterThread) -> None:

@@ -414,7 +414,7 @@ def test_a_graph_is_laid_out_each_time_it_has_doubled() -> None:
 
 
 def _distance_of_linked(graph: hnsw.Graph) -> float:
-    """How many nodes lie between a node and one that it is linked to, the median."""
+    """The median number of nodes between a node and one that it is linked to."""
     links = graph.links()
     starts = np.cumsum((links.levels.astype(int) + 1) * 16) - (links.levels.astype(int) + 1) * 16
     linked = links.neighbours[starts[:, None] + np.arange(32)]

@@ -63,7 +63,7 @@ SELECT older.sequence, older.id, older.metadata, ?1
 FROM memory AS found INDEXED BY successor
 CROSS JOIN memory AS older NOT INDEXED ON older.sequence = found.sequence
 WHERE found.superseded_by = ?1 AND older.superseded_by = ?1 AND older.id <> ?1"""
-# Whoever wrote the older memory may know no more than the id of one of another user or project.
+# A user or project that names a memory of another may know no more than this one id.
 _SUCCESSOR: Final = f"""
 SELECT newer.id FROM memory AS gone NOT INDEXED
 JOIN memory AS older NOT INDEXED

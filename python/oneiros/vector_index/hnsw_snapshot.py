@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["LINKS", "KeptGraph", "Links", "ReplacedVectors", "restored"]
 
 
-LINKS: Final = 16  # HNSW's M: links per vector and level (twice that on the lowest), as in the core
+LINKS: Final = _core.HNSW_LINKS  # HNSW's M: links per vector and level (twice that on the lowest)
 
 
 @dataclass(frozen=True, slots=True)
