@@ -234,10 +234,11 @@ def names_time(text: str) -> bool:
     """
     # Only letters of English become others: "İ" would become an "i" that is part of the word.
     lower = text.lower() if text.isascii() else text.translate(_ENGLISH_LOWER)
-    if any(root in lower for root in _ROOTS_OF_TEXTS) and not _ALWAYS.isdisjoint(
-        compiled(_WORDS).findall(lower)
-    ):
-        return True
+    for root in _ROOTS_OF_TEXTS:  # a generator would take twice as long
+        if root in lower:
+            if not _ALWAYS.isdisjoint(compiled(_WORDS).findall(lower)):
+                return True
+            break
     if ("19" in text or "20" in text) and compiled(_FULL_YEAR).search(text) is not None:
         return True
     return ("May" in text or "March" in text) and compiled(_WITH_A_CAPITAL).search(text) is not None
