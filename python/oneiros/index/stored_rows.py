@@ -26,6 +26,7 @@ __all__ = [
     "StoredIdsByRow",
     "StoredRecords",
     "StoredRowsById",
+    "ids_of",
     "records_part",
     "rows_of",
 ]
@@ -67,7 +68,7 @@ class StoredIdsByRow:
 
     def of(self, rows: Sequence[int]) -> list[str]:
         """Return the ids of rows."""
-        if self._erased or max(rows, default=0) >= self._stored_count:
+        if max(rows, default=0) >= self._stored_count or not self._erased.isdisjoint(rows):
             return [self[row] for row in rows]
         ids = self._stored.of(rows)
         if len(self._recent) > _MOST_RECENT:
@@ -137,7 +138,7 @@ class StoredRowsById:
 
     def of(self, ids: Sequence[str]) -> list[int | None]:
         """Return the rows of ids, None for an unknown one."""
-        if not self._erased:  # then what was read lately is still so
+        if self._erased.isdisjoint(ids):  # then what was read lately is still so
             rows = [*map(self._recent.get, ids)]
             if None not in rows:
                 return rows
@@ -155,6 +156,11 @@ class StoredRowsById:
     def update(self, rows: Iterable[tuple[str, int]]) -> None:
         """Add later ids. REQUIRES: none has a row."""
         self._later.update(rows)
+
+
+def ids_of(ids: Sequence[str] | StoredIdsByRow, rows: Sequence[int]) -> list[str]:
+    """Return the ids of rows; "" for a forgotten row."""
+    return ids.of(rows) if isinstance(ids, StoredIdsByRow) else [ids[row] for row in rows]
 
 
 def rows_of(rows: Mapping[str, int] | StoredRowsById, ids: Sequence[str]) -> list[int | None]:

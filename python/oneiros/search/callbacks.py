@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from oneiros import models, scoring
 from oneiros._lazy import np
+from oneiros.index.stored_rows import ids_of
 from oneiros.index.texts import normalised, stemmed, words_of
 from oneiros.scoring import factors
 from oneiros.scoring.stages import WeakBest
@@ -126,8 +127,7 @@ class Callbacks:
         """Load the memories of rows; None for a forgotten or damaged memory."""
         if not rows:
             return []
-        id_of = self._read_model.lifecycle.ids
-        ids = [id_of[row] for row in rows]  # "": forgotten since
+        ids = ids_of(self._read_model.lifecycle.ids, rows)  # "": forgotten since
         loaded = iter(readable(load, [id for id in ids if id]))
         return [next(loaded) if id else None for id in ids]
 

@@ -16,7 +16,7 @@ from oneiros._lazy import np
 from oneiros.filters import allowed_bits
 from oneiros.graph.graph import LinkEvidence
 from oneiros.index.questions import word_hashes
-from oneiros.index.stored_rows import StoredIdsByRow
+from oneiros.index.stored_rows import ids_of
 from oneiros.runtime.dataclasses import NamedTuple, replace
 from oneiros.scoring import factors as published
 from oneiros.scoring.stages import Surfacing
@@ -45,7 +45,6 @@ __all__ = [
     "abstention_of",
     "answer",
     "answer_many",
-    "ids_of",
     "walk_graph",
 ]
 
@@ -505,11 +504,6 @@ def _surfacing(request: SearchRequest, *, is_relaxed: bool) -> Surfacing:
         least_overlap=situation.min_text * share,
         least_score=situation.min_composite * score_share,
     )
-
-
-def ids_of(ids: Sequence[str] | StoredIdsByRow, rows: Sequence[int]) -> list[str]:
-    """Return the ids of rows; "" for a forgotten row."""
-    return ids.of(rows) if isinstance(ids, StoredIdsByRow) else [ids[row] for row in rows]
 
 
 def _view(
