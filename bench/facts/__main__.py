@@ -10,7 +10,9 @@ a memory with an outdated value is among the first ten and ranks above every mem
 one. "new leads": the reverse. ``off`` is the default profile without the rule, ``on`` with it;
 ``random`` supersedes as many memories as were outdated, but any; ``marked`` supersedes exactly
 those; ``judged`` is the default profile after a dream cycle in which a judge who knows the facts settles
-what the rule finds (H16). Intervals are of 95 %, by a bootstrap over conversations, and by Wilson's for shares.
+what the rule finds (H16). "first" is the share whose first result has the current value. "facts that
+stay" are asked for in conversations in which each fact is stated once: there the rule can only do
+harm. Intervals are of 95 %, by a bootstrap over conversations, and by Wilson's for shares.
 """
 
 from __future__ import annotations
@@ -42,6 +44,8 @@ class Leads(NamedTuple):
 
     old: bool
     new: bool
+    first: bool
+    """The first result has the current value."""
 
 
 def leads(ids: Sequence[str], question: Question) -> Leads:
@@ -49,7 +53,7 @@ def leads(ids: Sequence[str], question: Question) -> Leads:
     first = list(ids[:_FIRST])
     old = min((first.index(id) for id in question.old if id in first), default=_FIRST)
     new = min((first.index(id) for id in question.new if id in first), default=_FIRST)
-    return Leads(old < new, new < old)
+    return Leads(old < new, new < old, new == 0)
 
 
 def engine_of(world: World, embed: Embed | None, *, is_on: bool) -> oneiros.Engine:
@@ -102,6 +106,17 @@ def runs(world: World, embed: Embed | None) -> dict[str, list[Leads]]:
         found[name] = list(asked(engine, world, embed))
         engine.close()
     return found
+
+
+def facts_that_stay(half: str, seeds: Sequence[int], embed: Embed | None) -> None:
+    """Print how often the first result is right where no fact changes, without the rule and with it."""
+    worlds = [made(half, seed, changes=False) for seed in seeds]
+    for name in ("off", "on"):
+        found = []
+        for world in worlds:
+            with engine_of(world, embed, is_on=name == "on") as engine:
+                found.append([each.first for each in asked(engine, world, embed)])
+        show(f"  facts that stay, {name:3s} first {interval(found)}")
 
 
 def judge_of(world: World) -> Callable[[str, str], str]:
@@ -173,7 +188,9 @@ def report(half: str, seeds: Sequence[int], embed: Embed | None) -> None:
     for name in found[0]:
         old = interval([[each.old for each in run[name]] for run in found])
         new = interval([[each.new for each in run[name]] for run in found])
-        show(f"  {name:8s} old leads {old}   new leads {new}")
+        first = interval([[each.first for each in run[name]] for run in found])
+        show(f"  {name:8s} old leads {old}   new leads {new}   first {first}")
+    facts_that_stay(half, seeds, embed)
     for level, count, good, wanted in sureness(worlds, embed):
         low, high = wilson(good, count)
         share = good / count if count else math.nan

@@ -65,12 +65,17 @@ def _filled(template: str, words: dict[str, str], **values: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def made(half: str, seed: int) -> World:
+def made(half: str, seed: int, *, changes: bool = True) -> World:
     """Return a conversation with the kinds of one half.
 
     Each fact is stated, changed once or twice in other words, and asked for at the end, among
     chatter and texts about the same things that change nothing. A third of the conversations are in
     the first person, a third name the speaker of each line, a third are notes about somebody.
+
+    Args:
+        half: one of :data:`HALVES`.
+        seed: of the conversation.
+        changes: False: each fact is stated once, at a random time, and stays.
     """
     random = Random(f"{half} {seed}")
     kinds = [kind for place, kind in enumerate(KINDS) if place % 2 == HALVES.index(half)]
@@ -86,12 +91,15 @@ def made(half: str, seed: int) -> World:
         times = sorted(random.uniform(0, 280) for _ in range(3))
         values = random.sample(kind.values, min(3, len(kind.values)))
         count = 2 if len(kind.values) == 2 or random.random() < 0.5 else 3
+        if not changes:
+            count = 1
+            random.shuffle(times)
         for version in range(count):
             templates = kind.changes if version else kind.statements
             old = values[version - 1] if version else ""
             text = _filled(random.choice(templates), words, v=values[version], old=old, x=thing)
             said.append((times[version], text, fact, version))
-        if random.random() < 0.2:  # the first statement again, soon after
+        if random.random() < 0.2 and changes:  # the first statement again, soon after
             text = _filled(random.choice(kind.statements), words, v=values[0], x=thing)
             said.append((times[0] + 0.3 * (times[1] - times[0]), text, fact, 0))
         for template in kind.distractors:

@@ -41,8 +41,9 @@ void leave_found(std::vector<std::string_view>& missing, std::string_view held) 
   });
 }
 
-// Whether the query names a number or date of the older statement that the newer does not have: it
-// is about the older one, then.
+// Whether the query is about the older statement: it names a number or date of it that the newer
+// does not have, or, where the newer announces no change, anything else of it. "Which version of
+// Nginx do we run?" is not answered by a later text about the version of GitLab.
 bool asks_for(const conflicts::Statement& query, const conflicts::Statement& older,
               const conflicts::Statement& newer) {
   const auto is_asked = [&](std::uint32_t stem) {
@@ -50,7 +51,8 @@ bool asks_for(const conflicts::Statement& query, const conflicts::Statement& old
            !std::ranges::binary_search(newer.all(), stem);
   };
   return std::ranges::any_of(older.numbers(), is_asked) ||
-         std::ranges::any_of(older.dates(), is_asked);
+         std::ranges::any_of(older.dates(), is_asked) ||
+         (newer.cue == 0 && std::ranges::any_of(older.content(), is_asked));
 }
 
 // Whether the two were found not to conflict.

@@ -108,11 +108,15 @@ def is_of_a_series(older: Statement, newer: Statement) -> bool:
 
 
 def is_asked_for(query: str, older: str, newer: str) -> bool:
-    """Whether a query names a number or date of the older that the newer does not have."""
-    asked, one = statement(query), statement(older)
+    """Whether a query names a number or date of the older that the newer does not have.
+
+    Of a newer one without a cue, any word of content.
+    """
+    asked, one, other = statement(query), statement(older), statement(newer)
     if len(asked.tokens) >= MOST_WORDS:
         return False
-    return bool((one.numbers | one.dates) & asked.stems - statement(newer).stems)
+    named = one.numbers | one.dates | (set() if other.cue else one.content)
+    return bool(named & asked.stems - other.stems)
 
 
 def features(older: Statement, newer: Statement) -> dict[str, float] | None:

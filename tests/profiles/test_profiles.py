@@ -378,7 +378,7 @@ def test_the_house_profile_reads_like_its_page() -> None:
         QuestionFeedback(gain=0.15, most=3, loss=0.3, floor=0.2, least=0.8),  # H19
     )
     assert profile.keep == (FeedbackAbove(leaves_at=-3, ignores_questions=True),)  # O12, H19
-    assert profile.newer_first == NewerFirst(depth=30, least_confidence=0.1)  # H12
+    assert profile.newer_first == NewerFirst(depth=30, least_confidence=0.15)  # H12
     assert profile.expansion == AssociativeExpansion(quota=0.2)  # H7
     assert profile.reinforcement == SpacedReinforcement(  # H7
         gain=0.1,

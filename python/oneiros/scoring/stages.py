@@ -219,7 +219,7 @@ class NewerFirst:
     depth: int = 30
     """Number of first results compared with each other, 2 to 1,000."""
 
-    least_confidence: float = 0.1
+    least_confidence: float = 0.15
     """Least confidence that two results conflict, above 0, at most 1."""
 
     def __post_init__(self) -> None:

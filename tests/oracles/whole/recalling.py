@@ -160,8 +160,8 @@ def newer_first(
             )
         }
         best = max(sure, key=lambda id: sure[id], default=None)
-        if best is not None and reaches(sure[best], 0.1):
-            none_near(confidence for confidence in sure.values() if confidence > 0.1)
+        if best is not None and reaches(sure[best], 0.15):
+            none_near(confidence for confidence in sure.values() if confidence > 0.15)
             raised[best] = max(raised[best], math.nextafter(raised[older], math.inf))
     return raised
 

@@ -89,7 +89,7 @@ ONEIROS = Profile(
         QuestionFeedback(gain=0.15, most=3.0, loss=0.3, floor=0.2, least=0.8),  # H19
     ),
     keep=(FeedbackAbove(leaves_at=-3.0, ignores_questions=True),),  # O12, H19
-    newer_first=NewerFirst(depth=30, least_confidence=0.1),  # H12
+    newer_first=NewerFirst(depth=30, least_confidence=0.15),  # H12
     expansion=AssociativeExpansion(quota=0.2),  # H7
     abstention=WeakBest(cosine=0.25, words=0.5),  # H7
     reinforcement=SpacedReinforcement(  # H7
