@@ -7,9 +7,9 @@ import pytest
 from oneiros import profiles
 from oneiros.evaluation.ablation import ablate, without_each_part
 from oneiros.evaluation.tasks import BASELINES, JudgedQuery, Task, system_names
-from oneiros.scoring.channels import LexicalChannel, VectorChannel
+from oneiros.scoring.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.scoring.factors import HalfLifeRecency, Priority
-from oneiros.scoring.fusion import ReciprocalRankFusion, WeightedSum
+from oneiros.scoring.fusion import Blend, ReciprocalRankFusion, WeightedSum
 from oneiros.scoring.parts import OPTIONAL_PARTS
 from oneiros.scoring.profile import Profile
 from oneiros.scoring.relevance_adjustments import Neighbours
@@ -36,6 +36,11 @@ def test_each_part_leaves_once_and_all_else_stays() -> None:
         "factors.priority": whole.replace(factors=(RECENCY,)),
         "neighbours": whole.replace(neighbours=None),
     }
+
+
+def test_a_fusion_keeps_the_last_channel_with_raw_scores() -> None:
+    whole = Profile(name="dated", channels=(WORDS, TemporalChannel()), fusion=Blend())
+    assert [part for part, _ in without_each_part(whole)] == ["channels.temporal", "fusion.blend"]
 
 
 @pytest.mark.parametrize("name", [*system_names(), *BASELINES])

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneiros import profiles
-from oneiros.scoring.channels import LexicalChannel, VectorChannel
+from oneiros.scoring.channels import LexicalChannel, TemporalChannel, VectorChannel
 from oneiros.scoring.factors import (
     Expression,
     HalfLifeRecency,
@@ -27,7 +27,13 @@ from oneiros.scoring.factors import (
     Strength,
     TimeDecay,
 )
-from oneiros.scoring.fusion import Blend, ReciprocalRankFusion, WeightedSum
+from oneiros.scoring.fusion import (
+    Blend,
+    Fusion,
+    ReciprocalRankFusion,
+    RetentionWeightedUnion,
+    WeightedSum,
+)
 from oneiros.scoring.profile import Profile
 from oneiros.scoring.reinforcement import SpacedReinforcement
 from oneiros.scoring.relevance_adjustments import Neighbours
@@ -490,6 +496,14 @@ def test_factors_are_changed_by_name() -> None:
 def test_a_blend_takes_words_and_vectors_only() -> None:
     channel = VectorChannel()
     assert Profile(name="a", channels=(channel,), fusion=Blend()).channels == (channel,)
+
+
+@pytest.mark.parametrize("fusion", [Blend(), RetentionWeightedUnion()], ids=lambda one: one.name)
+def test_a_fusion_of_raw_scores_needs_a_channel_that_has_some(fusion: Fusion) -> None:
+    with pytest.raises(
+        ValueError, match=f"fusion: {fusion.name} needs lexical or vector, got temp"
+    ):
+        Profile(name="dates", channels=(TemporalChannel(),), fusion=fusion)
 
 
 @pytest.mark.parametrize(

@@ -50,11 +50,13 @@ class Ablation:
 def without_each_part(profile: Profile) -> Iterator[tuple[str, Profile]]:
     """Yield the name of each part, with the profile without it.
 
-    A channel is removed, with the fusion's entries for it, only if another remains. A fusion is
-    replaced by reciprocal ranks, and an expansion that needs scores is removed with it.
+    A channel is removed, with the fusion's entries for it, only if another remains, one with raw
+    scores if the fusion needs them. A fusion is replaced by reciprocal ranks, and an expansion that
+    needs scores is removed with it.
     """
     for index, channel in enumerate(profile.channels):
-        if len(profile.channels) > 1:
+        others = [other.name for other in profile.channels if other is not channel]
+        if others and not profile.fusion.is_without_scores(others):
             changes = _without_channel(profile, index)
             yield f"channels.{channel.name}", profile.replace(**changes)
     ranks = ReciprocalRankFusion()

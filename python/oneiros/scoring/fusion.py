@@ -76,13 +76,21 @@ class _Fusion:
 
     __slots__ = ()
 
+    name: ClassVar[str]
     needs_scores: ClassVar[bool] = False
     """Whether every candidate needs the raw score of every channel."""
     reads_scores: ClassVar[bool] = True
     """Whether the relevance depends on scores, not on ranks alone."""
 
+    def is_without_scores(self, names: Sequence[str]) -> bool:
+        """Whether the fusion is of raw scores, and none of these channels gives any."""
+        return self.needs_scores and not {"lexical", "vector"} & {*names}
+
     def require_channels(self, names: Sequence[str]) -> None:
         """Check that the fusion fits the channels of a profile; ValueError otherwise."""
+        if self.is_without_scores(names):
+            msg = f"fusion: {self.name} needs lexical or vector, got {', '.join(names)}"
+            raise ValueError(msg)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the core's plan."""
@@ -323,6 +331,7 @@ class Blend(_Fusion):
             if name not in ("lexical", "vector", "temporal"):
                 msg = f"fusion: blend takes the channels lexical, vector and temporal, got {name}"
                 raise ValueError(msg)
+        _Fusion.require_channels(self, names)
 
     def parameters(self) -> dict[str, Any]:
         return {"weight": self.weight, "scale": self.scale, "pairs": self.pairs}
