@@ -281,6 +281,11 @@ def test_other_fields_say_what_is_wrong(
         Expression(**({"text": "1"} | arguments))
 
 
+def test_what_a_mask_hides_is_no_number() -> None:
+    depths = np.ma.array([1.0, 2.0], mask=[False, True])
+    np.testing.assert_array_equal(Expression("1 + depth").values({"depth": depths}), [2.0, np.nan])
+
+
 @pytest.mark.parametrize(
     ("arrays", "error", "message"),
     [
@@ -299,7 +304,12 @@ def test_other_fields_say_what_is_wrong(
         (
             {"strength": np.zeros(2), "depth": np.zeros(4)[::2]},
             ValueError,
-            "contiguous",
+            "^depth: must be contiguous",
+        ),
+        (
+            {"strength": [0.0, 0.0], "depth": np.zeros(2)},
+            TypeError,
+            "strength: expected an array, got list",
         ),
     ],
 )

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, Type
 
 from oneiros._lazy import np
 from oneiros.model.fields import ENUMS
-from oneiros.model.validation import require_choice, require_match, settle, settle_flags
+from oneiros.model.validation import (
+    require_choice,
+    require_match,
+    settle,
+    settle_flags,
+    unmasked,
+)
 from oneiros.runtime.dataclasses import dataclass, field
 from oneiros.scoring.expression_steps import (
     CONSTANTS,
@@ -485,22 +491,24 @@ class Expression:
 
         Args:
             names: an array of shape (n,), contiguous, for every name in :attr:`names`; word fields
-                as codes.
+                as codes. What the mask of a masked array hides is NaN.
             kinds: the words of ``kind``, by code.
 
         Returns:
             Shape (n,), the dtype of the arrays.
 
         Raises:
-            TypeError: the dtype is neither float32 nor float64, or two dtypes differ.
+            TypeError: not an array of float32 or float64, or two dtypes differ.
             ValueError: a name is missing or unknown, another shape, or not contiguous.
         """
-        dtype, size = _require_arrays(self.names, names)
+        arrays = {name: unmasked(array) for name, array in names.items()}
+        dtype, size = _require_arrays(self.names, arrays)
         builder = ProgramBuilder(kinds)
         register = emit(self._steps, builder, lambda name, to: to.signal(f"given {name}", nan))
         program = builder.build()
         given = {
-            name if name in WORD_FIELDS else f"given {name}": array for name, array in names.items()
+            name if name in WORD_FIELDS else f"given {name}": array
+            for name, array in arrays.items()
         }
         # `kind` compared with words that are not among `kinds` is a constant, and no input.
         read = {name for _, name, _ in program.inputs if isinstance(name, str)}
@@ -526,7 +534,7 @@ def _name_of(step: Step) -> str | None:
 
 
 def _require_arrays(
-    names: tuple[str, ...], arrays: Mapping[str, npt.NDArray[Any]]
+    names: tuple[str, ...], arrays: Mapping[str, Any]
 ) -> tuple[Literal["float32", "float64"], int]:
     """Check the arrays and return their common dtype and length."""
     if set(arrays) != set(names) or not arrays:
@@ -534,11 +542,17 @@ def _require_arrays(
         raise ValueError(msg + (", ".join(arrays) or "none"))
     first = next(iter(arrays.values()))
     for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            msg = f"{name}: expected an array, got {type(array).__name__}"
+            raise TypeError(msg)
         if array.dtype not in (np.float32, np.float64) or array.dtype != first.dtype:
             msg = f"{name}: expected float32 or float64, all alike, got {array.dtype}"
             raise TypeError(msg)
         if array.ndim != 1 or len(array) != len(first):
             msg = f"{name}: expected shape (n,), all alike, got {array.shape}"
+            raise ValueError(msg)
+        if not array.flags.c_contiguous:
+            msg = f"{name}: must be contiguous; pass numpy.ascontiguousarray(...)"
             raise ValueError(msg)
     return ("float32" if first.dtype == np.float32 else "float64"), len(first)
 
