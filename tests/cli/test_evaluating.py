@@ -227,6 +227,38 @@ def test_a_collection_without_times_has_no_use(run: Run, tmp_path: Path) -> None
     assert message in outcome.stderr
 
 
+def test_questions_without_a_category_have_a_row_of_their_own(run: Run, tmp_path: Path) -> None:
+    folder = collection(tmp_path / "kettles", is_grouped=False)
+    queries = (
+        {"_id": "q1", "text": "kettle"},
+        {"_id": "q2", "text": "cat", "metadata": {"category": "pets"}},
+    )
+    (folder / "queries.jsonl").write_text("".join(json.dumps(one) + "\n" for one in queries))
+    with (folder / "qrels.tsv").open("a") as file:
+        file.write("q2\td2\t1\n")
+    np.save(folder / "all-MiniLM-L6-v2.queries.f16.npy", np.eye(3, dtype=np.float16)[:2])
+    lines = run("evaluate", folder, "--profile", "bm25", "--csv").stdout.splitlines()
+    counts = {
+        row["category"]: row["count"]
+        for row in csv.DictReader(lines)
+        if row["collection"] != "demo"
+    }
+    assert counts == {"all": "2", "(none)": "1", "pets": "1"}
+
+
+@pytest.mark.parametrize("command", ["evaluate", "tune"])
+def test_a_collection_that_cannot_be_measured_is_named_at_once(
+    run: Run, tmp_path: Path, command: str
+) -> None:
+    folder = collection(tmp_path / "kettles", is_grouped=False)
+    (folder / "qrels.tsv").write_text("query\tdocument\tgrade\nq7\td3\t1\n")
+    outcome = run(command, folder)
+    assert outcome.exit_code == 2
+    assert outcome.stderr == "error: kettles: none of its questions has a relevant document\n"
+    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "a", "timestamp": "soon"}\n')
+    assert "error: kettles: timestamp: expected ISO 8601" in run(command, folder).stderr
+
+
 @pytest.mark.parametrize("form", [["--csv"], ["--categories"]])
 def test_what_a_file_names_is_shown_as_harmless_text(
     run: Run, tmp_path: Path, form: list[str]

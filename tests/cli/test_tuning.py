@@ -92,6 +92,18 @@ def test_a_number_comes_once(run: Run) -> None:
     assert "--over: each once, got fusion.weight, fusion.weight" in outcome.stderr
 
 
+def test_a_collection_comes_once(run: Run, tmp_path: Path) -> None:
+    outcome = run("tune", tmp_path, tmp_path / ".." / tmp_path.name)
+    assert outcome.exit_code == 2
+    assert f"collections: each once, got {tmp_path}, {tmp_path}" in outcome.stderr
+
+
+def test_a_profile_without_the_usual_numbers_needs_some(run: Run) -> None:
+    outcome = run("tune", "--profile", "cosine")
+    assert outcome.exit_code == 2
+    assert "--over: parameters: profile cosine has none of the usual ones" in outcome.stderr
+
+
 def test_too_few_questions_are_no_fault_of_the_numbers(run: Run, tmp_path: Path) -> None:
     (tmp_path / "corpus.jsonl").write_text('{"_id": "m", "text": "Ada likes coffee"}\n')
     (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "coffee"}\n')

@@ -118,6 +118,18 @@ def test_a_broken_line_is_named(folder: Path, name: str, content: str, message: 
         read(folder)
 
 
+def test_judgements_that_are_no_utf_8_are_named(folder: Path) -> None:
+    (folder / "qrels.tsv").write_bytes((QRELS + "q\u00e9\td1\t1\n").encode("latin-1"))
+    with pytest.raises(ValueError, match=r"qrels.tsv:4: expected query id.*in UTF-8"):
+        read(folder)
+
+
+def test_judgements_may_end_in_empty_lines(folder: Path) -> None:
+    with (folder / "qrels.tsv").open("a") as file:
+        file.write("\r\n\n")
+    assert read(folder).queries[0].answers == {"d1": 2.0, "d2": 0.0}
+
+
 def test_files_that_end_early_are_named(folder: Path) -> None:
     (folder / "all-MiniLM-L6-v2.queries.f16.npy").touch()
     with pytest.raises(ValueError, match=r"all-MiniLM-L6-v2.queries.f16.npy: "):

@@ -77,6 +77,9 @@ Row = dict[str, object]
 ALL = "all"
 """Names the row over all questions."""
 
+_UNNAMED = "(none)"
+"""Names the row of the questions without a category, where others have one."""
+
 
 def _tables(tasks: list[Task], found: Measured, *, by_category: bool) -> Iterator[Table]:
     """Yield one table of all collections, or one a collection with a row a category."""
@@ -254,7 +257,8 @@ def _groups(report: Report) -> Iterator[tuple[str, Scores]]:
     """Yield the figures over all questions, then those by category, where there are several."""
     yield ALL, report.overall
     if set(report.by_type) != {ALL}:
-        yield from sorted(report.by_type.items())
+        for category, scores in sorted(report.by_type.items()):
+            yield _UNNAMED if category == ALL else category, scores
 
 
 def _figures(report: Report, scores: Scores) -> Row:
@@ -383,7 +387,7 @@ def evaluate(
         document = {"seed": seed or 0, "with_use": list(_use_rows(uses))}
         _show(_use_rows(uses), _use_tables(uses), document, csv=csv, plain=plain, json=json)
         return
-    tasks = [demo_task(), *(task_of(collection.read(folder)) for folder in collections or ())]
+    tasks = [demo_task(), *map(_read_task, collections or ())]
     _require_distinct([task.name for task in tasks])
     if model is not None:
         tasks = [_embedded(task, model) for task in tasks]
@@ -416,6 +420,16 @@ def _show(
     else:
         for table in tables:
             terminal.show_table(table)
+
+
+def _read_task(folder: Path) -> Task:
+    read = collection.read(folder)
+    with blamed_on(read.name):
+        task = task_of(read)
+    if not any(grade > 0 for one in task.questions for grade in one.answers.values()):
+        msg = f"{read.name}: none of its questions has a relevant document"
+        raise CommandError(msg)
+    return task
 
 
 def _embedded(task: Task, embedder: Embedder) -> Task:
@@ -561,13 +575,13 @@ def tune(
         store = existing(forgetting)
         _tune_worth(store, chosen, folds or 5, seed, write, plain=plain, json=json)
         return
-    parameters = None if over is None else [_parameter(one) for one in over]
+    parameters = tuning.fitting(chosen) if over is None else [_parameter(one) for one in over]
     method: tuning.Method = "grid" if grid else "ascent"
-    if parameters is not None:
-        require_each_once("--over", [one.path for one in parameters])
-        with blamed_on("--over"):
-            tuning.require_tunable(chosen, parameters, method)
-    tasks = [task_of(collection.read(folder)) for folder in collections or ()] or [demo_task()]
+    require_each_once("--over", [one.path for one in parameters])
+    with blamed_on("--over"):
+        tuning.require_tunable(chosen, parameters, method)
+    require_each_once("collections", [folder.resolve() for folder in collections or ()])
+    tasks = [*map(_read_task, collections or ())] or [demo_task()]
     with progress_bar("profiles measured", None) as advance:
         found = tuning.tune(
             tasks,

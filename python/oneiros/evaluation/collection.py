@@ -200,26 +200,27 @@ def _query(line: Mapping[str, Any], answers: Mapping[str, Mapping[str, float]]) 
 
 def _read_judgements(path: Path) -> dict[str, dict[str, float]]:
     answers: dict[str, dict[str, float]] = {}
-    with path.open(encoding="utf-8") as lines:
-        header = next(lines, "").rstrip("\r\n").split("\t")
-        if len(header) == _CELLS and _is_number(header[-1]):  # its judgement would be lost
-            msg = f"{path}:1: expected a header line, got a judgement"
-            raise ValueError(msg)
-        for number, line in enumerate(lines, start=2):
-            cells = line.rstrip("\r\n").split("\t")
-            try:
-                query_id, document_id, written = cells
-                grade = float(written)
-                if not math.isfinite(grade):
-                    raise ValueError
-                answers.setdefault(query_id, {})[document_id] = grade
-            except ValueError as error:
-                msg = f"{path}:{number}: expected query id, document id, grade by tabs"
-                raise ValueError(msg) from error
+    lines = path.read_bytes().rstrip(b"\r\n").splitlines()
+    for number, line in enumerate(lines, start=1):
+        cells = line.split(b"\t")
+        if number == 1:
+            if len(cells) == _CELLS and _is_number(cells[-1]):  # its judgement would be lost
+                msg = f"{path}:1: expected a header line, got a judgement"
+                raise ValueError(msg)
+            continue
+        try:
+            query_id, document_id, written = (cell.decode() for cell in cells)
+            grade = float(written)
+            if not math.isfinite(grade):
+                raise ValueError
+            answers.setdefault(query_id, {})[document_id] = grade
+        except ValueError as error:
+            msg = f"{path}:{number}: expected query id, document id, grade by tabs, in UTF-8"
+            raise ValueError(msg) from error
     return answers
 
 
-def _is_number(cell: str) -> bool:
+def _is_number(cell: bytes) -> bool:
     try:
         float(cell)
     except ValueError:
