@@ -178,6 +178,23 @@ def test_a_slow_one_is_left_behind_and_so_are_only_a_few(gate: threading.Event) 
     assert judge(slow, "q", ["t"], -1.0).reason == "no time was left"
 
 
+def test_a_method_is_one_reranker_each_time_it_is_given(gate: threading.Event) -> None:
+    class Model:
+        def scores(self, _: str, texts: list[str]) -> list[float]:
+            assert gate.wait(LONG)
+            return [1.0] * len(texts)
+
+    model, other = Model(), Model()
+    for _ in range(MOST_LEFT):
+        judge(model.scores, "q", ["t"], 0.01)
+    assert judge(model.scores, "q", ["t"], 0.01).reason.startswith(f"{MOST_LEFT} earlier calls")
+    assert judge(other.scores, "q", ["t"], 0.01).reason == "no answer within 0.01 s"
+    gate.set()
+    for thread in running():
+        thread.join(LONG)
+    assert judge(model.scores, "q", ["t"], LONG).scores is not None
+
+
 def test_without_a_deadline_it_runs_in_the_callers_thread() -> None:
     asked: list[threading.Thread] = []
 

@@ -6,9 +6,10 @@ import contextvars
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
 from queue import Empty, SimpleQueue
+from types import MethodType
 from typing import Final, TypeVar
 
 __all__ = ["MOST_LEFT", "answer_within"]
@@ -55,7 +56,7 @@ class _OverdueCalls:
     def forget(self) -> None:
         """Reset all counts, as in the child of a fork, where these threads do not run."""
         self._lock = threading.RLock()  # reentrant: a signal handler may make a call, too
-        self._running: Counter[int] = Counter()  # by id of the target, which its threads keep alive
+        self._running: Counter[Hashable] = Counter()  # by target, which its threads keep alive
 
     def within(
         self,
@@ -66,7 +67,8 @@ class _OverdueCalls:
         name: str,
     ) -> Answer:
         """Return the result of a call, or that of ``failed`` if it takes too long."""
-        key = id(target)
+        # Each access to a bound method makes another object, equal to the others.
+        key = target if isinstance(target, MethodType) else id(target)
         with self._lock:
             if self._running[key] >= MOST_LEFT:
                 return failed(f"{MOST_LEFT} earlier calls still run past their deadlines")
@@ -83,7 +85,7 @@ class _OverdueCalls:
                 with self._lock:
                     has_ended = True
                     if is_left:
-                        self._running[key] -= 1
+                        self._running -= Counter((key,))  # keeps no count of 0, nor its target
                 answers.put(answer)
 
         thread = threading.Thread(
