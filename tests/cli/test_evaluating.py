@@ -203,6 +203,7 @@ def test_forgetting_is_measured_on_dated_collections(run: Run, tmp_path: Path) -
         (["--keep", "0"], "--keep: "),
         (["--keep", "nan"], "--keep: "),
         (["--every", "0d"], "--every: "),
+        (["--every", "1s"], "--every: every_days: must be >= 0.01"),
         (["--every", "soon"], "--every: "),
         (["--with-use"], "--with-use, --with-forgetting: only one of them"),
     ],

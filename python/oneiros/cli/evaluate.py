@@ -29,7 +29,7 @@ from oneiros.display.escaping import one_line
 from oneiros.dream.schedule import duration_seconds
 from oneiros.evaluation import collection, tuning
 from oneiros.evaluation.ablation import ablate, without_each_part
-from oneiros.evaluation.forgetting import POLICIES, measure_forgetting
+from oneiros.evaluation.forgetting import POLICIES, SHORTEST_DAYS, measure_forgetting
 from oneiros.evaluation.tasks import BASELINES, demo_task, measure, system_names, task_of
 from oneiros.evaluation.tuning import Parameter, value_at
 from oneiros.evaluation.use import MODES, QUESTION_KINDS, Search, lives_of, measure_use
@@ -486,6 +486,8 @@ def _forgotten(
     lives = _lives("--with-forgetting", folders, seed)
     with blamed_on("--keep"):
         require_number("share", share, low=0.0, high=1.0, above_low=True)
+    with blamed_on("--every"):
+        require_number("every_days", days, low=SHORTEST_DAYS)
     found: Losses = {}
     for name, lived in lives.items():
         runs = len(chosen) * len(lived) * (1 + len(POLICIES))

@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from oneiros.model.memory import Memory
     from oneiros.scoring.profile import Profile
 
-__all__ = ["POLICIES", "ForgettingFigures", "Policy", "forget_along", "measure_forgetting"]
+__all__ = [
+    "POLICIES",
+    "SHORTEST_DAYS",
+    "ForgettingFigures",
+    "Policy",
+    "forget_along",
+    "measure_forgetting",
+]
 
 Policy = Literal["worth", "lru", "lfu", "fifo", "random", "shortest"]
 POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)
@@ -41,6 +48,9 @@ POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)
 - "random": anything
 - "shortest": the shortest text
 """
+
+SHORTEST_DAYS: Final = 0.01
+"""Shortest time between two cycles."""
 
 _DAY: Final = 86_400.0
 
@@ -134,7 +144,7 @@ def measure_forgetting(
         ValueError, TypeError: an argument is out of range.
     """
     require_number("share", share, low=0.0, high=1.0, above_low=True)
-    require_number("every_days", every_days, low=0.01)
+    require_number("every_days", every_days, low=SHORTEST_DAYS)
     budget = next((phase for phase in profile.phases if isinstance(phase, Budget)), Budget())
     chosen = profile.replace(phases=(replace(budget, least_value=None),))
 
