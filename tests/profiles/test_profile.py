@@ -524,6 +524,12 @@ def test_hostile_texts_are_refused_without_ado(text: str) -> None:
         Profile.from_toml(text)  # a reader of quadratic time takes minutes for some
 
 
+@pytest.mark.parametrize("part", ["a", '"\u2028"', '"\x85"'])
+def test_a_key_of_many_parts_is_refused_before_it_is_read(part: str) -> None:
+    with pytest.raises(ValueError, match="text: at most 512 dots a line"):
+        Profile.from_toml(f"{part}.{'a.' * 400}" * 2 + "a = 1")
+
+
 def test_toml_that_could_not_be_read_again_is_not_written() -> None:
     factors = [Expression("1" + " " * 4_000 + "+ importance", f"e{n}") for n in range(20)]
     with pytest.raises(ValueError, match=r"^profile in TOML: at most 65536 bytes, got 8"):

@@ -186,8 +186,9 @@ def _require_readable(name: str, text: str) -> None:
     if length > LONGEST_TEXT:
         msg = f"{name}: at most {LONGEST_TEXT} bytes, got {length}"
         raise ValueError(msg)
-    if any(line.count(".") > MOST_DOTS for line in text.splitlines()):
-        # tomllib takes quadratic time for a.a.a.a: minutes for a key of 64 KiB.
+    # tomllib takes quadratic time for a.a.a.a: minutes for a key of 64 KiB. Only \n ends a line: a
+    # quoted part of a key may hold the others that splitlines knows.
+    if any(line.count(".") > MOST_DOTS for line in text.split("\n")):
         msg = f"{name}: at most {MOST_DOTS} dots a line"
         raise ValueError(msg)
 
