@@ -60,6 +60,21 @@ def test_profiles_are_equal_where_their_hashes_are(one: Profile, other: Profile)
     assert (one == other) == (one.hash == other.hash)
 
 
+def test_zero_has_no_sign() -> None:
+    one, other = (
+        Profile(
+            name="a",
+            fusion=ReciprocalRankFusion(k=zero, weights=(zero, 1.0)),
+            factors=(KindWeight(table={"fact": zero}),),
+            deep_recall_penalty=zero,
+        )
+        for zero in (0.0, -0.0)
+    )
+    assert one == other
+    assert one.hash == other.hash
+    assert one.to_toml() == other.to_toml()
+
+
 @settings(deadline=None)  # the first of a kind loads its file
 @given(PROFILES)
 def test_every_profile_compiles(profile: Profile) -> None:

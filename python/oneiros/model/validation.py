@@ -590,7 +590,7 @@ def require_number(
     below_high: bool = False,
     finite: bool = True,
 ) -> float:
-    """Return ``value`` as a float.
+    """Return ``value`` as a float; -0.0 as 0.0, so that equal numbers are written alike.
 
     Args:
         field: the field's name, for the error.
@@ -617,7 +617,7 @@ def require_number(
         bounds += ["finite"] if finite and not math.isfinite(high) else []
         msg = f"{field}: must be {' and '.join(bounds)}, got {shown(value)}"
         raise ValueError(msg)
-    return number
+    return number + 0.0
 
 
 def require_seconds(
