@@ -116,6 +116,16 @@ def test_a_file_that_does_not_hold_is_refused(tmp_path: Path) -> None:
         oneiros.LexicalIndex().save(tmp_path)
 
 
+def test_errors_of_the_system_name_the_file(tmp_path: Path) -> None:
+    missing = tmp_path / "nowhere" / "words"
+    for call in (oneiros.LexicalIndex().save, oneiros.LexicalIndex.open):
+        with pytest.raises(FileNotFoundError) as raised:
+            call(missing)
+        assert raised.value.filename == str(missing)
+    with pytest.raises(IsADirectoryError, match=str(tmp_path)):
+        oneiros.LexicalIndex().save(tmp_path)
+
+
 def test_a_file_of_another_stemmer_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

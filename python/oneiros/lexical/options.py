@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -263,14 +264,19 @@ class MadeWith:
         path: str,
         attachment: bytes,
     ) -> None:
-        """Write an index that was made with these settings."""
-        _core.save_lexical_index(
-            index=index,
-            path=path,
-            identity=self.identity(),
-            attachment=attachment,
-            revision=0,
-        )
+        """Write an index that was made with these settings.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        with _named(path):
+            _core.save_lexical_index(
+                index=index,
+                path=path,
+                identity=self.identity(),
+                attachment=attachment,
+                revision=0,
+            )
 
     def open(self, path: str) -> tuple[_core.LexicalIndex, bytes]:
         """Return the index and the attachment of a file that was saved with these settings.
@@ -292,7 +298,8 @@ def open_saved(path: str) -> tuple[MadeWith, _core.LexicalIndex, bytes]:
         SnapshotDamaged, OSError: as ``MadeWith.open``.
     """
     try:
-        identity = _core.snapshot_identity(path=path)
+        with _named(path):
+            identity = _core.snapshot_identity(path=path)
         settings = json.loads(identity)
         made_with = MadeWith(
             analyzer=str(settings["analyzer"]),
@@ -305,11 +312,22 @@ def open_saved(path: str) -> tuple[MadeWith, _core.LexicalIndex, bytes]:
             tags_weight=_optional_float(settings["tags_weight"]),
             title_length=float(settings.get("title_length", 1.0)),
         )
-        index, attachment = made_with.open(path)
+        with _named(path):
+            index, attachment = made_with.open(path)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         msg = f"its settings cannot be read: {error}"
         raise SnapshotDamaged(msg) from error
     return made_with, index, attachment
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Add the path to errors of the system, which the core raises without it."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = path
+        raise
 
 
 def _optional_float(value: object) -> float | None:
