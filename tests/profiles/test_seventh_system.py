@@ -68,6 +68,15 @@ def test_it_is_found_by_its_name(registered: Profile) -> None:
         profiles.register("pocket")  # type: ignore[arg-type]
 
 
+def test_more_presets_leave_those_that_are_there(registered: Profile) -> None:
+    brief = profiles.get("pocket", preset="brief")
+    bare = registered.replace(factors=())
+    profiles.register(registered, presets={"bare": bare})
+    assert profiles.get("pocket", preset="brief") == brief
+    profiles.register(registered, presets={"brief": bare})
+    assert profiles.get("pocket", preset="brief") == profiles.get("pocket", preset="bare") == bare
+
+
 def test_its_factors_are_computed_like_any_others() -> None:
     kinds = ("", "note", "promise")
     compiled = POCKET.compile(kinds)

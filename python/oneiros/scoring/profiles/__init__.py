@@ -70,7 +70,8 @@ def register(profile: Profile, *, presets: Mapping[str, Profile] | None = None) 
 
     Args:
         profile: a profile with an unused name; registering an equal profile again has no effect.
-        presets: the profiles that ``get(profile.name, preset=...)`` returns, by preset name.
+        presets: more profiles that ``get(profile.name, preset=...)`` returns, by preset name; one
+            of a known name takes its place.
 
     Raises:
         TypeError: not a profile.
@@ -87,7 +88,7 @@ def register(profile: Profile, *, presets: Mapping[str, Profile] | None = None) 
             msg = f"profile: another one is called {profile.name!r}"
             raise ValueError(msg)
         if presets:
-            _presets[profile.name] = dict(presets)
+            _presets[profile.name] = {**_presets.get(profile.name, {}), **presets}
 
 
 def get(name: str, *, preset: str | None = None, **switches: bool) -> Profile:
