@@ -108,6 +108,7 @@ def test_a_variable_names_the_file_elsewhere(
         ('store = "a"\nscope = "ada"\n', "oneiros.toml:2: scope: must be a table such as"),
         ("[scope]\nuser = 1\n", "oneiros.toml:2: scope.user: must be a text that is not empty"),
         ('store = "a.db"\nprofile\n', "oneiros.toml:2: not TOML: "),
+        ("x = " + "[" * 50_000, "oneiros.toml: nested too deeply"),
     ],
 )
 def test_a_wrong_file_is_named_with_its_line(run: Run, here: Path, text: str, message: str) -> None:

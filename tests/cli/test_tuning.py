@@ -92,6 +92,25 @@ def test_a_number_comes_once(run: Run) -> None:
     assert "--over: each once, got fusion.weight, fusion.weight" in outcome.stderr
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = " + "[" * 20_000 + "]" * 20_000, "own.toml: text: nested deeper than 8"),
+        ("a" + ".a" * 30_000 + " = 1", "own.toml: text: at most 512 dots a line"),
+        ('name = "own"\nfusion\n', "own.toml:2: not TOML: "),
+        ('name = "own"\nshine = 1\n', "own.toml: profile: unknown key 'shine'"),
+    ],
+)
+def test_a_file_that_is_no_profile_is_refused_at_once(
+    run: Run, tmp_path: Path, text: str, message: str
+) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(text)
+    outcome = run("tune", "--profile", path)
+    assert outcome.exit_code == 2
+    assert outcome.stderr.startswith(f"error: --profile: {tmp_path}/{message}")
+
+
 def test_a_collection_comes_once(run: Run, tmp_path: Path) -> None:
     outcome = run("tune", tmp_path, tmp_path / ".." / tmp_path.name)
     assert outcome.exit_code == 2

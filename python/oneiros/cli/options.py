@@ -79,18 +79,21 @@ def named_profile(option: str, written: str) -> Profile:
 
 
 def _from_file(path: Path, preset: str) -> Profile:
-    text, _ = read_toml(path) if path.suffix == ".toml" else ("", {})
-    try:
-        if not preset:
-            return Profile.from_toml(text or path.read_text(encoding="utf-8"))
+    if preset:
         presets = profiles.presets_from(path)
-    except (TypeError, ValueError) as error:
-        msg = f"{path}: {error}"
-        raise ValueError(msg) from error
-    if preset not in presets:
-        msg = f"{path}: no preset {preset!r}; known: {', '.join(presets)}"
-        raise ValueError(msg)
-    return presets[preset].replace(name=f"ciar-{preset}")
+        if preset not in presets:
+            msg = f"{path}: no preset {preset!r}; known: {', '.join(presets)}"
+            raise ValueError(msg)
+        return presets[preset].replace(name=f"ciar-{preset}")
+    with _blamed_on_line(path):
+        text = path.read_text(encoding="utf-8")
+        try:
+            return Profile.from_toml(text)
+        except tomllib.TOMLDecodeError:
+            raise
+        except (TypeError, ValueError) as error:
+            msg = f"{path}: {error}"
+            raise ValueError(msg) from error
 
 
 def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
@@ -99,17 +102,27 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
     Raises:
         CommandError: it is no UTF-8 or no TOML; the message names file and line.
     """
-    try:
+    with _blamed_on_line(path):
         text = path.read_text(encoding="utf-8")
         return text, tomllib.loads(text)
+
+
+@contextmanager
+def _blamed_on_line(path: Path) -> Iterator[None]:
+    """Report a TOML file that cannot be read as a :class:`CommandError` with the line."""
+    try:
+        yield
     except tomllib.TOMLDecodeError as error:
         at = _LINE.search(str(error))
-        line = int(at[1]) if at else text.count("\n") + 1
+        line = int(at[1]) if at else path.read_bytes().count(b"\n") + 1
         msg = f"{path}:{line}: not TOML: {_LINE.sub('', str(error)).strip()}"
         raise CommandError(msg) from error
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         msg = f"{path}:{line}: not UTF-8"
+        raise CommandError(msg) from error
+    except RecursionError as error:
+        msg = f"{path}: nested too deeply"
         raise CommandError(msg) from error
 
 
