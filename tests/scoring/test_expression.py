@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oneiros import Expression, Profile
+from oneiros import Engine, Expression, Profile
+from oneiros.scoring.channels import ChannelDeclaration, LexicalChannel, VectorChannel
 from oneiros.scoring.expression import LONGEST_TEXT, MOST_NODES
 from oneiros.scoring.program import ProgramBuilder
 from tests.oracles.expression import evaluate
@@ -279,6 +280,20 @@ def test_other_fields_say_what_is_wrong(
 ) -> None:
     with pytest.raises(error, match=message):
         Expression(**({"text": "1"} | arguments))
+
+
+@pytest.mark.parametrize(
+    ("channels", "score"), [((LexicalChannel(),), 1.0), ((LexicalChannel(), VectorChannel()), 0.0)]
+)
+def test_a_raw_score_is_one_without_its_channel_and_zero_without_a_vector(
+    channels: tuple[ChannelDeclaration, ...], score: float
+) -> None:
+    profile = Profile(name="near", channels=channels, factors=(Expression("cosine", name="near"),))
+    with Engine(":memory:", profile=profile) as engine:
+        engine.add("tea")
+        (result,) = engine.search("tea", explain=True)
+    assert result.explanation is not None
+    assert [factor.value for factor in result.explanation.factors] == [score]
 
 
 def test_what_a_mask_hides_is_no_number() -> None:

@@ -430,9 +430,9 @@ class Expression:
     - the numeric fields of docs/systems/fields.md, with the defaults given there;
     - ``age_days``, ``updated_days`` and ``idle_days`` since creation, the last update, the last
       access (creation if never), and the same as ``_hours``; 0 for a time after now;
-    - ``relevance`` (the fused score), ``bm25`` and ``cosine`` (raw), all 1 without a query; a
-      missing raw score is 0, and under a weighted sum or mean also that of a memory which the
-      channel itself did not find;
+    - ``relevance`` (the fused score), ``bm25`` and ``cosine`` (raw), all 1 without a query; a raw
+      score is 1 also under a profile without that channel. A missing one is 0, and under a weighted
+      sum or mean also that of a memory which the channel itself did not find;
     - ``+ - * / **``, comparisons (1 or 0, also chained), ``and or not``, ``a if b else c``;
     - ``exp log log1p log2 sqrt pow abs floor min max clip where isnan``, ``inf`` and ``nan``;
     - ``kind``, ``category``, ``status``, ``tier``, ``veracity``, ``importance_tag`` and

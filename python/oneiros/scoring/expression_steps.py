@@ -65,7 +65,7 @@ AGES: Final[Mapping[str, tuple[tuple[str, ...], Unit]]] = MappingProxyType(
 """Time since the first of these columns that has a value; negative ages count as 0."""
 
 SCORES: Final = MappingProxyType({"bm25": "score:lexical", "cosine": "score:vector"})
-"""Raw scores of channels -> signal; 1 without a query, 0 if the channel has no score."""
+"""Raw scores of channels -> signal; 1 without a query or the channel, 0 if that has no score."""
 
 RELEVANCE: Final = "relevance"
 """The fused score; 1 without a query."""
