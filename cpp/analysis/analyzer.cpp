@@ -173,8 +173,8 @@ struct Analyzer::State {
   std::unordered_set<std::string, TextHash, std::equal_to<>> function_terms;
   mutable ForkSafeSharedMutex mutex;  // guards vocabulary
   Vocabulary vocabulary;
-  mutable std::shared_mutex surfaces_mutex;  // guards the members below; locked before `mutex`
-  mutable SurfaceIndex surfaces;             // of the vocabulary, folded in full
+  mutable ForkSafeSharedMutex surfaces_mutex;  // guards the members below; locked before `mutex`
+  mutable SurfaceIndex surfaces;               // of the vocabulary, folded in full
   mutable std::deque<std::string>
       folded_surfaces;  // foldings that differ from the vocabulary's spelling
 };

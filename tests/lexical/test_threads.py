@@ -167,6 +167,36 @@ def test_a_child_forked_amid_writes_and_merges_goes_on_writing() -> None:
             job.result(timeout=60)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_child_forked_amid_searches_for_prefixes_finds_what_it_adds() -> None:
+    index = LexicalIndex(analyzer="simple")
+    index.add_many(list(range(4000)), [f"word{n} alpha{n % 97}" for n in range(4000)])
+    is_done = threading.Event()
+
+    def read() -> None:
+        while not is_done.is_set():
+            index.search("alpha*", k=3, syntax="query")
+
+    with ThreadPoolExecutor(3) as pool:
+        jobs = [pool.submit(read) for _ in range(3)]
+        try:
+            for turn in range(100):
+                time.sleep(0.001 * (turn % 7))
+                child = os.fork()
+                if child == 0:
+                    signal.alarm(30)
+                    index.add("child", f"alphabet{turn}")
+                    found = index.search("alphabet*", syntax="query").ids
+                    os._exit(0 if list(found) == ["child"] else 1)
+                _, status = os.waitpid(child, 0)
+                assert os.waitstatus_to_exitcode(status) == 0
+        finally:
+            is_done.set()
+        for job in jobs:
+            job.result(timeout=60)
+
+
 def forked(index: LexicalIndex) -> int:
     """Fork; the child ends with 0 if it searches, adds, deletes and seals within a minute."""
     child = os.fork()
