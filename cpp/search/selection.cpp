@@ -65,11 +65,14 @@ bool are_distinct(const AssociationGraph* graph, std::uint32_t one, std::uint32_
 }
 
 // The least factor, or nearly, that brings a score > 0 above a limit: a factor, so that
-// explanations compute the same bits.
+// explanations compute the same bits. Infinite if none does. Products with a subnormal score are
+// multiples of the smallest number, so that the next factors give the same: there it begins above.
 double just_above(double limit, double score) {
-  double factor = limit / score;
-  while (score * factor <= limit) {
-    factor = std::nextafter(factor, std::numeric_limits<double>::infinity());
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const bool is_subnormal = score < std::numeric_limits<double>::min();
+  double factor = (is_subnormal ? std::nextafter(limit, kInfinity) : limit) / score;
+  while (score * factor <= limit && factor < kInfinity) {
+    factor = std::nextafter(factor, kInfinity);
   }
   return factor;
 }
@@ -208,7 +211,7 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule) {
     }
     const double factor = just_above(results[older].score, scores[leader]);
     if (!std::isfinite(scores[leader] * factor)) {
-      continue;  // a score so small that no factor reaches the other
+      continue;  // no factor brings it above the other
     }
     results[leader].score = scores[leader] * factor;
     raised[leader] = Conflict{rows[older], rows[leader], best, factor};

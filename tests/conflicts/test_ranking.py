@@ -6,6 +6,8 @@ import functools
 import math
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 import oneiros
@@ -52,6 +54,27 @@ def test_the_newer_value_leads() -> None:
     assert "newer_first" not in {f.name for f in old.explanation.factors}
     (stage,) = [s for s in response.trace.stages if s.name == "newer_first"]
     assert "1 raised above an older value" in stage.note
+
+
+@pytest.mark.parametrize(("worth", "first"), [(1e200, "old"), (1e-160, "new")])
+def test_scores_at_the_ends_of_what_a_float_holds_end_the_search(worth: float, first: str) -> None:
+    """The square is infinite, which no factor exceeds, or of some ten bits, where factors of a last bit more change nothing."""
+
+    def worth_of_old(created_at: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return np.where(created_at < NOW - 150 * DAY, worth, min(worth, 1.0))
+
+    profile = oneiros.profiles.get("oneiros")
+    factors = [
+        oneiros.CallableFactor(worth_of_old, name=name, columns=("created_at",))
+        for name in ("once", "twice")
+    ]
+    extreme = profile.replace(name="extreme", factors=(*profile.factors, *factors))
+    engine = engine_with()
+    response = engine.search(QUESTION, profile=extreme, explain=True, reinforce=False)
+    assert response.ids[0] == first
+    best, second = response.results[:2]
+    assert best.score > second.score
+    assert best.explanation.evaluate() == best.score
 
 
 def test_the_newest_of_a_chain_of_changes_leads() -> None:
