@@ -9,6 +9,7 @@
 // grown have no links. Only rows in `reach()` are entered. Direct results keep their relative
 // order. Source: docs/systems/cognitive.md C9, C10, C14; docs/systems/omega.md O23, O24.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -173,19 +174,19 @@ std::vector<LinkedResult> SearchRun::associated(Attempt& attempt, const Associat
   return linked;
 }
 
-// Gives each reached row the decayed share of its seed's score that the walk computed.
+// Gives each reached row the decayed share of its seed's score that the walk computed. Negative and
+// infinite scores have no shares: their links are not followed.
 std::vector<LinkedResult> SearchRun::in_graph(Attempt& attempt, const GraphExpansion& rule,
                                               std::span<const Result> followed, Outside& outside) {
   std::unordered_map<std::uint32_t, double> seeds;
   std::vector<std::uint32_t> rows;
   std::vector<double> values;
   for (const Result& result : followed) {
-    if (result.score >= 0) {
+    const double value = result.score * rule.weight;
+    if (result.score >= 0 && std::isfinite(value) && is_known(*view_.graph, result.row)) {
       seeds.emplace(result.row, result.score);
-      if (is_known(*view_.graph, result.row)) {
-        rows.push_back(result.row);
-        values.push_back(result.score * rule.weight);
-      }
+      rows.push_back(result.row);
+      values.push_back(value);
     }
   }
   const ExpansionRule walk{

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -212,6 +213,22 @@ def test_why_not_beside_what_links_scored_in_their_own_way() -> None:
             assert told["score"] == [why.score, first.score]
             assert told["graph"] == [None, 9.0]
             assert told["vector score"][0] == why.channels[1].score
+
+
+def test_the_links_of_an_infinite_score_are_not_followed() -> None:
+    omega = oneiros.profiles.get("omega")
+    endless = oneiros.Expression("1 / access_count", name="endless")  # 0: never accessed
+    profile = omega.replace(name="endless", factors=(*omega.factors, endless))
+    with Engine(":memory:", clock=lambda: NOW) as mind:
+        mind.add("an ant hill", id="ant", embedding=[1.0, 0.0], access_count=1)
+        mind.add("an ant", id="bee", embedding=[0.8, 0.6])
+        mind.add("a cat", id="cat")
+        mind.add("a dog", id="dog", access_count=1)
+        mind.link("bee", "cat", 1.0)
+        mind.link("ant", "dog", 1.0)
+        found = mind.search("ant hill", embedding=[1.0, 0.0], profile=profile, reinforce=False)
+        assert found.ids == ["bee", "ant", "dog"]
+        assert found.results[0].score == math.inf
 
 
 @pytest.mark.parametrize(("k", "offset"), [(3, 0), (1, 1), (1, 2), (0, 2)])
