@@ -1,6 +1,6 @@
 // Edits are collected as pairs of ends in a hash table and written row by row: the former links of
-// a row are merged with the changed ones in link order, so a row is copied once per write, however
-// many of its links change.
+// a row are merged with the changed ones in link order, so a row is read and copied once per write,
+// however many of its links change.
 #include "association/link_edit.h"
 
 #include <algorithm>
@@ -21,16 +21,25 @@ LinkEdit::End& LinkEdit::end_of(std::uint32_t row, std::uint32_t neighbour) {
   const std::uint64_t key = std::uint64_t{row} << 32U | neighbour;
   const std::uint32_t number = numbers_.number_of(key, keys_.data());
   if (number == ends_.size()) {
-    const std::span<const HalfLink> links = adjacency_[row];
-    const std::uint32_t place = place_of(links, neighbour);
-    const bool is_new = place == kNoPlace;
-    ends_.push_back({row, place, is_new, is_new ? HalfLink{} : links[place]});
+    ends_.push_back({.row = row, .neighbour = neighbour});
   }
   return ends_[number];
 }
 
+// A pair that was not changed yet is looked up at the end with fewer links.
 const HalfLink* LinkEdit::find(std::uint32_t a, std::uint32_t b) {
-  const End& end = end_of(a, b);
+  const std::size_t known = ends_.size();
+  End& end = end_of(a, b);
+  if (ends_.size() != known) {
+    const bool is_fewer = adjacency_[a].size() <= adjacency_[b].size();
+    const std::span<const HalfLink> links = adjacency_[is_fewer ? a : b];
+    const std::uint32_t place = place_of(links, is_fewer ? b : a);
+    if (place != kNoPlace) {
+      end.link = links[place];
+      end.link.end = HalfLink::end_of(b, end.link.kind());
+      end.is_gone = false;
+    }
+  }
   return end.is_gone ? nullptr : &end.link;
 }
 
@@ -50,7 +59,33 @@ void LinkEdit::remove(std::uint32_t a, std::uint32_t b) {
   end_of(b, a).is_gone = true;
 }
 
+// Reads each row's links once, however many of them change. The search has no branch on what it
+// compares, which would be unpredictable.
+void LinkEdit::find_places() {
+  std::ranges::sort(ends_, {}, [](const End& end) { return std::pair(end.row, end.neighbour); });
+  for (auto first = ends_.begin(); first != ends_.end();) {
+    const std::uint32_t row = first->row;
+    const auto last =
+        std::find_if(first, ends_.end(), [row](const End& e) { return e.row != row; });
+    const std::span<const HalfLink> links = adjacency_[row];
+    for (std::uint32_t place = 0; place < links.size(); ++place) {
+      const std::uint32_t neighbour = links[place].neighbour();
+      auto end = first;
+      for (auto left = last - first; left > 1;) {
+        const auto half = left / 2;
+        end += end[half].neighbour <= neighbour ? half : 0;
+        left -= half;
+      }
+      if (end->neighbour == neighbour) {
+        end->former_place = place;
+      }
+    }
+    first = last;
+  }
+}
+
 std::ptrdiff_t LinkEdit::write(FreshBlocks& fresh) {
+  find_places();
   std::ptrdiff_t more_ends = 0;
   std::erase_if(ends_, [](const End& end) { return end.is_gone && end.former_place == kNoPlace; });
   for (const End& end : ends_) {

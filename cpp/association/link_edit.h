@@ -32,12 +32,14 @@ class LinkEdit {
  private:
   struct End {
     std::uint32_t row;
-    std::uint32_t former_place;  // its index in the row's block
-    bool is_gone;
-    HalfLink link;
+    std::uint32_t neighbour;
+    std::uint32_t former_place = kNoPlace;  // its index in the row's block, from write() on
+    bool is_gone = true;
+    HalfLink link = {};
   };
 
   End& end_of(std::uint32_t row, std::uint32_t neighbour);
+  void find_places();
   void write_row(std::span<const End> ends, FreshBlocks& fresh);
 
   const Adjacency& adjacency_;

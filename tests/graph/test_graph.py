@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -323,6 +324,31 @@ def test_what_lies_endlessly_far_apart_keeps_its_weight_where_nothing_fades() ->
     graph.strengthen(a=[0], b=[1], gain=0.1, rest_days=0.0, **far)
     ((_, weight, *_), _) = sorted(graph.neighbours(row=0, **far))
     assert weight == 0.2
+
+
+def test_a_row_of_very_many_links_is_changed_in_linear_time() -> None:
+    count = 300_000
+    graph = _core.AssociationGraph()
+    graph.grow(row_count=count + 3)
+    ends = np.arange(1, count + 1, dtype=np.uint32)
+    hub = np.zeros(count, dtype=np.uint32)
+    rest = {
+        "weight": np.full(count, 0.5),
+        "kind": np.full(count, 2, dtype=np.uint8),
+        "created_seconds": np.full(count, NOW),
+        "last_seconds": np.full(count, NOW),
+    }
+    started = time.process_time()
+    graph.set(a=[count + 1], b=[count + 2], **SETTING)
+    for _ in range(2):  # made, and replaced
+        graph.set(a=hub, b=ends, **rest)
+        assert len(graph) == count + 1
+    again = {"now_seconds": NOW, "gain": 0.1, "rest_days": 0.0, "tau_days": TAU}
+    graph.strengthen(a=ends, b=hub, **again)
+    assert graph.find(a=[0], b=[count])[0][0] == pytest.approx(0.6)
+    assert graph.remove_rows(rows=[0]) == count
+    assert time.process_time() - started < 5  # were it quadratic, it would take minutes
+    assert len(graph) == 1
 
 
 def test_a_graph_that_is_filled_and_emptied_holds_no_more_than_once_filled() -> None:
