@@ -15,20 +15,25 @@ bool comes_before(const Entry& a, const Entry& b) { return a.spelling < b.spelli
 
 }  // namespace
 
+// All is merged before the runs change, so that nothing is lost where memory runs out.
 void SurfaceIndex::add(std::vector<Entry> entries) {
   if (entries.empty()) {
     return;
   }
-  size_ += entries.size();
+  const std::size_t count = entries.size();
   std::sort(entries.begin(), entries.end(), comes_before);
-  while (!runs_.empty() && runs_.back().size() <= 2 * entries.size()) {
-    std::vector<Entry> merged(runs_.back().size() + entries.size());
-    std::merge(runs_.back().begin(), runs_.back().end(), entries.begin(), entries.end(),
-               merged.begin(), comes_before);
+  std::size_t kept = runs_.size();
+  for (; kept != 0 && runs_[kept - 1].size() <= 2 * entries.size(); --kept) {
+    const std::vector<Entry>& run = runs_[kept - 1];
+    std::vector<Entry> merged(run.size() + entries.size());
+    std::merge(run.begin(), run.end(), entries.begin(), entries.end(), merged.begin(),
+               comes_before);
     entries = std::move(merged);
-    runs_.pop_back();
   }
+  runs_.reserve(kept + 1);
+  runs_.resize(kept);
   runs_.push_back(std::move(entries));
+  size_ += count;
 }
 
 std::unordered_set<TermId> SurfaceIndex::terms_with_prefix(std::string_view prefix,

@@ -20,6 +20,7 @@ class SurfaceIndex {
     TermId term;
   };
 
+  // Throws std::bad_alloc; nothing has changed then.
   void add(std::vector<Entry> entries);
 
   // Terms of the surfaces that start with `prefix`; at most `most`, plus one if there are more.

@@ -92,6 +92,46 @@ def test_an_object_of_the_core_is_made_or_memory_has_run_out(library: Path) -> N
     assert sum(refused for _, refused in counts.values()) > 0
 
 
+# Extends the index of prefixes, which a search does that meets new words, with each allocation failing.
+PREFIXES = r"""
+import ctypes
+from oneiros import LexicalIndex
+
+library = ctypes.CDLL(None)
+at, refused = 1, 0
+while True:
+    index = LexicalIndex(analyzer="simple")
+    index.add_many(list(range(40)), [f"alpha{n}" for n in range(40)])
+    index.search("alpha*", syntax="query")
+    index.add(40, " ".join(f"alphabet{n}" for n in range(25)))
+    assert library.arm_failing_call(ctypes.c_long(at), 0)
+    try:
+        index.search("alpha*", syntax="query")
+    except MemoryError:
+        refused += 1
+    library.disarm_failing_call()
+    found = index.search("alpha*", k=50, syntax="query").ids.tolist()
+    assert sorted(found) == list(range(41)), (at, found)
+    if not library.has_failed():
+        break
+    at += 1
+print(refused)
+"""
+
+
+def test_prefixes_find_all_words_after_memory_ran_out(library: Path) -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", PREFIXES],
+        env={**os.environ, "LD_PRELOAD": str(library)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert found.returncode == 0, found.stderr[-2_000:]
+    assert int(found.stdout) > 10
+
+
 def test_a_process_that_dies_is_a_problem_and_the_sweep_goes_on(
     tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
