@@ -26,7 +26,7 @@ VectorColumn::Image::Image(const VectorColumn& column) {
   for (std::size_t number = 0; number < column.block_end_.load(std::memory_order_acquire);
        ++number) {
     const Block* const block = column.block_of(number);
-    if (block == nullptr) {
+    if (block == nullptr || block->count == 0) {  // memory ran out before anything was written
       continue;
     }
     numbers_.push_back(static_cast<std::uint32_t>(number));

@@ -92,6 +92,46 @@ def test_an_object_of_the_core_is_made_or_memory_has_run_out(library: Path) -> N
     assert sum(refused for _, refused in counts.values()) > 0
 
 
+# Writes vectors with each allocation failing, and saves what is there.
+VECTORS = r"""
+import ctypes, sys
+from pathlib import Path
+import numpy as np
+from tests.index.test_vectors_of_a_snapshot import ROWS, VECTORS, column, opened, saved
+
+library, path = ctypes.CDLL(None), Path(sys.argv[1])
+at, refused = 1, 0
+while True:
+    made = column()
+    assert library.arm_failing_call(ctypes.c_long(at), 0)
+    try:
+        made.write(rows=np.array([200_000, 300_000], np.uint32), vectors=VECTORS[:2])
+    except MemoryError:
+        refused += 1
+    library.disarm_failing_call()
+    if not library.has_failed():
+        break
+    assert made.rows().tolist() == ROWS.tolist()
+    saved(path, made)
+    assert opened(path).vectors().rows().tolist() == ROWS.tolist(), at
+    at += 1
+print(refused)
+"""
+
+
+def test_vectors_are_saved_after_memory_ran_out(tmp_path: Path, library: Path) -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", VECTORS, str(tmp_path / "snapshot")],
+        env={**os.environ, "LD_PRELOAD": str(library)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert found.returncode == 0, found.stderr[-2_000:]
+    assert int(found.stdout) > 1
+
+
 # Extends the index of prefixes, which a search does that meets new words, with each allocation failing.
 PREFIXES = r"""
 import ctypes
