@@ -69,7 +69,10 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import oneiros
+from oneiros.scoring.factors import KindWeight
+from oneiros.scoring.phases.house import Budget
 from oneiros.scoring.profile import Profile
+from oneiros.scoring.understanding import Understanding
 
 utc = timezone.utc
 
@@ -107,6 +110,11 @@ with oneiros.Engine(Path("x"), embedder=embed, reranker=rerank, timezone="UTC") 
     channels: float = first.channels["lexical"]
     total: int | None = engine.list(order="newest", with_total=True).total
     engine.dream(judge=judge)
+    by_kind = KindWeight(table={"policy": 1.5, "anecdote": 0.8})
+    KindWeight(table={"policy": "high"})  # error
+    engine.dream(keep=Budget(share=0.5, kind_weights={"policy": 1.5}))
+    Understanding(hints={"decision": (1.0, 1.0, 1.0, 1.0, 2.0)}, intents={"factual": [1.0] * 5})
+    engine.search("ant", profile=oneiros.profiles.get("oneiros").replace(factors=(by_kind,)))
 
 
 async def main(engine: oneiros.AsyncEngine, profile: Profile) -> None:

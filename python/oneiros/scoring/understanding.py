@@ -22,6 +22,8 @@ from oneiros.scoring.link_expansion import GraphExpansion
 from oneiros.scoring.tables import SHARE, Rows, require_rows, require_words, settle_limits
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from oneiros.scoring.factor import Factor
     from oneiros.scoring.fusion import ScoreNormalisation
     from oneiros.scoring.profile import Profile
@@ -131,10 +133,10 @@ class Understanding:
     Source: docs/systems/omega.md O2, O6, O8 to O10, O16, O19.
     """
 
-    hints: Rows = field(default_factory=lambda: Rows({}))
+    hints: Mapping[str, Sequence[float]] = field(default_factory=lambda: Rows({}))
     """Five weights per hint, as :class:`Weights`; other hints use "_default", or 1 throughout."""
 
-    intents: Rows = field(default_factory=lambda: Rows({}))
+    intents: Mapping[str, Sequence[float]] = field(default_factory=lambda: Rows({}))
     """Five weights, as :class:`Weights`, per intent: navigational, factual or conceptual."""
 
     keyword_signs: tuple[str, ...] = ()
@@ -195,7 +197,7 @@ class Understanding:
     expander_seconds: float = 5.0
     """Time limit of an expander, > 0; then the search continues without it. Infinity: no limit."""
 
-    situations: Rows = field(default_factory=lambda: Rows({}))
+    situations: Mapping[str, Sequence[float]] = field(default_factory=lambda: Rows({}))
     """Four numbers, as :class:`Situation`, per activity of the caller."""
 
     def __post_init__(self) -> None:

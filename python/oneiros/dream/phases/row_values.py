@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from oneiros.dream.draft import Column, Draft, Mask
     from oneiros.scoring.compiled import CompiledProfile
     from oneiros.scoring.factor import Factor
-    from oneiros.scoring.tables import Table
 
     Reals = npt.NDArray[np.float64]
 
@@ -100,7 +99,7 @@ def row_values(
 
 class _Limited(Protocol):
     @property
-    def limits_days(self) -> Table: ...
+    def limits_days(self) -> Mapping[str, float]: ...
     @property
     def other_limit_days(self) -> float: ...
 

@@ -62,7 +62,7 @@ class WeibullRecency:
     system: ClassVar[str] = "mnemosyne-3"
     is_lifecycle: ClassVar[bool] = True
 
-    shapes: Table = Table(
+    shapes: Mapping[str, float] = Table(
         {
             "profile": 0.3,
             "preference": 0.4,
@@ -89,7 +89,7 @@ class WeibullRecency:
     )
     """Shape by kind, > 0 to 100."""
 
-    eta_hours: Table = Table(
+    eta_hours: Mapping[str, float] = Table(
         {
             "profile": 8760.0,
             "preference": 4380.0,

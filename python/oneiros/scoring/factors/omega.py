@@ -163,7 +163,7 @@ class KindWeight:
     name: ClassVar[str] = "kind"
     is_lifecycle: ClassVar[bool] = False
 
-    table: Table = KIND_WEIGHTS
+    table: Mapping[str, float] = KIND_WEIGHTS
     """Weights by kind, as any mapping, each 0 to 1e6."""
 
     otherwise: float = 1.0
@@ -270,7 +270,7 @@ class FlooredDecay:
     is_lifecycle: ClassVar[bool] = True
     reads_aliases: ClassVar[tuple[str, ...]] = ("rates", "decisions")
 
-    rates: Table = KIND_RATES
+    rates: Mapping[str, float] = KIND_RATES
     """Rates per day by kind, as any mapping, each 0 to 1e6."""
 
     otherwise: float = 0.02

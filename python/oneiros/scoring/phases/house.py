@@ -12,11 +12,12 @@ from oneiros.scoring.tables import (
     POSITIVE_SHARE,
     SHARE,
     WEIGHT,
-    Table,
     require_table,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from oneiros.scoring.phases import Phase
 
 __all__ = ["PHASES", "Budget", "ChangedFacts"]
@@ -90,7 +91,7 @@ class Budget:
     importance: float = 2.0
     """Weight of the importance less 0.5, 0 to 1e6."""
 
-    kind_weights: Table = SIGNAL_WEIGHTS
+    kind_weights: Mapping[str, float] = SIGNAL_WEIGHTS
     """By kind, > 0: its logarithm is added."""
 
     def __post_init__(self) -> None:

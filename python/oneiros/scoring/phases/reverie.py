@@ -15,6 +15,8 @@ from oneiros.runtime.dataclasses import dataclass, fields
 from oneiros.scoring.tables import SHARE, WEIGHT, Table, require_table, require_words, settle_limits
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from oneiros.scoring.phases import Phase
 
 __all__ = [
@@ -168,7 +170,7 @@ class Prune:
     name: ClassVar[str] = "prune"
     reads_aliases: ClassVar[tuple[str, ...]] = ("limits_days", "archived_kinds")
 
-    limits_days: Table = LIMITS_DAYS
+    limits_days: Mapping[str, float] = LIMITS_DAYS
     """Days without use at which the staleness is 1, by kind, > 0; infinity: never stale."""
 
     other_limit_days: float = 180.0
@@ -210,7 +212,7 @@ class Place:
     least_age_days: float = 1.0
     """Days since creation from which to consolidate regardless of activity, >= 0."""
 
-    limits_days: Table = LIMITS_DAYS
+    limits_days: Mapping[str, float] = LIMITS_DAYS
     """As in :class:`Prune`."""
 
     other_limit_days: float = 180.0
@@ -249,7 +251,7 @@ class Promote:
     third_spread: int = 5
     """Number of sessions from which depth 2 becomes 3, 1 to 2^31 - 1."""
 
-    limits_days: Table = LIMITS_DAYS
+    limits_days: Mapping[str, float] = LIMITS_DAYS
     """As in :class:`Prune`."""
 
     other_limit_days: float = 180.0
@@ -261,7 +263,7 @@ class Promote:
     missed_limits: float = 2.0
     """Staleness at which, and at each multiple of which, a memory falls by one depth, > 0."""
 
-    weights: Table = SIGNAL_WEIGHTS
+    weights: Mapping[str, float] = SIGNAL_WEIGHTS
     """Weights of the signal by kind, 0 to 1e6."""
 
     other_weight: float = 1.0
