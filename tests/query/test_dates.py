@@ -98,6 +98,9 @@ def day(text: str) -> float:
         ("2025-05-01T10:00:00Z", "2025-05-01", "2025-05-02", "explicit"),
         ("on May 5", "2025-05-05", "2025-05-06", "explicit"),
         ("on 5 July", "2024-07-05", "2024-07-06", "explicit"),
+        ("what did we do on may 5?", "2025-05-05", "2025-05-06", "explicit"),
+        ("on march 3rd", "2025-03-03", "2025-03-04", "explicit"),
+        ("on march 3-7", "2025-03-03", "2025-03-08", "explicit"),
     ],
 )
 def test_times_as_people_say_them(query: str, start: str, end: str, certainty: str) -> None:

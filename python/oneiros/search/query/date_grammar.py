@@ -348,6 +348,8 @@ _LEADS: Final = frozenset(
     )
 )
 """Words that make a bare year or month after them a time."""
+_DAY_LEADS: Final = _LEADS | {"on"}
+"""Words that make a date of "may 5" or "march 5"."""
 
 _ROUGHLY: Final = frozenset(("around", "about", "circa", "approximately", "roughly", "by"))
 _JOINTS: Final = ("to", "until", "till", "through", "-", "\u2013")
@@ -484,7 +486,7 @@ class _Reader(NamedTuple):
         stop += is_after
         if not is_after and (self._class(stop) in ("M", "m", "o") or self._word(stop) in UNITS):
             return None  # "May 3 to 7 June", "May 3 to 7 days later"
-        if not is_after and self._class(place) == "m" and self._word(place - 1) not in _LEADS:
+        if not is_after and self._class(place) == "m" and self._word(place - 1) not in _DAY_LEADS:
             return None  # "may 3 to 7 people come"
         month = parse(self._word(named), default=datetime(2000, 1, 1)).month
         at = stop + (self._class(stop) == ",")
@@ -555,7 +557,7 @@ class _Reader(NamedTuple):
             return None
         for shape in _SHAPES:
             if classes.replace("m", "M").startswith(shape):
-                if shape == "MD" and classes[0] == "m" and self._word(place - 1) not in _LEADS:
+                if shape == "MD" and classes[0] == "m" and self._word(place - 1) not in _DAY_LEADS:
                     return None  # "may 5 people come"
                 return self._read(place, place + len(shape), shape, near)
         return None
