@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import oneiros
+from oneiros.store.reading import Reading
 from tests.engine.embedders import LetterCounts, Meddling
 
 quiet = pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
@@ -213,6 +214,26 @@ def test_stats_count_what_lacks_a_vector(path: Path) -> None:
         assert engine.stats()["without_vector"] == 2
         engine.restore(engine.get_deleted(engine.purgeable(0.0, now=1e10))[0].id)
         assert engine.stats()["without_vector"] == 3
+
+
+@quiet
+def test_stats_read_only_the_memories_without_a_vector(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with oneiros.Engine(path, embedder=LetterCounts()) as engine:
+        engine.add_many([{"text": "aaa"}] * 20)
+    read: list[int] = []
+
+    def count(self: Reading, among: Iterable[int]) -> int:
+        read.append(len(list(among)))
+        return whole(self, among)
+
+    whole = Reading.count_without_vector
+    monkeypatch.setattr(Reading, "count_without_vector", count)
+    with oneiros.Engine(path) as engine:
+        assert (engine.stats()["without_vector"], read.pop()) == (0, 0)
+        engine.add_many([{"text": "bbb"}, {"text": " "}])
+        assert (engine.stats()["without_vector"], read.pop()) == (1, 2)
 
 
 # Made afterwards

@@ -72,7 +72,8 @@ def stats(scope: Scope, options: LexicalOptions) -> dict[str, Any]:
     read_model, sync = services.read_model, services.sync
     lexical, vectors = read_model.indexes.lexical, read_model.indexes.vectors
     with services.store.read() as reading:
-        without_vector = reading.count_without_vector(without=list(sync.damaged))
+        candidates = read_model.sequences_without_vector() - sync.damaged.keys()
+        without_vector = reading.count_without_vector(candidates)
         name = reading.reembedding()
         reembedding = None
         if name is not None:

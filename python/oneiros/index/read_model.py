@@ -197,6 +197,14 @@ class ReadModel:
         rows = np.array(self.row_sets.live.to_array(), np.uint32)
         return self.lifecycle.count_by_kind(rows)
 
+    def sequences_without_vector(self) -> set[int]:
+        """Return the sequence numbers of the live memories without a vector."""
+        rows = np.array(self.row_sets.live.to_array(), np.uint32)
+        vectors = self.indexes.vectors
+        if vectors is not None:
+            rows = rows[~vectors.column.has(rows=rows)]
+        return set(map(int, self.lifecycle.columns.values_at(name="sequence", rows=rows.tolist())))
+
     def problems(self, live_count: int, sums: Mapping[str, int]) -> list[str]:
         """Return the disagreements within the read model, or with the store's counts and sums."""
         counts = {

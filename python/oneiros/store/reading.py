@@ -161,7 +161,8 @@ AND NOT (?2 AND memory.new_embedding IS NOT NULL)
 AND (trim(memory.text, ?1) <> '' OR trim(memory.title, ?1) <> '')"""
 _COUNT_LACKING: Final = f"""
 SELECT count(*) FROM memory JOIN lifecycle ON lifecycle.sequence = memory.sequence
-WHERE {_LACKS_VECTOR} AND memory.sequence NOT IN (SELECT value FROM json_each(?3))"""
+WHERE {_LACKS_VECTOR}"""
+_OF_THESE: Final = "AND memory.sequence IN (SELECT value FROM json_each(?3))"
 _LACKING: Final = f"memory.sequence > ?3 AND memory.sequence <= ?4 AND {_LACKS_VECTOR}"
 _BELOW: Final = "instr(memory.namespace || '/', ? || '/') = 1"
 """Whether a memory's namespace is the bound one or lies below it."""
@@ -377,14 +378,17 @@ WHERE revision <= ? AND embedding IS NOT NULL AND deleted_at IS NULL ORDER BY se
         """Return the name of the embedder of an unfinished reembed, or None."""
         return self.settings().get(REEMBEDDING_SETTING) or None
 
-    def count_without_vector(self, *, without: Iterable[int] = ()) -> int:
+    def count_without_vector(self, among: Iterable[int] | None = None) -> int:
         """Return the number of live memories that lack a vector but have a text to embed.
 
         Args:
-            without: sequence numbers to leave out of the count.
+            among: the sequence numbers of the memories to read. Default: the whole store is read.
         """
-        values = (_blanks(), self.reembedding() is None, json.dumps(list(without)))
-        return int(self.rows(_COUNT_LACKING, values)[0][0])
+        values = (_blanks(), self.reembedding() is None)
+        if among is None:
+            return int(self.rows(_COUNT_LACKING, values)[0][0])
+        sql = f"{_COUNT_LACKING} {_OF_THESE}"
+        return int(self.rows(sql, (*values, json.dumps(list(among))))[0][0])
 
     def without_vector(
         self, after: int, up_to: int, limit: int, *, on_damage: OnDamage = raise_damage
