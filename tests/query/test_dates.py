@@ -101,6 +101,16 @@ def day(text: str) -> float:
         ("what did we do on may 5?", "2025-05-05", "2025-05-06", "explicit"),
         ("on march 3rd", "2025-03-03", "2025-03-04", "explicit"),
         ("on march 3-7", "2025-03-03", "2025-03-08", "explicit"),
+        ("in May last year", "2024-05-01", "2024-06-01", "explicit"),
+        ("since may of last year", "2024-05-01", "2025-06-18T12:00", "explicit"),
+        ("what did we do last year in March?", "2024-03-01", "2024-04-01", "explicit"),
+        ("on May 5, last year", "2024-05-05", "2024-05-06", "explicit"),
+        ("last year on the 5th of May", "2024-05-05", "2024-05-06", "explicit"),
+        ("on July 5 this year", "2025-07-05", "2025-07-06", "explicit"),
+        ("from May 3 to 7 last year", "2024-05-03", "2024-05-08", "explicit"),
+        ("from March to May last year", "2024-03-01", "2024-06-01", "explicit"),
+        ("early in May next year", "2026-05-01", "2026-06-01", "explicit"),
+        ("on February 29 this year, or in May 2023", "2023-05-01", "2023-06-01", "explicit"),
     ],
 )
 def test_times_as_people_say_them(query: str, start: str, end: str, certainty: str) -> None:

@@ -145,6 +145,7 @@ def _is_range_sign(text: str, place: int) -> bool:
 _DAY: Final = timedelta(days=1)
 _LAST: Final = frozenset(("last", "past", "previous"))
 _NEAR: Final = {"yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}
+_YEARS: Final = {"last": -1, "this": 0, "next": 1}
 _HALF_AN_HOUR: Final = timedelta(minutes=30)
 
 _Words = Callable[[int], str]
@@ -492,11 +493,11 @@ class _Reader(NamedTuple):
         month = parse(self._word(named), default=datetime(2000, 1, 1)).month
         at = stop + (self._class(stop) == ",")
         try:
+            year, after = self._year_beside(place, stop)
             if self._class(at) == "Y":
-                stop, end = at + 1, datetime(int(self._word(at)), month, last)
-            else:
-                end = _latest(month, last, self.now)
-            return _Span(end.replace(day=first), end + _DAY, "explicit", stop)
+                year, after = int(self._word(at)), at + 1
+            end = _latest(month, last, self.now) if year is None else datetime(year, month, last)
+            return _Span(end.replace(day=first), end + _DAY, "explicit", after)
         except ValueError:  # no month has that day
             return None
 
@@ -583,7 +584,12 @@ class _Reader(NamedTuple):
         if "Y" in shape and "D" not in shape:
             return _whole(found.replace(day=1), relativedelta(months=1), "explicit", stop)
         if lacks_year:
-            found = _latest(found.month, found.day, near)
+            year, stop = self._year_beside(place, stop)
+            lacks_year = year is None
+            try:
+                found = found.replace(year=year) if year else _latest(found.month, found.day, near)
+            except ValueError:  # "February 29 last year": it has none
+                return None
         return _whole(found, _DAY, "explicit", stop)._replace(lacks_year=lacks_year)
 
     def _month(self, place: int) -> _Span | None:
@@ -591,11 +597,26 @@ class _Reader(NamedTuple):
         if self._class(place) == "m" and self._word(place + 1) in ("on", "in", "to", "for", "be"):
             return None
         named = parse(self._word(place), default=datetime(2000, 1, 1)).month
-        start = datetime(self.now.year, named, 1)
-        if start > self.now:
+        year, stop = self._year_beside(place, place + 1)
+        start = datetime(self.now.year if year is None else year, named, 1)
+        if year is None and start > self.now:
             start -= relativedelta(years=1)
-        found = _whole(start, relativedelta(months=1), "explicit", place + 1)
-        return found._replace(lacks_year=True)
+        found = _whole(start, relativedelta(months=1), "explicit", stop)
+        return found._replace(lacks_year=year is None)
+
+    def _year_beside(self, place: int, stop: int) -> tuple[int | None, int]:
+        """Read "last year" after a day or month, or "last year in" before it.
+
+        Returns:
+            The year, or None, and the place after it.
+        """
+        after = stop + (self._word(stop) in ("of", ","))
+        if self._word(after) in _YEARS and self._word(after + 1) == "year":
+            return self.now.year + _YEARS[self._word(after)], after + 2
+        before = place - 1 - (self._word(place - 1) == "the")
+        lead = self._word(before - 2)
+        is_led = self._word(before) in ("in", "on") and self._word(before - 1) == "year"
+        return (self.now.year + _YEARS[lead] if is_led and lead in _YEARS else None), stop
 
     def _plain(self, place: int, stop: int) -> _Span:
         """Read a year, or a year and a month in numbers."""
