@@ -26,19 +26,24 @@ __all__ = ["first_range"]
 
 # -- tokens ---------------------------------------------------------------------------------------
 
-_COUNTS: Final = {
-    "a": 1,
-    "an": 1,
-    "couple": 2,
-    **{
-        word: number
-        for number, word in enumerate(
-            ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=1
-        )
-    },
-    "eleven": 11,
-    "twelve": 12,
+_NUMBERS: Final = {
+    word: number
+    for number, word in enumerate(
+        (
+            *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+            *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"),
+            *("eighteen", "nineteen"),
+        ),
+        start=1,
+    )
 }
+_TENS: Final = {
+    word: 10 * number
+    for number, word in enumerate(
+        ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"), start=2
+    )
+}
+_COUNTS: Final = {"a": 1, "an": 1, "couple": 2, **_NUMBERS, **_TENS}
 _ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 5}
 _MOST_TOKENS: Final = 2_048
 _TOKEN: Final = (
@@ -258,6 +263,10 @@ def _counted(word: _Words, place: int) -> tuple[int | None, bool, int]:
         written = word(place)
         is_rough = written == "few"
     number = 3 if is_rough else _COUNTS.get(written)
+    if number is not None and written in _TENS:
+        last = place + 1 + (word(place + 1) == "-")
+        if _NUMBERS.get(word(last), 10) < 10:  # "twenty-one"
+            number, place = number + _NUMBERS[word(last)], last
     if number is None and written.isdecimal() and len(written) <= 3:
         number = int(written)
     if number is None:
