@@ -292,10 +292,11 @@ def _relative(word: _Words, place: int, now: datetime) -> _Span | None:
         return _whole(now, _DAY, "inferred", place + 2)
     if first in _LAST or first in ("this", "current", "next", "coming"):
         return _led(word, place, now)
-    is_half = word(place - 1) == "half"  # "half a year ago"
+    # "half a year ago", "a year and two months ago"
+    is_part = word(place - 1) == "half" or (word(place - 1) == "and" and word(place - 2) in UNITS)
     number, is_rough, place = _counted(word, place)
     unit = UNITS.get(word(place))
-    if number is None or unit is None or word(place + 1) != "ago" or is_half:
+    if number is None or unit is None or word(place + 1) != "ago" or is_part:
         return None
     certainty: Certainty = "soft" if is_rough else "inferred"
     return _Span(*_around(unit, now - _steps(unit, number)), certainty, place + 2)
