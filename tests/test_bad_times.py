@@ -33,6 +33,15 @@ def test_a_time_refuses_naive_datetimes_and_milliseconds(mind: oneiros.Engine, n
     assert len(mind) == 0
 
 
+def test_messages_show_the_whole_of_a_time(mind: oneiros.Engine) -> None:
+    for value in (dt.datetime(2025, 6, 1, 12, 30, 15, 123456), pd.Timestamp("2025-06-01 12:30:15")):
+        with pytest.raises(ValueError, match="created_at: must be aware") as refused:
+            mind.add("text", created_at=value)
+        assert str(refused.value).endswith(f", got {value!r}")
+    with pytest.raises(TypeError, match=r"got datetime\.timedelta\(days=3, seconds=5\)$"):
+        mind.search("text", now=dt.timedelta(days=3, seconds=5))
+
+
 def test_now_refuses_naive_datetimes_and_milliseconds(mind: oneiros.Engine) -> None:
     mind.add("ant")
     for value in (dt.datetime(2025, 6, 1), NOW * 1000, math.nan, math.inf):

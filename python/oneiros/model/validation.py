@@ -83,6 +83,10 @@ def wrong(name: str, rule: str, value: object) -> str:
 class _Brief(reprlib.Repr):
     """Shortened representations, also of ints with more digits than Python prints."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxother = 80  # enough for a datetime with its zone
+
     def repr_int(self, x: int, level: int) -> str:
         try:
             repr(x)
