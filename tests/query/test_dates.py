@@ -163,6 +163,7 @@ def test_a_pair_in_the_wrong_order_is_no_range(query: str) -> None:
         *("5/1/2025", "May 35", "a day", "5 days", "years ago", "mondays", "daylight", "weekly"),
         *("second thoughts", "the last straw", "this one", "how long ago", "decide"),
         *("what did we plan half a year ago?", "over half an hour ago", "1 year and 2 months ago"),
+        *("1 year, 2 months ago", "who was there 1,000 days ago?", "2,000 years ago"),
         *("before the accident", "after the trip", "since then", "between us", ""),
     ],
 )

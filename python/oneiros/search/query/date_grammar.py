@@ -292,8 +292,12 @@ def _relative(word: _Words, place: int, now: datetime) -> _Span | None:
         return _whole(now, _DAY, "inferred", place + 2)
     if first in _LAST or first in ("this", "current", "next", "coming"):
         return _led(word, place, now)
-    # "half a year ago", "a year and two months ago"
-    is_part = word(place - 1) == "half" or (word(place - 1) == "and" and word(place - 2) in UNITS)
+    before = word(place - 2)
+    is_part = (
+        word(place - 1) == "half"  # "half a year ago"
+        or (word(place - 1) in ("and", ",") and before in UNITS)  # "a year and two months ago"
+        or (word(place - 1) == "," and before.isdecimal())  # "1,000 days ago"
+    )
     number, is_rough, place = _counted(word, place)
     unit = UNITS.get(word(place))
     if number is None or unit is None or word(place + 1) != "ago" or is_part:
