@@ -262,7 +262,7 @@ float value_of_rounded(Rounded bits) {
 
 TEST_CASE("hnsw builder: the links are those of its rules") {
   for (std::uint32_t seed = 0; seed < rounds(6U, 2U); ++seed) {
-    const Floats vectors = clustered(rounds(360U, 200U), 100 * seed, seed % 2 == 0 ? 0.5F : 2.0F);
+    const Floats vectors = clustered(rounds(360U, 110U), 100 * seed, seed % 2 == 0 ? 0.5F : 2.0F);
     const HnswLinks links = built(view(vectors));
     links.require_sense();
     const PlainGraph plain(vectors, links.levels);

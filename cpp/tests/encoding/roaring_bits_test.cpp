@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "encoding/byte_reader.h"
+#include "tests/rounds.h"
 
 using oneiros::DamagedBytes;
 using oneiros::set_bits_of_roaring;
@@ -151,7 +152,7 @@ TEST_CASE("roaring bits: a part of a bitmap is refused, whatever is missing") {
 
 TEST_CASE("roaring bits: damaged bytes set no bit beyond the last row") {
   std::mt19937 random(1);
-  for (int time = 0; time < 300; ++time) {
+  for (int time = 0; time < oneiros::testing::rounds(300); ++time) {
     auto damaged = with_runs();
     for (int i = 0; i < 4; ++i) {
       damaged[random() % 40] = static_cast<std::byte>(random());
