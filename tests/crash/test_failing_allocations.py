@@ -77,9 +77,10 @@ print(json.dumps(counts))
 """
 
 
-def test_an_object_of_the_core_is_made_or_memory_has_run_out(library: Path) -> None:
+def printed(library: Path, program: str, *arguments: str) -> str:
+    """Run a program whose allocations can fail, and return what it printed."""
     found = subprocess.run(
-        [sys.executable, "-c", OBJECTS],
+        [sys.executable, "-c", program, *arguments],
         env={**os.environ, "LD_PRELOAD": str(library)},
         capture_output=True,
         text=True,
@@ -87,7 +88,12 @@ def test_an_object_of_the_core_is_made_or_memory_has_run_out(library: Path) -> N
         timeout=120,
     )
     assert found.returncode == 0, found.stderr[-2_000:]
-    counts = json.loads(found.stdout)
+    return found.stdout
+
+
+def test_an_object_of_the_core_is_made_or_memory_has_run_out(library: Path) -> None:
+    found = printed(library, OBJECTS)
+    counts = json.loads(found)
     assert all(failed > 0 for failed, _ in counts.values()), counts
     assert sum(refused for _, refused in counts.values()) > 0
 
@@ -120,16 +126,8 @@ print(refused)
 
 
 def test_vectors_are_saved_after_memory_ran_out(tmp_path: Path, library: Path) -> None:
-    found = subprocess.run(
-        [sys.executable, "-c", VECTORS, str(tmp_path / "snapshot")],
-        env={**os.environ, "LD_PRELOAD": str(library)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert found.returncode == 0, found.stderr[-2_000:]
-    assert int(found.stdout) > 1
+    found = printed(library, VECTORS, str(tmp_path / "snapshot"))
+    assert int(found) > 1
 
 
 # Extends the index of prefixes, which a search does that meets new words, with each allocation failing.
@@ -160,16 +158,8 @@ print(refused)
 
 
 def test_prefixes_find_all_words_after_memory_ran_out(library: Path) -> None:
-    found = subprocess.run(
-        [sys.executable, "-c", PREFIXES],
-        env={**os.environ, "LD_PRELOAD": str(library)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert found.returncode == 0, found.stderr[-2_000:]
-    assert int(found.stdout) > 10
+    found = printed(library, PREFIXES)
+    assert int(found) > 10
 
 
 def test_a_process_that_dies_is_a_problem_and_the_sweep_goes_on(
