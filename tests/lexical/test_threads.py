@@ -8,7 +8,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import pairwise, permutations
 
 import pytest
@@ -131,8 +133,7 @@ def test_a_child_forked_after_threaded_searches_answers() -> None:
         got = [hits.ids.tolist() for hits in index.search_many(WORDS[:20], threads=4)]
         index.add(1000, "afterwards")
         os._exit(0 if got == want and index.search("afterwards").ids.tolist() == [1000] else 1)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
+    assert exit_code_of(child) == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -140,31 +141,17 @@ def test_a_child_forked_after_threaded_searches_answers() -> None:
 def test_a_child_forked_amid_writes_and_merges_goes_on_writing() -> None:
     index = LexicalIndex()
     index.add_many([f"base{number}" for number in range(9000)], texts(9000))  # sealing begins
-    is_done = threading.Event()
+    many = texts(500)
 
     def write() -> None:
-        many = texts(500)
-        while not is_done.is_set():
-            for number, text in enumerate(many):
-                index.add(number, text)
-            index.seal()
+        for number, text in enumerate(many):
+            index.add(number, text)
+        index.seal()
 
-    def read() -> None:
-        while not is_done.is_set():
-            index.search_many(WORDS[:20], threads=2)
-
-    with ThreadPoolExecutor(2) as pool:
-        jobs = [pool.submit(write), pool.submit(read)]
-        try:
-            for _ in range(5):
-                time.sleep(0.05)
-                child = forked(index)
-                _, status = os.waitpid(child, 0)
-                assert os.waitstatus_to_exitcode(status) == 0
-        finally:
-            is_done.set()
-        for job in jobs:
-            job.result(timeout=60)
+    with busy(write, lambda: index.search_many(WORDS[:20], threads=2)):
+        for _ in range(5):
+            time.sleep(0.05)
+            assert exit_code_of(forked(index)) == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -172,29 +159,45 @@ def test_a_child_forked_amid_writes_and_merges_goes_on_writing() -> None:
 def test_a_child_forked_amid_searches_for_prefixes_finds_what_it_adds() -> None:
     index = LexicalIndex(analyzer="simple")
     index.add_many(list(range(4000)), [f"word{n} alpha{n % 97}" for n in range(4000)])
-    is_done = threading.Event()
 
     def read() -> None:
-        while not is_done.is_set():
-            index.search("alpha*", k=3, syntax="query")
+        index.search("alpha*", k=3, syntax="query")
 
-    with ThreadPoolExecutor(3) as pool:
-        jobs = [pool.submit(read) for _ in range(3)]
+    with busy(read, read, read):
+        for turn in range(100):
+            time.sleep(0.001 * (turn % 7))
+            child = os.fork()
+            if child == 0:
+                signal.alarm(30)
+                index.add("child", f"alphabet{turn}")
+                found = index.search("alphabet*", syntax="query").ids
+                os._exit(0 if list(found) == ["child"] else 1)
+            assert exit_code_of(child) == 0
+
+
+@contextmanager
+def busy(*works: Callable[[], object]) -> Iterator[None]:
+    """Do each work over and over on a thread of its own during a block."""
+    is_done = threading.Event()
+
+    def repeat(work: Callable[[], object]) -> None:
+        while not is_done.is_set():
+            work()
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        jobs = [pool.submit(repeat, work) for work in works]
         try:
-            for turn in range(100):
-                time.sleep(0.001 * (turn % 7))
-                child = os.fork()
-                if child == 0:
-                    signal.alarm(30)
-                    index.add("child", f"alphabet{turn}")
-                    found = index.search("alphabet*", syntax="query").ids
-                    os._exit(0 if list(found) == ["child"] else 1)
-                _, status = os.waitpid(child, 0)
-                assert os.waitstatus_to_exitcode(status) == 0
+            yield
         finally:
             is_done.set()
         for job in jobs:
             job.result(timeout=60)
+
+
+def exit_code_of(child: int) -> int:
+    """Wait for a child and return its exit code."""
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
 
 
 def forked(index: LexicalIndex) -> int:
