@@ -47,7 +47,7 @@ bool has_unknown(const std::vector<TermId>& terms) {
 struct Analyzer::State {
   explicit State(AnalyzerOptions given) : options(std::move(given)) {
     for (const std::string& word : options.stop_words) {
-      const BrokenText broken(word, options);
+      const BrokenText broken(word, options, Breaking::kQuery);
       if (broken.list().tokens().size() == 1) {
         vocabulary.add_stop_word(broken.list().surface(0));
       }
@@ -59,12 +59,12 @@ struct Analyzer::State {
   void mark_function_words() {
     std::string words;
     for (const std::string& word : options.function_words) {
-      const BrokenText broken(word, options);
+      const BrokenText broken(word, options, Breaking::kQuery);
       if (broken.list().tokens().size() == 1) {
         words.append(word).push_back('\n');
       }
     }
-    BrokenText text(words, options);
+    BrokenText text(words, options, Breaking::kQuery);
     look_up(text);
     const NewSurfaces fresh(text.list(), text.terms());
     for (std::string& term : fresh.spellings(options)) {
@@ -183,7 +183,7 @@ Analyzer::Analyzer(AnalyzerOptions options) : state_(std::make_unique<State>(std
 Analyzer::~Analyzer() = default;
 
 AnalyzedText Analyzer::analyze(std::string_view utf8) {
-  BrokenText text(utf8, state_->options);
+  BrokenText text(utf8, state_->options, Breaking::kText);
   state_->look_up(text);
   if (has_unknown(text.terms())) {
     state_->learn(text);
@@ -193,7 +193,8 @@ AnalyzedText Analyzer::analyze(std::string_view utf8) {
   analyzed.occurrences.reserve(text.terms().size());
   for (std::size_t i = 0; i < text.terms().size(); ++i) {
     if (text.terms()[i] != Vocabulary::kStopWord) {
-      analyzed.occurrences.push_back({text.terms()[i], text.list().tokens()[i].position});
+      const Token& token = text.list().tokens()[i];
+      analyzed.occurrences.push_back({text.terms()[i], token.position, token.is_single});
     }
   }
   return analyzed;
@@ -211,7 +212,7 @@ std::vector<TermId> Analyzer::analyze_query(std::string_view utf8) const {
 }
 
 AnalyzedQuery Analyzer::analyze_whole_query(std::string_view utf8) const {
-  BrokenText text(utf8, state_->options);
+  BrokenText text(utf8, state_->options, Breaking::kQuery);
   AnalyzedQuery query;
   query.unknown_term_count = state_->find(text).size();
   query.terms.reserve(text.terms().size());
@@ -222,7 +223,7 @@ AnalyzedQuery Analyzer::analyze_whole_query(std::string_view utf8) const {
 }
 
 AnalyzedWords Analyzer::analyze_words(std::string_view utf8) const {
-  BrokenText text(utf8, state_->options);
+  BrokenText text(utf8, state_->options, Breaking::kQuery);
   AnalyzedWords words;
   UnknownPlaces places;
   words.unknown = state_->find(text, &places);

@@ -1,5 +1,6 @@
 // The analyzer: text to term numbers, by word breaks, lower case, identifiers, stop words, stems
-// and folding.
+// and folding. Texts and queries have the same words, but that a text of a script without spaces
+// also has the single characters of its pairs (word_breaks.h).
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,9 @@ class SnapshotReader;
 class SnapshotWriter;
 
 using TermId = std::uint32_t;
+// Raised when the rules by which texts become terms change, so that an index made before is not
+// read: queries would look for terms that it does not have.
+inline constexpr int kAnalysisVersion = 2;
 inline constexpr TermId kUnknownTerm = 0xFFFFFFFF;  // a word that no indexed text contains
 
 // Stems of surface forms, in the same order. Called without any lock held, from any thread.
@@ -44,6 +48,7 @@ struct AnalyzerOptions {
 struct Occurrence {
   TermId term;
   std::uint32_t position;  // from 0, in text order; stop words leave gaps
+  bool is_single = false;  // a character within a pair: it adds nothing to the text's length
 };
 
 // The result of analyze().

@@ -2,8 +2,6 @@
 // nested use, as by a stemmer that analyses, allocates its own.
 #include "analysis/broken_text.h"
 
-#include "analysis/word_breaks.h"
-
 namespace oneiros {
 namespace {
 
@@ -16,14 +14,14 @@ std::unique_ptr<BrokenText::Room>& BrokenText::spare() {
   return room;
 }
 
-BrokenText::BrokenText(std::string_view utf8, const AnalyzerOptions& options)
+BrokenText::BrokenText(std::string_view utf8, const AnalyzerOptions& options, Breaking breaking)
     : room_(std::move(spare())) {
   if (!room_) {
     room_ = std::make_unique<Room>();
   }
   room_->tokens.clear();
   room_->text.assign(utf8, options.folding);
-  break_words(room_->text, options.identifiers, room_->tokens);
+  break_words(room_->text, options.identifiers, breaking, room_->tokens);
   room_->terms.resize(room_->tokens.tokens().size());
 }
 

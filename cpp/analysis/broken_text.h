@@ -8,6 +8,7 @@
 #include "analysis/analyzer.h"
 #include "analysis/folded_text.h"
 #include "analysis/tokens.h"
+#include "analysis/word_breaks.h"
 
 namespace oneiros {
 
@@ -16,7 +17,7 @@ namespace oneiros {
 class BrokenText {
  public:
   // Folds the text and breaks it into tokens.
-  BrokenText(std::string_view utf8, const AnalyzerOptions& options);
+  BrokenText(std::string_view utf8, const AnalyzerOptions& options, Breaking breaking);
   ~BrokenText();
   BrokenText(const BrokenText&) = delete;
   BrokenText& operator=(const BrokenText&) = delete;

@@ -55,13 +55,14 @@ bool starts_token(Kind kind) {
   return starts_word(kind) || kind == Kind::kUnspaced || is_symbol(kind);
 }
 
-// True if the text from `begin` on has two or more characters of an unspaced script.
-bool has_pair(const FoldedText& text, std::size_t begin) {
-  std::size_t count = 0;
+// True if the text from `begin` on has a character of an unspaced script, whose words are complete.
+bool has_unspaced(const FoldedText& text, std::size_t begin) {
   for (std::size_t i = begin; i < text.size(); i = text.next(i)) {
-    count += static_cast<std::size_t>(text.kind(i) == Kind::kUnspaced);
+    if (text.kind(i) == Kind::kUnspaced) {
+      return true;
+    }
   }
-  return count > 1;
+  return false;
 }
 
 }  // namespace
@@ -74,7 +75,7 @@ PrefixPlace prefix_of(const FoldedText& text, bool identifiers) {
   while (begin < text.size() && !starts_token(text.kind(begin))) {
     begin = text.next(begin);
   }
-  return {begin, has_pair(text, begin)};
+  return {begin, has_unspaced(text, begin)};
 }
 
 }  // namespace oneiros

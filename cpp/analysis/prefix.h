@@ -10,7 +10,7 @@ namespace oneiros {
 // The split of a text into complete words and a prefix.
 struct PrefixPlace {
   std::size_t begin;  // words before it are complete; text.size() if there is no prefix
-  bool is_phrase;     // two or more characters of a script without spaces: only complete pairs
+  bool is_phrase;     // characters of a script without spaces: only complete words
 };
 
 // The prefix is the last part of the text at which a token may start: after the last separator, and

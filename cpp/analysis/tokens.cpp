@@ -39,7 +39,14 @@ void TokenList::clear() {
 
 void TokenList::add(std::size_t begin, std::size_t end, std::uint32_t position, bool is_literal) {
   const std::size_t stop = end - begin > kLimit ? cut(begin) : end;
-  tokens_.push_back({begin, static_cast<std::uint32_t>(stop - begin), position, is_literal});
+  tokens_.push_back({begin, static_cast<std::uint32_t>(stop - begin), position, is_literal, false});
+}
+
+void TokenList::add_single(std::size_t begin, std::size_t end) {
+  const std::size_t cut_count = cut_count_;
+  add(begin, end, position_ - 1, true);
+  tokens_.back().is_single = true;
+  cut_count_ = cut_count;  // of the bigram's cut
 }
 
 // The end of a token that is too long: before the character that would exceed the limit.

@@ -16,6 +16,7 @@ struct Token {
   std::uint32_t length;
   std::uint32_t position;
   bool is_literal;  // a term as it is: an identifier, a bigram, an emoji
+  bool is_single;   // a character of a bigram
 };
 
 // Collects tokens in text order. Tokens over the limit are cut between characters, and counted.
@@ -33,6 +34,8 @@ class TokenList {
   void add_apostrophe_word(std::size_t begin, std::size_t end);
   // Adds a bigram or emoji at the next position.
   void add_literal(std::size_t begin, std::size_t end) { add(begin, end, position_++, true); }
+  // Adds a character of the bigram that was added last, at its position.
+  void add_single(std::size_t begin, std::size_t end);
   // Adds a word or identifier whose parts will follow, starting at the same position.
   void add_whole_word(std::size_t begin, std::size_t end) { add(begin, end, position_, false); }
   // The same for an identifier, which is looked up without stemming.

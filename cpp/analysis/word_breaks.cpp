@@ -20,7 +20,8 @@ std::size_t cluster_end(const FoldedText& text, std::size_t i) {
 }
 
 // Adds overlapping pairs of a run of unspaced characters, each with the marks that follow it.
-std::size_t add_pairs(const FoldedText& text, std::size_t begin, TokenList& tokens) {
+std::size_t add_pairs(const FoldedText& text, std::size_t begin, Breaking breaking,
+                      TokenList& tokens) {
   std::size_t middle = cluster_end(text, begin);
   if (text.kind(middle) != Kind::kUnspaced) {
     tokens.add_literal(begin, middle);
@@ -29,8 +30,14 @@ std::size_t add_pairs(const FoldedText& text, std::size_t begin, TokenList& toke
   while (text.kind(middle) == Kind::kUnspaced) {
     const std::size_t end = cluster_end(text, middle);
     tokens.add_literal(begin, end);
+    if (breaking == Breaking::kText) {
+      tokens.add_single(begin, middle);
+    }
     begin = middle;
     middle = end;
+  }
+  if (breaking == Breaking::kText) {
+    tokens.add_single(begin, middle);
   }
   return middle;
 }
@@ -83,7 +90,7 @@ std::size_t add_bare_word(const FoldedText& text, std::size_t begin, TokenList& 
 }  // namespace
 
 // Dispatches by the class of the character at the current position.
-void break_words(FoldedText& text, bool identifiers, TokenList& tokens) {
+void break_words(FoldedText& text, bool identifiers, Breaking breaking, TokenList& tokens) {
   std::size_t i = 0;
   while (i < text.size()) {
     const Kind kind = text.kind(i);
@@ -95,7 +102,7 @@ void break_words(FoldedText& text, bool identifiers, TokenList& tokens) {
         i = identifiers ? add_joined_words(text, i, tokens) : add_plain_word(text, i, tokens);
       }
     } else if (kind == Kind::kUnspaced) {
-      i = add_pairs(text, i, tokens);
+      i = add_pairs(text, i, breaking, tokens);
     } else if (kind == Kind::kEmoji || kind == Kind::kRegional) {
       i = add_symbol(text, i, tokens);
     } else {

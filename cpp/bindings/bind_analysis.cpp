@@ -109,12 +109,15 @@ Stem stem_of(const py::object& callable) {
 }
 
 std::vector<std::pair<std::string, std::uint32_t>> tokens(Analyzer& analyzer,
-                                                          const py::object& text) {
+                                                          const py::object& text,
+                                                          bool with_singles) {
   const std::string_view utf8 = text_of(text);
   const ReleasedGil nogil;
   std::vector<std::pair<std::string, std::uint32_t>> spelt;
   for (const Occurrence& occurrence : analyzer.analyze(utf8).occurrences) {
-    spelt.emplace_back(analyzer.term(occurrence.term), occurrence.position);
+    if (with_singles || !occurrence.is_single) {
+      spelt.emplace_back(analyzer.term(occurrence.term), occurrence.position);
+    }
   }
   return spelt;
 }
@@ -179,6 +182,7 @@ py::tuple clauses(const Analyzer& analyzer, const py::object& text, const std::s
 
 void register_analysis(py::module_& module) {
   module.attr("unicode_version") = character_tables.unicode_version;
+  module.attr("analysis_version") = kAnalysisVersion;
   py::class_<Analyzer, std::shared_ptr<Analyzer>>(
       module, "Analyzer", "Text in, terms out; thread-safe. See oneiros.lexical.analyzers.")
       .def(py::init([](std::vector<std::string> stop_words, bool identifiers,
@@ -193,10 +197,10 @@ void register_analysis(py::module_& module) {
            "folding, applied before stop words and stems: \"full\", \"lower\" (accents stay) "
            "or \"turkish_lower\". stem: called with a list of new words, returns a list of as "
            "many stems; None for none.")
-      .def(
-          "tokens", &tokens, py::kw_only(), py::arg("text"),
-          "Terms and positions of a text; new terms enter the vocabulary. Bytes that are not UTF-8 "
-          "separate words; a str with lone surrogates raises UnicodeEncodeError.")
+      .def("tokens", &tokens, py::kw_only(), py::arg("text"), py::arg("with_singles") = false,
+           "Terms and positions of a text; new terms enter the vocabulary. Those that count in its "
+           "length, or also the single characters of pairs. Bytes that are not UTF-8 separate "
+           "words; a str with lone surrogates raises UnicodeEncodeError.")
       .def(
           "clauses", &clauses, py::kw_only(), py::arg("text"), py::arg("syntax"),
           py::arg("most_terms"),

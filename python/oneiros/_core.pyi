@@ -15,6 +15,7 @@ _Made = TypeVar("_Made")
 _Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
 
 unicode_version: str
+analysis_version: int
 """The Unicode version of the character tables: that of the Python that built the core."""
 
 class Analyzer:
@@ -27,7 +28,7 @@ class Analyzer:
         stem: Callable[[list[str]], list[str]] | None,
         function_words: list[str] = [],
     ) -> None: ...
-    def tokens(self, *, text: str | bytes) -> list[tuple[str, int]]: ...
+    def tokens(self, *, text: str | bytes, with_singles: bool = False) -> list[tuple[str, int]]: ...
     def clauses(
         self, *, text: str | bytes, syntax: str, most_terms: int
     ) -> tuple[list[tuple[str, str, int, list[str], list[int], bool]], int]: ...

@@ -27,7 +27,7 @@ def test_stems_are_asked_for_once_a_word_in_one_call_a_text() -> None:
     analyzer.tokens(text="cats dogs cats a_b 東京")
     analyzer.tokens(text="dogs cats birds")
     assert calls == [["cats", "dogs", "a", "b"], ["birds"]]
-    assert analyzer.vocabulary_size == 7
+    assert analyzer.vocabulary_size == 9  # with the two characters of the pair
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oneiros
+from oneiros import LexicalIndex
 from oneiros.lexical import analyzers
 
 # language: words, their terms, a word that finds a text of the first one
@@ -171,6 +172,39 @@ def test_code_finds_identifiers_and_keeps_every_word() -> None:
 def test_cjk_goes_by_pairs_and_a_lone_character_by_itself() -> None:
     text = "東京タワー 猫 한국어 The Runners_ran"
     assert " ".join(terms("cjk", text)) == "東京 京タ タワ ワー 猫 한국 국어 the runners_ran"
+
+
+@pytest.mark.parametrize("analyzer", ["english", "cjk", "simple", "code"])
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("猫", ["first", "last", "alone"]),
+        ("茶", ["inner"]),
+        ("차", ["korean"]),
+        ("好き", ["first"]),
+        ("猫 茶", ["inner", "first", "last", "alone"]),
+    ],
+)
+def test_a_lone_character_is_found_wherever_it_stands(
+    analyzer: str, query: str, found: list[str]
+) -> None:
+    index = LexicalIndex(analyzer=analyzer)
+    texts = {
+        "first": "猫が好き",
+        "last": "黒い猫",
+        "alone": "猫",
+        "inner": "我喝茶了",
+        "korean": "차를",
+    }
+    index.add_many(list(texts), list(texts.values()))
+    assert sorted(index.search(query, k=9).ids) == sorted(found)
+
+
+def test_single_characters_add_nothing_to_the_length_of_a_text() -> None:
+    index = LexicalIndex(analyzer="cjk", b=1.0)
+    index.add_many(["unspaced", "spaced"], ["東京都 x", "ab bc x"])  # three words each
+    scores = index.search("x", k=2).scores
+    assert scores[0] == scores[1]
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,14 +156,11 @@ ENGLISH = known(
         ),
         ("cof* COF*", [("should", "prefix", 7, ["coffe"], [], False)]),
         ("black,*", [("should", "word", 7, ["black"], [], False)]),
-        ("東*", [("should", "prefix", 7, ["東京"], [], False)]),
+        ("東*", [("should", "phrase", 7, ["東"], [0], False)]),
         ("東京タ*", [("should", "phrase", 7, ["東京", "京タ"], [0, 1], False)]),
         (
             "coffee猫*",
-            [
-                ("should", "word", 7, ["coffe"], [], False),
-                ("should", "prefix", 7, ["猫が"], [], False),
-            ],
+            [("should", "phrase", 7, ["coffe", "猫"], [0, 1], False)],
         ),
     ],
 )

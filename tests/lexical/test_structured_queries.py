@@ -19,6 +19,8 @@ slow = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[Hea
 
 VARIANTS = ["lucene", "robertson", "atire", "bm25plus", "bm25l"]
 WORDS = ["ant", "bee", "cat", "beetle", "beeline", "the", "of", "running", "runs", "read_many"]
+WORDS += ["東京都", "東", "京都の"]
+PAIR = 2
 words = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
 
 
@@ -46,11 +48,11 @@ items = st.builds(
     st.sampled_from(["", "", "", "+", "-"]),
     st.sampled_from(["", "", "", "title:", "text:", "tags:"]),
     st.one_of(
-        st.sampled_from([*WORDS, "unheard", "ant,bee", "cat-unheard"]),
+        st.sampled_from([*WORDS, "unheard", "ant,bee", "cat-unheard", "都", "京"]),
         st.lists(st.sampled_from([*WORDS, "unheard"]), max_size=4).map(
             lambda phrase: f'"{" ".join(phrase)}"'
         ),
-        st.sampled_from(["be*", "beet*", "a*", "run*", "read*", "x*", "ant,be*"]),
+        st.sampled_from(["be*", "beet*", "a*", "run*", "read*", "x*", "ant,be*", "東*"]),
     ),
 )
 queries = st.lists(items, max_size=5).map(" ".join)
@@ -81,25 +83,23 @@ class Told:
         self.documents = {id: self.document(fields) for id, fields in there.items()}
 
     def document(self, fields: Fields) -> list[oracle.Occurrence]:
-        found = [
-            oracle.Occurrence(*self._of(oracle.TITLE, one)) for one in self._tokens(fields.title)
-        ]
-        found += [
-            oracle.Occurrence(*self._of(oracle.TEXT, one)) for one in self._tokens(fields.text)
-        ]
+        found = [*self._of(oracle.TITLE, fields.title), *self._of(oracle.TEXT, fields.text)]
         for number, tag in enumerate(fields.tags or []):  # no phrase goes from tag to tag
-            found += [
-                oracle.Occurrence(term, oracle.TAGS, 1_000 * number + position)
-                for term, position in self._tokens(tag)
-            ]
+            found += self._of(oracle.TAGS, tag, 1_000 * number)
         return found
 
-    def _tokens(self, text: str | None) -> list[tuple[str, int]]:
-        return self.analyzer.tokens(text=text or "")
-
-    @staticmethod
-    def _of(field: int, token: tuple[str, int]) -> tuple[str, int, int]:
-        return token[0], field, token[1]
+    def _of(self, field: int, text: str | None, start: int = 0) -> list[oracle.Occurrence]:
+        found: list[oracle.Occurrence] = []
+        pairs: dict[int, str] = {}
+        for term, position in self.analyzer.tokens(text=text or ""):
+            found.append(oracle.Occurrence(term, field, start + position))
+            if len(term) == PAIR and not term.isascii():
+                pairs[start + position] = term
+        for place, pair in pairs.items():  # the characters of a run, each once
+            found.append(oracle.Occurrence(pair[0], field, place, is_counted=False))
+            if pairs.get(place + 1, "")[:1] != pair[1]:
+                found.append(oracle.Occurrence(pair[1], field, place, is_counted=False))
+        return found
 
     def clauses(self, query: str, syntax: str) -> list[oracle.Clause]:
         told, _ = self.analyzer.clauses(text=query, syntax=syntax, most_terms=1024)

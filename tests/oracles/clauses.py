@@ -18,6 +18,7 @@ class Occurrence(NamedTuple):
     term: str
     field: int
     position: int
+    is_counted: bool = True  # in the length of the text
 
 
 Document = Sequence[Occurrence]
@@ -42,13 +43,13 @@ def weighted_count(
 
 
 def phrase_count(document: Document, clause: Clause, weights: Mapping[int, float]) -> float:
-    there = set(document)
+    there = {one[:3] for one in document}
     total = 0.0
     for field in (TITLE, TEXT, TAGS):
         if field & clause.fields:
             for start in sorted({one.position for one in document if one.field == field}):
                 places = zip(clause.terms, clause.positions, strict=True)
-                if all(Occurrence(term, field, start + at) in there for term, at in places):
+                if all((term, field, start + at) in there for term, at in places):
                     total += weights[field]
     return total
 
@@ -73,9 +74,10 @@ class Scorer:
     def length(self, document: Document) -> float:
         """Return the weighted count of words, a title's by its share; all where that is 0. H5."""
         weights = dict(self.weights)
-        whole = sum(weights[one.field] for one in document)
+        fields = [one.field for one in document if one.is_counted]
+        whole = sum(weights[field] for field in fields)
         weights[TITLE] *= self.title_length
-        return sum(weights[one.field] for one in document) or whole
+        return sum(weights[field] for field in fields) or whole
 
     def idf(self, terms: Iterable[str]) -> float:
         sought = set(terms)

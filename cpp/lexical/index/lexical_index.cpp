@@ -173,7 +173,8 @@ std::vector<Occurrence> LexicalIndex::analyze_tags(std::string_view tags,
     const AnalyzedText tag = analyzer_->analyze(tags.substr(0, end));
     cut_token_count += tag.cut_token_count;
     for (const Occurrence& occurrence : tag.occurrences) {
-      occurrences.push_back({.term = occurrence.term, .position = start + occurrence.position});
+      occurrences.push_back(occurrence);
+      occurrences.back().position += start;
     }
     if (!occurrences.empty()) {
       start = occurrences.back().position + kTagGap;

@@ -33,8 +33,10 @@ Document count_terms(std::uint32_t row, const FieldTexts& texts, const FieldWeig
     for (const Occurrence& occurrence : texts.fields[place]) {
       sorted.push_back(std::uint64_t{occurrence.term} << 32U | worth.size());
       worth.push_back(weights.parts[place]);
-      all += weights.parts[place];
-      counted += weights.lengths[place];
+      if (!occurrence.is_single) {
+        all += weights.parts[place];
+        counted += weights.lengths[place];
+      }
     }
   }
   std::ranges::sort(sorted);

@@ -20,7 +20,7 @@ struct TermFrequency {
 struct Document {
   std::uint32_t row = 0;
   // BM25's document length: the sum of FieldWeights::lengths over all occurrences, in the same
-  // units; of FieldWeights::parts where that is 0.
+  // units; of FieldWeights::parts where that is 0. Single characters of pairs add nothing.
   std::uint32_t length = 0;
   std::vector<TermFrequency> terms = {};       // ascending by term, distinct
   std::vector<std::uint8_t> occurrences = {};  // written by OccurrenceBytes

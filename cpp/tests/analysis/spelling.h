@@ -11,11 +11,11 @@
 namespace oneiros::testing {
 
 inline std::string words(std::string_view utf8, bool identifiers = true,
-                         bool with_positions = false) {
+                         bool with_positions = false, Breaking breaking = Breaking::kQuery) {
   FoldedText text;
   TokenList list(text);
   text.assign(utf8);
-  break_words(text, identifiers, list);
+  break_words(text, identifiers, breaking, list);
   std::string line;
   for (std::size_t i = 0; i < list.tokens().size(); ++i) {
     line += line.empty() ? "" : " ";
@@ -27,6 +27,8 @@ inline std::string words(std::string_view utf8, bool identifiers = true,
   return line;
 }
 
-inline std::string positions(std::string_view utf8) { return words(utf8, true, true); }
+inline std::string positions(std::string_view utf8, Breaking breaking = Breaking::kQuery) {
+  return words(utf8, true, true, breaking);
+}
 
 }  // namespace oneiros::testing

@@ -39,6 +39,8 @@ TEST_CASE("words: unspaced scripts give pairs of characters") {
   CHECK(words("สวัสดี") == "สวั วัส สดี");
   CHECK(words("々〇") == "々〇");
   CHECK(positions("東京都 x") == "東京/0 京都/1 x/2");
+  CHECK(positions("東京都 x", oneiros::Breaking::kText) == "東京/0 東/0 京都/1 京/1 都/1 x/2");
+  CHECK(positions("東 x", oneiros::Breaking::kText) == "東/0 x/1");
 }
 
 TEST_CASE("words: emoji are words, flags one each") {

@@ -129,7 +129,8 @@ def identity(name: str) -> str:
     words = [] if name in _WORDS else of(_OTHER_STEMS.get(name, name))
     digest = blake2b("\0".join(words).encode(), digest_size=8).hexdigest()
     stems = "none" if name in _WORDS else _stemmers(name).version()
-    return f"{name}, stop words {digest}, stems {stems}, Unicode {_core.unicode_version}"
+    unicode, rules = _core.unicode_version, _core.analysis_version
+    return f"{name}, stop words {digest}, stems {stems}, Unicode {unicode}, rules {rules}"
 
 
 def __getattr__(name: str) -> tuple[str, ...]:
