@@ -133,6 +133,24 @@ void check_sums(const Descriptor& descriptor, std::span<const std::byte> file,
   }
 }
 
+// The part of an identity that another does not share, from one ", " to the next: identities name
+// dozens of settings, of which one differs.
+std::string_view without_common(std::string_view identity, std::string_view other) {
+  constexpr std::string_view kBetween = ", ";
+  constexpr std::size_t kLongest = 200;
+  const auto begin =
+      static_cast<std::size_t>(std::ranges::mismatch(identity, other).in1 - identity.begin());
+  const std::size_t before = identity.substr(0, begin).rfind(kBetween);
+  const std::size_t start = before == std::string_view::npos ? 0 : before + kBetween.size();
+  const std::size_t most = std::min(identity.size(), other.size()) - begin;
+  std::size_t shared = 0;
+  while (shared < most && identity.rbegin()[shared] == other.rbegin()[shared]) {
+    ++shared;
+  }
+  const std::size_t end = identity.find(kBetween, identity.size() - shared);
+  return identity.substr(start, std::min(kLongest, end - start));
+}
+
 }  // namespace
 
 Descriptor::Descriptor(const std::filesystem::path& path)
@@ -211,8 +229,8 @@ std::string_view SnapshotReader::text(SectionKind kind) const {
 
 void SnapshotReader::require_identity(std::string_view identity) const {
   if (const std::string_view found = text(SectionKind::kIdentity); found != identity) {
-    throw SnapshotDamaged("made with '" + std::string(found) + "', expected '" +
-                          std::string(identity) + "'");
+    throw SnapshotDamaged("made with '" + std::string(without_common(found, identity)) +
+                          "', expected '" + std::string(without_common(identity, found)) + "'");
   }
 }
 
