@@ -3,7 +3,9 @@
 #include "analysis/word_breaks.h"
 
 #include "analysis/chains.h"
+#include "analysis/character_class.h"
 #include "analysis/identifiers.h"
+#include "analysis/utf8.h"
 
 namespace oneiros {
 namespace {
@@ -109,6 +111,21 @@ void break_words(FoldedText& text, bool identifiers, Breaking breaking, TokenLis
       ++i;
     }
   }
+}
+
+std::string without_unspaced(std::string_view utf8) {
+  std::string left;
+  left.reserve(utf8.size());
+  for (std::size_t at = 0; at < utf8.size();) {
+    const Decoded read = decode_utf8(utf8, at);
+    if (character_record(character_tables.lowered, read.code_point).kind == Kind::kUnspaced) {
+      left += ' ';
+    } else {
+      left += utf8.substr(at, read.length);
+    }
+    at += read.length;
+  }
+  return left;
 }
 
 }  // namespace oneiros

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "analysis/folded_text.h"
 #include "analysis/tokens.h"
@@ -23,5 +25,9 @@ enum class Breaking : std::uint8_t { kText, kQuery };
 //   - with `identifiers`, as in identifiers.h; without, a word keeps its connectors.
 // REQUIRES: `tokens` was created for `text`, and is empty.
 void break_words(FoldedText& text, bool identifiers, Breaking breaking, TokenList& tokens);
+
+// A UTF-8 text with a blank in place of each letter of a script without spaces or of Hangul: what
+// is left has words between blanks. Linear.
+std::string without_unspaced(std::string_view utf8);
 
 }  // namespace oneiros

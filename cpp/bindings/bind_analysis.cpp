@@ -15,9 +15,11 @@
 
 #include "analysis/analyzer.h"
 #include "analysis/character_class.h"
+#include "analysis/word_breaks.h"
 #include "bindings/gil.h"
 #include "bindings/own_copies.h"
 #include "bindings/registration.h"
+#include "bindings/texts.h"
 #include "lexical/query/clauses.h"
 #include "lexical/query/parsed_query.h"
 
@@ -122,6 +124,11 @@ std::vector<std::pair<std::string, std::uint32_t>> tokens(Analyzer& analyzer,
   return spelt;
 }
 
+py::str spaced_text(const py::str& text) {
+  const std::string left = without_unspaced(utf8_of(text, "text"));
+  return {left.data(), left.size()};
+}
+
 const char* name_of(lexical::Occur occur) {
   static constexpr std::array<const char*, 3> kNames = {"should", "must", "must_not"};
   return kNames[static_cast<std::size_t>(occur)];
@@ -183,6 +190,8 @@ py::tuple clauses(const Analyzer& analyzer, const py::object& text, const std::s
 void register_analysis(py::module_& module) {
   module.attr("unicode_version") = character_tables.unicode_version;
   module.attr("analysis_version") = kAnalysisVersion;
+  module.def("without_unspaced", &spaced_text, py::kw_only(), py::arg("text"),
+             "The text with a blank for each letter of a script without spaces or of Hangul.");
   py::class_<Analyzer, std::shared_ptr<Analyzer>>(
       module, "Analyzer", "Text in, terms out; thread-safe. See oneiros.lexical.analyzers.")
       .def(py::init([](std::vector<std::string> stop_words, bool identifiers,

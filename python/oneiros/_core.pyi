@@ -16,6 +16,8 @@ _Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
 
 unicode_version: str
 analysis_version: int
+
+def without_unspaced(*, text: str) -> str: ...
 """The Unicode version of the character tables: that of the Python that built the core."""
 
 class Analyzer:

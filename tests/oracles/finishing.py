@@ -131,7 +131,7 @@ def without_longest(word: str) -> str:
 
 def is_weak(query: str, cosines: Sequence[float], held: Sequence[str]) -> bool:
     """H7: the best cosine under 0.25, and fewer than half of the words in what was found."""
-    words = list(dict.fromkeys(map(without_longest, texts.words(query))))
+    words = list(dict.fromkeys(map(without_longest, texts.words(texts.spaced(query)))))
     if not cosines or max(cosines) >= 0.25 or not words:
         return False
     found = "\n".join(map(texts.normal, held))

@@ -35,6 +35,16 @@ def words_apart(query: str) -> list[str]:
     return [word for word in query.split() if len(word.lower()) > 2][:1024]
 
 
+def spaced(query: str) -> str:
+    """Return the query with blanks for letters of scripts without spaces, and of Hangul. H7."""
+    unspaced = ("CJK ", "HIRAGANA ", "KATAKANA", "HANGUL ", "THAI ", "LAO ", "KHMER ", "MYANMAR ")
+    names = (unicodedata.name(character, "") for character in normal(query))
+    return "".join(
+        " " if name.startswith(unspaced) else character
+        for character, name in zip(normal(query), names, strict=True)
+    )
+
+
 def words(query: str) -> list[str]:
     """Return the different runs of letters, digits and underscores, three or more, in order. H7."""
     found: list[str] = []

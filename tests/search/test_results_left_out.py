@@ -137,6 +137,24 @@ def test_the_house_abstains_only_where_both_are_missing(mind: oneiros.Engine) ->
     assert not mind.search("unheard of", k=0, embedding=far, profile="oneiros").abstained
 
 
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("猫が好きで、名前はミケです", "猫の名前は？"),  # noqa: RUF001
+        ("我的猫叫咪咪，今年三岁", "猫叫什么名字"),  # noqa: RUF001
+        ("고양이 이름은 나비입니다", "고양이의 이름이 뭐야?"),
+    ],
+)
+def test_words_that_cannot_be_told_apart_hold_nothing_back(text: str, question: str) -> None:
+    with oneiros.Engine(":memory:", profile="oneiros") as mind:
+        mind.add(text, id="cat", embedding=[1.0, 0.0])
+        mind.add("It rains in Oslo", id="rain", embedding=[1.0, 0.1])
+        far = [-0.1, 1.0]
+        assert mind.search(question, embedding=far).ids[0] == "cat"
+        assert mind.search("penguins, elephants", embedding=far).abstained
+        assert mind.search(f"{question} penguins elephants", embedding=far).abstained
+
+
 def test_a_situation_says_how_near_is_near_enough(mind: oneiros.Engine) -> None:
     asked = {"embedding": [0.42, 0.0, 0.9], "reinforce": False}
     assert mind.search("zebra, zoo and more", **asked).ids == ["d"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
-from oneiros import models, scoring
+from oneiros import _core, models, scoring
 from oneiros._lazy import np
 from oneiros.index.stored_rows import ids_of
 from oneiros.index.texts import normalised, stemmed, words_of
@@ -95,11 +95,15 @@ class Callbacks:
         return judgement.reason, np.where(np.isfinite(scores), values, np.nan).tolist(), [], *tokens
 
     def stems(self) -> list[str]:
-        """Return the stems of the query's words. Source: docs/systems/house.md H7."""
+        """Return the stems of the query's words. Source: docs/systems/house.md H7.
+
+        Where words are written without spaces, a sentence would be a word that no text has.
+        """
         profile = self._request.profile
         if not isinstance(profile.abstention, WeakBest):
             return []
-        words = words_of(self._request.plain_text, profile.query_words)
+        spaced = _core.without_unspaced(text=normalised(self._request.plain_text))
+        words = words_of(spaced, profile.query_words)
         return stemmed(words, profile.abstention.suffixes)
 
     def texts(self, rows: Sequence[int]) -> str:
