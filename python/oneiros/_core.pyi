@@ -18,6 +18,7 @@ unicode_version: str
 analysis_version: int
 
 def without_unspaced(*, text: str) -> str: ...
+
 """The Unicode version of the character tables: that of the Python that built the core."""
 
 class Analyzer:

@@ -17,7 +17,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    for name in ("CONFIG", "STORE", "PROFILE", "EMBEDDER", "SCOPE"):
+    for name in ("CONFIG", "STORE", "PROFILE", "EMBEDDER", "ANALYZER", "SCOPE"):
         monkeypatch.delenv(f"ONEIROS_{name}", raising=False)
     return folder
 
@@ -34,16 +34,18 @@ def test_options_come_before_variables_and_those_before_the_file(
         "store": ("oneiros.db", "default"),
         "profile": ("oneiros", "default"),
         "embedder": (None, "default"),
+        "analyzer": (None, "default"),
         "scope": ({}, "default"),
     }
     (here / "oneiros.toml").write_text(
-        'store = "a.db"\nprofile = "rrf"\nembedder = "hashing"\n[scope]\nuser = "ada"\n'
+        'store = "a.db"\nprofile = "rrf"\nembedder = "hashing"\nanalyzer = "german"\n[scope]\nuser = "ada"\n'
     )
     file = "file oneiros.toml"
     assert settings(run) == {
         "store": ("a.db", file),
         "profile": ("rrf", file),
         "embedder": ("hashing", file),
+        "analyzer": ("german", file),
         "scope": ({"user": "ada"}, file),
     }
     for name, value in (("STORE", "b.db"), ("PROFILE", "ciar"), ("SCOPE", "user=eve project=x")):
@@ -82,6 +84,18 @@ def test_commands_use_the_file(run: Run, here: Path) -> None:
     with Engine(here / "agent.db", embedder="hashing") as engine:
         assert engine.purgeable(30.0) == ["other"]
     assert run("dream", "--dry-run").exit_code == 0
+
+
+def test_a_new_store_has_the_language_of_the_file(run: Run, here: Path) -> None:
+    (here / "oneiros.toml").write_text('store = "agent.db"\nanalyzer = "german"\n')
+    assert run("add", "Die Häuser stehen leer", "--id", "houses").exit_code == 0
+    (here / "oneiros.toml").unlink()
+    assert run("search", "Haus", "--store", "agent.db", "--plain").rows[0][0] == "houses"
+    (here / "oneiros.toml").write_text('store = "new.db"\nanalyzer = "klingon"\n')
+    for command in ("add", "import"):
+        refused = run(command, "oneiros.toml")
+        assert (refused.exit_code, refused.stdout) == (2, "")
+    assert not (here / "new.db").exists()
 
 
 def test_a_variable_names_the_file_elsewhere(

@@ -15,6 +15,7 @@ from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError
 from oneiros.cli.options import (
     DEFAULT_STORE,
+    AnalyzerOption,
     EmbedderOption,
     JsonOption,
     PlainOption,
@@ -30,7 +31,7 @@ __all__ = ["FILE_NAME", "VARIABLE", "config", "default_map"]
 FILE_NAME: Final = "oneiros.toml"
 VARIABLE: Final = "ONEIROS_CONFIG"
 
-_SETTINGS: Final = ("store", "profile", "embedder", "scope")
+_SETTINGS: Final = ("store", "profile", "embedder", "analyzer", "scope")
 _VARIABLES: Final = {name: f"ONEIROS_{name.upper()}" for name in _SETTINGS}
 _SCOPED_BY_OPTIONS: Final = ("user", "agent", "project", "namespace")  # of ``oneiros mcp``
 _SEARCHES: Final = frozenset({"search", "why-not", "mcp", "config"})
@@ -75,6 +76,7 @@ def config(
     store: StoreOption = DEFAULT_STORE,
     profile: ProfileOption = None,
     embedder: EmbedderOption = None,
+    analyzer: AnalyzerOption = None,
     scope: ScopeOption = None,
     plain: PlainOption = False,
     json: JsonOption = False,
@@ -82,11 +84,16 @@ def config(
     """Show the settings that commands use here, and where each comes from.
 
     An option comes before a variable (ONEIROS_STORE, ONEIROS_PROFILE, ONEIROS_EMBEDDER,
-    ONEIROS_SCOPE), a variable before the file oneiros.toml in the working directory or the one that
+    ONEIROS_ANALYZER, ONEIROS_SCOPE), a variable before the file oneiros.toml in the working directory or the one that
     ONEIROS_CONFIG names. A relative store in the file is relative to the file.
     """
     path = _file()
-    values = {"store": str(store), "profile": profile or "oneiros", "embedder": embedder}
+    values = {
+        "store": str(store),
+        "profile": profile or "oneiros",
+        "embedder": embedder,
+        "analyzer": analyzer,
+    }
     settings: dict[str, dict[str, object]] = {
         name: {"value": value, "from": _origin(context, name, path)}
         for name, value in (*values.items(), ("scope", bounds_of(scope)))

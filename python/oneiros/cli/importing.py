@@ -19,6 +19,7 @@ from oneiros.cli import git_history, sources, terminal
 from oneiros.cli.failures import FAILED, INTERRUPTED, CommandError, exit_code_of, interrupt_held
 from oneiros.cli.options import (
     DEFAULT_STORE,
+    AnalyzerOption,
     EmbedderOption,
     JsonOption,
     ScopeOption,
@@ -116,14 +117,7 @@ def import_memories(
     on_conflict: Annotated[
         OnConflict, typer.Option(help="An id that exists is an error, or is updated.")
     ] = OnConflict.RAISE,
-    analyzer: Annotated[
-        str | None,
-        typer.Option(
-            help="The texts' language in English (german, ...), or simple, code, cjk. "
-            "Default: as the store has it, at first english.",
-            show_default=False,
-        ),
-    ] = None,
+    analyzer: AnalyzerOption = None,
     scope: ScopeOption = None,
     embedder: EmbedderOption = None,
     json: JsonOption = False,

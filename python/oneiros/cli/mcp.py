@@ -10,6 +10,7 @@ import typer
 from oneiros.cli.failures import CommandError
 from oneiros.cli.options import (
     DEFAULT_STORE,
+    AnalyzerOption,
     EmbedderOption,
     ProfileOption,
     StoreOption,
@@ -17,6 +18,7 @@ from oneiros.cli.options import (
     existing,
     named_profile,
     quiet_engine,
+    require_analyzer,
 )
 from oneiros.display.escaping import one_line
 from oneiros.integrations.mcp_tools import BUDGET, MemoryTools
@@ -48,6 +50,7 @@ def mcp(
     budget: Annotated[int, typer.Option(min=4_000, help="Most characters of one result.")] = BUDGET,
     profile: ProfileOption = None,
     embedder: EmbedderOption = None,
+    analyzer: AnalyzerOption = None,
     http: Annotated[
         bool, typer.Option("--http", help="Streamable HTTP in place of stdin and stdout.")
     ] = False,
@@ -87,9 +90,12 @@ def mcp(
         raise CommandError(msg)
     ranking = "oneiros" if profile is None else named_profile("--profile", profile)
     model = None if embedder is None else embedder_of(embedder)
+    require_analyzer(analyzer)
     path = existing(store) if read_only else store
     is_new = not path.exists()
-    with quiet_engine(path, model, profile=ranking, read_only=read_only) as engine:
+    with quiet_engine(
+        path, model, analyzer=analyzer, profile=ranking, read_only=read_only
+    ) as engine:
         if is_new:  # so that a misspelt path is noticed
             sys.stderr.write(f"new store: {one_line(str(path))}\n")
         memories = engine.scope(**bounds) if bounds else engine

@@ -13,6 +13,7 @@ from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError, blamed_on
 from oneiros.cli.options import (
     DEFAULT_STORE,
+    AnalyzerOption,
     EmbedderOption,
     JsonOption,
     NowOption,
@@ -82,6 +83,7 @@ def add(
     ] = False,
     scope: ScopeOption = None,
     embedder: EmbedderOption = None,
+    analyzer: AnalyzerOption = None,
     now: NowOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -96,7 +98,7 @@ def add(
         raise CommandError(msg)
     named = {"id": id, "kind": kind, "title": title, "tags": tag}
     given |= {name: value for name, value in named.items() if value is not None}
-    with opened_scope(store, scope, embedder) as memories:
+    with opened_scope(store, scope, embedder, analyzer) as memories:
         try:
             new = memories.add(
                 _text(text),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_STORE",
     "PROFILE_HELP",
+    "AnalyzerOption",
     "EmbedderOption",
     "JsonOption",
     "NowOption",
@@ -52,6 +53,7 @@ __all__ = [
     "opened_scope",
     "quiet_engine",
     "read_toml",
+    "require_analyzer",
     "without_vector",
 ]
 
@@ -186,6 +188,16 @@ EmbedderOption = Annotated[
         show_default=False,
     ),
 ]
+AnalyzerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--analyzer",
+        envvar="ONEIROS_ANALYZER",
+        help="The texts' language in English (german, ...), or simple, code, cjk. "
+        "Default: as the store has it, at first english.",
+        show_default=False,
+    ),
+]
 NowOption = Annotated[
     str | None,
     typer.Option("--now", metavar="TIME", help="The clock: ISO 8601 with an offset, or seconds."),
@@ -296,9 +308,7 @@ def opened(
         CommandError: no such analyzer, or its package is not installed; or the command writes, and
             the store cannot be written.
     """
-    if analyzer is not None:
-        with blamed_on("--analyzer", (ValueError, ImportError)):
-            analyzers.make(analyzer)
+    require_analyzer(analyzer)
     is_protected = path.exists() and not (
         os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     )
@@ -308,6 +318,17 @@ def opened(
         except EngineReadOnly as error:
             msg = f"{path}: the file or its folder cannot be written"
             raise CommandError(msg) from error
+
+
+def require_analyzer(name: str | None) -> None:
+    """Require the name of an analyzer that can be made, or None.
+
+    Raises:
+        CommandError: no such analyzer, or its package is not installed.
+    """
+    if name is not None:
+        with blamed_on("--analyzer", (ValueError, ImportError)):
+            analyzers.make(name)
 
 
 def quiet_engine(path: Path, embedder: Embedder | None, **options: Any) -> QuietEngine:
@@ -329,7 +350,10 @@ def quiet_engine(path: Path, embedder: Embedder | None, **options: Any) -> Quiet
 
 @contextmanager
 def opened_scope(
-    path: Path, scope: list[str] | None, embedder: str | None = None
+    path: Path,
+    scope: list[str] | None,
+    embedder: str | None = None,
+    analyzer: str | None = None,
 ) -> Iterator[Memories]:
     """Open the memories of a store that ``--scope`` leaves; all of them without it.
 
@@ -337,13 +361,14 @@ def opened_scope(
         path: the store's file.
         scope: the values of the option.
         embedder: the value of ``--embedder``; None: as for :func:`opened`.
+        analyzer: the value of ``--analyzer``; None: the store's.
 
     Raises:
-        CommandError: what the engine says of the scope or the embedder.
+        CommandError: what the engine says of the scope, the embedder or the analyzer.
     """
     bounds = bounds_of(scope)
     model = None if embedder is None else embedder_of(embedder)
-    with opened(path, embedder=model) as engine:
+    with opened(path, analyzer, model) as engine:
         yield bounded(engine, bounds)
 
 
