@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import calendar
 import math
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import oneiros
 from oneiros.search.query.date_grammar import first_range
 from oneiros.search.query.dates import may_name_a_time, range_in
 
@@ -186,6 +188,41 @@ def test_february_29_without_a_year_is_the_last_one(
     found = range_in(query, day(now))
     assert found is not None
     assert (found.start, found.end) == (day(start), day(end))
+
+
+TOKYO, BERLIN = ZoneInfo("Asia/Tokyo"), ZoneInfo("Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("query", "zone", "now", "start", "end"),
+    [
+        ("yesterday", TOKYO, "2025-06-18T08:00", "2025-06-17T00:00", "2025-06-18T00:00"),
+        ("on 17 June 2025", TOKYO, "2025-06-20T00:30", "2025-06-17T00:00", "2025-06-18T00:00"),
+        ("last week", BERLIN, "2025-06-16T00:30", "2025-06-09T00:00", "2025-06-16T00:00"),
+        ("since Monday", BERLIN, "2025-06-18T12:00", "2025-06-16T00:00", "2025-06-18T12:00"),
+        # a day of 23 hours
+        ("yesterday", BERLIN, "2025-03-31T12:00", "2025-03-30T00:00", "2025-03-31T00:00"),
+    ],
+)
+def test_days_are_those_of_the_zone(
+    query: str, zone: tzinfo, now: str, start: str, end: str
+) -> None:
+    found = range_in(query, datetime.fromisoformat(now).replace(tzinfo=zone).timestamp(), zone)
+    assert found is not None
+    ends = [datetime.fromtimestamp(one, zone).replace(tzinfo=None) for one in found[:2]]
+    assert ends == [datetime.fromisoformat(start), datetime.fromisoformat(end)]
+
+
+def test_an_engine_reads_days_in_its_time_zone() -> None:
+    now = datetime(2025, 6, 18, 8, tzinfo=TOKYO)
+    found = {}
+    for zone in (None, "Asia/Tokyo"):
+        with oneiros.Engine(":memory:", timezone=zone, clock=now.timestamp) as mind:
+            for day_before in (1, 2):
+                noon = now.replace(hour=12) - timedelta(days=day_before)
+                mind.add("Ada called", id=f"{day_before} before", created_at=noon)
+            found[zone] = mind.search("who called yesterday?").ids[0]
+    assert found == {None: "2 before", "Asia/Tokyo": "1 before"}
 
 
 @pytest.mark.parametrize("sign", ["²", "①", "¹nd", "② days ago"])

@@ -119,9 +119,10 @@ class Engine(Memories):
         observers: callables that get an :class:`oneiros.Event` after each call that changed or
             searched memories, as :meth:`observe` adds them. Default: none, at no cost.
         timezone: the time zone in which methods read a naive ``datetime`` or an ISO 8601 text
-            without an offset: a name such as "Europe/Berlin" or a ``tzinfo``. Filters are made
-            without an engine, and take aware times only. Days that a query names ("yesterday") are
-            those of UTC. Default: such times are refused.
+            without an offset: a name such as "Europe/Berlin" or a ``tzinfo``. Days and hours that
+            a query names ("yesterday") are those of the zone, too. Filters are made without an
+            engine, and take aware times only. Default: such times are refused, and days are those
+            of UTC.
         history: what the store keeps of what it replaces (docs/guide/history.md). "content" (in a
             new store): former texts and fields, for :meth:`history` and ``get(as_of=...)``. "all":
             also states that use and dream cycles change, and links, for ``search(as_of=...)``.

@@ -437,7 +437,7 @@ class SearchCall:
         if options.time is not None:
             time = options.time
         elif self.traits.asks_times and may_name_a_time(plain_text):
-            time = range_in(plain_text, self.now)
+            time = range_in(plain_text, self.now, self._scope.shared.zone)
         if time is not None and time.words and profile.named_time is None:
             time = time._replace(certainty="soft")  # O22; only H10 reads the wording
         if time is None and profile.understanding is None:

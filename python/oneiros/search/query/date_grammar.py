@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from calendar import isleap
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -375,11 +375,11 @@ _LONGEST_GAP: Final = 6
 """Most words from "three days before" to the date."""
 
 
-def first_range(query: str, now: float) -> TimeRange | None:
+def first_range(query: str, now: float, zone: tzinfo = UTC) -> TimeRange | None:
     """Return the first explicit time in a query, else the first time, else None."""
     try:
-        moment = datetime.fromtimestamp(now, UTC).replace(tzinfo=None)
-        return _Reader(_tokens_of(query), moment).first()
+        moment = datetime.fromtimestamp(now, zone).replace(tzinfo=None)
+        return _Reader(_tokens_of(query), moment, zone).first()
     except (OverflowError, ValueError, OSError):  # beyond the years 1 to 9999
         return None
 
@@ -389,7 +389,8 @@ class _Reader(NamedTuple):
 
     tokens: _Tokens
     now: datetime
-    """UTC as a naive datetime, like the dates that dateutil returns."""
+    """A naive datetime of the zone, like the dates that dateutil returns."""
+    zone: tzinfo
 
     def first(self) -> TimeRange | None:
         found: TimeRange | None = None
@@ -447,8 +448,8 @@ class _Reader(NamedTuple):
             certainty = "soft"
         spans = self.tokens.spans
         words = self.tokens.text[spans[place][0] : spans[span.stop - 1][1]]
-        first = -math.inf if start is None else _seconds(start)
-        last = math.inf if end is None else _seconds(end)
+        first = -math.inf if start is None else start.replace(tzinfo=self.zone).timestamp()
+        last = math.inf if end is None else end.replace(tzinfo=self.zone).timestamp()
         return TimeRange(first, last, certainty, words), span.stop
 
     def _open_ended(self, place: int, word: str, span: _Span) -> tuple[TimeRange, int]:
@@ -667,7 +668,3 @@ class _Reader(NamedTuple):
         number = _ORDINALS[self._word(place)]
         start = span.end - 7 * _DAY if number == 5 else span.start + (number - 1) * 7 * _DAY
         return span._replace(start=start, end=start + 7 * _DAY)
-
-
-def _seconds(moment: datetime) -> float:
-    return moment.replace(tzinfo=UTC).timestamp()

@@ -16,7 +16,7 @@ from oneiros.model.validation import time as time_check
 from oneiros.runtime.dataclasses import NamedTuple
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
     Time = float | int | str | datetime
 
@@ -136,21 +136,22 @@ def may_name_a_time(query: str) -> bool:
     return False
 
 
-def range_in(query: str, now: float) -> TimeRange | None:
+def range_in(query: str, now: float, zone: tzinfo | None = None) -> TimeRange | None:
     """Return the time that an English query names, or None.
 
-    Days are UTC days, and weeks begin on Monday. If there are several times, the first explicit one
-    counts, else the first.
+    Weeks begin on Monday. If there are several times, the first explicit one counts, else the
+    first.
 
     Args:
         query: the query.
         now: reference of "yesterday", seconds UTC.
+        zone: whose days and hours are named; None: UTC.
     """
     if not may_name_a_time(query):
         return None
     from oneiros.search.query.date_grammar import first_range  # noqa: PLC0415 - loads dateutil
 
-    return first_range(query, now)
+    return first_range(query, now) if zone is None else first_range(query, now, zone)
 
 
 def given_range(value: object, is_soft: bool) -> TimeRange | None:
