@@ -191,6 +191,30 @@ def test_what_is_no_number_is_refused(value: Any) -> None:
         kernels.time_decay_boost(value)
 
 
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (kernels.time_decay_boost, "age_days"),
+        (lambda lists: kernels.blend(0.5, lists), "cosine"),
+        (kernels.kind_weight, "kind"),
+        (lambda lists: kernels.retention(1.0, 1.0, 0.5, lists), "category"),
+    ],
+)
+def test_lists_of_several_lengths_are_refused_by_name(
+    call: Callable[[Any], Any], name: str
+) -> None:
+    with pytest.raises(ValueError, match=rf"^{name}: expected lists of one length, got \[\["):
+        call([[1.0], [1.0, 2.0]])
+
+
+def test_durations_of_numpy_are_no_single_numbers() -> None:
+    day = np.timedelta64(1, "D")
+    with pytest.raises(TypeError, match=r"^age_days: expected numbers, .*, got timedelta64\[D\]"):
+        kernels.ciar(0.9, 0.8, day, 3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^certainty: expected a number, got timedelta64"):
+        kernels.explain_ciar(day, 0.8, 10, 3)  # type: ignore[arg-type]
+
+
 def test_nan_says_no_timestamp_where_it_is_a_time_and_spreads_elsewhere() -> None:
     nan = math.nan
     assert kernels.time_decay_boost(nan) == 1.0

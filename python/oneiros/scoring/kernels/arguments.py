@@ -15,7 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros import _core
-from oneiros.model.validation import as_float, is_scalar_array, require_threads, unmasked
+from oneiros.model.validation import (
+    as_float,
+    brief,
+    is_scalar_array,
+    require_threads,
+    unmasked,
+)
 from oneiros.scoring.program import Parameter
 
 __all__ = [
@@ -27,6 +33,7 @@ __all__ = [
     "has_nan",
     "is_scalar",
     "judged",
+    "listed",
     "run",
 ]
 
@@ -80,21 +87,34 @@ def has_nan(value: object) -> bool:
 
 
 def is_scalar(value: object) -> bool:
-    """Return whether ``value`` is one number."""
-    return isinstance(value, numbers.Real)
+    """Return whether ``value`` is one number. Durations of NumPy, which it counts as such, are none."""
+    return isinstance(value, numbers.Real) and not isinstance(value, np.timedelta64)
+
+
+def listed(name: str, value: object) -> FloatArray:
+    """Return a number, or a list or an array of any dtype, as an array.
+
+    Raises:
+        ValueError: lists of several lengths.
+    """
+    try:
+        return np.asarray(value)
+    except ValueError:
+        msg = f"{name}: expected lists of one length, got {brief(value)}"
+        raise ValueError(msg) from None
 
 
 def coded(name: str, value: object, words: Mapping[str, int]) -> Any:
     """Replace words by their codes in a word, a code, or a list or array of either.
 
     Raises:
-        ValueError: an unknown word.
+        ValueError: an unknown word, or lists of several lengths.
     """
     if isinstance(value, str):
         return _code(name, value, words)
     if is_scalar(value):
         return value
-    array = np.asarray(value)
+    array = listed(name, value)
     if array.dtype.kind not in "UOT":
         return array
     codes = [_code(name, word, words) for word in array.ravel().tolist()]
@@ -203,12 +223,13 @@ def as_array(name: str, value: npt.ArrayLike) -> FloatArray:
 
     Raises:
         TypeError: another type or dtype.
+        ValueError: lists of several lengths.
     """
     if _is_python_number(value) and not isinstance(value, bool):
         return np.array(as_float(value))  # type: ignore[arg-type]
     if isinstance(value, np.ma.MaskedArray) and value.dtype.kind in "fiu":
         value = unmasked(value)
-    array = np.asarray(value)
+    array = listed(name, value)
     if array.dtype.kind in "iu" or array.dtype.newbyteorder("=") in (np.float32, np.float64):
         return array
     msg = f"{name}: expected numbers, float32, float64 or integers, got {array.dtype}"

@@ -21,7 +21,7 @@ from oneiros.scoring.factors import (
     Thompson,
 )
 from oneiros.scoring.fusion import WeightedMean
-from oneiros.scoring.kernels.arguments import FloatArray, Result, judged, run
+from oneiros.scoring.kernels.arguments import FloatArray, Result, judged, listed, run
 from oneiros.scoring.program import Parameter
 from oneiros.scoring.tables import require_table
 
@@ -241,7 +241,7 @@ def consolidation_boost(
 
 def _kind_codes(kind: Any, table: Mapping[str, float] | Sequence[float]) -> tuple[Any, list[float]]:
     """Return codes and weights by code, from words and a mapping or from codes and a sequence."""
-    array = np.asarray([kind] if isinstance(kind, str) else kind)
+    array = listed("kind", [kind] if isinstance(kind, str) else kind)
     if array.size and array.dtype.kind not in "UOT":
         if isinstance(table, Mapping):
             msg = "table: expected a list of weights by code for codes of kinds, got a mapping"
