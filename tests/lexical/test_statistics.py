@@ -172,6 +172,21 @@ def test_what_does_not_fit_is_refused() -> None:
         oneiros.QueryStatistics.from_dict(green.to_dict() | {"texts": -1})
 
 
+@pytest.mark.parametrize("query", ["gre*", "tea +gre*", "tea -gre*", "title:gre*"])
+def test_statistics_without_a_prefix_of_the_query_are_refused(query: str) -> None:
+    index = oneiros.LexicalIndex(fields=True)
+    index.add_many([1, 2], ["green tea", "grey tea"], titles=["green", None])
+    words = index.statistics("green grey tea")
+    with pytest.raises(ValueError, match=r'lack the prefix "gre\*", which this index has'):
+        index.search(query, syntax="query", statistics=words)
+    with pytest.raises(ValueError, match=r'lack the prefix "gre\*"'):
+        index.score(query, [1], syntax="query", statistics=words)
+    other = oneiros.LexicalIndex(fields=True)
+    other.add(1, "black tea")  # has no word of the prefix
+    found = other.search("tea gre*", syntax="query", statistics=other.statistics("tea"))
+    assert found.ids.tolist() == [1]
+
+
 def test_terms_that_only_deleted_texts_had_are_left_out() -> None:
     index = oneiros.LexicalIndex(analyzer="simple")
     index.add_many([1, 2], ["secret tea", "green tea"])

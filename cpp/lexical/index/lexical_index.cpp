@@ -309,19 +309,23 @@ LexicalIndex::AnalyzedTerms LexicalIndex::analyze_terms(std::string_view query,
   return found;
 }
 
-// Terms of a query that the index contains, but the given statistics do not, would be ignored.
+// Terms and prefixes of a query that the index contains, but the given statistics do not, would be
+// ignored.
 lexical::TermStatistics LexicalIndex::translate(const QueryStatistics& given,
                                                 const AnalyzedAsRead& query) const {
   lexical::TermStatistics translated{
       .counts = given.counts, .df = {}, .prefix_df = given.prefix_df};
+  const auto refuse_lack = [](std::string_view what, const std::string& spelling) {
+    throw std::invalid_argument("statistics: lack the " + std::string(what) + " \"" + spelling +
+                                "\", which this index has: they are of another query or of "
+                                "other texts");
+  };
   const auto add = [&](TermId term) {
     const std::string spelling = analyzer_->term(term);
     if (const auto found = given.df.find(spelling); found != given.df.end()) {
       translated.df.emplace(term, found->second);
     } else if (index_.contains_term(term)) {
-      throw std::invalid_argument("statistics: lack the term \"" + spelling +
-                                  "\", which this index has: they are of another query or of "
-                                  "other texts");
+      refuse_lack("term", spelling);
     } else {
       translated.df.emplace(term, 0);
     }
@@ -332,7 +336,13 @@ lexical::TermStatistics LexicalIndex::translate(const QueryStatistics& given,
     }
   } else {
     for (const lexical::CountedClause& one : std::get<lexical::ClauseQuery>(query).clauses) {
-      std::ranges::for_each(one.clause.terms, add);
+      const lexical::Clause& clause = one.clause;
+      std::ranges::for_each(clause.terms, add);
+      if (clause.kind == lexical::ClauseKind::kPrefix && !given.prefix_df.contains(clause.prefix) &&
+          std::ranges::any_of(clause.terms,
+                              [&](TermId term) { return index_.contains_term(term); })) {
+        refuse_lack("prefix", clause.prefix + "*");
+      }
     }
   }
   return translated;

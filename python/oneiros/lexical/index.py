@@ -215,7 +215,8 @@ class LexicalIndex:
             TypeError: the query is no str, ``k`` or ``minimum_should_match`` no int, or ``where``
                 no collection of ids.
             ValueError: ``k`` or ``minimum_should_match`` is below 0, the syntax is unknown, or the
-                statistics are of other settings or lack a term of the query that the index has.
+                statistics are of other settings or lack a term or prefix of the query that the
+                index has.
             QueryTooLarge: the query is over a limit.
             TextEncodingError: the query contains lone surrogates.
 
