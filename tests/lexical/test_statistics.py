@@ -159,7 +159,7 @@ def test_what_does_not_fit_is_refused() -> None:
         index.search("green tea", statistics=green)
     with pytest.raises(TypeError, match=r"expected oneiros.QueryStatistics, got dict"):
         index.search("green", statistics={})  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match=r"queries: expected at least one, got \[\]"):
         index.statistics([])
     with pytest.raises(ValueError, match="different texts"):
         oneiros.QueryStatistics.joined([green, (green + green)])
@@ -170,6 +170,39 @@ def test_what_does_not_fit_is_refused() -> None:
         oneiros.QueryStatistics.from_dict({"settings": None})
     with pytest.raises(ValueError, match="texts: must be an int"):
         oneiros.QueryStatistics.from_dict(green.to_dict() | {"texts": -1})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("is_complete", "false", "is_complete: must be True or False, got 'false'"),
+        ("is_complete", None, "is_complete: must be True or False, got None"),
+        ("prefix_terms", {"gre": "green"}, r"prefix_terms\['gre'\]: expected a sequence of str"),
+        (
+            "prefix_terms",
+            {"gre": ["green", 1]},
+            r"prefix_terms\['gre'\]\[1\]: expected str, got int",
+        ),
+        (
+            "prefix_terms",
+            {"gre": ["\ud800"]},
+            r"prefix_terms\['gre'\]\[0\]: holds a lone surrogate",
+        ),
+        ("prefix_terms", ["gre"], "prefix_terms: expected a dict, got list"),
+        ("frequencies", None, "frequencies: expected a dict, got NoneType"),
+        ("frequencies", {"\ud800": 1}, "frequencies: holds a lone surrogate"),
+        ("settings", ["k1"], "settings: expected a dict, got list"),
+        pytest.param("texts", 10**5000, "texts: must be an int", id="digits"),
+    ],
+)
+def test_a_value_of_another_type_is_named(name: str, value: object, message: str) -> None:
+    index = oneiros.LexicalIndex()
+    index.add(1, "green tea")
+    values = index.statistics("gre* tea", syntax="query").to_dict()
+    with pytest.raises(ValueError, match=f"^{message}"):
+        oneiros.QueryStatistics.from_dict(values | {name: value})
+    with pytest.raises(ValueError, match=r"^values: expected a dict, got list"):
+        oneiros.QueryStatistics.from_dict([])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("query", ["gre*", "tea +gre*", "tea -gre*", "title:gre*"])

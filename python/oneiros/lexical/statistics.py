@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from oneiros import _core
+from oneiros.model.validation import require_flag, require_utf8, shown, texts
 from oneiros.runtime.dataclasses import dataclass, field
 
 if TYPE_CHECKING:
@@ -119,25 +120,26 @@ class QueryStatistics:
             ValueError: a key is missing, or its value has another type; the message names it.
         """
         try:
-            settings = values["settings"]
+            settings = _mapping("values", values)["settings"]
             return cls(
                 texts=_count("texts", values["texts"]),
                 total_length=_count("total_length", values["total_length"]),
                 frequencies=_counts("frequencies", values["frequencies"]),
                 prefix_frequencies=_counts("prefix_frequencies", values["prefix_frequencies"]),
                 prefix_terms={
-                    str(prefix): tuple(map(str, terms))
-                    for prefix, terms in values["prefix_terms"].items()
+                    _word("prefix_terms", prefix): _words(f"prefix_terms[{prefix!r}]", terms)
+                    for prefix, terms in _mapping("prefix_terms", values["prefix_terms"]).items()
                 },
-                settings="" if settings is None else json.dumps(settings, sort_keys=True),
-                is_complete=bool(values["is_complete"]),
+                settings=""
+                if settings is None
+                else json.dumps(_mapping("settings", settings), sort_keys=True),
+                is_complete=require_flag("is_complete", values["is_complete"]),
             )
         except KeyError as error:
             msg = f"values: lack the key {error.args[0]!r}"
             raise ValueError(msg) from None
-        except (TypeError, AttributeError) as error:
-            msg = f"values: not those of to_dict: {error}"
-            raise ValueError(msg) from None
+        except TypeError as error:
+            raise ValueError(str(error)) from None
 
     def _terms(self, prefix: str) -> tuple[str, ...]:
         return self.prefix_terms.get(prefix, ())
@@ -178,19 +180,38 @@ def _joined(one: QueryStatistics, other: QueryStatistics) -> QueryStatistics:
 
 def _count(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-        msg = f"{name}: must be an int from 0 to 2**63 - 1, got {value!r}"
+        msg = f"{name}: must be an int from 0 to 2**63 - 1, got {shown(value)}"
         raise ValueError(msg)
     return value
 
 
-def _counts(name: str, values: Mapping[str, Any]) -> dict[str, int]:
-    return {str(word): _count(f"{name}[{word!r}]", count) for word, count in values.items()}
+def _counts(name: str, values: object) -> dict[str, int]:
+    return {
+        _word(name, word): _count(f"{name}[{word!r}]", count)
+        for word, count in _mapping(name, values).items()
+    }
+
+
+def _mapping(name: str, values: object) -> Mapping[Any, Any]:
+    if not isinstance(values, Mapping):
+        msg = f"{name}: expected a dict, got {type(values).__name__}"
+        raise TypeError(msg)
+    return values
+
+
+def _word(name: str, word: Any) -> str:
+    require_utf8(name, word)
+    return str(word)
+
+
+def _words(name: str, words: object) -> tuple[str, ...]:
+    return tuple(_word(f"{name}[{place}]", word) for place, word in enumerate(texts(name, words)))
 
 
 def statistics_of(
     index: _core.LexicalIndex,
     made_with: MadeWith,
-    queries: str | Iterable[str],
+    queries: str | Sequence[str],
     known: object,
     **options: Any,
 ) -> QueryStatistics:
@@ -202,11 +223,17 @@ def statistics_of(
         queries: one or more texts.
         known: a sum of several parts; prefixes also find its terms.
         **options: of the core: how queries are read, and the rows to count.
+
+    Raises:
+        ValueError: there is no query.
     """
+    if not isinstance(queries, str) and not queries:
+        msg = f"queries: expected at least one, got {queries!r}"
+        raise ValueError(msg)
     settings = made_with.identity()
     core_known = None if known is None else _core_value(known, settings, is_round=True)
-    texts = [queries] if isinstance(queries, str) else list(queries)
-    found = [index.statistics(query=text, known=core_known, **options) for text in texts]
+    given = [queries] if isinstance(queries, str) else queries
+    found = [index.statistics(query=text, known=core_known, **options) for text in given]
     return QueryStatistics.joined(
         QueryStatistics(
             texts=one.documents,

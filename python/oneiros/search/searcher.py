@@ -183,9 +183,6 @@ def statistics(
     """Return what weighs queries in a scope; see :meth:`oneiros.Engine.statistics`."""
     options = SearchOptions.checked({"syntax": syntax}, statistics)
     checked = queries if isinstance(queries, str) else texts("queries", queries)
-    if not isinstance(checked, str) and not checked:
-        msg = f"queries: expected at least one, got {queries!r}"
-        raise ValueError(msg)
     scope.follow_others()
     read_model = scope.read_model
     indexes, bounds, row_sets = read_model.indexes, scope.condition(), read_model.row_sets
