@@ -161,6 +161,24 @@ def test_rrf_of_integers_is_rrf_of_anything(rankings: list[list[str]], top: int)
     assert list(got_scores) == [score for _, score in want]
 
 
+def test_rrf_of_what_an_index_finds() -> None:
+    index = oneiros.LexicalIndex()
+    index.add_many(["a", "b"], ["green tea", "green grass"])
+    found = [index.search(query).ids for query in ("green tea", "grass", "milk")]
+    assert oneiros.rrf(found) == oneiros.rrf([["a", "b"], ["b"], []])
+    assert oneiros.rrf([np.array(["a", "b"]), np.array(["b"])]) == oneiros.rrf([["a", "b"], ["b"]])
+    mixed = oneiros.rrf([np.array([7, 8]), np.array([8, "c"], object)])
+    assert mixed == oneiros.rrf([[7, 8], [8, "c"]])
+    assert {type(id) for id, _ in mixed} == {int, str}
+
+
+def test_rrf_ignores_empty_arrays_of_any_type() -> None:
+    ids, scores = oneiros.rrf([np.array([3, 4]), np.array([])])
+    assert (ids.tolist(), scores.tolist()) == ([3, 4], [1 / 61, 1 / 62])
+    with pytest.raises(TypeError, match="rankings: expected arrays of integers, got float64"):
+        oneiros.rrf([np.array([3.0, 4.0])])
+
+
 @pytest.mark.parametrize("weight", [math.nan, math.inf])
 def test_rrf_refuses_a_weight_that_is_not_finite(weight: float) -> None:
     with pytest.raises(ValueError, match=r"weights.*\b1\b"):

@@ -42,6 +42,14 @@ def rrf(
 ) -> tuple[Ids, Scores]: ...
 @overload
 def rrf(
+    rankings: Sequence[npt.NDArray[np.object_] | npt.NDArray[np.str_]],
+    k: float = ...,
+    weights: Sequence[float] | None = ...,
+    normalise: Normalise = ...,
+    top: int | None = ...,
+) -> list[tuple[Any, float]]: ...
+@overload
+def rrf(
     rankings: Sequence[Sequence[Id]],
     k: float = ...,
     weights: Sequence[float] | None = ...,
@@ -49,12 +57,12 @@ def rrf(
     top: int | None = ...,
 ) -> list[tuple[Id, float]]: ...
 def rrf(
-    rankings: Sequence[npt.NDArray[np.integer]] | Sequence[Sequence[Id]],
+    rankings: Sequence[npt.NDArray[Any]] | Sequence[Sequence[Id]],
     k: float = 60.0,
     weights: Sequence[float] | None = None,
     normalise: Normalise = "none",
     top: int | None = None,
-) -> tuple[Ids, Scores] | list[tuple[Id, float]]:
+) -> tuple[Ids, Scores] | list[tuple[Any, float]]:
     """Fuse ranked lists by reciprocal rank.
 
     ``score = sum over lists of weight / (k + rank)``, ranks from 1. An id repeated within a list
@@ -65,8 +73,7 @@ def rrf(
     ['b', 'a', 'd', 'c']
 
     Args:
-        rankings: lists of ids (any hashable), best first, or integer arrays of shape (n,). Empty
-            lists are ignored.
+        rankings: lists or arrays of ids (any hashable), best first. Empty ones are ignored.
         k: rank offset, 0 to 1e9; the larger, the closer the values of the first ranks.
         weights: one per list, each 0 to 1e6; None: all 1.
         normalise: ``"none"``, or ``"channel"``: each list's contributions are divided by its best
@@ -74,12 +81,12 @@ def rrf(
         top: number of results, >= 0; None: all.
 
     Returns:
-        (id, score) pairs or, for arrays, the ids as int64 and the scores as float64, ordered by
-        descending score, then by first appearance, list by list.
+        (id, score) pairs or, if all rankings are arrays of integers, the ids as int64 and the
+        scores as float64, ordered by descending score, then by first appearance, list by list.
 
     Raises:
-        TypeError: an argument of another type, an id that is not hashable, an array that is not of
-            integers.
+        TypeError: an argument of another type, an id that is not hashable, an array that is neither
+            of integers nor of texts or objects.
         ValueError: a number out of its range, not one weight per list, an array of another shape
             than (n,), an integer that does not fit into int64.
 
@@ -95,9 +102,9 @@ def rrf(
         if fused is not None:
             return fused
     lists = _lists_of(rankings)
-    if lists and all(isinstance(ranking, np.ndarray) for ranking in lists):
+    if lists and all(map(_is_numeric, lists)):
         return _fuse([_as_int64(ranking) for ranking in lists], k, weights, normalise, top)
-    numbers: dict[Id, int] = {}
+    numbers: dict[Any, int] = {}
     arrays = [_numbered(ranking, numbers) for ranking in lists]
     ids, scores = _fuse(arrays, k, weights, normalise, top)
     names = list(numbers)
@@ -135,11 +142,16 @@ def _int64() -> np.dtype[np.int64]:
     return np.dtype(np.int64)
 
 
+def _is_numeric(ranking: object) -> bool:
+    """Return whether a ranking is an array of anything but texts and objects."""
+    return isinstance(ranking, np.ndarray) and ranking.dtype.kind not in "OUT"
+
+
 def _as_int64(ranking: object) -> Ids:
     array = np.asarray(ranking)
     if array.dtype is _int64() and array.flags.c_contiguous:
         return array
-    if array.dtype.kind not in "iu":
+    if array.dtype.kind not in "iu" and array.size:  # np.array([]) is of float64
         msg = f"rankings: expected arrays of integers, got {array.dtype}"
         raise TypeError(msg)
     if array.dtype == np.uint64 and array.size and int(array.max()) > np.iinfo(np.int64).max:
@@ -148,14 +160,15 @@ def _as_int64(ranking: object) -> Ids:
     return np.ascontiguousarray(array, np.int64)
 
 
-def _numbered(ranking: object, numbers: dict[Id, int]) -> Ids:
+def _numbered(ranking: object, numbers: dict[Any, int]) -> Ids:
     """Return the ids as numbers, assigned in order of first appearance over all lists."""
     is_scalar = isinstance(ranking, str | bytes) or is_scalar_array(ranking)
     if is_scalar or not isinstance(ranking, Iterable):
         msg = f"rankings: expected lists of ids, got {type(ranking).__name__} {ranking!r}"
         raise TypeError(msg)
+    names = ranking.tolist() if isinstance(ranking, np.ndarray) else ranking
     try:
-        numbered = [numbers.setdefault(name, len(numbers)) for name in ranking]
+        numbered = [numbers.setdefault(name, len(numbers)) for name in names]
     except TypeError as error:
         msg = f"rankings: every id must be hashable: {error}"
         raise TypeError(msg) from error
