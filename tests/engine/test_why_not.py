@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -332,6 +333,18 @@ def test_a_tie_goes_to_the_earlier_memory(mind: oneiros.Engine) -> None:
     flat = meaning.replace(fusion=meaning.fusion.__class__(k=1e9, weights=(0.0,)))
     mind.add_many([{"id": id, "text": "ant", "embedding": [1.0, 0.0]} for id in "ab"])
     told = mind.why_not("ant", "b", k=1, embedding=[1.0, 0.0], profile=flat)
+    assert (told.gap, told.lacked) == (0.0, "ties with place 1, which was added earlier")
+
+
+def test_two_infinite_scores_tie() -> None:
+    endless = profiles.get("bm25").replace(
+        name="endless", factors=(Expression("1 / access_count", name="unused"),)
+    )
+    with oneiros.Engine(":memory:", profile=endless) as mind:
+        mind.add_many([{"id": "a", "text": "tea"}, {"id": "b", "text": "tea tea"}])
+        assert mind.search("tea", k=1).ids == ["a"]
+        told = mind.why_not("tea", "b", k=1)
+    assert (told.score, told.kth_score) == (math.inf, math.inf)
     assert (told.gap, told.lacked) == (0.0, "ties with place 1, which was added earlier")
 
 

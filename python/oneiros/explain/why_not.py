@@ -178,7 +178,8 @@ class WhyNot:
         """Difference from the memory's score to ``kth_score``; below 0 if the memory has more."""
         if self.score is None or self.kth_score is None:
             return None
-        return self.kth_score - self.score
+        # Two infinite scores have no difference.
+        return 0.0 if self.kth_score == self.score else self.kth_score - self.score
 
     @property
     def verdict(self) -> str:
@@ -274,8 +275,8 @@ class WhyNot:
             return self._limits
         if self.is_reordered:
             return f"stands behind place {self._last_place} in the reranker's order"
-        gap = self.kth.score - self.explanation.score
-        if gap == 0:
+        gap = self.gap
+        if not gap:
             return f"ties with place {self._last_place}, which was added earlier"
         needs = f"needs +{figure(gap)} to the {figure(self.kth.score)} of place {self._last_place}"
         part = _costliest_part(self.explanation, self.kth)
