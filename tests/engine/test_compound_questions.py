@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oneiros
+from oneiros.scoring.expression import Expression
 from tests.engine.embedders import LetterCounts
 from tests.engine.random_world import NOW, random_question, random_store
 from tests.engine.test_profiles_against_oracles import engine_of
@@ -94,6 +96,24 @@ def test_both_parts_find_theirs_and_the_trace_tells_of_each(mind: oneiros.Engine
     assert last.candidate_count >= 3
     assert f"part 2: {green}" in told.trace.notes
     assert told.trace.stages[0].note.startswith("part 1")
+
+
+def test_scores_beside_an_infinite_one_stay_as_they_are() -> None:
+    endless = OPEN.replace(
+        name="endless", factors=(*OPEN.factors, Expression("1 / access_count", name="unused"))
+    )
+    with oneiros.Engine(":memory:", profile=endless, clock=lambda: NOW) as mind:
+        mind.add("green tea of bob", id="never")
+        mind.add("black coffee of ada", id="once", access_count=1)
+        for query in ("green tea of bob or black coffee of ada", TWO):
+            told = mind.search(query, explain=True)
+            assert (told.ids, told.scores[0]) == (["never", "once"], math.inf)
+            assert 0 < told.scores[1] < math.inf
+            for one in told:
+                assert one.score == one.raw_score
+                assert one.explanation is not None
+                assert one.explanation.evaluate() == one.score
+                assert mind.why_not(query, one.id).score == one.score
 
 
 def test_parts_are_embedded_together_and_each_result_counts_once() -> None:

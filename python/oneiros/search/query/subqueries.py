@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from functools import lru_cache, partial
@@ -125,7 +126,7 @@ def merged_answer(
     found, duplicates = _without_duplicates(merged, requests[0], read_model)
     reasons = dict.fromkeys(response.reason for response in responses if response.reason)
     best = max((memory.score for memory in found), default=0.0)
-    is_share = requests[0].profile.normalisation is not None and best > 0  # O29
+    is_share = requests[0].profile.normalisation is not None and 0 < best < math.inf  # O29
     share_of = best if is_share else None
     scores = [memory.score / best if is_share else memory.score for memory in found]
     found_count, places = len(found), window.places(scores)
