@@ -14,6 +14,7 @@ import pytest
 
 import oneiros
 from oneiros.clock import VirtualClock
+from oneiros.scoring.expression import Expression
 
 NOW = 1.78e9
 DAY = 86_400.0
@@ -179,6 +180,34 @@ def test_frames_have_what_is_shown(engine: oneiros.Engine) -> None:
     listed = engine.list().to_frame()
     assert listed["text"].tolist() == [memory.text for memory in engine.list()]
     assert str(listed["created_at"].dtype).startswith("datetime64")
+
+
+@pytest.mark.parametrize("name", oneiros.profiles.names())
+def test_a_frame_of_explained_results_has_every_column_once(name: str) -> None:
+    with oneiros.Engine(":memory:", profile=name, embedder="hashing") as engine:
+        engine.add("green tea", kind="decision")
+        response = engine.search("green tea", explain=True)
+        frame = response.to_frame()
+        assert frame.columns.is_unique
+        assert frame["kind"].tolist() == ["decision"]
+        explanation = response.results[0].explanation
+        assert explanation is not None
+        if name == "omega":
+            assert frame["kind factor"].tolist() == [explanation.factors[0].value]
+
+
+@pytest.mark.parametrize("name", ["rank", "id", "text", "kind", "created_at", "relevance", "score"])
+def test_a_factor_with_the_name_of_a_column(name: str) -> None:
+    profile = oneiros.profiles.get("bm25").replace(
+        name="own", factors=(Expression("importance", name=name),)
+    )
+    with oneiros.Engine(":memory:", profile=profile) as engine:
+        engine.add("green tea", importance=0.5)
+        response = engine.search("tea", explain=True)
+        for frame in (response.to_frame(), response.table().to_frame()):
+            assert frame.columns.is_unique
+            assert frame[f"{name} factor"].tolist() == [0.5]
+            assert frame["score"].tolist() == response.scores
 
 
 def test_without_pandas_the_message_names_the_extra(

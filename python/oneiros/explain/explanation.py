@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from oneiros import display
 from oneiros.display.tables import Branch, DisplayTable, figure, tree_text
@@ -222,21 +222,32 @@ class Explanation:
         return display.notebook.explanation_html(self)
 
 
+_COLUMNS: Final = frozenset(("rank", "id", "text", "kind", "created_at", "relevance", "score"))
+"""Columns of a response's tables and data frames that no factor may have as well."""
+
+
+def _column_of(factor: FactorValue) -> str:
+    """Return the column of a factor in a table of several explanations."""
+    return f"{factor.heading} factor" if factor.heading in _COLUMNS else factor.heading
+
+
 def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) -> DisplayTable:
     """Return a table with one row per result, best first.
 
     Columns: rank, id, each channel's rank and score, the parts of the relevance, relevance, each
-    factor, the divisor of scores if there is one, score. Names of added factors begin with "+".
+    factor, the divisor of scores if there is one, score. Names of added factors begin with "+";
+    those of factors that another column has, as OMEGA's "kind" has that of memories, end with
+    "factor".
     """
     channels = list(dict.fromkeys(c.name for each in explanations for c in each.channels))
     parts = list(dict.fromkeys(p.heading for each in explanations for p in each.parts))
-    factors = list(dict.fromkeys(f.heading for each in explanations for f in each.factors))
+    factors = list(dict.fromkeys(_column_of(f) for each in explanations for f in each.factors))
     has_divisor = any(each.divided_by is not None for each in explanations)
     rows = []
     for rank, (id, explanation) in enumerate(zip(ids, explanations, strict=True), start=1):
         found = {channel.name: (channel.rank, channel.score) for channel in explanation.channels}
         part_of = {part.heading: part.value for part in explanation.parts}
-        factor_of = {factor.heading: factor.value for factor in explanation.factors}
+        factor_of = {_column_of(factor): factor.value for factor in explanation.factors}
         row: list[object] = [rank, id]
         row += [value for name in channels for value in found.get(name, (None, None))]
         row += [*map(part_of.get, parts), explanation.relevance, *map(factor_of.get, factors)]
