@@ -210,6 +210,17 @@ def test_a_factor_with_the_name_of_a_column(name: str) -> None:
             assert frame["score"].tolist() == response.scores
 
 
+def test_the_bar_of_an_infinite_score_is_whole() -> None:
+    endless = oneiros.profiles.get("bm25").replace(
+        name="endless", factors=(Expression("1 / access_count", name="unused"),)
+    )
+    with oneiros.Engine(":memory:", profile=endless) as engine:
+        engine.add("green tea")
+        engine.add("black tea", access_count=1)
+        html = engine.search("tea", explain=True)._repr_html_()
+    assert re.findall(r"width:([^%]*)%;background", html) == ["100.00", "0.00"]
+
+
 def test_without_pandas_the_message_names_the_extra(
     engine: oneiros.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -289,8 +289,9 @@ def _bar(
         found = [(part.name, part.value) for part in explanation.parts if part.value > 0.0]
         whole = sum(value for _, value in found)
         parts = [(name, value / whole) for name, value in found] or parts
+    length = 1.0 if score == best else score / best  # of two infinite scores, too
     pieces = "".join(
-        f'<span style="width:{100 * share * score / best:.2f}%;background:{_colour(name, colours)}"></span>'
+        f'<span style="width:{100 * share * length:.2f}%;background:{_colour(name, colours)}"></span>'
         for name, share in parts
     )
     said = ", ".join(f"{name} {100 * share:.0f} %" for name, share in parts)
