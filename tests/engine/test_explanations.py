@@ -368,3 +368,18 @@ def test_long_ids_are_cut_in_tables_only() -> None:
     table = DisplayTable(("rank", "id"), ((1, "x" * 256),))
     assert max(map(len, str(table).splitlines())) < 60
     assert table.rows[0][1] == "x" * 256
+
+
+def test_a_table_has_every_hop_of_the_links_that_found_a_memory() -> None:
+    with oneiros.Engine(":memory:", profile="omega", clock=lambda: 1_750_000_000.0) as mind:
+        for id, text in (("a", "zebra green tea"), ("b", "black horse"), ("c", "yellow house")):
+            mind.add(text, id=id)
+        mind.link("a", "b", 1.0)
+        mind.link("b", "c", 0.9)
+        told = mind.search("zebra green tea", explain=True)
+    assert told.ids == ["a", "b", "c"]
+    table = told.table()
+    (*_, far) = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
+    hops = [far[name] for name in ("graph", "hop", "link", "hop 2", "link 2")]
+    assert hops == [1.0, 0.4, 1.0, 0.4, pytest.approx(0.9)]
+    assert math.prod(hops, start=far["relevance"]) / far["÷ the best"] == far["score"]

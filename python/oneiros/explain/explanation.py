@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, Protocol
@@ -226,9 +227,16 @@ _COLUMNS: Final = frozenset(("rank", "id", "text", "kind", "created_at", "releva
 """Columns of a response's tables and data frames that no factor may have as well."""
 
 
-def _column_of(factor: FactorValue) -> str:
-    """Return the column of a factor in a table of several explanations."""
-    return f"{factor.heading} factor" if factor.heading in _COLUMNS else factor.heading
+def _by_column(factors: Iterable[FactorValue]) -> dict[str, float]:
+    """Return the values of factors by their columns in a table of several explanations."""
+    values: dict[str, float] = {}
+    counts: Counter[str] = Counter()
+    for factor in factors:
+        heading = f"{factor.heading} factor" if factor.heading in _COLUMNS else factor.heading
+        counts[heading] += 1
+        number = "" if counts[heading] == 1 else f" {counts[heading]}"
+        values[heading + number] = factor.value
+    return values
 
 
 def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) -> DisplayTable:
@@ -237,17 +245,18 @@ def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) 
     Columns: rank, id, each channel's rank and score, the parts of the relevance, relevance, each
     factor, the divisor of scores if there is one, score. Names of added factors begin with "+";
     those of factors that another column has, as OMEGA's "kind" has that of memories, end with
-    "factor".
+    "factor". A factor that an explanation has again, as the second hop of links, is "hop 2".
     """
     channels = list(dict.fromkeys(c.name for each in explanations for c in each.channels))
     parts = list(dict.fromkeys(p.heading for each in explanations for p in each.parts))
-    factors = list(dict.fromkeys(_column_of(f) for each in explanations for f in each.factors))
+    factors_of_each = [_by_column(each.factors) for each in explanations]
+    factors = list(dict.fromkeys(name for values in factors_of_each for name in values))
     has_divisor = any(each.divided_by is not None for each in explanations)
     rows = []
-    for rank, (id, explanation) in enumerate(zip(ids, explanations, strict=True), start=1):
+    of_each = zip(ids, explanations, factors_of_each, strict=True)
+    for rank, (id, explanation, factor_of) in enumerate(of_each, start=1):
         found = {channel.name: (channel.rank, channel.score) for channel in explanation.channels}
         part_of = {part.heading: part.value for part in explanation.parts}
-        factor_of = {_column_of(factor): factor.value for factor in explanation.factors}
         row: list[object] = [rank, id]
         row += [value for name in channels for value in found.get(name, (None, None))]
         row += [*map(part_of.get, parts), explanation.relevance, *map(factor_of.get, factors)]
