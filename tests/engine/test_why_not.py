@@ -378,6 +378,20 @@ def test_a_tree_and_a_table_show_it(mind: oneiros.Engine) -> None:
     assert mind.why_not("ant", "absent", k=5).table().rows == ()
 
 
+def test_the_parts_of_a_table_are_the_score() -> None:
+    with oneiros.Engine(":memory:", profile="omega", clock=lambda: NOW) as mind:
+        mind.add("green tea of bob", id="near")
+        mind.add("green tea or coffee", id="far", kind="decision", priority=1)
+        told = mind.why_not("green tea of bob", "far", k=1)
+    table = told.table()
+    names = [name for name, *_ in table.rows]
+    assert names[-2:] == ["÷ the best", "score"]
+    for place, score in ((1, told.score), (2, told.kth_score)):
+        values = [row[place] for row in table.rows]
+        relevance, *factors, best, last = values[names.index("relevance") :]
+        assert math.prod(factors, start=relevance) / best == last == score
+
+
 def test_a_factor_may_have_any_name(mind: oneiros.Engine) -> None:
     named = tuple(Expression("strength", name=name) for name in ("score", "relevance", "rank"))
     mine = profiles.get("reverie").replace(factors=named)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from oneiros.search.plan import SearchPlan
 
 __all__ = [
+    "DIVISOR",
     "ChannelScore",
     "Explanation",
     "Explanations",
@@ -45,6 +46,9 @@ class _Channel(Protocol):
 
 
 _SIGNS = {"multiply": "×", "add": "+"}
+
+DIVISOR: Final = "÷ the best"
+"""The part of a table that has what scores were divided by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +204,7 @@ class Explanation:
             sign = _SIGNS[factor.operation]
             rows.append((f"{sign} {factor.name}", None, factor.value, score))
         if self.divided_by is not None:
-            rows.append(("÷ the best", None, self.divided_by, score / self.divided_by))
+            rows.append((DIVISOR, None, self.divided_by, score / self.divided_by))
         return DisplayTable(("part", "rank", "value", "score"), tuple(rows))
 
     def __str__(self) -> str:
@@ -263,7 +267,7 @@ def explanations_table(ids: Sequence[str], explanations: Sequence[Explanation]) 
         row += [explanation.divided_by, explanation.score] if has_divisor else [explanation.score]
         rows.append(tuple(row))
     pairs = (f"{name} {figure}" for name in channels for figure in ("rank", "score"))
-    ends = (*factors, "÷ the best", "score") if has_divisor else (*factors, "score")
+    ends = (*factors, DIVISOR, "score") if has_divisor else (*factors, "score")
     return DisplayTable(("rank", "id", *pairs, *parts, "relevance", *ends), tuple(rows))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from oneiros.display.escaping import shortened
 from oneiros.display.tables import Branch, DisplayTable, figure, html_text, moment, tree_text
 from oneiros.explain.explanation import (
+    DIVISOR,
     ChannelScore,
     Explanation,
     Explanations,
@@ -336,6 +337,8 @@ def _figures(
         figures += ((part.heading, None) for part in template.parts)
     figures.append(("relevance", None if explanation is None else explanation.relevance))
     figures += ((factor.heading, factor.value) for factor in factors)
+    if explanation is not None and explanation.divided_by is not None:
+        figures.append((DIVISOR, explanation.divided_by))
     figures.append(("score", None if explanation is None else explanation.score))
     return figures
 
