@@ -238,6 +238,63 @@ def test_several_tasks_close_while_calls_run(tmp_path: Path) -> None:
     asyncio.run(closed(Slow()))
 
 
+async def cancelled_while_it_runs(mind: AsyncEngine, slow: Slow) -> None:
+    running = asyncio.create_task(mind.add("one", id="one"))
+    await asyncio.to_thread(slow.entered.acquire)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_call_outlives_its_loop_and_the_next_one_goes_on(tmp_path: Path, workers: int) -> None:
+    slow = Slow()
+    mind = oneiros.AsyncEngine(tmp_path / "a.db", workers=workers, embedder=slow)
+
+    async def go_on() -> None:
+        calls = [asyncio.create_task(mind.add(id, id=id)) for id in ("two", "three")]
+        await asyncio.sleep(0.05)
+        assert slow.inside == workers  # the call of the first loop still has its thread
+        slow.gate.set()
+        assert await asyncio.wait_for(asyncio.gather(*calls), 30) == ["two", "three"]
+
+    asyncio.run(cancelled_while_it_runs(mind, slow))
+    asyncio.run(go_on())
+    asyncio.run(asyncio.wait_for(mind.close(), 30))
+    assert slow.most == workers
+    with oneiros.Engine(tmp_path / "a.db", embedder=slow) as reopened:
+        assert {memory.id for memory in reopened.list()} == {"one", "two", "three"}
+
+
+def test_closing_in_another_loop_waits_for_a_call_of_the_first(tmp_path: Path) -> None:
+    slow = Slow()
+    mind = oneiros.AsyncEngine(tmp_path / "a.db", embedder=slow)
+
+    async def closed() -> None:
+        closing = asyncio.create_task(mind.close())
+        await asyncio.sleep(0.05)
+        assert not closing.done()
+        slow.gate.set()
+        await asyncio.wait_for(closing, 30)
+
+    asyncio.run(cancelled_while_it_runs(mind, slow))
+    asyncio.run(closed())
+    with oneiros.Engine(tmp_path / "a.db", embedder=slow) as reopened:
+        assert [memory.id for memory in reopened.list()] == ["one"]
+
+
+def test_two_loops_at_once_are_refused() -> None:
+    async def run() -> None:
+        async with opened(workers=1) as mind:
+            await mind.add("one", id="one")
+            for call in (mind.add("two"), mind.close()):
+                with pytest.raises(RuntimeError, match="belongs to one event loop"):
+                    await asyncio.to_thread(asyncio.run, call)
+            assert await mind.count() == 1
+
+    asyncio.run(run())
+
+
 def test_an_engine_that_does_not_open_says_why_each_time(tmp_path: Path) -> None:
     path = tmp_path / "no.db"
     path.write_bytes(b"this is no store, whatever its name says" * 100)

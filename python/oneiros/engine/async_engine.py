@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial, update_wrapper
 from typing import (
     TYPE_CHECKING,
@@ -55,12 +55,19 @@ _NEVER_BEGAN: Final = "oneiros: the call never began; nothing of it is stored"
 
 
 class Workers:
-    """A bounded number of threads without a queue: waiting calls wait in the event loop."""
+    """A bounded number of threads without a queue: waiting calls wait in the event loop.
+
+    They belong to one event loop. Once it is closed they serve the next one, where the threads of
+    calls that outlived it are free when these end.
+    """
 
     def __init__(self, count: int) -> None:
         self._executor = ThreadPoolExecutor(count, thread_name_prefix="oneiros-async")
+        self._lock = threading.Lock()  # of the next four
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._free = asyncio.Semaphore(count)
         self._closing = asyncio.Lock()
+        self._busy = 0
         self._count = count
         self._has_ended = False
         self.is_closed = False
@@ -71,7 +78,12 @@ class Workers:
         Args:
             call: runs on the thread.
             is_noted: add a note to a ``CancelledError`` that describes the outcome of the call.
+
+        Raises:
+            EngineClosed: the engine is closed.
+            RuntimeError: another event loop uses the engine.
         """
+        self._enter_loop()
         with noting_never_began() if is_noted else nullcontext():
             await self._free.acquire()
         if self.is_closed:
@@ -81,7 +93,12 @@ class Workers:
         return await self._started(call, is_noted=is_noted)
 
     async def close(self, last: Callable[[], None]) -> None:
-        """Refuse waiting calls, wait for running ones, then run ``last`` once."""
+        """Refuse waiting calls, wait for running ones, then run ``last`` once.
+
+        Raises:
+            RuntimeError: another event loop uses the engine.
+        """
+        self._enter_loop()
         self.is_closed = True
         acquired = 0
         async with self._closing:  # two closes that acquire some threads each would wait forever
@@ -97,6 +114,32 @@ class Workers:
                 for _ in range(acquired):
                     self._free.release()
 
+    def _enter_loop(self) -> None:
+        """Serve the running event loop from now on.
+
+        Raises:
+            RuntimeError: the loop served so far is another one, and not closed.
+        """
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if self._loop is loop:
+                return
+            if self._loop is not None and not self._loop.is_closed():
+                msg = "an AsyncEngine belongs to one event loop, and another one uses this engine"
+                raise RuntimeError(msg)
+            self._loop = loop
+            self._free = asyncio.Semaphore(self._count - self._busy)
+            self._closing = asyncio.Lock()
+
+    def _release(self) -> None:
+        """Count a thread as free, in the event loop that is served now."""
+        with self._lock:
+            self._busy -= 1
+            loop, free = self._loop, self._free
+        assert loop is not None
+        with suppress(RuntimeError):  # closed: the next loop begins with the number of busy threads
+            loop.call_soon_threadsafe(free.release)
+
     async def _ended(self, last: Callable[[], None]) -> None:
         try:
             await self._started(last, is_noted=False)
@@ -105,19 +148,15 @@ class Workers:
 
     async def _started(self, call: Callable[[], Result], *, is_noted: bool) -> Result:
         """Run a call, then release its thread. REQUIRES: the caller acquired a free thread."""
-        loop = asyncio.get_running_loop()
-
-        def ended(_: Future[Result]) -> None:
-            # The thread outlives a cancelled await, and may outlive the loop.
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(self._free.release)
-
+        with self._lock:
+            self._busy += 1
         try:
             future = self._executor.submit(contextvars.copy_context().run, _ended_by_return, call)
         except BaseException:
-            self._free.release()
+            self._release()
             raise
-        future.add_done_callback(ended)
+        # The thread outlives a cancelled await, and may outlive the loop.
+        future.add_done_callback(lambda _: self._release())
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError as error:
@@ -405,7 +444,8 @@ class AsyncEngine(AsyncMemories[Engine]):
     await cancelled before its call began has no effect. A running call is completed and keeps its
     thread until then. A note on the ``CancelledError`` says which: the call never began and stored
     nothing, it had ended, or it goes on and a write is stored whole. The memories of search results
-    are loaded with them. An engine belongs to one event loop.
+    are loaded with them. An engine belongs to one event loop; once that is closed, another may use
+    it.
 
     Args:
         path: the store's file, opened by ``async with`` or by the first call.
@@ -414,6 +454,7 @@ class AsyncEngine(AsyncMemories[Engine]):
 
     Raises:
         OneirosError, ValueError, TypeError: as :class:`oneiros.Engine`, at the first await.
+        RuntimeError: an await in an event loop while another uses the engine.
 
     Examples:
         >>> import asyncio, oneiros
@@ -429,7 +470,6 @@ class AsyncEngine(AsyncMemories[Engine]):
         require_int("workers", workers, low=1, high=_MOST_WORKERS)
         super().__init__(self._open, Workers(workers), caller())
         self._make = partial(Engine, path, **options)
-        self._open_lock = asyncio.Lock()
         self._make_lock = threading.Lock()
         self._engine: Engine | None = None
 
@@ -537,9 +577,7 @@ class AsyncEngine(AsyncMemories[Engine]):
 
     async def _open(self) -> Engine:
         if self._engine is None:
-            async with self._open_lock:
-                if self._engine is None:
-                    await self._workers.run(self._make_engine, is_noted=False)
+            await self._workers.run(self._make_engine, is_noted=False)
         assert self._engine is not None
         return self._engine
 
