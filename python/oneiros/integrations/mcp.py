@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import socket
 import sys
@@ -68,6 +69,9 @@ _LARGEST_BODY: Final = 1 << 20  # bytes of a request over HTTP
 _CHUNK: Final = 1 << 16
 _GRACE_SECONDS: Final = 2
 _JSON: Final = "application/json"
+_ESCAPES: Final = re.compile(
+    r"\\(?:\\|u[dD][89abAB]\w\w\\u[dD][c-fC-F]|(?P<half>u[dD][89a-fA-F]\w\w))"
+)
 
 
 def make_server(tools: MemoryTools) -> Any:
@@ -258,7 +262,7 @@ def _private_stdin() -> int:
 
 
 async def _lines(descriptor: int) -> AsyncIterator[str]:
-    """Yield the lines of a descriptor.
+    """Yield the lines of a descriptor. U+FFFD replaces what is no character.
 
     A daemon thread reads: a thread of the event loop's pool that waits in a read would keep the
     process from ending at a signal.
@@ -278,9 +282,18 @@ async def _lines(descriptor: int) -> AsyncIterator[str]:
         async for chunk in receive:
             *whole, rest = chunk.split(b"\n")
             for line in whole:
-                yield b"".join((*parts, line)).decode("utf-8", "replace")
+                yield _without_halves(b"".join((*parts, line)).decode("utf-8", "replace"))
                 parts.clear()
             parts.append(rest)
+
+
+def _without_halves(line: str) -> str:
+    """Return a line of JSON in which U+FFFD replaces half characters.
+
+    Clients in JavaScript write one where they cut an emoji in two. The parser of the protocol would
+    refuse the line, and the client wait for an answer.
+    """
+    return _ESCAPES.sub(lambda found: r"\ufffd" if found["half"] else found[0], line)
 
 
 # -- HTTP ------------------------------------------------------------------------------------------

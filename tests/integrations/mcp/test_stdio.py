@@ -362,6 +362,22 @@ def test_lines_that_are_no_messages_are_passed_over(raw: Raw) -> None:
     assert raw.end()[0] == 0
 
 
+def test_half_a_character_is_replaced(raw: Raw) -> None:
+    line = json.dumps(calling(2, "memory_remember", text="TEXT"))
+    for escaped, text in (
+        (r"tea \ud83d", "tea \ufffd"),
+        (r"\uDE00\uD83D tea \n", "\ufffd\ufffd tea \n"),
+        (r"\ud83d\ude00\ud83d", "\U0001f600\ufffd"),
+        (r"\\ud83d \\\ud83d", "\\ud83d \\\ufffd"),
+    ):
+        raw.send(line.replace("TEXT", escaped), calling(3, "no_such_tool"))
+        answers = {answer["id"]: answer for answer in (raw.receive(), raw.receive())}
+        id = answers[2]["result"]["structuredContent"]["id"]
+        raw.send(calling(4, "memory_get", id=id))
+        assert raw.receive()["result"]["structuredContent"]["memory"]["text"] == text
+    assert raw.end()[0] == 0
+
+
 def test_huge_and_deep_arguments_are_refused(raw: Raw) -> None:
     deep: list[Any] = []
     for _ in range(150):
