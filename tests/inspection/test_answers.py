@@ -49,6 +49,21 @@ def test_gains_add_up_to_the_score_and_none_is_neutral(client: Client, name: str
         assert all(gains)
 
 
+def test_a_search_leaves_out_what_was_forgotten_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    with oneiros.Engine(":memory:") as engine:
+        engine.add_many([{"id": id, "text": "tea"} for id in ("gone", "kept")])
+        search = engine.search
+
+        def forgetting(*arguments: Any, **options: Any) -> oneiros.SearchResponse:
+            response = search(*arguments, **options)
+            engine.forget("gone")
+            return response
+
+        monkeypatch.setattr(engine, "search", forgetting)
+        (result,) = Inspector(engine).search("tea")["results"]
+    assert result["id"] == "kept"
+
+
 def test_filters_narrow_searches_and_lists(client: Client) -> None:
     assert [each["id"] for each in client.get("list", user="ada").value["memories"]] == ["coffee"]
     assert client.get("search", q="coffee", project="zeus").value["results"] == []

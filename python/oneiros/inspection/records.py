@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.display.escaping import OBEYED
 from oneiros.inspection.differences import differences
-from oneiros.search.records import memory_record
+from oneiros.search.records import memory_of, memory_record
 from oneiros.store.connections import MEMORY
 
 if TYPE_CHECKING:
@@ -142,11 +142,15 @@ def response_record(response: SearchResponse) -> dict[str, Any]:
         "reason": response.reason,
         "milliseconds": trace.total_ms,
         "notes": [*notes, *trace.notes],
-        "results": [_result(rank, result) for rank, result in enumerate(response.results, start=1)],
+        "results": [
+            _result(rank, result, memory)
+            for rank, result in enumerate(response.results, start=1)
+            if (memory := memory_of(result)) is not None  # or it was forgotten since
+        ],
     }
 
 
-def _result(rank: int, result: SearchResult) -> dict[str, Any]:
+def _result(rank: int, result: SearchResult, memory: Memory) -> dict[str, Any]:
     explanation = result.explanation
     return {
         "rank": rank,
@@ -154,7 +158,7 @@ def _result(rank: int, result: SearchResult) -> dict[str, Any]:
         "score": result.score,
         "path": list(result.path),
         "via_deep_recall": result.via_deep_recall,
-        "memory": listed_record(result.memory),
+        "memory": listed_record(memory),
         "parts": [] if explanation is None else score_parts(explanation),
         "explanation": None if explanation is None else _table(explanation.table()),
     }
