@@ -124,6 +124,17 @@ def test_a_memory_has_all_its_fields(client: Client) -> None:
     assert client.get("search", q="coffee").value["results"][0]["memory"]["length"] > 0
 
 
+def test_metadata_keep_the_digits_of_large_numbers(writer: Client, store: Path) -> None:
+    before, after = {"message": 2**60 + 1, "ok": True}, {"message": 2**60 + 3, "ok": None}
+    with QuietEngine(store, clock=lambda: NOW) as engine:
+        engine.add("tea", id="tea", metadata=before)
+        engine.update("tea", metadata=after)
+    assert json.loads(writer.get("memory", id="tea").value["metadata"]) == after
+    changes = writer.get("history", id="tea").value["revisions"][0]["changes"]
+    (changed,) = (each for each in changes if each["field"] == "metadata")
+    assert [json.loads(changed[name]) for name in ("before", "after")] == [before, after]
+
+
 def test_a_deleted_memory_comes_with_the_command_that_restores_it(
     client: Client, filled: Path
 ) -> None:
@@ -411,7 +422,7 @@ def test_hostile_texts_travel_unchanged_and_as_ascii(client: Client) -> None:
     memory = answers["memory"].value
     assert memory["id"] == HOSTILE_ID
     assert memory["text"] == HOSTILE + " <b>again</b>"
-    assert memory["metadata"] == {HOSTILE: HOSTILE}
+    assert json.loads(memory["metadata"]) == {HOSTILE: HOSTILE}
     assert answers["list"].value["total"] == 1
     assert HOSTILE_ID in [result["id"] for result in answers["search"].value["results"]]
     assert HOSTILE in answers["store"].value["choices"]["session"]

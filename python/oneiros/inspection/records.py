@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.display.escaping import OBEYED
@@ -77,8 +79,11 @@ def listed_record(memory: Memory) -> dict[str, Any]:
 
 
 def shown_record(memory: Memory) -> dict[str, Any]:
-    """Return a memory with all its fields, the first page of its text, and no vector."""
-    return memory_record(memory) | text_page(memory.text)
+    """Return a memory with all its fields, the first page of its text, and no vector.
+
+    The metadata are a text, as JavaScript rounds whole numbers beyond 2**53.
+    """
+    return memory_record(memory) | text_page(memory.text) | {"metadata": _json(memory.metadata)}
 
 
 def restore_command(id: str, path: str) -> str | None:
@@ -219,8 +224,14 @@ def _short(value: object) -> object:
     """Return a value, or the beginning of its text if that is long."""
     if value is None or isinstance(value, bool | int | float):
         return value
+    if isinstance(value, Mapping):
+        value = _json(value)
     text = value if isinstance(value, str) else str(value)
     return value if len(text) <= _VALUE else text[:_VALUE] + "…"
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1)
 
 
 def graph_record(memories: Memories, id: str) -> dict[str, Any]:
