@@ -34,4 +34,6 @@ def test_hosts_beyond_loopback_need_names() -> None:
     for host in ("0.0.0.0", "", "127.0.0.1.example", "192.168.1.2"):
         with pytest.raises(ValueError, match="is not loopback"):
             require_reachable(host, [])
+    assert "localhost" in local_names(80)
+    assert "localhost" not in local_names(8080)
     assert local_names("*") == ["127.0.0.1:*", "localhost:*", "[::1]:*"]

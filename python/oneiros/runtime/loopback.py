@@ -51,7 +51,7 @@ def require_reachable(host: str, allowed_hosts: Sequence[str]) -> None:
 
 
 def local_names(port: int | str) -> list[str]:
-    """Return the values of a ``Host`` header that name loopback and a port.
+    """Return the values of a ``Host`` header that name loopback and a port; clients leave out 80.
 
     A page of another machine whose name leads to loopback (DNS rebinding) sends its own name.
 
@@ -59,4 +59,5 @@ def local_names(port: int | str) -> list[str]:
     >>> local_names(8080)
     ['127.0.0.1:8080', 'localhost:8080', '[::1]:8080']
     """
-    return [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
+    names = ["127.0.0.1", "localhost", "[::1]"]
+    return [f"{name}:{port}" for name in names] + (names if port == 80 else [])
