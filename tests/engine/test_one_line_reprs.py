@@ -66,13 +66,19 @@ def test_an_awaited_engine_is_one_line() -> None:
 
 
 def test_an_awaited_scope_is_one_line() -> None:
-    async def shown() -> str:
+    async def shown() -> list[str]:
         async with oneiros.AsyncEngine(":memory:") as mind:
-            return repr(await mind.scope(project="atlas"))
+            scope = await mind.scope(project="atlas")
+            found = [repr(scope)]
+            await scope.add("tea")
+            found.append(repr(scope))
+        return [*found, repr(scope)]
 
-    assert asyncio.run(shown()) == (
-        "<AsyncScope: <Scope project='atlas' of ':memory:', 0 memories>>"
-    )
+    assert asyncio.run(shown()) == [
+        "<AsyncScope: <Scope project='atlas' of ':memory:', 0 memories>>",
+        "<AsyncScope: <Scope project='atlas' of ':memory:', 1 memories>>",
+        "<AsyncScope: <Scope project='atlas' of ':memory:', closed>>",
+    ]
 
 
 @pytest.mark.parametrize(

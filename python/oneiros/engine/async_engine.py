@@ -33,7 +33,7 @@ from oneiros.runtime.warnings import CallSite, caller, pointing_at
 from oneiros.search.response import SearchResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     import pandas as pd
 
@@ -366,14 +366,12 @@ class AsyncMemories(Generic[Target]):
         opened: Callable[[], Awaitable[Target]],
         workers: Workers,
         place: CallSite | None,
-        shown: str = "",
-        bounds: Mapping[str, str] = {},
+        scoped: Memories | None = None,
     ) -> None:
         self._opened = opened
         self._workers = workers
         self._place = place  # of the constructor call
-        self._shown = shown
-        self._bounds = bounds
+        self._scoped = scoped  # None of an engine
 
     add = _awaited(Memories.add)
     add_many = _awaited(Memories.add_many)
@@ -424,16 +422,15 @@ class AsyncMemories(Generic[Target]):
         async def opened() -> Memories:
             return scoped
 
-        shown = f"<AsyncScope: {scoped!r}>"
-        return AsyncMemories(opened, self._workers, place, shown, scoped.bounds)
+        return AsyncMemories(opened, self._workers, place, scoped)
 
     @property
     def bounds(self) -> dict[str, str]:
         """The fields that bound this scope, with their values; {} of an engine."""
-        return dict(self._bounds)
+        return {} if self._scoped is None else self._scoped.bounds
 
     def __repr__(self) -> str:
-        return self._shown
+        return f"<AsyncScope: {self._scoped!r}>"
 
 
 @named_calls("AsyncEngine")
