@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import math
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -21,7 +22,7 @@ from oneiros.filters import Where, where
 from oneiros.filters.metadata import meta
 from oneiros.integrations.messages import found_by_message
 from oneiros.model.fields import FIELDS
-from oneiros.model.validation import count, require_flag, require_instance, texts
+from oneiros.model.validation import count, number, require_flag, require_instance, texts
 from oneiros.models.embedders import one_each
 from oneiros.runtime.dataclasses import dataclass
 
@@ -67,6 +68,7 @@ _KNOWN: Final = {
 }
 """The keys of the configurations that a store takes."""
 _MINUTE: Final = 60.0
+_LARGEST: Final = sys.float_info.max
 
 Namespace = tuple[str, ...]
 Vectors = dict[str, Sequence[float]]
@@ -127,6 +129,9 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
             if given is not None:
                 require_instance(name, given, (Mapping,), "a dict")
                 _require_known(name, given)
+        if ttl is not None:
+            _minutes("default_ttl", ttl.get("default_ttl"))
+            require_flag("refresh_on_read", ttl.get("refresh_on_read", True))
         self.memories = memories
         self.index_config: dict[str, Any] | None = None if index is None else dict(index)
         self.embeddings: Embeddings | None = (
@@ -349,17 +354,18 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
         if op.value is None:
             return []
         vectors = [text_vectors[text] for text in put.texts if text in text_vectors]
+        minutes = _minutes("ttl", op.ttl)
         metadata = {
             "key": op.key,
             "value": dict(op.value),
-            "ttl": _minutes(op.ttl),
+            "ttl": minutes,
             "lists": _lists(op.value),
             "vectors": max(len(vectors) - 1, 0),
         }
         common = {
             "namespace": _encoded(op.namespace) or None,
             "metadata": metadata,
-            "ttl": None if op.ttl is None else op.ttl * _MINUTE,
+            "ttl": None if minutes is None else minutes * _MINUTE,
         }
         item = {
             **common,
@@ -487,11 +493,14 @@ def _require_known(name: str, given: Mapping[str, Any]) -> None:
         raise ValueError(msg)
 
 
-def _minutes(ttl: float | None) -> float | None:
-    if ttl is not None and not (math.isfinite(ttl) and ttl >= 0):
-        msg = f"ttl: must be a finite number of minutes >= 0 or None, got {ttl!r}"
-        raise ValueError(msg)
-    return ttl
+def _minutes(name: str, ttl: object) -> float | None:
+    """Return a lifetime in minutes.
+
+    Raises:
+        TypeError, ValueError: not a finite number >= 0 or None.
+    """
+    rule = "a finite number of minutes >= 0 or None"
+    return None if ttl is None else number(name, low=0, high=_LARGEST, rule=rule)(ttl)
 
 
 # -- namespaces ------------------------------------------------------------------------------------

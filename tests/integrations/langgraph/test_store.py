@@ -570,10 +570,12 @@ def test_further_vectors_live_as_long(
     assert len(engine) == 0
 
 
-@pytest.mark.parametrize("ttl", [-1, float("nan"), float("inf")])
-def test_a_wrong_lifetime_is_named(store: OneirosStore, ttl: float) -> None:
-    with pytest.raises(ValueError, match="ttl: must be a finite number of minutes >= 0"):
+@pytest.mark.parametrize("ttl", [-1, float("nan"), float("inf"), "5", True])
+def test_a_wrong_lifetime_is_named(store: OneirosStore, ttl: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"^ttl: must be a (finite )?number"):
         store.put(("n",), "k", {"v": 1}, ttl=ttl)
+    with pytest.raises((TypeError, ValueError), match=r"^default_ttl: must be a (finite )?number"):
+        OneirosStore(store.memories, ttl={"default_ttl": ttl})
 
 
 # -- scopes, files, threads ------------------------------------------------------------------------
@@ -678,6 +680,7 @@ def test_wrong_arguments_are_named(engine: oneiros.Engine, store: OneirosStore) 
         (lambda: OneirosStore(engine, index="v"), "index: expected a dict, got str"),
         (lambda: OneirosStore(engine, index={"fields": "v"}), "fields: expected a sequence"),
         (lambda: OneirosStore(engine, ttl=5), "ttl: expected a dict, got int"),
+        (lambda: OneirosStore(engine, ttl={"refresh_on_read": "no"}), "refresh_on_read: "),
     ):
         with pytest.raises(TypeError, match=message):
             call()
