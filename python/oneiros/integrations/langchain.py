@@ -599,6 +599,15 @@ class OneirosRetriever(BaseRetriever):  # type: ignore[misc]  # Any where LangCh
     def _checked_embedding(cls, value: object) -> Embeddings | None:
         return None if value is None else _require_embeddings(value)
 
+    @field_validator("options")
+    @classmethod
+    def _checked_options(cls, value: dict[str, Any]) -> dict[str, Any]:
+        for name, field in (("k", "k"), ("where", "filter")):
+            if name in value:
+                msg = f"options: give {name!r} as the retriever's {field!r}"
+                raise ValueError(msg)
+        return value
+
     def _get_relevant_documents(
         self,
         query: str,

@@ -358,6 +358,9 @@ def test_the_retriever_searches_with_the_engines_profile() -> None:
         assert plain[0].metadata["oneiros"]["score"] == pytest.approx(0.995, abs=1e-3)
         trusted = OneirosRetriever(memories=engine, options={"least_trust": 0.6})
         assert trusted.invoke("tea") == []
+        for name, field in (("k", "k"), ("where", "filter")):
+            with pytest.raises(ValueError, match=f"options: give '{name}' as .* '{field}'"):
+                OneirosRetriever(memories=engine, options={name: None})
 
 
 def test_the_retriever_embeds_queries_as_queries(store: OneirosVectorStore) -> None:
