@@ -455,6 +455,16 @@ def test_closing_lets_a_running_request_end(store: Path, monkeypatch: pytest.Mon
             Client(page).get("store")
 
 
+def test_a_closed_server_does_not_start_again() -> None:
+    with oneiros.Engine(":memory:") as engine:
+        page = InspectionServer(engine)
+        with page:
+            page.start()
+        with pytest.raises(RuntimeError, match="the server is closed"), page:
+            pass
+        page.close()
+
+
 def test_a_closed_engine_is_said_to_be_closed(serve: Serve, store: Path) -> None:
     client = serve(store, writes=True)
     client.server._inspector._engine.close()

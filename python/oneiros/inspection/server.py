@@ -170,7 +170,14 @@ class InspectionServer:
         return f"http://{_HOST}:{self.port}/{self._server.token.decode()}/"
 
     def start(self) -> None:
-        """Answer requests, on threads of the server's own, until :meth:`close`."""
+        """Answer requests, on threads of the server's own, until :meth:`close`.
+
+        Raises:
+            RuntimeError: the server is closed.
+        """
+        if self._server.socket.fileno() < 0:
+            msg = "the server is closed; make another InspectionServer"
+            raise RuntimeError(msg)
         if self._thread is None:
             self._thread = threading.Thread(
                 target=self._server.serve_forever,
