@@ -349,7 +349,7 @@ class OneirosDocumentStore:
             msg = "to_dict: a document store over an open engine cannot be serialized"
             raise ValueError(msg)
         data: dict[str, Any] = default_to_dict(
-            self, path=opening.path, scope=opening.scope, soft_delete=self._soft_delete
+            self, path=opening.path, scope=dict(opening.scope), soft_delete=self._soft_delete
         )
         return data
 

@@ -131,6 +131,14 @@ def test_a_pipeline_survives_yaml(tmp_path: Path) -> None:
     assert ids(found["words"]) == ["coffee"]
 
 
+def test_a_changed_dict_leaves_the_document_store_in_its_scope() -> None:
+    ada = OneirosDocumentStore(":memory:", scope={"user": "ada"})
+    data = ada.to_dict()
+    data["init_parameters"]["scope"]["user"] = "bob"
+    bob = OneirosDocumentStore.from_dict(data)
+    assert [store.memories.bounds for store in (ada, bob)] == [{"user": "ada"}, {"user": "bob"}]
+
+
 def test_run_async(store: OneirosDocumentStore) -> None:
     async def both() -> list[list[str]]:
         near = OneirosEmbeddingRetriever(store).run_async([1.0, 0.0, 0.0], CHEAP)
