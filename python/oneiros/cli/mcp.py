@@ -26,6 +26,7 @@ from oneiros.model.fields import FIELDS
 
 __all__ = ["mcp"]
 
+_HOST = "127.0.0.1"
 _BOUND = "Only memories of this {}. The server sees no others."
 
 
@@ -54,7 +55,7 @@ def mcp(
     http: Annotated[
         bool, typer.Option("--http", help="Streamable HTTP in place of stdin and stdout.")
     ] = False,
-    host: Annotated[str, typer.Option(help="The address for --http.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="The address for --http.")] = _HOST,
     port: Annotated[int, typer.Option(min=0, max=65_535, help="0: a free one.")] = 0,
     allow_host: Annotated[
         list[str] | None,
@@ -85,6 +86,12 @@ def mcp(
     if http:  # before the store is opened, which may create it
         server.checked_token(token)
         server.require_reachable(host, names)
+    else:
+        listening = {"--host": host != _HOST, "--port": port != 0, "--allow-host": bool(names)}
+        for name, is_given in listening.items():
+            if is_given:
+                msg = f"{name}: needs --http"
+                raise CommandError(msg)
     if read_only and dream:
         msg = "--dream: cannot be used with --read-only"
         raise CommandError(msg)

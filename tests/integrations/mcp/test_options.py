@@ -26,6 +26,9 @@ from tests.integrations.mcp.conftest import COMMAND, environment
         (("--http", "--token", "short"), "token: must have at least 16 characters"),
         (("--http", "--token", "with a space in the middle"), "token: "),
         (("--http", "--port", "70000"), "--port"),
+        (("--port", "8765"), "--port: needs --http"),
+        (("--host", "::1"), "--host: needs --http"),
+        (("--allow-host", "memory.example"), "--allow-host: needs --http"),
     ],
 )
 def test_wrong_options_are_one_line(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
