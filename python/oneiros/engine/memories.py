@@ -316,14 +316,33 @@ class Memories:
         """
         self._scope.require_writable("touch")
         require_utf8("id", id)
-        end: float | None = None
-        if ttl is not None:
-            end = self._scope.now(now) + require_seconds("ttl", ttl)
-            if not end < LAST_MOMENT:
-                msg = f"ttl: must end in year 9999 or earlier (UTC), got {ttl!r}"
-                raise ValueError(msg)
-        is_changed = self._scope.services.remember.touch(id, end, seen=self._scope.contains)
-        self._scope.publish("update", "touch", (id,) if is_changed else (), now)
+        ends = {id: self._end_of(ttl, now)}
+        changed = self._scope.services.remember.touch(ends, seen=self._scope.contains)
+        self._scope.publish("update", "touch", changed, now)
+
+    @watched
+    def _touch(self, lifetimes: Mapping[str, float]) -> None:
+        """Touch memories in one transaction, without those that are unknown. For adapters.
+
+        Args:
+            lifetimes: seconds from now, by id.
+        """
+        self._scope.require_writable("touch")
+        ends = {id: self._end_of(ttl, None) for id, ttl in lifetimes.items()}
+        changed = self._scope.services.remember.touch(
+            ends, seen=self._scope.contains, is_strict=False
+        )
+        self._scope.publish("update", "touch", changed)
+
+    def _end_of(self, ttl: float | timedelta | None, now: Time | None) -> float | None:
+        """Return when a lifetime from now ends; None: never."""
+        if ttl is None:
+            return None
+        end = self._scope.now(now) + require_seconds("ttl", ttl)
+        if not end < LAST_MOMENT:
+            msg = f"ttl: must end in year 9999 or earlier (UTC), got {ttl!r}"
+            raise ValueError(msg)
+        return end
 
     @watched
     def sweep_expired(self, where: Where | None = None, *, now: Time | None = None) -> int:

@@ -305,17 +305,18 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
             fetched *= 2
 
     def _refresh(self, memories: Sequence[Memory], *, is_refreshed: bool) -> None:
-        """Let items with a lifetime live as long again."""
+        """Let items with a lifetime live as long again, but those deleted since they were read."""
         if not is_refreshed:
             return
+        lifetimes: dict[str, float] = {}
         for memory in memories:
             minutes: Any = memory.metadata.get("ttl")
-            if minutes is None:
-                continue
-            # Read-only: their owner refreshes them. Unknown: deleted since they were read.
-            with contextlib.suppress(EngineReadOnly, UnknownMemory):
-                for part in _parts(memory.id, memory.metadata):
-                    self.memories.touch(part, ttl=minutes * _MINUTE)
+            if minutes is not None:
+                parts = _parts(memory.id, memory.metadata)
+                lifetimes |= dict.fromkeys(parts, minutes * _MINUTE)
+        if lifetimes:
+            with contextlib.suppress(EngineReadOnly):  # their owner refreshes them
+                self.memories._touch(lifetimes)
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         offset, limit = count("offset", op.offset), count("limit", op.limit)

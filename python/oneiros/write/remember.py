@@ -225,14 +225,29 @@ class Remember:
             return is_changed
 
     @whole_write
-    def touch(self, memory_id: str, end: float | None, *, seen: Seen) -> bool:
-        """Set when a memory expires, None: never; return whether that changed it. Not a revision."""
+    def touch(
+        self, ends: Mapping[str, float | None], *, seen: Seen, is_strict: bool = True
+    ) -> list[str]:
+        """Set when memories expire, None: never; return those that this changed. Not a revision.
+
+        Args:
+            ends: by id.
+            seen: as everywhere.
+            is_strict: raise UnknownMemory for an unknown id, which is left out otherwise.
+        """
+        changes: list[tuple[str, dict[str, object]]] = []
         with self.sync.writing() as transaction:
-            memory = self._live(transaction, memory_id, seen)
-            is_changed = (memory.valid_until, memory.ttl) != (end, None)
-            if is_changed:
-                transaction.update_columns([(memory_id, {"valid_until": end, "ttl": None})])
-            return is_changed
+            for memory_id, end in ends.items():
+                try:
+                    memory = self._live(transaction, memory_id, seen)
+                except UnknownMemory:
+                    if is_strict:
+                        raise
+                    continue
+                if (memory.valid_until, memory.ttl) != (end, None):
+                    changes.append((memory_id, {"valid_until": end, "ttl": None}))
+            transaction.update_columns(changes)
+        return [memory_id for memory_id, _ in changes]
 
     @whole_write
     def link(self, links: Sequence[StoredLink], *, seen: Seen) -> None:

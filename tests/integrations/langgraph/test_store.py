@@ -570,6 +570,20 @@ def test_further_vectors_live_as_long(
     assert len(engine) == 0
 
 
+def test_a_search_refreshes_all_lifetimes_in_one_transaction(engine: oneiros.Engine) -> None:
+    store = OneirosStore(engine)
+    for key in "abc":
+        store.put(("n",), key, {"v": 1}, ttl=5)
+    ids = tuple(memory.id for memory in engine.list())
+    engine.forget(ids[1])
+    events: list[Any] = []
+    with engine.observe(events.append):
+        engine._touch(dict.fromkeys(ids, 60.0))  # one was deleted since it was read
+        assert [item.key for item in store.search(("n",))] == ["a", "c"]
+        store.search(("n",), refresh_ttl=False)
+    assert [(event.method, event.ids) for event in events] == [("touch", (ids[0], ids[2]))] * 2
+
+
 @pytest.mark.parametrize("ttl", [-1, float("nan"), float("inf"), "5", True])
 def test_a_wrong_lifetime_is_named(store: OneirosStore, ttl: Any) -> None:
     with pytest.raises((TypeError, ValueError), match=r"^ttl: must be a (finite )?number"):
