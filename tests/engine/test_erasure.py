@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -295,6 +295,61 @@ def test_a_cold_memory_that_no_summary_replaced_stays_cold(engine: Engine) -> No
     engine.supersede("b1", "newer")
     engine.forget("a1")
     assert (engine.get("b1").superseded_by, engine.get("b1").tier) == (None, "cold")
+
+
+def purged(engine: Engine, id: str) -> None:
+    engine.delete(id, now=NOW)
+    engine.purge(0.0, now=NOW + DAY)
+
+
+def added_over(engine: Engine, id: str) -> None:
+    engine.delete(id, now=NOW)
+    engine.add("another", id=id, on_conflict="update", now=NOW)
+
+
+@pytest.mark.parametrize("erase", [Engine.forget, purged, added_over])
+def test_the_sources_of_an_erased_summary_are_found_again(
+    erase: Callable[[Engine, str], object],
+) -> None:
+    with Engine(":memory:", profile="cognitive", clock=lambda: NOW) as engine:
+        summary = summarised(engine)
+        erase(engine, summary)
+        sources = [engine.get(f"m{n}") for n in range(5)]
+        assert {(m.superseded_by, m.tier, m.cold_since) for m in sources} == {(None, "hot", None)}
+        found = engine.search("harbour", reinforce=False).ids
+        assert sorted(found) == [f"m{n}" for n in range(5)]
+        assert engine.check(deep=True) == []
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda engine: engine.forget("new"),
+        lambda engine: engine.update("old", superseded_by=None),
+        lambda engine: engine.resolve_conflict("old", "new", "distinct"),
+    ],
+    ids=["forget", "update", "distinct"],
+)
+def test_a_memory_that_a_cycle_cooled_for_its_successor_is_found_again_without_it(
+    end: Callable[[Engine], object],
+) -> None:
+    with Engine(":memory:", profile="cognitive", clock=lambda: NOW) as engine:
+        engine.add("harbour at six", id="old", now=NOW)
+        engine.add("harbour at seven", id="new", now=NOW)
+        engine.supersede("old", "new", now=NOW)
+        engine.dream(now=NOW + DAY)
+        assert engine.get("old").tier == "cold"
+        end(engine)
+        assert (engine.get("old").tier, engine.get("old").cold_since) == ("hot", None)
+        assert "old" in engine.search("harbour", reinforce=False).ids
+        assert engine.check(deep=True) == []
+
+
+def test_a_memory_that_was_cold_before_it_was_superseded_stays_cold(engine: Engine) -> None:
+    engine.update("b1", tier="cold", cold_since=NOW - DAY)
+    engine.supersede("b1", "a1", now=NOW)
+    engine.update("b1", superseded_by=None)
+    assert (engine.get("b1").tier, engine.get("b1").cold_since) == ("cold", NOW - DAY)
 
 
 def test_a_summary_stays_where_derived_is_false() -> None:

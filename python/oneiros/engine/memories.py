@@ -533,8 +533,8 @@ class Memories:
         one in ``derived_from``, summaries that dream cycles made of them, and what was derived from
         those. The other sources of such a summary are current and hot again. Memories that an
         erased one superseded are superseded by its successor; if it has none, or they are of
-        another user, project, agent or namespace, they are current again. The store keeps digests
-        of the erased ids, not the ids.
+        another user, project, agent or namespace, they are current again, and hot if a dream cycle
+        cooled them since. The store keeps digests of the erased ids, not the ids.
 
         A scope erases nothing outside it, not even what was derived from its memories. Call the
         engine's ``forget`` with the scope's fields in ``where`` to erase that as well.
@@ -1382,7 +1382,8 @@ class Memories:
         ``superseded_by`` becomes ``new``, and its ``metadata`` gets "superseded_at" in seconds and,
         if given, "superseded_reason". A later call overwrites both. To undo it, call ``update(old,
         superseded_by=None)``; ``forget(new)`` does the same if ``new`` has no successor. The tier
-        changes only with the next dream cycle (docs/systems/cognitive.md C19).
+        changes only with the next dream cycle (docs/systems/cognitive.md C19); undoing it makes
+        ``old`` hot again if a cycle cooled it.
 
         Args:
             old: the id of the memory that no longer holds.

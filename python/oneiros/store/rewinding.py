@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.store.checksums import insert_of
@@ -18,7 +17,7 @@ from oneiros.store.history import (
 )
 from oneiros.store.reading import SNAPSHOT_SETTING, USES_SETTING
 from oneiros.store.row_writing import update_of
-from oneiros.store.rows import without_supersession
+from oneiros.store.rows import current_again
 
 if TYPE_CHECKING:
     from oneiros.store.transaction import Transaction
@@ -27,7 +26,8 @@ __all__ = ["rewind"]
 
 _ADD_LINK: Final = insert_of("link", "INSERT OR REPLACE")
 _REPLACED_BY_UNKNOWN: Final = """
-SELECT id, superseded_by, metadata FROM memory
+SELECT id, superseded_by, metadata, tier, cold_since FROM memory
+LEFT JOIN lifecycle USING (sequence)
 WHERE superseded_by NOT NULL AND superseded_by NOT IN (SELECT id FROM memory)"""
 _LATER: Final = "(SELECT sequence FROM memory WHERE revision > ?1)"
 # Memories last, which the others are found by.
@@ -88,21 +88,14 @@ def rewind(transaction: Transaction, revision: int) -> None:
 
 
 def _bring_back(transaction: Transaction, revision: int) -> None:
-    """Make what an erased memory had replaced current and hot again, as the erasure did."""
+    """Make what an erased memory had replaced current again, as the erasure did."""
     # Of memories that were erased since, also by taking back a dream cycle.
     gone = {erased.digest for erased in transaction.erased(revision)}
     is_sure, salt = transaction.lists_erased(revision), transaction.erased_salt()
-    ids = []
-    for id, successor, metadata in list(transaction.rows(_REPLACED_BY_UNKNOWN)):
+    for id, successor, *state in list(transaction.rows(_REPLACED_BY_UNKNOWN)):
         if is_sure and successor not in gone and digest_of(successor, salt) not in gone:
             continue
-        changes: dict[str, object] = {"superseded_by": None}
-        with suppress(TypeError, ValueError, RecursionError):  # damaged: left unchanged
-            changes["metadata"] = without_supersession(metadata)
-        transaction.update(id, changes)
-        ids.append(id)
-    if ids:
-        transaction.warm(ids)
+        transaction.update(id, current_again(*state))
 
 
 def _require_kept(transaction: Transaction, revision: int) -> None:

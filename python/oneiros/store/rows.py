@@ -35,6 +35,7 @@ __all__ = [
     "OBJECTS",
     "STORED_NAMES",
     "SUPERSESSION",
+    "WARM",
     "Cells",
     "Damaged",
     "StoredMemory",
@@ -42,11 +43,13 @@ __all__ = [
     "cell",
     "cell_columns",
     "cells_of",
+    "current_again",
     "decoded_embeddings",
     "encoded_cells",
     "encoded_embedding",
     "ids_of",
     "index_damage",
+    "is_cooled_since",
     "joined_cells",
     "json_damage",
     "json_text",
@@ -59,7 +62,6 @@ __all__ = [
     "tags_of",
     "text_digest",
     "undecoded",
-    "without_supersession",
 ]
 
 Result = TypeVar("Result")
@@ -232,6 +234,9 @@ _TEXT_PLACES: Final = {
 _ID: Final = _Row._fields.index("id")
 SUPERSESSION: Final = ("superseded_at", "superseded_reason")
 """The keys of ``metadata`` for when and why a memory was superseded."""
+WARM: Final[Mapping[str, object]] = {"tier": "hot", "cold_since": None}
+"""The fields of a cold memory that is hot again."""
+_COLD: Final = ENUMS["tier"].index("cold")
 INSERTED: Final = (*_OWN_CELLS, "text_digest")
 """The names here of the values bound in :data:`INSERT`, without the checksum."""
 INSERT: Final = (
@@ -372,16 +377,48 @@ def metadata_of(text: str) -> dict[str, object]:
     return value
 
 
-def without_supersession(text: str | None) -> dict[str, object]:
-    """Return the object of ``metadata_json`` without the keys of :data:`SUPERSESSION`.
+def current_again(text: str | None, tier: object, cold_since: object) -> dict[str, object]:
+    """Return the changes by which a memory is current again whose successor is gone.
 
-    Raises:
-        ValueError, TypeError, RecursionError: the JSON is damaged.
+    Time and reason of the supersession go from its metadata, unless these are damaged, and what was
+    cooled since it was superseded is hot again.
+
+    Args:
+        text: its ``metadata_json``.
+        tier: its cell.
+        cold_since: its cell.
+
+    Source: docs/systems/fields.md.
     """
-    metadata = {} if text is None else metadata_of(text)
-    for name in SUPERSESSION:
-        metadata.pop(name, None)
-    return metadata
+    changes: dict[str, object] = {"superseded_by": None}
+    try:
+        metadata = {} if text is None else metadata_of(text)
+    except (TypeError, ValueError, RecursionError):
+        return changes
+    if is_cooled_since(metadata, tier, cold_since):
+        changes |= WARM
+    changes["metadata"] = {
+        name: value for name, value in metadata.items() if name not in SUPERSESSION
+    }
+    return changes
+
+
+def is_cooled_since(metadata: Mapping[str, object], tier: object, cold_since: object) -> bool:
+    """Return whether a memory is cold because it was superseded, not for what it was before.
+
+    Without the time in its metadata, a memory with a date counts as cooled since.
+
+    Args:
+        metadata: of the superseded memory.
+        tier: its cell.
+        cold_since: its cell.
+
+    Source: docs/systems/cognitive.md C19, C21, C22.
+    """
+    if tier != _COLD or not isinstance(cold_since, int | float):
+        return False
+    superseded_at = metadata.get("superseded_at")
+    return not isinstance(superseded_at, int | float) or cold_since >= superseded_at
 
 
 def _made_of(name: str) -> Callable[[Any], Any] | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -28,10 +27,10 @@ from oneiros.store.erased import (
     forget_names,
 )
 from oneiros.store.history import HistoryWriting, Keeping
-from oneiros.store.links import KINDS, REMOVE, SET, LinkValues, StoredLink
+from oneiros.store.links import REMOVE, SET, LinkValues, StoredLink
 from oneiros.store.reading import TRACES_SETTING, USES_SETTING
 from oneiros.store.row_writing import RowWriting, assigned
-from oneiros.store.rows import json_text, without_supersession
+from oneiros.store.rows import current_again, json_text
 from oneiros.store.unused_bytes import is_log_empty, zero_unused
 
 __all__ = ["ErasedRows", "Transaction"]
@@ -59,9 +58,10 @@ _DROP_EMBEDDED_QUESTIONS: Final = f"{_WITHOUT_QUESTION} AND substr(question, 1, 
 _SET_SETTING: Final = insert_of("setting", "INSERT OR REPLACE")
 # Compares with the rows themselves, as a damaged index may lead to others.
 _SUPERSEDED: Final = """
-SELECT older.sequence, older.id, older.metadata, ?1
+SELECT older.sequence, older.id, ?1, older.metadata, state.tier, state.cold_since
 FROM memory AS found INDEXED BY successor
 CROSS JOIN memory AS older NOT INDEXED ON older.sequence = found.sequence
+LEFT JOIN lifecycle AS state ON state.sequence = older.sequence
 WHERE found.superseded_by = ?1 AND older.superseded_by = ?1 AND older.id <> ?1"""
 # A user or project that names a memory of another may know no more than this one id.
 _SUCCESSOR: Final = f"""
@@ -94,24 +94,6 @@ SELECT
     + (SELECT count(*) FROM link WHERE second IN {_GIVEN} AND first NOT IN {_GIVEN} AND weight > 0),
   (SELECT count(*) FROM feedback_event WHERE sequence IN {_GIVEN}),
   (SELECT count(*) FROM dream_content WHERE sequence IN {_GIVEN})"""
-# The sources of a summary that is gone and that were cooled with it (C21).
-_COLD_SOURCES: Final = f"""
-SELECT source.id
-FROM json_each(?1) AS given
-JOIN memory AS summary ON summary.id = given.value
-JOIN memory AS source ON source.superseded_by = summary.id
-JOIN lifecycle ON lifecycle.sequence = source.sequence
-WHERE lifecycle.tier = {ENUMS["tier"].index("cold")} AND (
-  EXISTS (
-    SELECT 1 FROM json_each(iif(json_valid(summary.derived_from), summary.derived_from, '[]'))
-    WHERE value = source.id)
-  OR EXISTS (
-    SELECT 1 FROM link
-    WHERE first = min(source.sequence, summary.sequence)
-      AND second = max(source.sequence, summary.sequence) AND kind = {KINDS.index("summary")}))
-ORDER BY source.sequence"""
-_CURRENT: Final = f"""
-SELECT id FROM memory WHERE id IN {_GIVEN} AND superseded_by IS NULL ORDER BY sequence"""
 _LAST_UNLISTED: Final = "SELECT revision FROM erased ORDER BY revision DESC LIMIT 1 OFFSET ?"
 _CLEARED: Final = {"value": "''"}
 _NONE: Final[Mapping[str, int | None]] = MappingProxyType({})
@@ -431,15 +413,6 @@ class Transaction(RowWriting):
             self.run("DELETE FROM erased WHERE revision <= ?", last[0])
             self.set_setting(HORIZON_SETTING, str(last[0][0]))
 
-    def cold_sources(self, summaries: Sequence[str]) -> list[str]:
-        """Return the ids of the cold memories that summaries were made of and supersede."""
-        return [row[0] for row in self.rows(_COLD_SOURCES, (json.dumps(summaries),))]
-
-    def warm(self, ids: Sequence[str]) -> None:
-        """Move memories to the hot tier, except those that are superseded or erased."""
-        current = self.rows(_CURRENT, (json.dumps(ids),))
-        self.update_columns([(id, {"tier": "hot", "cold_since": None}) for (id,) in current])
-
     def note_traces(self) -> None:
         """Record that the log and the snapshot may hold what this commit erases."""
         if self._path != MEMORY:
@@ -531,17 +504,14 @@ class Transaction(RowWriting):
         Args:
             gone: the ids of the others, which are about to be erased, with their numbers.
         """
-        for number, name, metadata, id in list(self._run_many(_SUPERSEDED, [(id,) for id in gone])):
+        for number, name, id, *state in list(self._run_many(_SUPERSEDED, [(id,) for id in gone])):
             if name in gone:
                 continue
-            changes: dict[str, object] = {"superseded_by": None}
             successor = self._next_successor(number, id, gone)
-            if successor is not None and successor != name:
-                changes["superseded_by"] = successor
-            else:
-                with suppress(TypeError, ValueError, RecursionError):  # damaged: left unchanged
-                    changes["metadata"] = without_supersession(metadata)
-            self._set([(number, changes)], assigned)
+            changes: dict[str, object] = {"superseded_by": successor}
+            if successor is None or successor == name:
+                changes = current_again(*state)
+            self._set([(number, changes)], assigned, is_use=False)
             self.relinked.append(number)
 
     def _next_successor(self, number: int, id: str, gone: Mapping[str, int]) -> str | None:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from oneiros.filters import Where
     from oneiros.model.memory import Memory
     from oneiros.store import StoredMemory, Transaction
-    from oneiros.store.transaction import ErasedRows
     from oneiros.write.sync import Sync
 
     Seen = Callable[[StoredMemory | Memory], bool]
@@ -181,7 +180,9 @@ class Erasing:
                     derived.append(id)
                     if memory is not None:
                         digests[id] = _digest(memory.title, memory.text)
-            rows = _erase(transaction, ids, derived, chosen.numbers)
+            rows = transaction.erase_many([*ids, *derived], numbers=chosen.numbers)
+            if ids:
+                transaction.note_traces()
         # Before the traces, which a reader may keep from being removed: the memories are gone already.
         erased += [*ids, *derived]
         if ids:
@@ -280,19 +281,3 @@ class _Chosen:
                 if memory is None or self._seen(memory):
                     latest.append(id)
                     yield id, memory
-
-
-def _erase(
-    transaction: Transaction,
-    ids: Sequence[str],
-    derived: Sequence[str],
-    numbers: Mapping[str, int | None],
-) -> ErasedRows:
-    """Erase memories; those that only a summary of theirs had replaced are current and hot again."""
-    replaced = transaction.cold_sources(derived) if derived else []
-    erased = transaction.erase_many([*ids, *derived], numbers=numbers)
-    if replaced:
-        transaction.warm(replaced)
-    if ids:
-        transaction.note_traces()
-    return erased

@@ -27,6 +27,7 @@ from oneiros.write.rules import (
     restage,
     settle_status,
     unknown,
+    warm,
 )
 from oneiros.write.sync import Sync
 from oneiros.write.vectors import titled
@@ -124,6 +125,7 @@ class Remember:
                         self.sync.vectors.record(transaction, width, is_made_here=True)
             require_no_circle(transaction, memory, changes)
             end_supersession(memory, changes, merges_metadata=merges_metadata)
+            warm(memory, changes)
             if merges_metadata:
                 merge_metadata(memory, changes)
             keep_spread(memory, changes)
@@ -268,6 +270,7 @@ class Remember:
                 if memory.superseded_by == other:
                     changes: dict[str, object] = {"superseded_by": None}
                     end_supersession(memory, changes, merges_metadata=False)
+                    warm(memory, changes)
                     transaction.update_columns([(id, changes)])
                     ended.append(id)
             transaction.set_links([link])

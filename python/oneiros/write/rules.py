@@ -10,7 +10,7 @@ from oneiros.errors import UnknownMemory
 from oneiros.model.fields import COLUMN_DEFAULTS, ENUMS, FIELDS
 from oneiros.model.memory import Memory, checked_values, named_fields
 from oneiros.runtime.dataclasses import NamedTuple, dataclass
-from oneiros.store.rows import SUPERSESSION
+from oneiros.store.rows import SUPERSESSION, WARM, is_cooled_since
 
 if TYPE_CHECKING:
     from oneiros.scoring.ingest import IngestAssociation, InitialStability
@@ -34,6 +34,7 @@ __all__ = [
     "restage",
     "settle_status",
     "unknown",
+    "warm",
 ]
 
 _CONSOLIDATED: Final = ENUMS["status"].index("consolidated")
@@ -217,7 +218,7 @@ def end_supersession(
 
     Source: docs/systems/fields.md.
     """
-    if memory.superseded_by is None or changes.get("superseded_by", "") is not None:
+    if not _is_ended(memory, changes):
         return
     given = changes.get("metadata")
     if isinstance(given, Mapping):
@@ -226,6 +227,23 @@ def end_supersession(
     elif not memory.metadata.keys().isdisjoint(SUPERSESSION):
         left = memory.metadata.items()
         changes["metadata"] = {name: value for name, value in left if name not in SUPERSESSION}
+
+
+def warm(memory: StoredMemory, changes: dict[str, object]) -> None:
+    """Make a memory hot whose supersession an update ends, if it was cooled since it began.
+
+    Source: docs/systems/fields.md.
+    """
+    if _is_ended(memory, changes) and is_cooled_since(
+        memory.metadata, memory.tier, memory.cold_since
+    ):
+        for name, value in WARM.items():
+            changes.setdefault(name, value)
+
+
+def _is_ended(memory: StoredMemory, changes: Mapping[str, object]) -> bool:
+    """Return whether changes end the supersession of a memory."""
+    return memory.superseded_by is not None and changes.get("superseded_by", "") is None
 
 
 def restage(memory: StoredMemory, changes: dict[str, object]) -> None:
