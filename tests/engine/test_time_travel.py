@@ -453,6 +453,7 @@ def test_what_an_erased_memory_had_replaced_was_current_at_times_before() -> Non
         (found,) = engine.search("tea", as_of=time).results
         assert found.memory is not None
         assert (found.memory.superseded_by, found.memory.metadata) == (None, {"seen": True})
+        assert found.memory.revision_count == engine.get("old", as_of=time).revision_count == 0
 
 
 def test_a_response_of_the_past_does_not_tell_what_was_forgotten_since() -> None:

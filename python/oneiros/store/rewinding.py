@@ -92,10 +92,11 @@ def _bring_back(transaction: Transaction, revision: int) -> None:
     # Of memories that were erased since, also by taking back a dream cycle.
     gone = {erased.digest for erased in transaction.erased(revision)}
     is_sure, salt = transaction.lists_erased(revision), transaction.erased_salt()
-    for id, successor, *state in list(transaction.rows(_REPLACED_BY_UNKNOWN)):
-        if is_sure and successor not in gone and digest_of(successor, salt) not in gone:
-            continue
-        transaction.update(id, current_again(*state))
+    transaction.update_columns(
+        (id, current_again(*state))
+        for id, successor, *state in transaction.rows(_REPLACED_BY_UNKNOWN)
+        if not is_sure or successor in gone or digest_of(successor, salt) in gone
+    )
 
 
 def _require_kept(transaction: Transaction, revision: int) -> None:
