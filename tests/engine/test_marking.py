@@ -295,6 +295,39 @@ def test_no_update_makes_a_circle(mind: Engine) -> None:
     assert mind.get("new").superseded_by == "later"
 
 
+@pytest.mark.parametrize("on_conflict", ["update", "replace"])
+def test_no_add_to_an_existing_memory_makes_a_circle(mind: Engine, on_conflict: str) -> None:
+    mind.supersede("old", "new")
+    rule = "superseded_by: must not be 'new' itself, or superseded by it, got 'old'"
+    with pytest.raises(ValueError, match=f"^{rule}$"):
+        mind.add("changed", id="new", superseded_by="old", on_conflict=on_conflict)
+    report = mind.add_many(
+        [
+            {"id": "new", "text": "changed", "superseded_by": "between"},
+            {"id": "between", "text": "ant between", "superseded_by": "old"},
+            {"id": "old", "text": "ant changed", "superseded_by": "new"},
+        ],
+        on_conflict=on_conflict,
+        on_error="collect",
+    )
+    ((place, error),) = report.failures
+    assert (place, str(error)) == (0, rule.replace("'old'", "'between'"))
+    assert report.updated == ["old"]
+    assert mind.get("old").text == "ant changed"
+    assert mind.get("new").text != "changed"
+    assert found(mind) == {"new"}
+
+
+def test_a_batch_may_turn_a_chain_round(mind: Engine) -> None:
+    mind.supersede("old", "new")
+    records = [
+        {"id": "new", "text": "ant new", "superseded_by": "old"},
+        {"id": "old", "text": "ant old"},
+    ]
+    mind.add_many(records, on_conflict="replace")
+    assert found(mind) == {"old"}
+
+
 # -- pinned ----------------------------------------------------------------------------------------
 
 

@@ -27,6 +27,7 @@ from oneiros.write.rules import (
     keep_spread,
     merge_metadata,
     replacing,
+    require_no_circle,
     restage,
     settle_status,
 )
@@ -360,6 +361,7 @@ class Adding:
                 fresh.append(entry)
             else:
                 changed.append((entry, existing))
+        changed = self._without_circles(batch, transaction, changed, rules)
         has_dropped = False
         for entry, existing in changed:  # last, as they may name a memory that was erased above
             if rules.on_conflict == "replace":
@@ -369,6 +371,32 @@ class Adding:
                 has_dropped |= self._update_existing(transaction, entry, existing, rules)
         found = columns_of(list(self._while_wanted(fresh)))
         return found, [entry.id for entry, _ in changed], has_dropped
+
+    def _without_circles(
+        self,
+        batch: AddBatch,
+        transaction: Transaction,
+        changed: Sequence[tuple[Entry, StoredMemory]],
+        rules: AddRules,
+    ) -> list[tuple[Entry, StoredMemory]]:
+        """Refuse the updates by which a memory would supersede itself; return the others."""
+        keeps = rules.on_conflict == "update"  # the successor, where the record names none
+        named: dict[str, str | None] = {
+            entry.id: entry.values.get("superseded_by") for entry in batch.entries
+        }
+        for entry, existing in changed if keeps else ():
+            if named[entry.id] is None:
+                named[entry.id] = existing.superseded_by
+        left = []
+        for entry, existing in self._while_wanted(changed):
+            try:
+                require_no_circle(transaction, existing, named[entry.id], named)
+            except ValueError as error:
+                named[entry.id] = existing.superseded_by
+                batch.refuse(entry.place, error)
+                continue
+            left.append((entry, existing))
+        return left
 
     def _while_wanted(self, items: Sequence[Item]) -> Iterable[Item]:
         """Yield items in turn, and end the write if its caller was interrupted meanwhile."""

@@ -123,7 +123,7 @@ class Remember:
                     if width:
                         self.sync.vectors.require_width(width)
                         self.sync.vectors.record(transaction, width, is_made_here=True)
-            require_no_circle(transaction, memory, changes)
+            require_no_circle(transaction, memory, changes.get("superseded_by"))
             end_supersession(memory, changes, merges_metadata=merges_metadata)
             warm(memory, changes)
             if merges_metadata:

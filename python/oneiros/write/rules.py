@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.display.escaping import LONGEST_NAMED, shortened
@@ -31,6 +32,7 @@ __all__ = [
     "leads_to",
     "merge_metadata",
     "replacing",
+    "require_no_circle",
     "restage",
     "settle_status",
     "unknown",
@@ -39,6 +41,7 @@ __all__ = [
 
 _CONSOLIDATED: Final = ENUMS["status"].index("consolidated")
 _HOT: Final = ENUMS["tier"].index("hot")
+_NO_NAMES: Final[Mapping[str, str | None]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,11 +270,22 @@ def settle_status(memory: StoredMemory, changes: dict[str, object]) -> None:
         changes.setdefault("cold_since", None)
 
 
-def leads_to(reading: Reading, successor: str, memory_id: str) -> bool:
+def leads_to(
+    reading: Reading,
+    successor: str,
+    memory_id: str,
+    named: Mapping[str, str | None] = _NO_NAMES,
+) -> bool:
     """Return whether a successor is the memory of the id, or is superseded by it, also through others.
 
     Deleted memories and those outside a scope are followed too: a cycle would hide all of its members
     in every scope. A cycle made by ``add`` ends the search.
+
+    Args:
+        reading: a state of the store.
+        successor: an id.
+        memory_id: an id.
+        named: the successors that the same write gives to memories, by their ids.
     """
     passed: set[str] = set()
     by: str | None = successor
@@ -279,21 +293,34 @@ def leads_to(reading: Reading, successor: str, memory_id: str) -> bool:
         if by == memory_id:
             return True
         passed.add(by)
-        held = reading.load_stored([by])[0]
-        by = None if held is None else held.superseded_by
+        if by in named:
+            by = named[by]
+        else:
+            held = reading.load_stored([by])[0]
+            by = None if held is None else held.superseded_by
     return False
 
 
 def require_no_circle(
-    reading: Reading, memory: StoredMemory, changes: Mapping[str, object]
+    reading: Reading,
+    memory: StoredMemory,
+    by: object,
+    named: Mapping[str, str | None] = _NO_NAMES,
 ) -> None:
     """Refuse an update by which a memory would supersede itself.
+
+    Args:
+        reading: a state of the store.
+        memory: before the update.
+        by: its successor after the update; None: it gets none.
+        named: as of :func:`leads_to`.
 
     Raises:
         ValueError: it would.
     """
-    by = changes.get("superseded_by")
-    if isinstance(by, str) and by != memory.superseded_by and leads_to(reading, by, memory.id):
+    if not isinstance(by, str) or by == memory.superseded_by:
+        return
+    if leads_to(reading, by, memory.id, named):
         rule = f"must not be {memory.id!r} itself, or superseded by it"
         msg = f"superseded_by: {rule}, got {by!r}"
         raise ValueError(msg)
