@@ -72,6 +72,11 @@ def test_of_what_is_said_twice_the_newest_stays() -> None:
         ((0,), [said(99), said(61, kind="bug", pinned=True)]),
         ((1,), [said(99, kind="bug", last_accessed_at=NOW), said(61, kind="bug")]),
         ((0, 1, 3), [said(3), said(4), said(1), said(2)]),
+        ((), [said(3), said(1, ttl=4 * DAY)]),
+        ((), [said(3), said(1, valid_from=NOW + DAY)]),
+        ((1,), [said(3), said(2, valid_until=NOW), said(1, valid_until=NOW)]),
+        ((0, 2), [said(4), said(2), said(3), said(1, valid_until=NOW - DAY)]),
+        ((0,), [said(3, ttl=9 * DAY), said(1, ttl=7 * DAY), said(1, ttl=9 * DAY)]),
     ]
     for gone, memories in worlds:
         left = after(world := World(memories), dreamt(world, [Prune()])).memories

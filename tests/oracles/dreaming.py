@@ -135,12 +135,12 @@ def downscale(cycle: Cycle) -> None:
 def prune(cycle: Cycle) -> None:
     """R13."""
     doomed = {row for row in cycle.live() if is_doomed(cycle, row)}
-    groups: dict[tuple[str | None, ...], list[int]] = {}
+    groups: dict[tuple[str | float | None, ...], list[int]] = {}
     for row in cycle.live():
         memory = cycle.memories[row]
         is_shown = memory["status"] != "archived" and memory["superseded_by"] is None
         if is_shown and row not in doomed:
-            said = memory["topic"], memory["text"], *part_of(memory)
+            said = memory["topic"], memory["text"], *part_of(memory), *validity_of(memory)
             groups.setdefault(said, []).append(row)
     newest_of: dict[int, int] = {}
     for group in groups.values():
@@ -159,6 +159,15 @@ def prune(cycle: Cycle) -> None:
                 memory["status"] = "archived"
             else:
                 memory["deleted_at"] = cycle.now
+
+
+def validity_of(memory: Fields) -> tuple[float, float]:
+    """C7, with the default kinds that expire: all."""
+    start, end, ttl = (memory.get(name) for name in ("valid_from", "valid_until", "ttl"))
+    ends = [math.inf if end is None else end]
+    if ttl is not None:
+        ends.append(memory["created_at"] + ttl)
+    return -math.inf if start is None else start, min(ends)
 
 
 def is_kept(cycle: Cycle, row: int) -> bool:

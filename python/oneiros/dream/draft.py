@@ -256,14 +256,25 @@ class Draft:
         return mask
 
     @property
-    def expiring(self) -> Mask:
-        """Mask of the rows whose validity ends. Source: docs/systems/cognitive.md C7."""
-        mask: Mask = ~np.isnan(self.column("valid_until")) | ~np.isnan(self.column("ttl"))
+    def valid_from(self) -> Column:
+        """The start of each row's validity, seconds UTC; minus infinity: none."""
+        starts: Column = np.nan_to_num(self.column("valid_from"), nan=-np.inf)
+        return starts
+
+    @property
+    def valid_until(self) -> Column:
+        """The end of each row's validity, seconds UTC; infinity: none, as of kinds that do not expire.
+
+        Source: docs/systems/cognitive.md C7.
+        """
+        expires_at = self.column("created_at") + self.column("ttl")
+        ends: Column = np.fmin(self.column("valid_until"), expires_at)
+        is_endless = np.isnan(ends)
         if self._expiring_kinds:
             kinds = self.source.kinds
             codes = [kinds.index(kind) for kind in self._expiring_kinds if kind in kinds]
-            mask &= np.isin(self.column("kind"), codes)
-        return mask
+            is_endless |= ~np.isin(self.column("kind"), codes)
+        return np.where(is_endless, np.inf, ends)
 
     def change(self, rule: str, field: str, rows: Rows, values: npt.ArrayLike) -> Rows:
         """Set a column of rows, within the budget of changes.

@@ -219,7 +219,7 @@ def _may_be_summarised(draft: Draft) -> Mask:
     mask: Mask = draft.live & ~draft.protected & (draft.column("superseded") == 0)
     mask &= (draft.column("status") != ARCHIVED) & (draft.column("tier") == HOT)
     mask &= draft.column("consolidation_quality") == 0
-    mask &= np.isnan(draft.column("valid_from")) & ~draft.expiring
+    mask &= np.isinf(draft.valid_from) & np.isinf(draft.valid_until)
     return mask
 
 

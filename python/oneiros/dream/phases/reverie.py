@@ -247,21 +247,25 @@ def _newest(draft: Draft, counted: Mask) -> npt.NDArray[np.int64]:
     """Return for each row the newest row with the same text that it may be merged with; -1: itself.
 
     All duplicates refer to the row that is kept, not to the next in a chain: if that row changes
-    after the plan was made, all of them are kept.
+    after the plan was made, all of them are kept. Rows that are valid at other times are no
+    duplicates: the one that is kept would not be found for as long.
 
     Args:
         draft: the rows.
         counted: mask of the rows to compare.
     """
     newest = np.full(len(draft), -1, np.int64)
-    groups = draft.source.repeated()
+    groups = [group[counted[group]] for group in draft.source.repeated()]
     if not groups:
         return newest
     rows = np.concatenate(groups)
     which = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-    which, rows = which[counted[rows]], rows[counted[rows]]
-    order = np.lexsort((rows, draft.column("created_at")[rows], which))
-    which, rows = which[order], rows[order]
+    starts, ends = draft.valid_from[rows], draft.valid_until[rows]
+    order = np.lexsort((rows, draft.column("created_at")[rows], ends, starts, which))
+    rows, parts = rows[order], np.stack([which, starts, ends])[:, order]
+    begins = np.ones(len(rows), np.bool_)
+    begins[1:] = (parts[:, 1:] != parts[:, :-1]).any(axis=0)
+    which = np.cumsum(begins)
     last = np.searchsorted(which, which, side="right") - 1
     is_older = last > np.arange(len(rows))
     newest[rows[is_older]] = rows[last[is_older]]
