@@ -74,6 +74,8 @@ def random_world(seed: int, size: int = 40) -> World:
             "status": "archived",
             "is_superseded": True,
             "is_deleted": True,
+            "valid_until": NOW + chance.choice([-DAY, 0.0, DAY]),
+            "ttl": chance.choice([0.0, 3000 * DAY]),
         }
         memory: Record = {"id": f"m{row}", "text": " ".join(said), "created_at": NOW - age * DAY}
         memory |= {name: value for name, value in often.items() if chance.random() < 0.5}
@@ -233,6 +235,16 @@ def test_what_fits_again_comes_back_as_it_was(seed: int) -> None:
             status = {"status": memory["status"]}
             assert memory == before[id] | status
             assert (memory["status"] == "archived") == (before[id]["status"] == "archived")
+
+
+def test_what_expired_makes_room_for_what_is_valid() -> None:
+    world = rows("I saw the old harbour of granite", "the kettle", "")
+    world["m0"]["ttl"] = DAY
+    with filled(world) as engine:
+        value = oracle.worth(known(engine), NOW, words)
+        assert value["m0"] > max(value["m1"], value["m2"])
+        engine.dream(NOW, keep=2)
+        assert shown(engine) == {"m1", "m2"}
 
 
 def test_what_fits_since_others_are_deleted_comes_back() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from tests.oracles import bm25, house, texts
 from tests.oracles.ieee import as_float32
 from tests.oracles.kinds import entry
-from tests.oracles.records import DAY, value
+from tests.oracles.records import DAY, validity_of, value
 
 __all__ = ["kept", "size_of", "worth"]
 
@@ -172,7 +172,7 @@ def kept(
         memory = memories[id]
         return (
             not is_fixed(memory, now),
-            memory.get("superseded_by") is not None,
+            memory.get("superseded_by") is not None or validity_of(memory)[1] < now,
             -values[id],
             -memory["created_at"],
             rows[id],

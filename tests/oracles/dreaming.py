@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tests.oracles import reverie, texts
 from tests.oracles.cycles import HOUR, RESISTANT, Cycle, Fields, is_protected
 from tests.oracles.ieee import as_float32
-from tests.oracles.records import part_of
+from tests.oracles.records import part_of, validity_of
 
 LAYERS = ("episodic", "intermediate", "semantic")
 
@@ -159,15 +159,6 @@ def prune(cycle: Cycle) -> None:
                 memory["status"] = "archived"
             else:
                 memory["deleted_at"] = cycle.now
-
-
-def validity_of(memory: Fields) -> tuple[float, float]:
-    """C7, with the default kinds that expire: all."""
-    start, end, ttl = (memory.get(name) for name in ("valid_from", "valid_until", "ttl"))
-    ends = [math.inf if end is None else end]
-    if ttl is not None:
-        ends.append(memory["created_at"] + ttl)
-    return -math.inf if start is None else start, min(ends)
 
 
 def is_kept(cycle: Cycle, row: int) -> bool:

@@ -87,6 +87,15 @@ def time_of(record: Record, now: float, *names: str) -> float:
     return math.nan
 
 
+def validity_of(memory: Mapping[str, Any]) -> tuple[float, float]:
+    """Return from and until when a memory of a kind that expires is valid. C7."""
+    start, end, ttl = (memory.get(name) for name in ("valid_from", "valid_until", "ttl"))
+    ends = [math.inf if end is None else end]
+    if ttl is not None:
+        ends.append(memory["created_at"] + ttl)
+    return -math.inf if start is None else start, min(ends)
+
+
 def part_of(record: Record) -> tuple[str | None, ...]:
     """Return what memories must share that a cycle merges: project, user, agent and namespace."""
     return tuple(record[name] for name in ("project", "user", "agent", "namespace"))

@@ -83,9 +83,9 @@ def keep_to_budget(draft: Draft, phase: Budget) -> None:
     rows = rows_of(judged)
     values = worth(draft, phase, rows)
     is_fixed = (draft.protected | draft.kept_for_worth | draft.young)[rows]
-    is_superseded = (draft.column("superseded") != 0)[rows]
+    is_past = ((draft.column("superseded") != 0) | (draft.valid_until < draft.now))[rows]
     order = np.lexsort(
-        (rows, -draft.column("created_at")[rows], -values, is_superseded & ~is_fixed, ~is_fixed)
+        (rows, -draft.column("created_at")[rows], -values, is_past & ~is_fixed, ~is_fixed)
     )
     fits = is_fixed.copy()
     fits[order[: _room(draft, phase, rows[order])]] = True
