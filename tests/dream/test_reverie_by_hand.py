@@ -72,6 +72,7 @@ def test_of_what_is_said_twice_the_newest_stays() -> None:
         ((0,), [said(99), said(61, kind="bug", pinned=True)]),
         ((1,), [said(99, kind="bug", last_accessed_at=NOW), said(61, kind="bug")]),
         ((0, 1, 3), [said(3), said(4), said(1), said(2)]),
+        ((1,), [said(3, title="a"), said(2), said(1)]),
         ((), [said(3), said(1, ttl=4 * DAY)]),
         ((), [said(3), said(1, valid_from=NOW + DAY)]),
         ((1,), [said(3), said(2, valid_until=NOW), said(1, valid_until=NOW)]),

@@ -188,7 +188,7 @@ class World:
         groups: dict[tuple[str | None, ...], list[int]] = {}
         for row in self.live_rows().tolist():
             memory = self.memories[row]
-            said = memory["topic"], memory["text"], part_of(memory)
+            said = memory["topic"], memory.get("title"), memory["text"], part_of(memory)
             groups.setdefault(said, []).append(row)
         return [np.array(group, np.uint32) for group in groups.values() if len(group) > 1]
 

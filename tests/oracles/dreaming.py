@@ -140,7 +140,8 @@ def prune(cycle: Cycle) -> None:
         memory = cycle.memories[row]
         is_shown = memory["status"] != "archived" and memory["superseded_by"] is None
         if is_shown and row not in doomed:
-            said = memory["topic"], memory["text"], *part_of(memory), *validity_of(memory)
+            said = memory["topic"], memory.get("title"), memory["text"]
+            said = *said, *part_of(memory), *validity_of(memory)
             groups.setdefault(said, []).append(row)
     newest_of: dict[int, int] = {}
     for group in groups.values():

@@ -31,6 +31,9 @@ def test_what_is_said_twice_is_found_in_order_of_insertion() -> None:
         with store.write() as transaction:
             transaction.update_columns([("m1", {"deleted_at": NOW}), ("m5", {"topic": "other"})])
         assert groups(store) == [[1, 3]]
+        with store.write() as transaction:
+            transaction.update("m2", {"title": "another", "updated_at": NOW})
+        assert groups(store) == []
 
 
 def test_texts_of_one_number_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:

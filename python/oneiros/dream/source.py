@@ -232,7 +232,7 @@ class DraftSource:
         return None if link is None else link.weight
 
     def repeated(self) -> list[Rows]:
-        """Return groups of rows with equal text and topic that may be merged.
+        """Return groups of rows with equal title, text and topic that may be merged.
 
         In order of insertion. Rows without a topic share one topic.
         """

@@ -74,7 +74,7 @@ _MANY: Final = 20_000  # lookups from which on the whole table is read instead
 _SAID_OFTEN: Final = """
 SELECT text_digest, min(sequence) AS first FROM memory INDEXED BY memory_by_text
 GROUP BY text_digest HAVING count(*) > 1"""
-_ALIKE: Final = ("text_digest", "topic", *APART)
+_ALIKE: Final = ("text_digest", "title", "topic", *APART)
 _REPEATED: Final = f"""
 SELECT {", ".join(_ALIKE)}, sequence FROM memory
 WHERE deleted_at IS NULL AND text_digest IN (SELECT text_digest FROM ({_SAID_OFTEN}))
@@ -324,7 +324,7 @@ ORDER BY number DESC LIMIT 1"""
         return [rows[0][0] if rows else None for rows in found]
 
     def repeated_texts(self) -> list[list[int]]:
-        """Return groups of the sequence numbers of live memories with equal texts.
+        """Return groups of the sequence numbers of live memories with equal titles and texts.
 
         The members of a group also share topic and the fields of :data:`APART` (which may be
         missing). Each group has at least two, in order of insertion.

@@ -244,7 +244,7 @@ def _unused(draft: Draft, phase: Prune) -> Mask:
 
 
 def _newest(draft: Draft, counted: Mask) -> npt.NDArray[np.int64]:
-    """Return for each row the newest row with the same text that it may be merged with; -1: itself.
+    """Return for each row the newest row of the same words that it may be merged with; -1: itself.
 
     All duplicates refer to the row that is kept, not to the next in a chain: if that row changes
     after the plan was made, all of them are kept. Rows that are valid at other times are no
