@@ -74,6 +74,8 @@ def test_of_what_is_said_twice_the_newest_stays() -> None:
         ((0, 1, 3), [said(3), said(4), said(1), said(2)]),
         ((1,), [said(3, title="a"), said(2), said(1)]),
         ((), [said(3), said(1, ttl=4 * DAY)]),
+        ((), [said(3, event_at=NOW - 9 * DAY), said(2), said(1, event_at=NOW - DAY)]),
+        ((0,), [said(3, event_at=NOW - DAY), said(2), said(1, event_at=NOW - DAY)]),
         ((), [said(3), said(1, valid_from=NOW + DAY)]),
         ((1,), [said(3), said(2, valid_until=NOW), said(1, valid_until=NOW)]),
         ((0, 2), [said(4), said(2), said(3), said(1, valid_until=NOW - DAY)]),

@@ -141,7 +141,7 @@ def prune(cycle: Cycle) -> None:
         is_shown = memory["status"] != "archived" and memory["superseded_by"] is None
         if is_shown and row not in doomed:
             said = memory["topic"], memory.get("title"), memory["text"]
-            said = *said, *part_of(memory), *validity_of(memory)
+            said = *said, *part_of(memory), *validity_of(memory), memory.get("event_at")
             groups.setdefault(said, []).append(row)
     newest_of: dict[int, int] = {}
     for group in groups.values():

@@ -248,7 +248,7 @@ def _newest(draft: Draft, counted: Mask) -> npt.NDArray[np.int64]:
 
     All duplicates refer to the row that is kept, not to the next in a chain: if that row changes
     after the plan was made, all of them are kept. Rows that are valid at other times are no
-    duplicates: the one that is kept would not be found for as long.
+    duplicates: the one that is kept would not be found for as long. Nor are those of other events.
 
     Args:
         draft: the rows.
@@ -260,9 +260,10 @@ def _newest(draft: Draft, counted: Mask) -> npt.NDArray[np.int64]:
         return newest
     rows = np.concatenate(groups)
     which = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-    starts, ends = draft.valid_from[rows], draft.valid_until[rows]
-    order = np.lexsort((rows, draft.column("created_at")[rows], ends, starts, which))
-    rows, parts = rows[order], np.stack([which, starts, ends])[:, order]
+    times = draft.valid_from, draft.valid_until, np.nan_to_num(draft.column("event_at"), nan=np.inf)
+    parts = np.stack([which, *(column[rows] for column in times)])
+    order = np.lexsort((rows, draft.column("created_at")[rows], *parts))
+    rows, parts = rows[order], parts[:, order]
     begins = np.ones(len(rows), np.bool_)
     begins[1:] = (parts[:, 1:] != parts[:, :-1]).any(axis=0)
     which = np.cumsum(begins)
