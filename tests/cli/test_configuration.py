@@ -17,7 +17,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    for name in ("CONFIG", "STORE", "PROFILE", "EMBEDDER", "ANALYZER", "SCOPE"):
+    for name in ("CONFIG", "STORE", "PROFILE", "EMBEDDER", "ANALYZER", "TIMEZONE", "SCOPE"):
         monkeypatch.delenv(f"ONEIROS_{name}", raising=False)
     return folder
 
@@ -35,10 +35,11 @@ def test_options_come_before_variables_and_those_before_the_file(
         "profile": ("oneiros", "default"),
         "embedder": (None, "default"),
         "analyzer": (None, "default"),
+        "timezone": (None, "default"),
         "scope": ({}, "default"),
     }
     (here / "oneiros.toml").write_text(
-        'store = "a.db"\nprofile = "rrf"\nembedder = "hashing"\nanalyzer = "german"\n[scope]\nuser = "ada"\n'
+        'store = "a.db"\nprofile = "rrf"\nembedder = "hashing"\nanalyzer = "german"\ntimezone = "Asia/Tokyo"\n[scope]\nuser = "ada"\n'
     )
     file = "file oneiros.toml"
     assert settings(run) == {
@@ -46,6 +47,7 @@ def test_options_come_before_variables_and_those_before_the_file(
         "profile": ("rrf", file),
         "embedder": ("hashing", file),
         "analyzer": ("german", file),
+        "timezone": ("Asia/Tokyo", file),
         "scope": ({"user": "ada"}, file),
     }
     for name, value in (("STORE", "b.db"), ("PROFILE", "ciar"), ("SCOPE", "user=eve project=x")):
@@ -96,6 +98,19 @@ def test_a_new_store_has_the_language_of_the_file(run: Run, here: Path) -> None:
         refused = run(command, "oneiros.toml")
         assert (refused.exit_code, refused.stdout) == (2, "")
     assert not (here / "new.db").exists()
+
+
+def test_the_days_of_a_question_are_those_of_the_file(run: Run, here: Path) -> None:
+    with Engine(here / "oneiros.db") as engine:
+        for day in (16, 17):
+            engine.add("Ada called", id=f"{day}", created_at=f"2025-06-{day}T03:00:00Z")
+    question = "search", "who called yesterday?", "--now", "2025-06-17T23:00:00Z", "--plain"
+    assert run(*question).rows[0][0] == "16"
+    (here / "oneiros.toml").write_text('timezone = "Asia/Tokyo"\n')
+    assert run(*question).rows[0][0] == "17"
+    refused = run(*question, "--timezone", "Tokio")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("error: --timezone: no time zone is called 'Tokio'")
 
 
 def test_a_variable_names_the_file_elsewhere(

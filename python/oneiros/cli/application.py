@@ -142,6 +142,7 @@ _WORDS = {  # parameter -> the word that stands for its value in the help
     "seed": "NUMBER",
     "threads": "COUNT",
     "threshold": "SCORE",
+    "timezone": "ZONE",
     "token": "TOKEN",
     "top": "COUNT",
     "undo": "ID",

@@ -22,6 +22,7 @@ from oneiros.cli.options import (
     ProfileOption,
     ScopeOption,
     StoreOption,
+    TimezoneOption,
     bounds_of,
     read_toml,
 )
@@ -31,7 +32,7 @@ __all__ = ["FILE_NAME", "VARIABLE", "config", "default_map"]
 FILE_NAME: Final = "oneiros.toml"
 VARIABLE: Final = "ONEIROS_CONFIG"
 
-_SETTINGS: Final = ("store", "profile", "embedder", "analyzer", "scope")
+_SETTINGS: Final = ("store", "profile", "embedder", "analyzer", "timezone", "scope")
 _VARIABLES: Final = {name: f"ONEIROS_{name.upper()}" for name in _SETTINGS}
 _SCOPED_BY_OPTIONS: Final = ("user", "agent", "project", "namespace")  # of ``oneiros mcp``
 _SEARCHES: Final = frozenset({"search", "why-not", "mcp", "config"})
@@ -77,6 +78,7 @@ def config(
     profile: ProfileOption = None,
     embedder: EmbedderOption = None,
     analyzer: AnalyzerOption = None,
+    timezone: TimezoneOption = None,
     scope: ScopeOption = None,
     plain: PlainOption = False,
     json: JsonOption = False,
@@ -84,8 +86,9 @@ def config(
     """Show the settings that commands use here, and where each comes from.
 
     An option comes before a variable (ONEIROS_STORE, ONEIROS_PROFILE, ONEIROS_EMBEDDER,
-    ONEIROS_ANALYZER, ONEIROS_SCOPE), a variable before the file oneiros.toml in the working directory or the one that
-    ONEIROS_CONFIG names. A relative store in the file is relative to the file.
+    ONEIROS_ANALYZER, ONEIROS_TIMEZONE, ONEIROS_SCOPE), a variable before the file oneiros.toml in
+    the working directory or the one that ONEIROS_CONFIG names. A relative store in the file is
+    relative to the file.
     """
     path = _file()
     values = {
@@ -93,6 +96,7 @@ def config(
         "profile": profile or "oneiros",
         "embedder": embedder,
         "analyzer": analyzer,
+        "timezone": timezone,
     }
     settings: dict[str, dict[str, object]] = {
         name: {"value": value, "from": _origin(context, name, path)}

@@ -14,11 +14,13 @@ from oneiros.cli.options import (
     EmbedderOption,
     ProfileOption,
     StoreOption,
+    TimezoneOption,
     embedder_of,
     existing,
     named_profile,
     quiet_engine,
     require_analyzer,
+    zone_of,
 )
 from oneiros.display.escaping import one_line
 from oneiros.integrations.mcp_tools import BUDGET, MemoryTools
@@ -52,6 +54,7 @@ def mcp(
     profile: ProfileOption = None,
     embedder: EmbedderOption = None,
     analyzer: AnalyzerOption = None,
+    timezone: TimezoneOption = None,
     http: Annotated[
         bool, typer.Option("--http", help="Streamable HTTP in place of stdin and stdout.")
     ] = False,
@@ -98,10 +101,11 @@ def mcp(
     ranking = "oneiros" if profile is None else named_profile("--profile", profile)
     model = None if embedder is None else embedder_of(embedder)
     require_analyzer(analyzer)
+    zone = zone_of(timezone)
     path = existing(store) if read_only else store
     is_new = not path.exists()
     with quiet_engine(
-        path, model, analyzer=analyzer, profile=ranking, read_only=read_only
+        path, model, analyzer=analyzer, timezone=zone, profile=ranking, read_only=read_only
     ) as engine:
         if is_new:  # so that a misspelt path is noticed
             sys.stderr.write(f"new store: {one_line(str(path))}\n")

@@ -19,12 +19,15 @@ from oneiros.cli.failures import CommandError, blamed_on
 from oneiros.engine import QuietEngine
 from oneiros.errors import EngineReadOnly
 from oneiros.lexical import analyzers
+from oneiros.model.zones import checked_zone
 from oneiros.models import named
 from oneiros.models.embedders import name_of
 from oneiros.scoring import profiles
 from oneiros.scoring.profile import Profile
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from oneiros.engine import Engine
     from oneiros.engine.memories import Memories
     from oneiros.filters import Where
@@ -41,6 +44,7 @@ __all__ = [
     "ProfileOption",
     "ScopeOption",
     "StoreOption",
+    "TimezoneOption",
     "YesOption",
     "bounded",
     "bounds_of",
@@ -55,6 +59,7 @@ __all__ = [
     "read_toml",
     "require_analyzer",
     "without_vector",
+    "zone_of",
 ]
 
 
@@ -198,6 +203,15 @@ AnalyzerOption = Annotated[
         show_default=False,
     ),
 ]
+TimezoneOption = Annotated[
+    str | None,
+    typer.Option(
+        "--timezone",
+        envvar="ONEIROS_TIMEZONE",
+        help="Whose days and hours a question names: Europe/Berlin. Default: UTC.",
+        show_default=False,
+    ),
+]
 NowOption = Annotated[
     str | None,
     typer.Option("--now", metavar="TIME", help="The clock: ISO 8601 with an offset, or seconds."),
@@ -292,7 +306,10 @@ def _of_module(module: str, attribute: str) -> Embedder:
 
 @contextmanager
 def opened(
-    path: Path, analyzer: str | None = None, embedder: Embedder | None = None
+    path: Path,
+    analyzer: str | None = None,
+    embedder: Embedder | None = None,
+    timezone: str | None = None,
 ) -> Iterator[Engine]:
     """Open the engine over the store, and close it whatever happens in the block.
 
@@ -303,16 +320,20 @@ def opened(
         analyzer: for its words from now on; None: as before.
         embedder: for texts without a vector; None: the store's own if that needs no model, else
             none, without a warning.
+        timezone: whose days a question names; None: UTC.
 
     Raises:
-        CommandError: no such analyzer, or its package is not installed; or the command writes, and
-            the store cannot be written.
+        CommandError: no such analyzer or time zone, or the analyzer's package is not installed; or
+            the command writes, and the store cannot be written.
     """
     require_analyzer(analyzer)
+    zone = zone_of(timezone)
     is_protected = path.exists() and not (
         os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     )
-    with quiet_engine(path, embedder, analyzer=analyzer, read_only=is_protected) as engine:
+    with quiet_engine(
+        path, embedder, analyzer=analyzer, timezone=zone, read_only=is_protected
+    ) as engine:
         try:
             yield engine
         except EngineReadOnly as error:
@@ -329,6 +350,19 @@ def require_analyzer(name: str | None) -> None:
     if name is not None:
         with blamed_on("--analyzer", (ValueError, ImportError)):
             analyzers.make(name)
+
+
+def zone_of(name: str | None) -> tzinfo | None:
+    """Return the time zone of a name; None of None.
+
+    Raises:
+        CommandError: the system knows no such zone.
+    """
+    with blamed_on("--timezone"):
+        try:
+            return checked_zone(name)
+        except ValueError as error:
+            raise ValueError(str(error).removeprefix("timezone: ")) from error
 
 
 def quiet_engine(path: Path, embedder: Embedder | None, **options: Any) -> QuietEngine:
@@ -354,6 +388,7 @@ def opened_scope(
     scope: list[str] | None,
     embedder: str | None = None,
     analyzer: str | None = None,
+    timezone: str | None = None,
 ) -> Iterator[Memories]:
     """Open the memories of a store that ``--scope`` leaves; all of them without it.
 
@@ -362,13 +397,14 @@ def opened_scope(
         scope: the values of the option.
         embedder: the value of ``--embedder``; None: as for :func:`opened`.
         analyzer: the value of ``--analyzer``; None: the store's.
+        timezone: the value of ``--timezone``; None: UTC.
 
     Raises:
-        CommandError: what the engine says of the scope, the embedder or the analyzer.
+        CommandError: what the engine says of the scope, the embedder, the analyzer or the zone.
     """
     bounds = bounds_of(scope)
     model = None if embedder is None else embedder_of(embedder)
-    with opened(path, analyzer, model) as engine:
+    with opened(path, analyzer, model, timezone) as engine:
         yield bounded(engine, bounds)
 
 

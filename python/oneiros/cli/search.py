@@ -19,6 +19,7 @@ from oneiros.cli.options import (
     ProfileOption,
     ScopeOption,
     StoreOption,
+    TimezoneOption,
     condition_of,
     existing,
     named_profile,
@@ -32,6 +33,7 @@ from oneiros.search.records import memory_record, response_record
 from oneiros.search.trace import NO_TIME
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from rich.console import RenderableType
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
     from oneiros.display.tables import Branch, DisplayTable
+    from oneiros.engine.memories import Memories
     from oneiros.explain.why_not import WhyNot
     from oneiros.model.memory import Memory
     from oneiros.search.response import SearchResponse, SearchResult
@@ -247,8 +250,14 @@ class _SearchCommand(NamedTuple):
     store: Path
     scope: list[str] | None
     embedder: str | None
+    timezone: str | None
     options: dict[str, Any]
     """The keywords of ``Engine.search`` and ``Engine.why_not``."""
+
+    def opened(self) -> AbstractContextManager[Memories]:
+        """Open the memories that are searched."""
+        path = existing(self.store)
+        return opened_scope(path, self.scope, self.embedder, timezone=self.timezone)
 
 
 def _asked(
@@ -305,6 +314,7 @@ def _asked(
     ] = "plain",
     scope: ScopeOption = None,
     embedder: EmbedderOption = None,
+    timezone: TimezoneOption = None,
 ) -> _SearchCommand:
     if soft_range and date_range is None:
         msg = "--soft-range: needs --date-range"
@@ -321,7 +331,7 @@ def _asked(
         "profile": None if profile is None else named_profile("--profile", profile),
         "syntax": syntax,
     }
-    return _SearchCommand(query, store, scope, embedder, options)
+    return _SearchCommand(query, store, scope, embedder, timezone, options)
 
 
 def _asks(command: Callable[..., None]) -> Callable[..., None]:
@@ -355,7 +365,7 @@ def search(
     ] = False,
 ) -> None:
     """Find memories, best first. Only with --reinforce does that count as a use of them."""
-    with opened_scope(existing(asked.store), asked.scope, asked.embedder) as memories:
+    with asked.opened() as memories:
         response = memories.search(
             asked.query, **asked.options, explain=explain, reinforce=reinforce
         )
@@ -385,7 +395,7 @@ def why_not(
     plain: PlainOption = False,
 ) -> None:
     """Say why a search does not return a memory. The memory is left as it is."""
-    with opened_scope(existing(asked.store), asked.scope, asked.embedder) as memories:
+    with asked.opened() as memories:
         reasons = memories.why_not(asked.query, id, **asked.options)
     if json:
         terminal.write("why-not", asked.store, why_not_document(reasons))
