@@ -300,3 +300,39 @@ def test_a_scope_replaces_only_what_it_sees(tmp_path: Path) -> None:
         with pytest.raises(oneiros.DuplicateId, match=words) as raised:
             mind.add_many([{"text": "y"}, {"text": "z", "id": "ours"}])
         assert raised.value.__notes__ == ["record 1 of the batch"]
+
+
+@pytest.mark.parametrize("way", ["restore", "update", "add"])
+def test_a_cold_memory_is_found_again(way: str) -> None:
+    now = NOW
+    with oneiros.Engine(":memory:", profile="cognitive", clock=lambda: now) as mind:
+        mind.add("Ada lives in Oslo", id="home", category="episodic")
+        for days in (200, 10):  # at its floor, and still after more than a week
+            now += days * DAY
+            mind.dream()
+        assert mind.get("home").tier == "cold"
+        assert mind.search("Ada", reinforce=False).ids == []
+        if way == "restore":
+            assert mind.restore("home")
+            assert not mind.restore("home")
+        elif way == "update":
+            mind.update("home", importance=0.4)
+            assert mind.get("home").tier == "cold"  # only what it says makes it current
+            mind.update("home", text="Ada lives in Rome")
+        else:
+            mind.add("Ada lives in Rome", id="home", on_conflict="update")
+        mind.dream()
+        assert (mind.get("home").tier, mind.get("home").cold_since) == ("hot", None)
+        assert mind.search("Ada", reinforce=False).ids == ["home"]
+
+
+def test_a_superseded_memory_stays_cold() -> None:
+    with oneiros.Engine(":memory:", profile="cognitive", clock=lambda: NOW) as mind:
+        mind.add("Ada lives in Oslo", id="old")
+        mind.add("Ada lives in Rome", id="new")
+        mind.supersede("old", "new")
+        mind.dream()
+        assert mind.get("old").tier == "cold"
+        assert not mind.restore("old")
+        mind.update("old", text="Ada lived in Oslo")
+        assert mind.get("old").tier == "cold"

@@ -480,20 +480,21 @@ class Memories:
 
     @watched
     def restore(self, id: str, *, now: Time | None = None) -> bool:
-        """Undo the soft deletion or the archiving of a memory.
+        """Undo the soft deletion, the archiving or the cooling of a memory.
 
-        An archived memory becomes consolidated; any other status stays. Restoring counts as a use:
+        An archived memory becomes consolidated; any other status stays. A cold one that nothing
+        supersedes becomes hot, so that ``cognitive`` finds it. Restoring counts as a use:
         ``last_accessed_at`` becomes the current time, so the memory is no more stale than one just
         recalled. The next dream cycle may still remove it as a duplicate, as superseded or for
-        negative feedback, unless :meth:`pin` protects it. A memory that is neither deleted nor
-        archived does not change.
+        negative feedback, unless :meth:`pin` protects it. A memory that is neither deleted,
+        archived nor cold does not change.
 
         Args:
             id: the memory's id.
             now: the current time, as in :meth:`add`.
 
         Returns:
-            Whether the memory was deleted or archived.
+            Whether the memory was deleted, archived or cold.
 
         Raises:
             UnknownMemory: no memory has this id, deleted or not.

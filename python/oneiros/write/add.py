@@ -30,6 +30,7 @@ from oneiros.write.rules import (
     require_no_circle,
     restage,
     settle_status,
+    warm,
 )
 from oneiros.write.sync import Uncollected
 from oneiros.write.vectors import MadeVectors, titled
@@ -437,6 +438,7 @@ class Adding:
             is_dropped = drops_own_vector(existing, self._sync.vectors.recorded_name)
         if rules.merges_metadata:
             merge_metadata(existing, changes)
+        warm(existing, changes)
         keep_spread(existing, changes)
         restage(existing, changes)
         settle_status(existing, changes)

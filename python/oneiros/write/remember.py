@@ -10,7 +10,7 @@ from oneiros.errors import UnknownMemory
 from oneiros.index.questions import MOST_QUESTIONS
 from oneiros.model.fields import ENUMS
 from oneiros.model.memory import validate_changes
-from oneiros.store.rows import encoded_embedding
+from oneiros.store.rows import WARM, encoded_embedding
 from oneiros.write.add import Adding
 from oneiros.write.background import whole_write
 from oneiros.write.cycles import CycleWriter
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["Remember"]
 
 _ARCHIVED: Final = ENUMS["status"].index("archived")
+_COLD: Final = ENUMS["tier"].index("cold")
 
 
 class Remember:
@@ -324,7 +325,7 @@ class Remember:
 
     @whole_write
     def restore(self, memory_id: str, *, now: float, seen: Seen) -> bool:
-        """Undo a soft delete or archiving, which counts as a use; return whether there was one."""
+        """Undo a soft delete, archiving or cooling, which counts as a use; return whether there was one."""
         with self.sync.writing(after_events_of=[memory_id]) as transaction:
             memory = self._known(transaction, memory_id, seen)
             changes: dict[str, object] = {}
@@ -333,6 +334,8 @@ class Remember:
             if memory.status == _ARCHIVED:
                 changes["status"] = "consolidated"
                 settle_status(memory, changes)
+            if memory.tier == _COLD and memory.superseded_by is None:
+                changes |= WARM
             if changes:
                 changes["last_accessed_at"] = now
                 transaction.update_columns([(memory_id, changes)])

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 _CONSOLIDATED: Final = ENUMS["status"].index("consolidated")
-_HOT: Final = ENUMS["tier"].index("hot")
+_HOT, _COLD = (ENUMS["tier"].index(tier) for tier in ("hot", "cold"))
 _NO_NAMES: Final[Mapping[str, str | None]] = MappingProxyType({})
 
 
@@ -233,15 +233,22 @@ def end_supersession(
 
 
 def warm(memory: StoredMemory, changes: dict[str, object]) -> None:
-    """Make a memory hot whose supersession an update ends, if it was cooled since it began.
+    """Make a cold memory hot that an update makes current or gives another text.
 
-    Source: docs/systems/fields.md.
+    Current is one whose supersession the update ends, if it was cooled since that began.
+
+    Source: docs/systems/fields.md; docs/systems/cognitive.md C19.
     """
-    if _is_ended(memory, changes) and is_cooled_since(
+    is_superseded = changes.get("superseded_by", memory.superseded_by) is not None
+    is_rewritten = memory.tier == _COLD and _is_revised(memory, changes) and not is_superseded
+    is_current = _is_ended(memory, changes) and is_cooled_since(
         memory.metadata, memory.tier, memory.cold_since
-    ):
+    )
+    if is_rewritten or is_current:
         for name, value in WARM.items():
             changes.setdefault(name, value)
+    if is_rewritten:
+        changes.setdefault("at_floor_since", None)
 
 
 def _is_ended(memory: StoredMemory, changes: Mapping[str, object]) -> bool:
@@ -249,13 +256,17 @@ def _is_ended(memory: StoredMemory, changes: Mapping[str, object]) -> bool:
     return memory.superseded_by is not None and changes.get("superseded_by", "") is None
 
 
+def _is_revised(memory: StoredMemory, changes: Mapping[str, object]) -> bool:
+    """Return whether changes give a memory another text."""
+    return "text" in changes and changes["text"] != memory.text
+
+
 def restage(memory: StoredMemory, changes: dict[str, object]) -> None:
     """Schedule a recalled memory for another consolidation if its text changes.
 
     Source: docs/systems/reverie.md R14.
     """
-    is_revised = "text" in changes and changes["text"] != memory.text
-    if is_revised and memory.access_count > 0 and memory.status == _CONSOLIDATED:
+    if _is_revised(memory, changes) and memory.access_count > 0 and memory.status == _CONSOLIDATED:
         changes.setdefault("status", "staged")
 
 
