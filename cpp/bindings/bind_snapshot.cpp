@@ -180,9 +180,9 @@ class StoreSnapshot {
         kColumns[place].rule);
   }
   bool has_vectors() const { return reader_.has(SectionKind::kVectorBlocks, 0); }
-  std::shared_ptr<VectorColumn> vectors() const {
+  std::shared_ptr<VectorColumn> vectors(std::size_t row_end) const {
     const ReleasedGil nogil;
-    return VectorColumn::restored(reader_, all_threads());
+    return VectorColumn::restored(reader_, row_end, all_threads());
   }
   StoredArray vector_graph() const {
     {
@@ -307,9 +307,9 @@ void register_snapshot(py::module_& module) {
            "A column as saved, read-only.")
       .def_property_readonly("has_vectors", &StoreSnapshot::has_vectors,
                              "True if it contains vectors.")
-      .def("vectors", &StoreSnapshot::vectors,
+      .def("vectors", &StoreSnapshot::vectors, py::kw_only(), py::arg("row_end"),
            "The vectors, mapped copy-on-write. Raises SnapshotDamaged unless their checksum, "
-           "compared here, is right.")
+           "compared here, is right, and their rows are below row_end.")
       .def("vector_graph", &StoreSnapshot::vector_graph,
            "The graph's bytes, read-only. Raises SnapshotDamaged unless their checksum, "
            "compared here, is right.")

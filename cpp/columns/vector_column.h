@@ -105,9 +105,11 @@ class VectorColumn {
 
   // Image: the snapshot sections of the vectors, to be written while it lives and no vector
   // changes. restored(): maps them, copy-on-write, verifying checksums with `threads` threads.
-  // Throws SnapshotDamaged if they differ from what was written.
+  // Throws SnapshotDamaged if they differ from what was written, or a vector is of a row from
+  // `row_end` on, which makes no searches of a damaged file long.
   class Image;
   [[nodiscard]] static std::shared_ptr<VectorColumn> restored(const SnapshotReader& snapshot,
+                                                              std::size_t row_end,
                                                               std::size_t threads);
 
   // A shared lock: vectors stay in place while it exists. A thread that has a Reader must use the

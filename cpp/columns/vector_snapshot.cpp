@@ -18,6 +18,17 @@ namespace {
 
 constexpr std::size_t kMostComponents = std::size_t{1} << 16U;
 
+// The place after the last bit that is set.
+std::size_t end_of(std::span<const std::uint64_t> words) {
+  std::size_t end = 0;
+  for (std::size_t word = 0; word < words.size(); ++word) {
+    if (words[word] != 0) {
+      end = word * 64 + static_cast<std::size_t>(std::bit_width(words[word]));
+    }
+  }
+  return end;
+}
+
 }  // namespace
 
 VectorColumn::Image::Image(const VectorColumn& column) {
@@ -44,7 +55,7 @@ std::vector<SnapshotSection> VectorColumn::Image::sections() const {
 }
 
 std::shared_ptr<VectorColumn> VectorColumn::restored(const SnapshotReader& snapshot,
-                                                     std::size_t threads) {
+                                                     std::size_t row_end, std::size_t threads) {
   const auto numbers = snapshot.take<std::uint32_t>(SectionKind::kVectorBlocks, 0);
   const auto bits = snapshot.take<std::uint64_t>(SectionKind::kVectorBits, 0);
   require_sense(numbers.size() >= 1 && numbers[0] >= 1 && numbers[0] <= kMostComponents,
@@ -53,8 +64,10 @@ std::shared_ptr<VectorColumn> VectorColumn::restored(const SnapshotReader& snaps
   require_sense(bits.size() == blocks.size() * kWordsOfBlock, "not as many bits as vectors");
   require_sense(std::ranges::adjacent_find(blocks, std::ranges::greater_equal{}) == blocks.end(),
                 "blocks of vectors are out of order");
-  require_sense(blocks.empty() || blocks.back() < (std::size_t{1} << 32U) / kRowsOfBlock,
-                "a block of vectors lies beyond the last row");
+  require_sense(blocks.empty() || std::size_t{blocks.back()} * kRowsOfBlock +
+                                          end_of(bits.elements().last(kWordsOfBlock)) <=
+                                      row_end,
+                "a vector of no row");
   auto column = std::make_shared<VectorColumn>(numbers[0]);
   column->read(snapshot, blocks, bits.elements(), threads);
   return column;
@@ -87,10 +100,8 @@ void VectorColumn::read(const SnapshotReader& snapshot, std::span<const std::uin
       const std::uint64_t own = bits[i * kWordsOfBlock + word];
       block->has_vector[word].store(own, std::memory_order_relaxed);
       block->count += static_cast<std::size_t>(std::popcount(own));
-      if (own != 0) {
-        block->open_rows = word * 64 + static_cast<std::size_t>(std::bit_width(own));
-      }
     }
+    block->open_rows = end_of(bits.subspan(i * kWordsOfBlock, kWordsOfBlock));
     require_sense(block->count > 0, "a block without vectors");
     count_.fetch_add(block->count, std::memory_order_relaxed);
     resident_bytes_.fetch_add(block->open_rows * row_bytes(), std::memory_order_relaxed);

@@ -50,7 +50,7 @@ inline void use_vectors(const SnapshotReader& snapshot) {
   if (!snapshot.has(SectionKind::kVectorBlocks, 0)) {
     return;
   }
-  const std::shared_ptr<VectorColumn> vectors = VectorColumn::restored(snapshot, 1);
+  const std::shared_ptr<VectorColumn> vectors = VectorColumn::restored(snapshot, 1U << 20U, 1);
   const std::vector<std::uint32_t> rows = vectors->rows();
   require(rows.size() == vectors->count(), "as many rows as were counted");
   std::vector<float> query(vectors->dimension(), 0.25F);

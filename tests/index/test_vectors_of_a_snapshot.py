@@ -15,6 +15,7 @@ from tests.vector_index.vectors import clustered
 
 WIDTH = 40  # padded to 64 in the core
 ROWS = np.array([0, 1, 2, 63, 64, 511, 512, 5_000, 5_001, 70_000], np.uint32)
+ROW_END = 100_000
 VECTORS = clustered(len(ROWS), WIDTH, 0)
 
 
@@ -56,7 +57,7 @@ def test_what_was_saved_is_there_again_to_the_bit(path: Path) -> None:
     held = opened(path)
     assert held.has_vectors
     assert bytes(memoryview(held.vector_graph())) == b"the graph"
-    again = held.vectors()
+    again = held.vectors(row_end=ROW_END)
     assert len(again) == len(made) == len(ROWS) - 1
     assert again.dimension == WIDTH
     np.testing.assert_array_equal(again.rows(), made.rows())
@@ -72,7 +73,7 @@ def test_what_was_saved_is_there_again_to_the_bit(path: Path) -> None:
 def test_changes_leave_the_file_and_what_else_was_mapped_alone(path: Path) -> None:
     saved(path, column())
     before = path.read_bytes()
-    first, second = opened(path).vectors(), opened(path).vectors()
+    first, second = opened(path).vectors(row_end=ROW_END), opened(path).vectors(row_end=ROW_END)
     first.write(rows=np.arange(3, dtype=np.uint32), vectors=-VECTORS[:3])
     first.write(rows=np.array([900, 90_000], np.uint32), vectors=VECTORS[:2])
     first.remove(rows=ROWS[5:])
@@ -81,18 +82,27 @@ def test_changes_leave_the_file_and_what_else_was_mapped_alone(path: Path) -> No
     np.testing.assert_array_equal(second.reconstruct(rows=ROWS), VECTORS)
     assert path.read_bytes() == before
     saved(path, first)
-    again = opened(path).vectors()
+    again = opened(path).vectors(row_end=ROW_END)
     np.testing.assert_array_equal(again.rows(), first.rows())
     np.testing.assert_array_equal(second.reconstruct(rows=ROWS), VECTORS)  # of the former file
+
+
+def test_a_vector_of_a_row_that_the_snapshot_has_not_is_refused(path: Path) -> None:
+    saved(path, column())
+    last = int(ROWS[-1])
+    assert len(opened(path).vectors(row_end=last + 1)) == len(ROWS)
+    for row_end in (last, 1, 0):
+        with pytest.raises(SnapshotDamaged, match="a vector of no row"):
+            opened(path).vectors(row_end=row_end)
 
 
 def test_a_snapshot_may_have_none(path: Path) -> None:
     saved(path, None)
     assert not opened(path).has_vectors
     with pytest.raises(SnapshotDamaged, match="a section is missing"):
-        opened(path).vectors()
+        opened(path).vectors(row_end=ROW_END)
     saved(path, _core.VectorColumn(dimension=WIDTH))
-    assert len(opened(path).vectors()) == 0
+    assert len(opened(path).vectors(row_end=ROW_END)) == 0
 
 
 def test_damage_of_vectors_or_graph_is_found_when_they_are_taken_and_no_sooner(path: Path) -> None:
@@ -104,9 +114,10 @@ def test_damage_of_vectors_or_graph_is_found_when_they_are_taken_and_no_sooner(p
         path.write_bytes(damaged)
         held = opened(path)
         other = {"vectors": "vector_graph", "vector_graph": "vectors"}[taken]
-        getattr(held, other)()
+        arguments = {"vectors": {"row_end": ROW_END}, "vector_graph": {}}
+        getattr(held, other)(**arguments[other])
         with pytest.raises(SnapshotDamaged, match="checksum"):
-            getattr(held, taken)()
+            getattr(held, taken)(**arguments[taken])
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -117,7 +128,7 @@ def test_no_bytes_do_harm(path: Path, seed: int) -> None:
         data[at] ^= int(random.integers(1, 256))
     path.write_bytes(data[: int(random.choice([len(data), random.integers(1, len(data))]))])
     try:
-        again = opened(path).vectors()
+        again = opened(path).vectors(row_end=ROW_END)
     except SnapshotDamaged:
         return
     np.testing.assert_array_equal(again.reconstruct(rows=ROWS), VECTORS)

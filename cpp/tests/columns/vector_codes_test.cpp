@@ -499,7 +499,8 @@ TEST_CASE("vector column: a restored column gets codes as any") {
   }
   writer.finish();
   const SnapshotReader reader(folder / "snapshot", 1);
-  const auto restored = VectorColumn::restored(reader, 1);
+  const auto restored = VectorColumn::restored(reader, kRows, 1);
+  CHECK_THROWS_AS(static_cast<void>(VectorColumn::restored(reader, kRows - 1, 1)), SnapshotDamaged);
   CHECK(restored->resident_bytes() == vector_bytes(kRows, kWidth));
   check_nearest(*restored, queries);
   CHECK(restored->resident_bytes() == column.resident_bytes());

@@ -113,10 +113,7 @@ def kept_vectors(
     Raises:
         SnapshotDamaged: the vectors are damaged.
     """
-    column, kind = snapshot.vectors(), indexes.vector_index
-    if not snapshot.is_own:
-        rows = column.rows()
-        require_sense(len(rows) == 0 or int(rows[-1]) < row_end, "a vector of no row")
+    column, kind = snapshot.vectors(row_end=row_end), indexes.vector_index
     read_graph = None
     if has_graph and kind != "flat":
 
