@@ -154,6 +154,19 @@ def test_accepting_supersedes_the_older(verdict: str) -> None:
     assert engine.conflicts(least_confidence=0.01) == []
 
 
+@pytest.mark.parametrize(
+    "validity", [{"valid_until": NOW - 1}, {"ttl": 60.0}, {"valid_from": NOW + 1}], ids=str
+)
+def test_what_is_not_valid_now_conflicts_with_nothing(validity: dict[str, float]) -> None:
+    with oneiros.Engine(":memory:", clock=lambda: NOW) as engine:
+        engine.add("My rent is 900 euros a month", id="old", created_at=NOW - 9 * 86_400)
+        new = {"id": "new", "text": "My rent went up to 950 euros now", "created_at": NOW - 86_400}
+        engine.add_many([new | validity])
+        assert engine.conflicts() == []
+        engine.update("new", valid_from=None, valid_until=None, ttl=None)
+        assert [(pair.older, pair.newer) for pair in engine.conflicts()] == [("old", "new")]
+
+
 def test_rejecting_holds(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with filled(path) as engine:

@@ -19,7 +19,7 @@ from tests.oracles.cognitive import (
     to_stub,
 )
 from tests.oracles.omega import decay_of, feedback_factor, is_forgotten, kind_weight
-from tests.oracles.records import age_days, part_of
+from tests.oracles.records import age_days, part_of, validity_of
 
 __all__ = ["Grouping", "conflicts", "cooled", "forgotten", "groups", "stubs", "summary", "verdict"]
 
@@ -244,6 +244,11 @@ def conflicts(
     memories: Sequence[Fields], previous: float | None, now: float, above: float = 0.85
 ) -> list[tuple[int, int]]:
     """Return the pairs, the older first, that C22 offers, were no end to them; the likest first."""
+
+    def is_valid(memory: Fields) -> bool:
+        start, end = validity_of(memory)
+        return start <= now <= end
+
     rows = [
         row
         for row, memory in enumerate(memories)
@@ -252,6 +257,7 @@ def conflicts(
         and memory["status"] != "archived"
         and memory["tier"] != "stub"
         and memory["embedding"] is not None
+        and is_valid(memory)
     ]
 
     def is_new(row: int) -> bool:

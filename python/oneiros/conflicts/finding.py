@@ -221,7 +221,10 @@ def found(
     scope.services.sync.associations(read_model)
     bounds = scope.condition()
     weighed_by = None if bounds is None else read_model.row_sets.bits_in(bounds)
-    rows = _current(read_model, scope.consulted(where))
+    expired, not_yet_valid = read_model.row_sets.out_of_time(
+        scope.now(None), scope.services.profile.selection
+    )
+    rows = _current(read_model, scope.consulted(where) - expired - not_yet_valid)
     created = read_model.lifecycle.column("created_at")
     pairs: dict[tuple[int, int], float] = {}
     for part in _parts(read_model, rows):

@@ -96,7 +96,8 @@ def matching(scope: Scope, where: Where | None, *, include_expired: bool = True)
     if require_flag("include_expired", include_expired):
         return rows
     selection = scope.services.profile.selection
-    return rows - scope.read_model.row_sets.expired(scope.now(None), selection)
+    expired, _ = scope.read_model.row_sets.out_of_time(scope.now(None), selection)
+    return rows - expired
 
 
 def page(

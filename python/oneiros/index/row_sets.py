@@ -594,10 +594,10 @@ class RowSets:
             lapsed, _ = self._out_of_time(limits, self._lifecycle.column)
         return DeepRecallRows(self._superseded, lapsed)
 
-    def expired(self, now: float, selection: Selection) -> BitMap:
-        """Return a new set of the rows past their ``valid_until`` or ``ttl``, of expiring kinds."""
+    def out_of_time(self, now: float, selection: Selection) -> tuple[BitMap, BitMap]:
+        """Return new sets of the expired rows, of kinds that expire, and of rows not yet valid."""
         limits = Limits(selection=selection, where=None, status=None, now=now)
-        return self._out_of_time(limits, self._lifecycle.column)[0]
+        return self._out_of_time(limits, self._lifecycle.column)
 
     def out_of_time_counts(self, limits: Limits) -> tuple[int, int]:
         """Return the numbers of expired rows, of kinds that expire, and of rows not yet valid.

@@ -304,7 +304,7 @@ class Remember:
         """Soft-delete all memories that match and have expired; return their ids."""
         with self.sync.writing() as transaction:
             row_sets = self.sync.read_model.row_sets
-            rows = row_sets.matching(where) & row_sets.expired(now, selection)
+            rows = row_sets.matching(where) & row_sets.out_of_time(now, selection)[0]
             return self._delete(transaction, rows, now)
 
     def _delete(self, transaction: Transaction, rows: Iterable[int], now: float) -> list[str]:

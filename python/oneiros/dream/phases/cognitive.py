@@ -376,9 +376,13 @@ def _pairs(draft: Draft, phase: Conflicts) -> list[Pair]:
 
 
 def comparable(draft: Draft) -> Mask:
-    """Return the mask of rows that a judge may be asked about."""
+    """Return the mask of rows that a judge may be asked about.
+
+    Rows that are not valid now are left out: where one retired another, searches would find neither.
+    """
     current: Mask = draft.live & (draft.column("superseded") == 0)
     current &= (draft.column("status") != ARCHIVED) & (draft.column("tier") != STUB)
+    current &= (draft.valid_from <= draft.now) & (draft.valid_until >= draft.now)
     return current
 
 
