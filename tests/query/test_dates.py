@@ -213,6 +213,33 @@ def test_days_are_those_of_the_zone(
     assert ends == [datetime.fromisoformat(start), datetime.fromisoformat(end)]
 
 
+@pytest.mark.parametrize(
+    ("query", "start", "end"),
+    [
+        ("an hour ago", -1.5, -0.5),
+        ("in the last hour", -1, 0),
+        ("in the last 24 hours", -24, 0),
+        ("in the next 3 hours", 0, 3),
+    ],
+)
+@pytest.mark.parametrize(
+    "now",
+    [
+        datetime(2025, 10, 26, 2, 30, tzinfo=BERLIN),
+        datetime(2025, 10, 26, 2, 30, fold=1, tzinfo=BERLIN),  # an hour later
+        datetime(2025, 10, 26, 12, tzinfo=BERLIN),  # clocks were set back that night
+        datetime(2025, 3, 30, 3, 30, tzinfo=BERLIN),  # half an hour after 1:59
+    ],
+)
+def test_hours_are_as_long_where_clocks_are_set(
+    now: datetime, query: str, start: float, end: float
+) -> None:
+    found = range_in(query, now.timestamp(), BERLIN)
+    assert found is not None
+    ends = [(one - now.timestamp()) / 3_600 for one in found[:2]]
+    assert ends == [start, end]
+
+
 def test_an_engine_reads_days_in_its_time_zone() -> None:
     now = datetime(2025, 6, 18, 8, tzinfo=TOKYO)
     found = {}

@@ -151,7 +151,6 @@ _DAY: Final = timedelta(days=1)
 _LAST: Final = frozenset(("last", "past", "previous"))
 _NEAR: Final = {"yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}
 _YEARS: Final = {"last": -1, "this": 0, "next": 1}
-_HALF_AN_HOUR: Final = timedelta(minutes=30)
 
 _Words = Callable[[int], str]
 """Return the word at a place; "" beyond the last."""
@@ -206,6 +205,15 @@ def _steps(unit: str, count: int) -> relativedelta:
     return relativedelta(**{"weeks" if unit == "weekends" else unit: count})
 
 
+def _later(unit: str, count: float, moment: datetime, zone: tzinfo) -> datetime:
+    """Return the moment that many units later; hours as they pass, also where clocks are set."""
+    if unit != "hours":
+        later: datetime = moment + _steps(unit, int(count))
+        return later
+    passed = moment.replace(tzinfo=zone).timestamp() + 3_600 * count
+    return datetime.fromtimestamp(passed, zone).replace(tzinfo=None)
+
+
 def _latest(month: int, day: int, near: datetime) -> datetime:
     """Return the latest such day up to ``near``; of February 29, in a leap year."""
     year = near.year - ((month, day) > (near.month, near.day))
@@ -214,24 +222,26 @@ def _latest(month: int, day: int, near: datetime) -> datetime:
     return datetime(year, month, day)
 
 
-def _around(unit: str, moment: datetime) -> tuple[datetime, datetime]:
+def _around(unit: str, moment: datetime, zone: tzinfo) -> tuple[datetime, datetime]:
     """Return the span meant by "three weeks ago", given that moment: as exact as the unit.
 
     Hours and weeks are centred on the moment; other units are the calendar's.
     """
     if unit == "hours":
-        return moment - _HALF_AN_HOUR, moment + _HALF_AN_HOUR
+        return _later(unit, -0.5, moment, zone), _later(unit, 0.5, moment, zone)
     if unit == "weeks":
         day = _midnight(moment)
         return day - 3 * _DAY, day + 4 * _DAY
     return _calendar(unit, moment)
 
 
-def _adjacent(unit: str, count: int | None, anchor: _Span, sign: int) -> tuple[datetime, datetime]:
+def _adjacent(
+    unit: str, count: int | None, anchor: _Span, sign: int, zone: tzinfo
+) -> tuple[datetime, datetime]:
     """Return the span ``count`` units before (sign -1) or after an anchor; None: the next one."""
     edge = anchor.start if sign < 0 else anchor.end
     if count is not None:
-        return _around(unit, anchor.start + sign * _steps(unit, count))
+        return _around(unit, _later(unit, sign * count, anchor.start, zone), zone)
     if unit == "weekends":
         start, end = _calendar(unit, edge + (sign * 7 - 1 if sign < 0 else 0) * _DAY)
         while sign < 0 and end + 7 * _DAY <= edge:
@@ -275,7 +285,7 @@ def _counted(word: _Words, place: int) -> tuple[int | None, bool, int]:
     return number, is_rough, place + 1 if word(place) == "of" else place
 
 
-def _relative(word: _Words, place: int, now: datetime) -> _Span | None:
+def _relative(word: _Words, place: int, now: datetime, zone: tzinfo) -> _Span | None:
     """Read a time relative to now."""
     first, second = word(place), word(place + 1)
     if first in _NEAR:
@@ -291,7 +301,7 @@ def _relative(word: _Words, place: int, now: datetime) -> _Span | None:
     if first == "this" and second in ("morning", "afternoon", "evening"):
         return _whole(now, _DAY, "inferred", place + 2)
     if first in _LAST or first in ("this", "current", "next", "coming"):
-        return _led(word, place, now)
+        return _led(word, place, now, zone)
     before = word(place - 2)
     is_part = (
         word(place - 1) == "half"  # "half a year ago"
@@ -303,10 +313,10 @@ def _relative(word: _Words, place: int, now: datetime) -> _Span | None:
     if number is None or unit is None or word(place + 1) != "ago" or is_part:
         return None
     certainty: Certainty = "soft" if is_rough else "inferred"
-    return _Span(*_around(unit, now - _steps(unit, number)), certainty, place + 2)
+    return _Span(*_around(unit, _later(unit, -number, now, zone), zone), certainty, place + 2)
 
 
-def _led(word: _Words, place: int, now: datetime) -> _Span | None:
+def _led(word: _Words, place: int, now: datetime, zone: tzinfo) -> _Span | None:
     """Read a time that begins with "last", "this" or "next"."""
     lead, named = word(place), word(place + 1)
     sign = -1 if lead in _LAST else 0 if lead in ("this", "current") else 1
@@ -318,13 +328,13 @@ def _led(word: _Words, place: int, now: datetime) -> _Span | None:
     if unit is not None and named == unit[:-1]:
         is_rolling = unit in ("hours", "days") or word(place - 1) == "the"  # "in the last year"
         if lead == "past" or (lead == "last" and is_rolling):
-            return _Span(now - _steps(unit, 1), now, "inferred", place + 2)
-        return _Span(*_calendar(unit, now + sign * _steps(unit, 1)), "inferred", place + 2)
+            return _Span(_later(unit, -1, now, zone), now, "inferred", place + 2)
+        return _Span(*_calendar(unit, _later(unit, sign, now, zone)), "inferred", place + 2)
     number, is_rough, after = _counted(word, place + 1)
     unit = UNITS.get(word(after))
     if number is None or unit is None or sign == 0:
         return None
-    ends = sorted((now, now + sign * _steps(unit, number)))
+    ends = (now, _later(unit, sign * number, now, zone))[::sign]
     return _Span(ends[0], ends[1], "soft" if is_rough else "inferred", after + 1)
 
 
@@ -533,7 +543,7 @@ class _Reader(NamedTuple):
         return None
 
     def _simple(self, place: int, *, is_bare: bool = False) -> _Span | None:
-        found = self._absolute(place, self.now) or _relative(self._word, place, self.now)
+        found = self._absolute(place, self.now) or _relative(self._word, place, self.now, self.zone)
         if found is not None:
             return found
         is_led = not is_bare or self._word(place - 1) in _LEADS
@@ -562,7 +572,7 @@ class _Reader(NamedTuple):
                 continue
             sign = -1 if side in ("before", "prior") else 1
             certainty: Certainty = "soft" if is_rough else anchor.certainty
-            return _Span(*_adjacent(unit, number, anchor, sign), certainty, anchor.stop)
+            return _Span(*_adjacent(unit, number, anchor, sign, self.zone), certainty, anchor.stop)
         return None
 
     # -- dates -------------------------------------------------------------------------------------
