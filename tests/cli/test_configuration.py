@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from oneiros import profiles
 from oneiros.engine import Engine
 from tests.cli.conftest import Run
 
@@ -151,6 +152,14 @@ def test_a_wrong_file_is_named_with_its_line(run: Run, here: Path, text: str, me
 def test_a_file_that_is_no_text_is_named_with_its_line(run: Run, here: Path) -> None:
     (here / "oneiros.toml").write_bytes(b'store = "a.db"\nprofile = "\xff"\n')
     assert run("list").stderr == "error: oneiros.toml:2: not UTF-8\n"
+
+
+def test_files_may_begin_with_a_byte_order_mark(run: Run, here: Path) -> None:
+    (here / "oneiros.toml").write_bytes(b'\xef\xbb\xbfprofile = "own.toml"\n')
+    (here / "own.toml").write_bytes(b"\xef\xbb\xbf" + profiles.get("bm25").to_toml().encode())
+    run("add", "tea")
+    assert run("search", "tea").exit_code == 0
+    assert "own.toml" in run("config").stdout
 
 
 def test_the_table_names_values_and_origins(run: Run, here: Path) -> None:

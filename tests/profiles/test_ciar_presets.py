@@ -80,6 +80,8 @@ def test_a_toml_file_and_what_it_leaves_out(tmp_path: Path) -> None:
     presets = profiles.presets_from(str(path))
     assert presets["customer_service"] == profiles.get("ciar", preset="customer_service")
     assert numbers_of(presets["keen"]) == (0.0231, 0.0, 0.6)
+    path.write_text(TOML, encoding="utf-8-sig")  # with a byte order mark
+    assert profiles.presets_from(path) == presets
 
 
 def test_half_lives_can_be_read() -> None:

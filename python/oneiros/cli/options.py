@@ -93,7 +93,7 @@ def _from_file(path: Path, preset: str) -> Profile:
             raise ValueError(msg)
         return presets[preset].replace(name=f"ciar-{preset}")
     with _blamed_on_line(path):
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         try:
             return Profile.from_toml(text)
         except tomllib.TOMLDecodeError:
@@ -110,7 +110,7 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         CommandError: it is no UTF-8 or no TOML; the message names file and line.
     """
     with _blamed_on_line(path):
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         return text, tomllib.loads(text)
 
 

@@ -82,7 +82,7 @@ def read_settings(path: str | os.PathLike[str]) -> dict[str, object]:
     with path.open("rb") as file:
         content = file.read(LONGEST_TEXT + 1)
     try:
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         msg = f"{path.name}: expected UTF-8: {error}"
         raise ValueError(msg) from None
