@@ -167,7 +167,7 @@ std::size_t FoldedText::assign_character(std::string_view utf8, std::size_t at) 
   } else {
     const char32_t* expansion = character_tables.expansions + record.folding;
     for (std::size_t i = 0; i < record.length; ++i) {
-      append(expansion[i], character_record(stages, expansion[i]).kind, record.is_upper && i == 0);
+      append(expansion[i], character_record(stages, expansion[i]).kind, record.is_upper);
     }
   }
   return at + read.length;

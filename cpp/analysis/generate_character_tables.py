@@ -207,7 +207,9 @@ class Tables:
         if folded not in self._offsets:
             self._offsets[folded] = len(self.expansions)
             self.expansions.extend(map(ord, folded))
-        return ("kSeparator", is_upper, len(folded), self._offsets[folded])
+        # A letter in title case, such as "ǅ", does not become capitals alone.
+        is_capitals = unicodedata.category(character) == "Lu"
+        return ("kSeparator", is_capitals, len(folded), self._offsets[folded])
 
 
 def voiced_kana() -> list[tuple[int, int, int]]:

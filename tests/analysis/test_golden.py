@@ -93,6 +93,11 @@ def test_a_camel_case_word_is_found_in_lower_case(written: str) -> None:
     assert "youtub" in spelt("english", written).split()
 
 
+@pytest.mark.parametrize("written", ["Fußmatte", "FUSSMATTE", "FU\u1e9eMATTE", "fussmatte"])
+def test_the_capital_sharp_s_begins_no_word(written: str) -> None:
+    assert spelt("german", written) == "fussmatt"
+
+
 @pytest.mark.parametrize(
     ("composed", "decomposed"),
     [("café", "cafe\u0301"), ("한글", "\u1112\u1161\u11ab\u1100\u1173\u11af"), ("が", "か\u3099")],
