@@ -142,6 +142,15 @@ std::vector<Word> words_of(std::string_view text) {
   return words;
 }
 
+// True if a question mark of any script stands before the white space at the end of a text.
+bool ends_with_question_mark(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kMarks{"?",      "\uFF1F", "\u061F",
+                                                   "\u2047", "\u2048", "\u2049"};
+  const std::string_view trimmed = text.substr(0, text.find_last_not_of(" \t\n\r") + 1);
+  return std::ranges::any_of(kMarks,
+                             [&](std::string_view mark) { return trimmed.ends_with(mark); });
+}
+
 // Stems of one list.
 struct Gathered {
   std::array<std::uint32_t, StatementReader::kMostWords> stems{};
@@ -347,8 +356,7 @@ Statement StatementReader::read(std::string_view text) const {
   }
   statement.adds = (groups >> kAddition & 1U) != 0;
   statement.is_past = (groups >> kPast & 1U) != 0;
-  const std::size_t end = text.find_last_not_of(" \t\n\r");
-  statement.asks = end != std::string_view::npos && text[end] == '?';
+  statement.asks = ends_with_question_mark(text);
   if (all.count > 0) {
     statement.first = names.has(all.stems[0]) ? all.stems[0] : 0;
     statement.second = all.count > 1 ? all.stems[1] : 0;

@@ -34,7 +34,7 @@ _SENTENCES = st.builds(
     lambda speaker, pairs, end: speaker + "".join(a + b for a, b in pairs) + end,
     st.sampled_from(["", "Ada: ", "Bo Li: ", "ada: ", "A" * 30 + ": ", "Ünal: "]),
     st.lists(st.tuples(_PIECES, _MARKS), max_size=45),
-    st.sampled_from(["", "?", "? ", "!", "?)"]),
+    st.sampled_from(["", "?", "? ", "!", "?)", "？", "؟\n", "⁇"]),  # noqa: RUF001
 )
 
 
@@ -90,6 +90,8 @@ def test_a_change_is_surer_than_the_reverse_or_another_person(older: str, newer:
         ("I work at Globex", "I work at Globex"),  # a repetition
         ("I ran 5 km in the park", "I ran 10 km in the park"),  # two events
         ("I work at Globex", "Do I still work at Globex now?"),  # a question
+        ("I work at Globex", "Do I work at Initech now？"),  # noqa: RUF001 - as in Chinese, Japanese
+        ("I work at Globex", "Do I work at Initech now؟ "),  # as in Arabic
         ("Ada: I work at Globex", "Bo: I started at Initech now"),  # two speakers
         ("", "I moved to Oslo now"),
         ("I work at Globex", "now new " * 20),  # 40 words

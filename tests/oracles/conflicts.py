@@ -87,7 +87,7 @@ def statement(text: str) -> Statement:
         has(tokens, words.PAST),
         has(tokens, words.RELATIVES),
         has(tokens, words.DENIALS),
-        body.rstrip(" \t\n\r").endswith("?"),
+        body.rstrip(" \t\n\r").endswith(tuple("?？؟⁇⁈⁉")),  # noqa: RUF001
         {
             number
             for number, topic in enumerate(words.TOPICS)

@@ -40,7 +40,7 @@ __all__ = ["FEWEST_ROWS", "SnapshotFile"]
 FEWEST_ROWS: Final = 2_000
 """Stores with fewer rows are read as fast without a file."""
 
-_FORMAT: Final = 12  # changes with the content of any part
+_FORMAT: Final = 13  # changes with the content of any part
 _SHARE_CHANGED: Final = 500  # the file is rewritten when one row in this many has changed
 _STATE_NAMES: Final = (
     *("live", "archived", "quarantined", "superseded"),
