@@ -15,6 +15,7 @@
 
 #include "analysis/analyzer.h"
 #include "analysis/character_class.h"
+#include "analysis/folded_text.h"
 #include "analysis/word_breaks.h"
 #include "bindings/gil.h"
 #include "bindings/own_copies.h"
@@ -124,6 +125,13 @@ std::vector<std::pair<std::string, std::uint32_t>> tokens(Analyzer& analyzer,
   return spelt;
 }
 
+py::str folded_text(const py::str& text) {
+  FoldedText folded;
+  folded.assign(utf8_of(text, "text"));
+  const std::string_view bytes = folded.slice(0, folded.size());
+  return {bytes.data(), bytes.size()};
+}
+
 py::str spaced_text(const py::str& text) {
   const std::string left = without_unspaced(utf8_of(text, "text"));
   return {left.data(), left.size()};
@@ -190,6 +198,8 @@ py::tuple clauses(const Analyzer& analyzer, const py::object& text, const std::s
 void register_analysis(py::module_& module) {
   module.attr("unicode_version") = character_tables.unicode_version;
   module.attr("analysis_version") = kAnalysisVersion;
+  module.def("folded_text", &folded_text, py::kw_only(), py::arg("text"),
+             "The text in lower case, without accents, as terms are made of it.");
   module.def("without_unspaced", &spaced_text, py::kw_only(), py::arg("text"),
              "The text with a blank for each letter of a script without spaces or of Hangul.");
   py::class_<Analyzer, std::shared_ptr<Analyzer>>(

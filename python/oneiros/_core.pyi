@@ -15,11 +15,11 @@ _Made = TypeVar("_Made")
 _Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
 
 unicode_version: str
+"""The Unicode version of the character tables: that of the Python that built the core."""
 analysis_version: int
 
+def folded_text(*, text: str) -> str: ...
 def without_unspaced(*, text: str) -> str: ...
-
-"""The Unicode version of the character tables: that of the Python that built the core."""
 
 class Analyzer:
     def __init__(

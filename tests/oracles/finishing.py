@@ -131,8 +131,9 @@ def without_longest(word: str) -> str:
 
 def is_weak(query: str, cosines: Sequence[float], held: Sequence[str]) -> bool:
     """H7: the best cosine under 0.25, and fewer than half of the words in what was found."""
-    words = list(dict.fromkeys(map(without_longest, texts.words(texts.spaced(query)))))
+    words = map(texts.bare, texts.words(texts.spaced(query)))
+    words = list(dict.fromkeys(map(without_longest, words)))
     if not cosines or max(cosines) >= 0.25 or not words:
         return False
-    found = "\n".join(map(texts.normal, held))
+    found = "\n".join(map(texts.bare, held))
     return sum(word in found for word in words) < len(words) / 2

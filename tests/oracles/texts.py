@@ -17,6 +17,16 @@ def normal(text: str) -> str:
     return unicodedata.normalize("NFKC", text).lower()
 
 
+def bare(text: str) -> str:
+    """Return the text without capitals and accents, as the index folds words. H7."""
+    spelt = normal(text).translate({ord("ß"): "ss", ord("ı"): "i", ord("đ"): "d"})  # noqa: RUF001
+    return "".join(
+        character
+        for character in unicodedata.normalize("NFKD", spelt)
+        if not unicodedata.combining(character)
+    )
+
+
 def canonical(text: str) -> str:
     """Return the canonical form of O26, step by step."""
     wide = unicodedata.normalize("NFKC", text)

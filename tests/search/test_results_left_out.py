@@ -155,6 +155,27 @@ def test_words_that_cannot_be_told_apart_hold_nothing_back(text: str, question: 
         assert mind.search(f"{question} penguins elephants", embedding=far).abstained
 
 
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Café Société à Montréal", "cafe societe montreal"),
+        ("cafe societe montreal", "Café Société à Montréal"),
+        ("Müllers Haus in der Talstraße", "TALSTRASSE MULLERS"),
+        ("Ёжик живёт в лесу", "где живет ежик"),
+        ("İstanbul'da ışık yandı", "istanbul isik"),  # noqa: RUF001
+        ("مَكْتَبَةٌ كبيرة", "مكتبة"),
+        ("Đường Nguyễn Huệ", "duong nguyen hue"),
+    ],
+)
+def test_words_without_their_accents_are_found(text: str, question: str) -> None:
+    with oneiros.Engine(":memory:", profile="oneiros", analyzer="simple") as mind:
+        mind.add(text, id="held", embedding=[1.0, 0.0])
+        mind.add("It rains in Oslo", id="rain", embedding=[1.0, 0.1])
+        far = [-0.1, 1.0]
+        assert mind.search(question, embedding=far).ids[0] == "held"
+        assert mind.search(f"{question} {'ostrich zebras gnu tiger'}", embedding=far).abstained
+
+
 def test_a_situation_says_how_near_is_near_enough(mind: oneiros.Engine) -> None:
     asked = {"embedding": [0.42, 0.0, 0.9], "reinforce": False}
     assert mind.search("zebra, zoo and more", **asked).ids == ["d"]

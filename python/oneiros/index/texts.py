@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MemoryTexts",
     "asking_share",
+    "bare",
     "canonical",
     "is_normalised_by_letter",
     "normalised",
@@ -89,6 +90,11 @@ def normalised(text: str) -> str:
         # word, but the canonical form, derived from this text, has a blank there.
         return "`".join(part.lower() for part in wide.split("`"))
     return wide.lower()
+
+
+def bare(text: str) -> str:
+    """Return the normalised text without accents, folded as the lexical index folds words. H7."""
+    return text.lower() if text.isascii() else _core.folded_text(text=normalised(text))
 
 
 def canonical(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from oneiros import _core, models, scoring
 from oneiros._lazy import np
 from oneiros.index.stored_rows import ids_of
-from oneiros.index.texts import normalised, stemmed, words_of
+from oneiros.index.texts import bare, normalised, stemmed, words_of
 from oneiros.scoring import factors
 from oneiros.scoring.stages import WeakBest
 from oneiros.search.response import readable
@@ -103,16 +103,16 @@ class Callbacks:
         if not isinstance(profile.abstention, WeakBest):
             return []
         spaced = _core.without_unspaced(text=normalised(self._request.plain_text))
-        words = words_of(spaced, profile.query_words)
-        return stemmed(words, profile.abstention.suffixes)
+        words = map(bare, words_of(spaced, profile.query_words))
+        return stemmed(filter(None, words), profile.abstention.suffixes)
 
     def texts(self, rows: Sequence[int]) -> str:
-        """Return normalised text, title and tags of the memories, each on a line."""
+        """Return bare text, title and tags of the memories, each on a line."""
         lines = []
         for row in self._loaded(self._load.own_rows, rows):
             if row is not None:
                 tags = () if row.tags is None else tags_of(row.tags)
-                lines.append(normalised("\n".join((row.text, row.title, *tags))))
+                lines.append(bare("\n".join((row.text, row.title, *tags))))
         return "\n".join(lines)
 
     def uneven_starts(self, rows: Sequence[int], characters: int) -> list[tuple[int, str]]:
