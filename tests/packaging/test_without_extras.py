@@ -155,6 +155,7 @@ def test_the_command_without_its_packages_fails_in_one_line(tmp_path: Path, modu
         "Straße",
         "日本の緑茶",
         "한국어",
+        "\u1112\u1161\u11ab\u1100\u116e\u11a8",  # decomposed
         "\uff21\uff22",
         "привет",
         "שלום",

@@ -98,8 +98,9 @@ def columns_of(text: str) -> int:
 
 
 def _columns_of_character(character: str) -> int:
-    if unicodedata.category(character) in _WITHOUT_COLUMN:
-        return 0
+    is_joined = "\u1160" <= character <= "\u11ff" or "\ud7b0" <= character <= "\ud7ff"
+    if is_joined or unicodedata.category(character) in _WITHOUT_COLUMN:
+        return 0  # vowels and last letters of Hangul join the letter before
     return 2 if unicodedata.east_asian_width(character) in _WIDE else 1
 
 
