@@ -18,9 +18,11 @@
 #include <utility>
 
 #include "analysis/broken_text.h"
+#include "analysis/character_class.h"
 #include "analysis/new_surfaces.h"
 #include "analysis/prefix.h"
 #include "analysis/surface_index.h"
+#include "analysis/utf8.h"
 #include "analysis/vocabulary.h"
 #include "threads/fork_safe_shared_mutex.h"
 
@@ -37,6 +39,19 @@ struct TextHash {
     return std::hash<std::string_view>()(text);
   }
 };
+
+// The end of a character of a script without spaces and the marks behind it; `at` if there is none.
+std::size_t unspaced_end(std::string_view term, std::size_t at) {
+  for (CharacterClass wanted = CharacterClass::kUnspaced; at < term.size();
+       wanted = CharacterClass::kMark) {
+    const Decoded read = decode_utf8(term, at);
+    if (character_record(character_tables.folded, read.code_point).kind != wanted) {
+      break;
+    }
+    at += read.length;
+  }
+  return at;
+}
 
 bool has_unknown(const std::vector<TermId>& terms) {
   return std::find(terms.begin(), terms.end(), kUnknownTerm) != terms.end();
@@ -283,6 +298,20 @@ std::vector<TermId> Analyzer::terms_with_prefix(std::string_view prefix, std::si
     return state.vocabulary.term(a) < state.vocabulary.term(b);
   });
   return terms;
+}
+
+std::vector<std::array<TermId, 2>> Analyzer::singles_of(std::span<const TermId> terms) const {
+  std::vector<std::array<TermId, 2>> singles(terms.size(), {kUnknownTerm, kUnknownTerm});
+  const std::shared_lock lock(state_->mutex);
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const std::string_view term = state_->vocabulary.term(terms[i]);
+    const std::size_t middle = unspaced_end(term, 0);
+    if (middle > 0 && middle < term.size() && unspaced_end(term, middle) == term.size()) {
+      singles[i] = {state_->vocabulary.of_term(term.substr(0, middle)),
+                    state_->vocabulary.of_term(term.substr(middle))};
+    }
+  }
+  return singles;
 }
 
 std::size_t Analyzer::vocabulary_size() const {

@@ -3,6 +3,7 @@
 // also has the single characters of its pairs (word_breaks.h).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -120,6 +121,10 @@ class Analyzer {
   // most `most`, plus one if there are more. The first call after the vocabulary has grown sorts
   // the new entries.
   std::vector<TermId> terms_with_prefix(std::string_view prefix, std::size_t most) const;
+
+  // Of each term that is a pair of characters of a script without spaces, the terms of the two;
+  // kUnknownTerm twice of any other.
+  std::vector<std::array<TermId, 2>> singles_of(std::span<const TermId> terms) const;
 
   std::size_t vocabulary_size() const;            // number of terms
   std::string term(TermId id) const;              // REQUIRES: id < vocabulary_size()

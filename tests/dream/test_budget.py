@@ -32,7 +32,7 @@ PHRASES = (
     *("Where did we meet?", "what about Ötzi? ", "the kettle", "", "Tea, tea, TEA", "ours; yours"),
 )
 KINDS = ("directive", "rule", "heuristic", "session", "fact", "preference", "decision")
-NAMES = ("oslo", "kettle", "granite", "été", "harbour", "ﬁle", "n_7", "we", "you")
+NAMES = ("oslo", "kettle", "granite", "été", "harbour", "ﬁle", "n_7", "we", "you", "東京都", "黒猫")
 
 Record = dict[str, Any]
 World = dict[str, Record]

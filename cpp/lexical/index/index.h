@@ -1,9 +1,11 @@
 // The inverted index over term numbers: segments, global statistics, exact top-k search.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -127,9 +129,14 @@ class Index {
   // rows.size() == lengths.size().
   void lengths_of(std::span<const std::uint32_t> rows, std::span<double> lengths) const;
 
-  // Writes how much each row's document says: the sum of the Lucene idf of its distinct terms; 0
-  // without one. REQUIRES: rows.size() == information.size().
-  void information_of(std::span<const std::uint32_t> rows, std::span<double> information) const;
+  // Analyzer::singles_of.
+  using SinglesOf =
+      std::function<std::vector<std::array<TermId, 2>>(std::span<const TermId> terms)>;
+
+  // Writes how much each row's document says: the sum of the Lucene idf of its distinct terms but
+  // the single characters of its pairs; 0 without one. REQUIRES: rows.size() == information.size().
+  void information_of(std::span<const std::uint32_t> rows, const SinglesOf& singles_of,
+                      std::span<double> information) const;
 
   // Writes the score of each row's document as a search with the same weights gives, to the bit; 0
   // if it does not match. REQUIRES: rows.size() == scores.size().

@@ -3,6 +3,7 @@
 #include <cassert>
 #include <cmath>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "lexical/index/index.h"
@@ -185,8 +186,9 @@ void Index::lengths_of(std::span<const std::uint32_t> rows, std::span<double> le
   }
 }
 
-// Two passes over the terms of the documents: which there are, then the sum of their weights.
-void Index::information_of(std::span<const std::uint32_t> rows,
+// Two passes over the terms of the documents: which there are, then the sum of their weights. What
+// has pairs of characters needs another one, to know which single characters are theirs.
+void Index::information_of(std::span<const std::uint32_t> rows, const SinglesOf& singles_of,
                            std::span<double> information) const {
   assert(rows.size() == information.size());
   const View now = view();
@@ -225,9 +227,26 @@ void Index::information_of(std::span<const std::uint32_t> rows,
                            ? 0.0
                            : idf(Bm25Variant::kLucene, counted.counts.documents, counted.df[i]);
   }
+  const std::vector<std::array<TermId, 2>> found = singles_of(terms);
+  std::unordered_map<TermId, std::array<TermId, 2>> singles;  // of the pairs
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (found[i].front() != kUnknownTerm) {
+      singles.emplace(terms[i], found[i]);
+    }
+  }
+  std::unordered_set<TermId> of_pairs;  // of one document
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    of_pairs.clear();
+    if (!singles.empty()) {
+      for_each_term(locations[i], [&](TermId term) {
+        if (const auto pair = singles.find(term); pair != singles.end()) {
+          of_pairs.insert(pair->second.begin(), pair->second.end());
+        }
+      });
+    }
     double sum = 0;
-    for_each_term(locations[i], [&](TermId term) { sum += weight[term]; });
+    for_each_term(locations[i],
+                  [&](TermId term) { sum += of_pairs.contains(term) ? 0.0 : weight[term]; });
     information[i] = sum;
   }
 }

@@ -174,9 +174,12 @@ class LexicalIndex {
   }
 
   // Writes how much each row's text, title and tags say: the sum of the Lucene idf of their
-  // distinct terms; 0 without one. REQUIRES: rows.size() == information.size().
+  // distinct terms but the single characters of their pairs; 0 without one. REQUIRES: rows.size()
+  // == information.size().
   void information_of(std::span<const std::uint32_t> rows, std::span<double> information) const {
-    index_.information_of(rows, information);
+    index_.information_of(
+        rows, [this](std::span<const TermId> terms) { return analyzer_->singles_of(terms); },
+        information);
   }
 
   // The pairs of neighbouring words of a query in plain syntax, weighed as in `weighed`, which

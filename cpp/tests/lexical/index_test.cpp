@@ -204,13 +204,24 @@ TEST_CASE("Index: what documents say is the sum of the idf of their distinct ter
   add(index, 30, {5});
   index.remove(30);
   std::vector<double> information(4);
-  index.information_of(std::vector<std::uint32_t>{7, 2, 30, 900}, information);
+  const auto none = [](std::span<const TermId> terms) {
+    return std::vector<std::array<TermId, 2>>(terms.size(), {kUnknownTerm, kUnknownTerm});
+  };
+  index.information_of(std::vector<std::uint32_t>{7, 2, 30, 900}, none, information);
   const double everywhere = idf(Bm25Variant::kLucene, 10, 10);
   const double once = idf(Bm25Variant::kLucene, 10, 1);
   CHECK(information[0] == everywhere + once);
   CHECK(information[1] == everywhere + once);
   CHECK(information[2] == 0.0);
   CHECK(information[3] == 0.0);
+  const auto pairs = [&](std::span<const TermId> terms) {  // 1 is a pair of 0 and an unused 9
+    auto singles = none(terms);
+    singles[static_cast<std::size_t>(std::ranges::find(terms, 1U) - terms.begin())] = {0, 9};
+    return singles;
+  };
+  index.information_of(std::vector<std::uint32_t>{7, 2, 30, 900}, pairs, information);
+  CHECK(information[0] == once);
+  CHECK(information[1] == everywhere + once);
 }
 
 TEST_CASE("Index: what died is given back") {
