@@ -57,6 +57,28 @@ def test_it_has_every_method_with_its_arguments(plain: type, awaited: type) -> N
             assert mine.__doc__ == method.__doc__
 
 
+def test_it_has_every_property_once_it_is_open(tmp_path: Path) -> None:
+    async def properties() -> dict[str, Any]:
+        mind = oneiros.AsyncEngine(tmp_path / "agent.db", embedder="hashing")
+        for name in ("path", "embedder_name"):
+            with pytest.raises(RuntimeError, match="not open yet"):
+                getattr(mind, name)
+        async with mind:
+            await mind.add("Ada likes her coffee black")
+            return {name: getattr(mind, name) for name in names}
+
+    names = [name for name, _ in inspect.getmembers(oneiros.Engine, is_public_property)]
+    with oneiros.Engine(tmp_path / "agent.db", embedder="hashing") as engine:
+        expected = {name: getattr(engine, name) for name in names}
+    expected["embedder_name"] = "oneiros/hashing-1-512"
+    assert asyncio.run(properties()) == expected
+    assert names == ["bounds", "embedder_name", "path"]
+
+
+def is_public_property(member: object) -> bool:
+    return isinstance(member, property) and not member.fget.__name__.startswith("_")  # type: ignore[union-attr]
+
+
 def test_scopes_have_their_bounds() -> None:
     async def bounds() -> list[dict[str, str]]:
         async with opened() as mind:

@@ -470,6 +470,26 @@ class AsyncEngine(AsyncMemories[Engine]):
         self._make_lock = threading.Lock()
         self._engine: Engine | None = None
 
+    @property
+    def path(self) -> str:
+        """The absolute path of the store's file; see :attr:`oneiros.Engine.path`.
+
+        Raises:
+            RuntimeError: the engine is not open yet.
+        """
+        return self._opened_before().path
+
+    @property
+    def embedder_name(self) -> str | None:
+        """The name of the embedder that made the store's vectors; None if none did.
+
+        See :attr:`oneiros.Engine.embedder_name`.
+
+        Raises:
+            RuntimeError: the engine is not open yet.
+        """
+        return self._opened_before().embedder_name
+
     flush = _awaited(Engine.flush)
     refresh = _awaited(Engine.refresh)
     observe = _awaited(Engine.observe)
@@ -576,6 +596,12 @@ class AsyncEngine(AsyncMemories[Engine]):
         if self._engine is None:
             await self._workers.run(self._make_engine, is_noted=False)
         assert self._engine is not None
+        return self._engine
+
+    def _opened_before(self) -> Engine:
+        if self._engine is None:
+            msg = "the engine is not open yet: open it with async with, or await a call"
+            raise RuntimeError(msg)
         return self._engine
 
     def _make_engine(self) -> None:
