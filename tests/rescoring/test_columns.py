@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import oneiros
 from oneiros.rescoring.columns import seconds_of_datetimes, seconds_of_ticks
 from tests.rescoring.forms import NOW, rescore
 
@@ -331,3 +332,11 @@ def test_columns_that_stand_there_twice() -> None:
 )
 def test_no_rows_give_no_rows(table: Any) -> None:
     assert len(scores(table)) == 0
+
+
+@pytest.mark.parametrize("name", [None, "kind", "status"])
+def test_the_name_of_a_categorical_series_does_not_change_its_field(name: str | None) -> None:
+    status = ["staged", "archived", "staged"]
+    table = {"certainty": [0.9] * 3, "impact": [0.8] * 3, "created_at": [NOW] * 3}
+    table |= {"access_count": [3] * 3, "status": pd.Series(status, dtype="category", name=name)}
+    assert oneiros.promote(table, now=NOW)["promote"].tolist() == [True, False, True]

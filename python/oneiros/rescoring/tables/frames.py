@@ -103,7 +103,8 @@ def pandas_column(name: str, series: Any, coders: Coders) -> Column:
         return arrow_column(name, chunked_array(name, series.array.__arrow_array__()), coders)
     if isinstance(dtype, pd.CategoricalDtype):
         if name in coders:
-            return Column(_reader(series.iloc, lambda part: _words(part, coders)))
+            codes = coders[name]
+            return Column(_reader(series.iloc, lambda part: _words(part, codes.of)))
         return pandas_column(name, series.astype(dtype.categories.dtype), coders)
     if FIELDS[name].kind == "time" and isinstance(dtype, pd.DatetimeTZDtype):
         return Column(_reader(series.iloc, lambda part: Piece(seconds_of_datetimes(_utc(part)))))
@@ -147,8 +148,8 @@ def _masked(part: Any, dtype: np.dtype[Any]) -> Piece:
     return Piece(native(part.to_numpy(dtype=dtype, na_value=dtype.type(0))), missing)
 
 
-def _words(part: Any, coders: Coders) -> Piece:
-    entries = coders[part.name if part.name in coders else "kind"].of(part.cat.categories.tolist())
+def _words(part: Any, encode: Callable[[list[object]], Piece]) -> Piece:
+    entries = encode(part.cat.categories.tolist())
     codes = part.cat.codes.to_numpy()
     missing = codes < 0
     if not len(entries.values):
