@@ -167,3 +167,13 @@ def test_a_column_that_the_output_does_not_have_is_refused_before_scoring(
     with pytest.raises(ValueError, match=named):
         scored(tmp_path / "in.parquet", tmp_path / f"out{suffix}", keep=["tags"])
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_column_to_keep_that_comes_twice_is_refused(tmp_path: Path, suffix: str) -> None:
+    made = table(3).append_column("old", pa.array([1, 2, 3]))
+    csv.write_csv(made, tmp_path / "in.csv")
+    parquet.write_table(made, tmp_path / "in.parquet")
+    with pytest.raises(ValueError, match=rf"keep: in\{suffix} has several columns 'old'"):
+        scored(tmp_path / f"in{suffix}", tmp_path / "out.csv", keep=["old"])
+    assert len(scored(tmp_path / f"in{suffix}", tmp_path / "out.csv")) == 3

@@ -295,10 +295,13 @@ class FileRun:
 
     def _require_kept(self) -> None:
         """Refuse columns to keep that the input lacks or the output has for something else."""
+        names = self._source.schema.names
         for name in self._keep:
-            if name not in self._source.schema.names:
-                known = ", ".join(self._source.schema.names)
-                msg = f"keep: {self._source.path.name} has no column {name!r}, only {known}"
+            if name not in names:
+                msg = f"keep: {self._source.path.name} has no column {name!r}, only {', '.join(names)}"
+                raise ValueError(msg)
+            if names.count(name) > 1:
+                msg = f"keep: {self._source.path.name} has several columns {name!r}"
                 raise ValueError(msg)
             if name in ("id", *self._score_names()):
                 msg = f"keep: {name!r} is a column of the output already"
