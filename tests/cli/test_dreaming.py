@@ -169,7 +169,7 @@ def test_a_cycle_that_removes_nothing_does_not_ask(run: Run, tmp_path: Path) -> 
         mind.add("said today", id="fresh", now=NOW - 3 * DAY)
     outcome = run("dream", "-s", path, *REVERIE)
     assert (outcome.exit_code, outcome.stderr) == (0, "")
-    assert ": changed 3 fields, 1 -> 1 memories" in outcome.stdout
+    assert ": changed 3 fields, 1 -> 1 memory" in outcome.stdout
     assert "removed" not in outcome.stdout
 
 

@@ -177,9 +177,7 @@ def test_doctor_reports_that_vectors_are_being_replaced(run: Run, store: Path) -
 
     with Engine(store) as engine, pytest.raises(KeyboardInterrupt):
         engine.reembed(Meddling("new", at={0: fail}))
-    assert (
-        "by those of 'new' is unfinished, 0 memories are done" in run("doctor", "-s", store).stdout
-    )
+    assert "by those of 'new' is unfinished, 0 memories done" in run("doctor", "-s", store).stdout
     document = run("doctor", "-s", store, "--json").document
     assert document["reembedding"] == {"embedder": "new", "done": 0}
 

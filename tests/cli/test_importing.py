@@ -82,7 +82,7 @@ def test_a_bad_row_stops_and_takes_its_batch_along(run: Run, tmp_path: Path, tar
     outcome = run("import", lines(tmp_path / "m.jsonl", BAD), "-s", target)
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert outcome.stderr.startswith(f"error: {tmp_path}/m.jsonl:4: importance: must be")
-    assert outcome.stderr.endswith("(2 memories of earlier batches are stored)\n")
+    assert outcome.stderr.endswith("(2 memories of earlier batches stored)\n")
     assert ids_in(target) == ["m0", "m1"]
 
 
@@ -285,7 +285,7 @@ def test_a_later_batch_that_fails_is_wrong_input_like_the_first(
     path = lines(tmp_path / "m.jsonl", [*GOOD[:3], {"id": "m0", "text": "again"}])
     outcome = run("import", path, "-s", target)
     assert outcome.exit_code == 2
-    assert outcome.stderr.endswith("(2 memories of earlier batches are stored)\n")
+    assert outcome.stderr.endswith("(2 memories of earlier batches stored)\n")
     assert ids_in(target) == ["m0", "m1"]
 
 
@@ -303,7 +303,7 @@ def test_a_damaged_part_of_a_parquet_file_is_told_with_what_is_stored(
     outcome = run("import", path, "-s", target)
     assert outcome.exit_code == 2
     assert outcome.stderr.startswith(f"error: {path}: cannot be read after row 1000: ")
-    assert outcome.stderr.endswith("(1000 memories of earlier batches are stored)\n")
+    assert outcome.stderr.endswith("(1000 memories of earlier batches stored)\n")
     with Engine(target) as engine:
         assert len(engine) == 1000
 
@@ -394,7 +394,7 @@ def test_ctrl_c_between_rows_keeps_whole_batches_and_counts_them(
     monkeypatch.setattr(importing, "_source", lambda *_, **__: source)
     outcome = run("import", tmp_path / "x", "-s", target, *(["--json"] if as_json else []))
     assert outcome.exit_code == 130
-    assert outcome.stderr == "error: interrupted: 20 memories are stored, the rest is not\n"
+    assert outcome.stderr == "error: interrupted: 20 memories stored, the rest is not\n"
     if as_json:
         assert (outcome.document["stored"], outcome.document["is_interrupted"]) == (20, True)
     assert len(ids_in(target)) == 20
@@ -423,7 +423,7 @@ def test_ctrl_c_in_a_real_process_leaves_what_it_says(tmp_path: Path, target: Pa
     document = json.loads(out)
     assert document["is_interrupted"]
     assert 0 < document["stored"] < 300_000
-    assert err == f"error: interrupted: {document['stored']} memories are stored, the rest is not\n"
+    assert err == f"error: interrupted: {document['stored']} memories stored, the rest is not\n"
     with Engine(target) as engine:
         assert len(engine) == document["stored"]
         assert engine.check() == []

@@ -399,7 +399,7 @@ def test_a_full_disk_is_told_and_costs_nothing_done(source: Path, target: Path) 
     assert not target.exists()
     some = limited(600_000)  # the scores, but not the output
     assert some.returncode == 1
-    assert "60000 rows in 1 of 1 parts are scored; the same command goes on" in some.stderr
+    assert "60000 rows scored, 1 of 1 part; the same command goes on" in some.stderr
     assert not target.exists()
     assert finished(source, target)["rows_before"] == 60_000
     assert leftovers(target.parent) == []

@@ -39,7 +39,7 @@ def test_an_engine_and_its_scopes_are_one_line(mind: oneiros.Engine) -> None:
     mind.add("bee")
     scope = mind.scope(project="atlas\n").scope(session="s")
     assert repr(mind) == "<Engine ':memory:', 2 memories>"
-    assert repr(scope) == "<Scope project='atlas␊' session='s' of ':memory:', 1 memories>"
+    assert repr(scope) == "<Scope project='atlas␊' session='s' of ':memory:', 1 memory>"
     long = repr(mind.scope(topic="x" * 200))
     assert len(long) < 120
     mind.close()
@@ -76,7 +76,7 @@ def test_an_awaited_scope_is_one_line() -> None:
 
     assert asyncio.run(shown()) == [
         "<AsyncScope: <Scope project='atlas' of ':memory:', 0 memories>>",
-        "<AsyncScope: <Scope project='atlas' of ':memory:', 1 memories>>",
+        "<AsyncScope: <Scope project='atlas' of ':memory:', 1 memory>>",
         "<AsyncScope: <Scope project='atlas' of ':memory:', closed>>",
     ]
 

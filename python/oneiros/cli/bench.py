@@ -13,6 +13,7 @@ from oneiros.cli import terminal
 from oneiros.cli.failures import CommandError, blamed_on, require_each_once
 from oneiros.cli.options import JsonOption, PlainOption
 from oneiros.cli.terminal import output, progress_bar, show_rows, show_table, table, text
+from oneiros.display.counts import count_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,14 +84,10 @@ def _announce(comparison: EngineComparison) -> None:
     seconds = comparison.expected_seconds()
     about = f"{seconds / 60:.0f} minutes" if seconds >= 150 else f"{10 * round(seconds / 10)} s"
     sys.stderr.write(
-        f"{comparison.engine_count} engines over {comparison.size:,} memories,"
-        f" {_count(comparison.rounds, 'round')}: about {about}. Ctrl-C shows what is measured so far.\n"
+        f"{count_of(comparison.engine_count, 'engine')} over {count_of(comparison.size, 'memory', grouped=True)},"
+        f" {count_of(comparison.rounds, 'round')}: about {about}. Ctrl-C shows what is measured so far.\n"
     )
     sys.stderr.flush()
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _show(comparison: EngineComparison) -> None:

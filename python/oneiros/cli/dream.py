@@ -38,13 +38,13 @@ from oneiros.cli.options import (
 )
 from oneiros.cli.terminal import (
     confirm,
-    memory_count,
     output,
     require_writable,
     seconds_of,
     show_plain,
     text,
 )
+from oneiros.display.counts import count_of
 from oneiros.display.pages import require
 from oneiros.display.tables import moment
 from oneiros.dream.report import DreamReport
@@ -204,8 +204,7 @@ def _teller(store: Path, *, plain: bool, json: bool) -> Callable[[DreamReport], 
         return lambda report: show_plain(cycle_row(report), ())
     return lambda report: typer.echo(
         f"{moment(report.now)} dream {report.id} ({report.profile}): changed "
-        f"{report.change_count} fields, {report.live_before} -> {report.live_after} memories; "
-        f"removed: {report.removals()}"
+        f"{report.figures()}; removed: {report.removals()}"
     )
 
 
@@ -368,7 +367,7 @@ def _confirmed(
         if is_shown:
             show_removals(plan.report, _removed_texts(engine, plan.report, MOST_NAMED))
             typer.echo()
-        removals = f"{memory_count(count)} ({plan.report.removals()})"
+        removals = f"{count_of(count, 'memory')} ({plan.report.removals()})"
         question = f"run this cycle, which removes {removals}?"
         confirm(question, "nothing was changed")
     return plan

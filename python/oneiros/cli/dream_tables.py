@@ -18,6 +18,7 @@ from oneiros.cli.options import (
     opened,
 )
 from oneiros.cli.terminal import moment, output, show_plain, show_table, table, text
+from oneiros.display.counts import count_of
 from oneiros.display.escaping import snippet
 from oneiros.display.tables import moment as to_the_second
 from oneiros.dream.report import RULE_WORDS, held_words
@@ -78,7 +79,7 @@ def show_report(report: DreamReport, texts: Mapping[str, str] | None = None) -> 
             show_table(shown, _LEAST)
     hidden = report.change_count - min(len(others), MOST_NAMED) - sum(report.removed.values())
     if report.named and hidden > 0:
-        console.print(text(f"... and {hidden} more changes", style="dim"))
+        console.print(text(f"... and {count_of(hidden, 'more change')}", style="dim"))
     if (hidden := len(report.not_restored) - MOST_NAMED) > 0:
         console.print(text(f"... and {hidden} more that are not restored", style="dim"))
     if report.is_undoable and report.change_count:
@@ -212,7 +213,7 @@ def _headline(report: DreamReport) -> str:
     verb = "would change" if report.is_dry_run else "changed"
     return (
         f"dream {report.id} ({report.profile}) as of {moment(report.now)}: {verb} "
-        f"{report.change_count} fields, {report.live_before} -> {report.live_after} memories"
+        f"{report.figures()}"
     )
 
 

@@ -25,6 +25,7 @@ from oneiros.cli.options import (
     opened,
 )
 from oneiros.cli.terminal import output, progress_bar, text
+from oneiros.display.counts import count_of
 from oneiros.display.escaping import one_line
 from oneiros.dream.schedule import duration_seconds
 from oneiros.evaluation import collection, tuning
@@ -653,7 +654,7 @@ def _tune_worth(
         table.add_row(name, *(f"{getattr(one, name):g}" for one in (found.before, found.fitted)))
     output().print(table)
     typer.echo(
-        f"{found.wanted} memories were wanted, {found.others} not; pairs of both in the right order, "
+        f"wanted: {count_of(found.wanted, 'memory')}, not: {found.others}; pairs of both in the right order, "
         f"on memories not fitted to: {found.auc_before:.3f} now, {found.auc:.3f} fitted, "
         f"{found.gain} (95 %)"
     )

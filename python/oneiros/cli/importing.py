@@ -31,6 +31,7 @@ from oneiros.cli.options import (
     without_vector,
 )
 from oneiros.cli.terminal import progress_bar
+from oneiros.display.counts import count_of
 from oneiros.display.escaping import one_line
 from oneiros.errors import DuplicateId, OneirosError
 from oneiros.models.embedders import name_of, vectors_of
@@ -160,7 +161,7 @@ def import_memories(
         except (CommandError, OneirosError) as error:
             if not tally.stored:
                 raise
-            msg = f"{error} ({tally.stored} memories of earlier batches are stored)"
+            msg = f"{error} ({count_of(tally.stored, 'memory')} of earlier batches stored)"
             raise CommandError(msg, exit_code_of(error) or FAILED) from error
     _report(tally, rules.source, store, time.perf_counter() - started, json=json)
 
@@ -332,5 +333,5 @@ def _report(tally: Tally, source: Path, store: Path, seconds: float, *, json: bo
         if tally.without_vector:
             sys.stdout.write(f"{without_vector(tally.without_vector)}\n")
     if tally.is_interrupted:
-        msg = f"interrupted: {tally.stored} memories are stored, the rest is not"
+        msg = f"interrupted: {count_of(tally.stored, 'memory')} stored, the rest is not"
         raise CommandError(msg, INTERRUPTED)

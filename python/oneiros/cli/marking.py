@@ -22,6 +22,7 @@ from oneiros.cli.options import (
     opened_scope,
 )
 from oneiros.cli.terminal import seconds_of, show_plain, show_rows
+from oneiros.display.counts import count_of
 from oneiros.display.escaping import one_line, snippet
 from oneiros.model.validation import require_number
 
@@ -184,7 +185,7 @@ def conflicts(
         heads = (">sure", "", "memory", "text")
         show_rows(heads, rows, plain=False, folds=("memory", "text"))
     if not plain:
-        sys.stdout.write(f"{len(found)} pair{'' if len(found) == 1 else 's'}\n")
+        sys.stdout.write(f"{count_of(len(found), 'pair')}\n")
         if found:
             sys.stdout.write("oneiros supersede OLDER NEWER settles one\n")
 

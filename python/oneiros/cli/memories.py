@@ -27,6 +27,7 @@ from oneiros.cli.options import (
 )
 from oneiros.cli.sources import read_cell
 from oneiros.cli.terminal import moment, seconds_of, show_rows, text_of_stdin
+from oneiros.display.counts import count_of
 from oneiros.display.escaping import one_line, snippet
 from oneiros.display.tables import day
 from oneiros.display.tables import moment as second
@@ -254,9 +255,8 @@ def _show_memories(found: Sequence[Memory], total: int, *, plain: bool) -> None:
     ]
     show_rows(("memory", "kind", "day", "text"), rows, plain=plain, folds=("memory", "text"))
     if not plain:
-        more = f" of {total}" if total > len(found) else ""
-        noun = "memory" if total == 1 else "memories"
-        sys.stdout.write(f"{len(found)}{more} {noun}\n")
+        part = f"{len(found)} of " if total > len(found) else ""
+        sys.stdout.write(f"{part}{count_of(total, 'memory')}\n")
 
 
 def _occurred(memory: Memory) -> str:

@@ -21,7 +21,8 @@ from oneiros.cli.options import (
     existing,
     opened_scope,
 )
-from oneiros.cli.terminal import confirm, memory_count, moment, seconds_of
+from oneiros.cli.terminal import confirm, moment, seconds_of
+from oneiros.display.counts import count_of
 from oneiros.display.escaping import one_line
 
 __all__ = ["delete", "forget"]
@@ -48,7 +49,7 @@ def delete(
         condition = condition_of(where)
         if condition is not None and not yes:
             count = memories.count(condition)
-            confirm(f"delete {memory_count(count)}?", "nothing was deleted")
+            confirm(f"delete {count_of(count, 'memory')}?", "nothing was deleted")
         if condition is None:
             for id in ids or ():
                 memories.get(id)  # all of them or none
@@ -61,7 +62,7 @@ def delete(
                 named = {} if ids is None else {"ids": ids}
                 terminal.write("delete", store, {**named, "deleted": deleted})
             else:
-                sys.stdout.write(f"{memory_count(deleted)} deleted\n")
+                sys.stdout.write(f"{count_of(deleted, 'memory')} deleted\n")
 
 
 def forget(
@@ -86,9 +87,9 @@ def forget(
         condition = condition_of(where)
         if not yes:
             if condition is None:
-                named = memory_count(len(dict.fromkeys(ids or ())))
+                named = count_of(len(dict.fromkeys(ids or ())), "memory")
             else:  # a filter matches soft-deleted memories too, which count() leaves out
-                live = memory_count(memories.count(condition))
+                live = count_of(memories.count(condition), "memory")
                 named = f"{live}, and the deleted ones that match"
             plus = "" if keep_derived else ", with what was derived from them,"
             confirm(f"erase {named}{plus} for good?", "nothing was erased")
@@ -102,7 +103,7 @@ def forget(
                 terminal.write("forget", store, document)
             else:
                 derived = f", {len(receipt.derived)} of them derived" if receipt.derived else ""
-                sys.stdout.write(f"{memory_count(len(receipt))} erased{derived}\n")
+                sys.stdout.write(f"{count_of(len(receipt), 'memory')} erased{derived}\n")
 
 
 def _require_ids_or_filter(command: str, ids: list[str] | None, where: str | None) -> None:

@@ -38,6 +38,7 @@ from oneiros.cli.terminal import (
     text,
 )
 from oneiros.clock import system_clock
+from oneiros.display.counts import count_of
 from oneiros.display.escaping import one_line
 from oneiros.model.validation import checked_threads
 from oneiros.ray import batches, cluster
@@ -427,7 +428,7 @@ def _told(source: Path) -> Iterator[None]:
 
 
 def _stopped(reason: str, report: FileReport) -> str:
-    done = f"{report.rows} rows in {report.parts} of {report.parts_total} parts are scored"
+    done = f"{count_of(report.rows, 'row')} scored, {report.parts} of {count_of(report.parts_total, 'part')}"
     advice = "the same command goes on from there" if report.parts else "nothing is kept"
     return f"{reason}: {done}; {advice}"
 
@@ -444,9 +445,9 @@ def _report(report: FileReport, target: Path, seconds: float) -> None:
     ):
         for name, count in counts.items():
             if count:
-                sys.stderr.write(f"{name}: {count} rows {words}\n")
+                sys.stderr.write(f"{name}: {count_of(count, 'row')} {words}\n")
     before = f", {report.rows_before} of them before" if report.rows_before else ""
-    head = f"{report.rows} rows scored{before} in {seconds:.1f} s"
+    head = f"{count_of(report.rows, 'row')} scored{before} in {seconds:.1f} s"
     sys.stdout.write(f"{head} as of {moment(report.now)}: {one_line(str(target))}\n")
 
 

@@ -26,6 +26,7 @@ from oneiros.cli.options import (
     opened_scope,
 )
 from oneiros.cli.terminal import grid, output, range_of, seconds_of, show_plain, table, text
+from oneiros.display.counts import count_of
 from oneiros.display.escaping import snippet
 from oneiros.display.tables import columns_of, day
 from oneiros.runtime.dataclasses import NamedTuple
@@ -120,8 +121,7 @@ def summary(response: SearchResponse) -> str:
     empty = (stage for stage in trace.stages if stage.note and not stage.survivor_count)
     # Most queries name no time, which is nothing to note.
     notes = [f"{stage.name}: {stage.note}" for stage in empty if stage.note != NO_TIME]
-    count = len(response.results)
-    head = f"{count} result{'' if count == 1 else 's'} in {trace.total_ms:.1f} ms"
+    head = f"{count_of(len(response.results), 'result')} in {trace.total_ms:.1f} ms"
     noted = "; ".join((*notes, *trace.notes))
     return f"{head}, profile {response.profile}" + (f" ({noted})" if noted else "")
 

@@ -11,6 +11,7 @@ from oneiros.cli import terminal
 from oneiros.cli.failures import FAILED
 from oneiros.cli.options import JsonOption, PlainOption
 from oneiros.cli.terminal import output, show_rows, text
+from oneiros.display.counts import count_of
 from oneiros.model.validation import require_choice
 from oneiros.ray.folder_drain import drain_folder
 from oneiros.ray.folder_status import ShardStatus, status
@@ -83,7 +84,7 @@ def ray(
         ]
         show_rows(_HEADS, rows, plain=plain, folds=("remarks", "embedder"))
         if not plain:
-            summary = f"{found.memories} memories in {found.shards} shards by {found.key}"
+            summary = f"{count_of(found.memories, 'memory')} in {count_of(found.shards, 'shard')} by {found.key}"
             output().print(text(summary))
     if found.problems:
         raise typer.Exit(FAILED)
@@ -112,5 +113,7 @@ def _drain(folder: Path, shard: int, *, plain: bool, json: bool) -> None:
     show_rows(_MOVED_HEADS, rows, plain=plain, folds=("scope",))
     if not plain:
         total = sum(each.memories for each in moved)
-        summary = f"{total} memories of {len(moved)} scopes left shard {shard}"
+        summary = (
+            f"{count_of(total, 'memory')} of {count_of(len(moved), 'scope')} left shard {shard}"
+        )
         output().print(text(summary))

@@ -20,6 +20,7 @@ from oneiros.cli.terminal import (
     table,
     text,
 )
+from oneiros.display.counts import count_of
 from oneiros.display.pages import require
 from oneiros.model.validation import require_number
 from oneiros.runtime.dataclasses import replace
@@ -184,7 +185,7 @@ def _lived(worlds: list[World], chosen: list[Profile], every: float | None) -> I
 def _tables(worlds: list[World], lives: Sequence[Lives]) -> Iterator[FigureTable]:
     first = worlds[0]
     seeds = ", ".join(str(world.seed) for world in worlds)
-    title = f"{first.memory_count} memories in {first.days:g} days, "
+    title = f"{count_of(first.memory_count, 'memory')} in {first.days:g} days, "
     yield figures.fared(lives, title + (f"seed {seeds}" if len(worlds) == 1 else f"seeds {seeds}"))
     forgotten = figures.forgot(lives)
     if forgotten is not None:

@@ -34,7 +34,6 @@ from oneiros.cli.terminal import (
     confirm,
     flat,
     grid,
-    memory_count,
     moment,
     output,
     require_writable,
@@ -48,6 +47,7 @@ from oneiros.cli.terminal import (
     text_of_stdin,
 )
 from oneiros.clock import system_clock
+from oneiros.display.counts import count_of
 from oneiros.display.escaping import one_line, snippet
 from oneiros.model.validation import require_number
 from oneiros.scoring import profiles
@@ -168,7 +168,7 @@ def _tell_vectors(figures: Mapping[str, Any]) -> None:
     if unfinished := figures["reembedding"]:
         words = (
             f"note: replacing all vectors by those of {unfinished['embedder']!r} is unfinished, "
-            f"{unfinished['done']} memories are done (oneiros embed --replace)"
+            f"{count_of(unfinished['done'], 'memory')} done (oneiros embed --replace)"
         )
         output().print(text(words))
 
@@ -236,7 +236,7 @@ def purge(
         elif not json:
             _show_purged(memories.get_deleted(ids[:_MOST_SHOWN]), len(ids), older_than)
         if ids and not (dry_run or yes):
-            confirm(f"erase {memory_count(len(ids))} for good?", "nothing was erased")
+            confirm(f"erase {count_of(len(ids), 'memory')} for good?", "nothing was erased")
         with interrupt_held():  # what was done must be reported
             erased = memories.purge(older_than, now=clock) if ids and not dry_run else 0
             if json:
@@ -244,7 +244,7 @@ def purge(
                 found = {**query, "erased": erased, "ids": ids, "count": len(ids)}
                 terminal.write("purge", store, found)
             elif ids and not (dry_run or plain):
-                typer.echo(f"{memory_count(erased)} erased")
+                typer.echo(f"{count_of(erased, 'memory')} erased")
 
 
 def _show_purged(first: Sequence[Memory | None], count: int, days: float) -> None:
@@ -261,7 +261,7 @@ def _show_purged(first: Sequence[Memory | None], count: int, days: float) -> Non
     show_table(table(*heads, rows=rows, folds=heads), _LEAST)
     if count > _MOST_SHOWN:
         console.print(text(f"... and {count - _MOST_SHOWN} more", style="dim"))
-    console.print(text(f"{memory_count(count)}, deleted more than {days:g} days ago"))
+    console.print(text(f"{count_of(count, 'memory')}, deleted more than {days:g} days ago"))
 
 
 def _purged_row(memory: Memory) -> tuple[str, str, str, str]:
@@ -345,7 +345,7 @@ def export(
     if json:
         terminal.write("export", store, {"file": str(file), "count": count})
     else:
-        sys.stdout.write(f"{one_line(str(file))}: {count:,} memories\n")
+        sys.stdout.write(f"{one_line(str(file))}: {count_of(count, 'memory', grouped=True)}\n")
 
 
 def profiles_known(plain: PlainOption = False, json: JsonOption = False) -> None:

@@ -28,7 +28,6 @@ __all__ = [
     "confirm",
     "flat",
     "grid",
-    "memory_count",
     "moment",
     "output",
     "plain",
@@ -168,11 +167,6 @@ def range_of(name: str, written: str | None) -> tuple[float | None, float | None
         raise CommandError(msg)
     start, end = (seconds_of(name, end.strip() or None) for end in ends)
     return start, end
-
-
-def memory_count(count: int) -> str:
-    """Return a number of memories in words, such as "1 memory"."""
-    return "1 memory" if count == 1 else f"{count} memories"
 
 
 def moment(seconds: float) -> str:

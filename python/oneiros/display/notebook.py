@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.display.counts import count_of
 from oneiros.display.escaping import one_line, shortened, visible
 from oneiros.display.tables import DisplayTable, day, figure, moment
 from oneiros.dream.report import RULE_WORDS, held_words, rule_name
@@ -105,8 +106,8 @@ def memories_html(memories: Sequence[Memory], total: int | None = None) -> str:
         memories: the memories.
         total: of how many they are a part; None: not known.
     """
-    whole = "" if total is None else f" of {total:,}"
-    count = f"{len(memories):,}{whole} {'memory' if len(memories) == 1 else 'memories'}"
+    part = "" if total is None else f"{len(memories):,} of "
+    count = part + count_of(len(memories) if total is None else total, "memory", grouped=True)
     items = (f"<li>{_text(each, _LONGEST)}{_line(each)}</li>" for each in memories[:_MOST])
     return _framed(f"<p><b>{count}</b></p><ul>{''.join(items)}</ul>", _more(len(memories)))
 
@@ -162,8 +163,8 @@ def _head_of(report: DreamReport) -> str:
         return f"<p><b>{escape(said)}</b></p>"
     would = "would change" if report.is_dry_run else "changed"
     figures = (
-        f"{report.live_before:,} → {report.live_after:,} memories",
-        f"{would} {report.change_count:,} fields",
+        f"{report.live_before:,} → {count_of(report.live_after, 'memory', grouped=True)}",
+        f"{would} {count_of(report.change_count, 'field', grouped=True)}",
         f"profile {report.profile}",
     )
     kind = "Dream cycle, planned" if report.is_dry_run else "Dream cycle"

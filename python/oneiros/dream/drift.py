@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneiros import display
 from oneiros._lazy import np
+from oneiros.display.counts import count_of
 from oneiros.display.escaping import one_line
 from oneiros.display.tables import DisplayTable, moment
 from oneiros.dream.report import DreamReport
@@ -98,7 +99,7 @@ class Drift:
 
     def __repr__(self) -> str:
         count = len(self.cycles)
-        cycles = f"{count} cycle{'' if count == 1 else 's'}"
+        cycles = count_of(count, "cycle")
         return (
             f"<Drift of {cycles}, the last: {_line(self.cycles[-1])}>"
             if count

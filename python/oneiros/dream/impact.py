@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from oneiros._lazy import np
+from oneiros.display.counts import count_of
 from oneiros.display.escaping import one_line, shortened
 from oneiros.dream.report import rule_name
 from oneiros.models.embedders import name_of, vectors_of
@@ -120,8 +121,7 @@ class Impact:
     def _headline(self) -> str:
         counts = self.lost_by_rule()
         lost = ", ".join(f"{rule_name(rule)} {count}" for rule, count in counts.items()) or "none"
-        count = len(self.queries)
-        questions = f"{count} question{'' if count == 1 else 's'}"
+        questions = count_of(len(self.queries), "question")
         return f"{questions}, top {self.k}: {self.mean_overlap:.1%} stay; lost: {lost}"
 
     def __repr__(self) -> str:

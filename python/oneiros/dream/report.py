@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, get_args, get_origin, get_type_hints
 
 from oneiros import display, dream
+from oneiros.display.counts import count_of
 from oneiros.display.escaping import one_line
 from oneiros.runtime.dataclasses import asdict, dataclass, field, replace
 
@@ -332,6 +333,11 @@ class DreamReport:
         """Return the counts of removed memories, such as "2 deleted, 1 archived", or "none"."""
         return ", ".join(f"{count} {how}" for how, count in self.removed.items()) or "none"
 
+    def figures(self) -> str:
+        """Return the counts in words, such as "3 fields, 12 -> 11 memories"."""
+        fields = count_of(self.change_count, "field")
+        return f"{fields}, {self.live_before} -> {count_of(self.live_after, 'memory')}"
+
     def counts(self) -> dict[str, int]:
         """Return the number of memories that each rule changed, in the phase with the most."""
         found: dict[str, int] = {}
@@ -345,7 +351,7 @@ class DreamReport:
         if self.day_limit is None:
             return ""
         return (
-            f"removed {self.taken_away} memories, and {self.taken_before} by other cycles within "
+            f"removed {count_of(self.taken_away, 'memory')}, and {self.taken_before} by other cycles within "
             f"24 hours; limit {self.day_limit} a day"
         )
 
@@ -378,12 +384,14 @@ class DreamReport:
             return f"dream {self.id}: its report is damaged ({one_line(self.damage)})"
         if self.undoes is not None:
             left = sum(group.memories for group in self.left_alone)
-            since = f", {left} memories changed since" if left else ""
-            return f"dream {self.undoes} undone by {self.id}: {self.change_count} fields restored{since}"
+            since = f", {count_of(left, 'memory')} changed since" if left else ""
+            fields = count_of(self.change_count, "field")
+            return f"dream {self.undoes} undone by {self.id}: {fields} restored{since}"
         verb = "would change" if self.is_dry_run else "changed"
-        head = f"dream {self.id} ({self.profile}): {verb} {self.change_count} fields"
-        lines = [f"{head}, {self.live_before} -> {self.live_after} memories"]
-        lines.append(f"  removed: {self.removals()}")
+        lines = [
+            f"dream {self.id} ({self.profile}): {verb} {self.figures()}",
+            f"  removed: {self.removals()}",
+        ]
         for rule, count in self.counts().items():
             links = sum(phase.changes.get(rule, {}).get("link", 0) for phase in self.phases)
             lines.append(f"  {rule_name(rule)}: {count}" + (f", links {links}" if links else ""))

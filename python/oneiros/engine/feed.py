@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
+from oneiros.display.counts import count_of
 from oneiros.model.validation import index_of, within
 from oneiros.runtime.dataclasses import NamedTuple, dataclass
 from oneiros.store.erased import digest_of
@@ -92,7 +93,8 @@ class ChangeFeed:
 
     def __repr__(self) -> str:
         more = ", has more" if self.has_more else ""
-        return f"<ChangeFeed of {len(self)} memories up to revision {self.revision}{more}>"
+        memories = count_of(len(self), "memory")
+        return f"<ChangeFeed of {memories} up to revision {self.revision}{more}>"
 
 
 def changes(scope: Scope, since: int, limit: int) -> ChangeFeed:

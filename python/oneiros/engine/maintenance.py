@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneiros import models
+from oneiros.display.counts import count_of
 from oneiros.display.tables import progress_bar
 from oneiros.dream.history import problems_of_cycles
 from oneiros.engine.scope import checked_ids
@@ -295,7 +296,7 @@ def warn_of_unmatched(scope: Scope) -> None:
 def _warn_of_damage(ids: Sequence[str], outcome: str) -> None:
     if ids:
         names = ", ".join(map(repr, ids[:_MOST_NAMED])) + (", ..." if ids[_MOST_NAMED:] else "")
-        memories = "1 memory is" if len(ids) == 1 else f"{len(ids)} memories are"
+        memories = f"{count_of(len(ids), 'memory')} {'is' if len(ids) == 1 else 'are'}"
         warn(f"{memories} damaged in the store and {outcome}: {names}", DamagedMemoriesWarning)
 
 

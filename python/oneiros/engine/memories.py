@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from oneiros import conflicts, engine, explain, filters, graph, rescoring, search, write
+from oneiros.display.counts import count_of
 from oneiros.display.escaping import shortened
 from oneiros.engine.scope import Scope, checked_bounds, checked_ids, is_within, watched
 from oneiros.errors import MissingEmbedderWarning, UnknownMemory
@@ -1875,7 +1876,7 @@ class Memories:
         shared = self._scope.shared
         if not shared.sync.is_open_here:
             return "closed"
-        return f"{len(self)} memories{', read-only' if shared.is_read_only else ''}"
+        return count_of(len(self), "memory") + (", read-only" if shared.is_read_only else "")
 
     # -- private -----------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from oneiros._lazy import logging
+from oneiros.display.counts import count_of
 from oneiros.display.escaping import shortened
 from oneiros.model.validation import require_callable
 from oneiros.runtime.dataclasses import dataclass
@@ -71,7 +72,7 @@ class Event:
 
     def __repr__(self) -> str:
         ids = shortened(", ".join(map(repr, self.ids[:_SHOWN])), _SHOWN)
-        count = f"{len(self.ids)} memor{'y' if len(self.ids) == 1 else 'ies'}"
+        count = count_of(len(self.ids), "memory")
         return f"<Event {self.kind} ({self.method}) of {count}: {ids}>"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
+from oneiros.display.counts import count_of
 from oneiros.evaluation.metrics import mean, ndcg_at, recall_at, reciprocal_rank
 from oneiros.runtime.dataclasses import dataclass
 
@@ -74,7 +75,7 @@ class Report:
     def __repr__(self) -> str:
         scores = self.overall
         figures = f"nDCG@{self.ndcg_depth} {scores.ndcg:.3f}, MRR {scores.mrr:.3f}"
-        return f"<Report: {scores.count} questions, {figures}>"
+        return f"<Report: {count_of(scores.count, 'question')}, {figures}>"
 
     @property
     def recall_depth(self) -> int:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros.demo import load
+from oneiros.display.counts import count_of
 from oneiros.engine import Engine
 from oneiros.evaluation.run import Report, evaluate
 from oneiros.filters import Where, where
@@ -94,7 +95,8 @@ class Task:
     questions: Sequence[JudgedQuery]
 
     def __repr__(self) -> str:
-        return f"<Task {self.name!r}: {len(self.records)} records, {len(self.questions)} questions>"
+        records = count_of(len(self.records), "record")
+        return f"<Task {self.name!r}: {records}, {count_of(len(self.questions), 'question')}>"
 
 
 def measure(task: Task, profile: Profile, advance: Callable[[int], None] | None = None) -> Report:

@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
+from oneiros.display.counts import count_of
 from oneiros.index.columns import PLAIN_COLUMNS, has_time
 from oneiros.index.stored_rows import CODE_COLUMNS
 from oneiros.index.texts import asking_share
@@ -55,12 +56,12 @@ class StoreComparison:
     def problems(self) -> list[str]:
         """Return the differences, one sentence each."""
         found = [
-            f"{name}: {len(ids)} memories differ from the store, such as {ids[0]!r}"
+            f"{name}: {count_of(len(ids), 'memory')} unlike the store's, such as {ids[0]!r}"
             for name, ids in self._differing.items()
         ]
         count = len(self._read_model.lifecycle.row_of)
         if count != self._seen:
-            found.append(f"read model: {count} memories, expected {self._seen}")
+            found.append(f"read model: {count_of(count, 'memory')}, expected {self._seen}")
         return found
 
     def _note(self, name: str, memories: Iterable[StoredMemory]) -> None:

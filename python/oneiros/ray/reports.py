@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.display.counts import count_of
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.search.response import SearchResponse
 
@@ -125,12 +126,15 @@ class ShardedReport:
 
     def __str__(self) -> str:
         if any(report.undoes is not None for report in self.reports.values()):
-            done = f"{self.change_count} fields restored, {self.brought_back} memories brought back"
-            return f"{len(self.reports)} shards: {done}{self._left_out()}"
+            done = (
+                f"{count_of(self.change_count, 'field')} restored, "
+                f"{count_of(self.brought_back, 'memory')} brought back"
+            )
+            return f"{count_of(len(self.reports), 'shard')}: {done}{self._left_out()}"
         removals = ", ".join(f"{number} {how}" for how, number in self.removed.items()) or "none"
         return (
-            f"{len(self.reports)} shards: {self.live_before} -> {self.live_after} memories, "
-            f"{self.change_count} changes, removed: {removals}{self._left_out()}"
+            f"{count_of(len(self.reports), 'shard')}: {self.live_before} -> "
+            f"{count_of(self.live_after, 'memory')}, {count_of(self.change_count, 'change')}, removed: {removals}{self._left_out()}"
         )
 
     def _left_out(self) -> str:

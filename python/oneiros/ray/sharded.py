@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from oneiros.clock import system_clock
+from oneiros.display.counts import count_of
 from oneiros.engine.scope import checked_bounds
 from oneiros.errors import DuplicateId, UnknownMemory
 from oneiros.model.fields import FIELDS
@@ -749,7 +750,7 @@ class ShardedEngine:
 
     def __repr__(self) -> str:
         shards, key = self.layout.shards, self.layout.key
-        return f"<ShardedEngine {self.folder!r}, {shards} shards by {key}>"
+        return f"<ShardedEngine {self.folder!r}, {count_of(shards, 'shard')} by {key}>"
 
     # -- private -----------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oneiros._lazy import needed, np
+from oneiros.display.counts import count_of
 from oneiros.filters import set_of
 from oneiros.model.fields import ENUMS
 from oneiros.model.validation import checked_threads, require_flag
@@ -67,7 +68,7 @@ class Rescored:
         return pd.DataFrame({"id": list(self.ids), "score": self.scores})
 
     def __repr__(self) -> str:
-        return f"<Rescored by {self.profile!r}: {len(self)} memories>"
+        return f"<Rescored by {self.profile!r}: {count_of(len(self), 'memory')}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

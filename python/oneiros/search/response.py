@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeVar, overloa
 
 from oneiros import display, explain, search
 from oneiros._lazy import copy
+from oneiros.display.counts import count_of
 from oneiros.display.escaping import shortened, snippet
 from oneiros.errors import OneirosError, StoreCorrupt, UnknownMemory
 from oneiros.runtime.dataclasses import NamedTuple, replace
@@ -696,7 +697,7 @@ class SearchResponse:
         return [self._overview(), *([self.table()] if is_explained else [])]
 
     def _headline(self) -> str:
-        count = f"{len(self.results)} result{'' if len(self.results) == 1 else 's'}"
+        count = count_of(len(self.results), "result")
         why = f": {self.reason}" if self.reason else ""
         return f"{count} for {shortened(repr(self.query), _QUERY)}, profile {self.profile}{why}"
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
+from oneiros.display.counts import count_of
 from oneiros.errors import StoreCorrupt, UnknownMemory
 from oneiros.filters import AttributeIndex
 from oneiros.model.fields import U32_MAX
@@ -127,7 +128,7 @@ class Erasure:
         return receipt
 
     def __repr__(self) -> str:
-        return f"<Erasure of {len(self.ids)} memories and {len(self.derived)} derived from them>"
+        return f"<Erasure of {count_of(len(self.ids), 'memory')} and {len(self.derived)} derived from them>"
 
 
 def _digest(title: str, text: str) -> str:
