@@ -307,3 +307,21 @@ def test_what_is_not_there_is_named(run: Run, arguments: list[str], message: str
     outcome = run("evaluate", *arguments)
     assert outcome.exit_code in (1, 2)
     assert message in outcome.stderr
+
+
+@pytest.mark.parametrize("command", ["evaluate", "tune"])
+def test_relevant_documents_that_the_corpus_lacks_are_named(
+    run: Run, tmp_path: Path, command: str
+) -> None:
+    folder = collection(tmp_path / "kettles", is_grouped=False)
+    header = "query\tdocument\tgrade\n"
+    (folder / "qrels.tsv").write_text(f"{header}q1\t0d1\t1\nq2\t0d2\t1\nq1\td1\t0\n")
+    outcome = run(command, folder)
+    assert outcome.exit_code == 2
+    words = "the corpus has none of the relevant documents, such as '0d1'"
+    assert outcome.stderr == f"error: kettles: {words}\n"
+    (folder / "qrels.tsv").write_text(f"{header}q1\td1\t1\nq1\t0d2\t1\n")
+    options = ("--profile", "bm25") if command == "evaluate" else ("--over", "fusion.weight=0.5")
+    outcome = run(command, folder, *options)
+    words = "the corpus lacks 1 relevant document, not found in any search, such as '0d2'"
+    assert outcome.stderr.startswith(f"kettles: {words}\n")

@@ -427,9 +427,22 @@ def _read_task(folder: Path) -> Task:
     read = collection.read(folder)
     with blamed_on(read.name):
         task = task_of(read)
-    if not any(grade > 0 for one in task.questions for grade in one.answers.values()):
+    documents = {record["id"] for record in task.records}
+    answers = (one.answers.items() for one in task.questions)
+    wanted = [id for pairs in answers for id, grade in pairs if grade > 0]
+    lacking = [id for id in wanted if id not in documents]
+    if not wanted:
         msg = f"{read.name}: none of its questions has a relevant document"
         raise CommandError(msg)
+    if len(lacking) == len(wanted):
+        msg = f"{read.name}: the corpus has none of the relevant documents, such as {lacking[0]!r}"
+        raise CommandError(msg)
+    if lacking:
+        count = count_of(len(lacking), "relevant document")
+        sys.stderr.write(
+            f"{one_line(read.name)}: the corpus lacks {count}, not found in any search, "
+            f"such as {lacking[0]!r}\n"
+        )
     return task
 
 
