@@ -29,6 +29,7 @@ sizes_of_groups = st.lists(st.integers(0, 9), max_size=9)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of seven rows: neighbours are joined, larger row groups come in several pieces."""
     monkeypatch.setattr(sources, "BLOCK", 7)
+    monkeypatch.setattr(sources, "_PART_BYTES", 3_000)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".feather"])
@@ -49,6 +50,19 @@ def test_streamed_is_whole(suffix: str, sizes: list[int]) -> None:
         assert report.parts == report.parts_total
         assert leftovers(Path(folder)) == []
         assert target.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_small_neighbours_are_scored_and_written_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, suffix: str
+) -> None:
+    monkeypatch.undo()
+    source = write(tmp_path / f"in{suffix}", memories(600), [2] * 300)
+    report = run(source, tmp_path / "out.parquet")
+    assert (report.rows, report.parts_total) == (600, 1)
+    assert pq.ParquetFile(tmp_path / "out.parquet").num_row_groups == 1
+    want = rescore(memories(600), PROFILES, NOW)
+    assert read(tmp_path / "out.parquet")["reverie"].to_pylist() == want["reverie"].to_pylist()
 
 
 class Kill(KeyboardInterrupt):

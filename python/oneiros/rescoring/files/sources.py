@@ -249,6 +249,7 @@ def _identity_of_text(path: Path, schema: pa.Schema) -> dict[str, object]:
 
 SUFFIXES: Final = (".parquet", ".arrow", ".feather", ".csv", ".jsonl")
 _READ_BYTES: Final = 2**20  # read per column at once, so that a row group may exceed memory
+_PART_BYTES: Final = 2**22  # of record batches that are joined
 _MOST_FOOTER: Final = 2**30
 
 
@@ -356,7 +357,10 @@ class ParquetSource:
 
 
 class ArrowSource:
-    """A file in Arrow's file format, which is also Feather 2. A part is a record batch."""
+    """A file in Arrow's file format, which is also Feather 2.
+
+    A part is a record batch, or several small adjacent ones.
+    """
 
     def __init__(self, path: Path) -> None:
         pyarrow = require_pyarrow()
@@ -365,30 +369,51 @@ class ArrowSource:
         self._reader = pyarrow.ipc.open_file(self._file)
         self.schema: pa.Schema = self._reader.schema
         self.row_count: int | None = None
-        self.part_count: int = self._reader.num_record_batches
+        count: int = self._reader.num_record_batches
+        # Their rows are known only once they are read.
+        size = max(1, count * _PART_BYTES // path.stat().st_size)
+        self._parts = [range(start, min(start + size, count)) for start in range(0, count, size)]
+        self.part_count = len(self._parts)
 
     def identity(self) -> dict[str, object]:
         """Return size, modification time, and checksums of schema and footer."""
-        return _identity(self.path, self.schema, tail=10)
+        return _identity(self.path, self.schema, tail=10) | {"bytes_a_part": _PART_BYTES}
 
     def first_row(self, part: int) -> int:
-        """Return the number of rows in the batches before that of a part."""
-        return sum(self._reader.get_batch(number).num_rows for number in range(part))
+        """Return the number of rows in the batches before those of a part."""
+        batches = range(self._parts[part].start)
+        return sum(self._reader.get_batch(number).num_rows for number in batches)
 
     def batches(self, part: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the batch of a part, in slices."""
-        pa = require_pyarrow()
-        try:
-            batch = self._reader.get_batch(part).select(list(columns))
-            batch.validate(full=True)  # the offsets in a file are not trusted
-        except (pa.ArrowException, OSError) as error:
-            raise ValueError(_damaged(self.path, (part,), str(error))) from error
-        for start in range(0, batch.num_rows, BLOCK):
-            yield batch.slice(start, BLOCK)
+        """Yield the batches of a part, small ones joined and large ones in slices."""
+        small: list[pa.RecordBatch] = []
+        rows = 0
+        for number in self._parts[part]:
+            try:
+                batch = self._reader.get_batch(number).select(list(columns))
+                batch.validate(full=True)  # the offsets in a file are not trusted
+            except (require_pyarrow().ArrowException, OSError) as error:
+                raise ValueError(_damaged(self.path, (number,), str(error))) from error
+            for start in range(0, batch.num_rows, BLOCK):
+                piece = batch.slice(start, BLOCK)
+                if rows + piece.num_rows > BLOCK:
+                    yield from _joined_batches(small)
+                    small, rows = [], 0
+                small.append(piece)
+                rows += piece.num_rows
+        yield from _joined_batches(small)
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _joined_batches(small: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of batches as one; as several where a text column has more than 2 GiB."""
+    if len(small) == 1:
+        yield small[0]
+    elif small:
+        yield from require_pyarrow().Table.from_batches(small).combine_chunks().to_batches()
 
 
 _FORMS: Final[dict[str, Callable[[Path], RowSource]]] = {
