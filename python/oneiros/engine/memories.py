@@ -1786,7 +1786,8 @@ class Memories:
 
         :meth:`add_many` and ``oneiros import`` read the format. The file appears complete or not at
         all, and only its owner can read it. An existing file is replaced; symbolic links are not
-        followed.
+        followed. Links, verdicts, deleted memories and the history are not written;
+        :meth:`oneiros.Engine.backup` keeps them.
 
         Args:
             path: the file to write.
