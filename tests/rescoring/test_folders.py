@@ -196,9 +196,9 @@ def test_names_with_an_underscore_or_a_dot_are_skipped(tmp_path: Path) -> None:
     assert score(source, tmp_path / "out").rows == ROWS
 
 
-def test_a_wrong_value_names_its_row_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_wrong_value_names_its_file_and_row_and_leaves_nothing(tmp_path: Path) -> None:
     table = memories(10).set_column(2, "strength", [[0.5] * 7 + [9.0] + [0.5] * 2])
     source = folder_of(tmp_path / "in", table, 2)
-    with pytest.raises(ValueError, match="strength"):
+    with pytest.raises(ValueError, match=r"^1\.parquet: strength: .* in row 2$"):
         score(source, tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]

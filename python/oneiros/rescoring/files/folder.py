@@ -79,7 +79,8 @@ def score_part(task: PartTask) -> FinishedPart:
     """Score one part and write its file, which appears whole or not at all.
 
     Raises:
-        ValueError, TypeError: the part is damaged or breaks a rule, or its file was changed.
+        ValueError, TypeError: the part is damaged or breaks a rule, or its file was changed; the
+            message names the file.
         OSError: a file cannot be read or written.
     """
     with open_source(task.source) as source:
@@ -92,7 +93,13 @@ def score_part(task: PartTask) -> FinishedPart:
             keep=task.keep,
         )
         run.require_identity(task.identity)
-        return run.write_part(task.number, task.now, task.missing)
+        try:
+            return run.write_part(task.number, task.now, task.missing)
+        except (ValueError, TypeError) as error:
+            if str(error).startswith(f"{task.source.name}: "):
+                raise
+            msg = f"{task.source.name}: {error}"
+            raise (TypeError if isinstance(error, TypeError) else ValueError)(msg) from error
 
 
 def score_parts(tasks: Sequence[PartTask]) -> Iterator[tuple[int, FinishedPart]]:
