@@ -205,7 +205,8 @@ TEST_CASE("Index: what documents say is the sum of the idf of their distinct ter
   index.remove(30);
   std::vector<double> information(4);
   const auto none = [](std::span<const TermId> terms) {
-    return std::vector<std::array<TermId, 2>>(terms.size(), {kUnknownTerm, kUnknownTerm});
+    return std::vector<std::array<TermId, 2>>(terms.size(),
+                                              {oneiros::kUnknownTerm, oneiros::kUnknownTerm});
   };
   index.information_of(std::vector<std::uint32_t>{7, 2, 30, 900}, none, information);
   const double everywhere = idf(Bm25Variant::kLucene, 10, 10);
