@@ -103,7 +103,7 @@ VECTORS = r"""
 import ctypes, sys
 from pathlib import Path
 import numpy as np
-from tests.index.test_vectors_of_a_snapshot import ROWS, VECTORS, column, opened, saved
+from tests.index.test_vectors_of_a_snapshot import ROW_END, ROWS, VECTORS, column, opened, saved
 
 library, path = ctypes.CDLL(None), Path(sys.argv[1])
 at, refused = 1, 0
@@ -119,7 +119,7 @@ while True:
         break
     assert made.rows().tolist() == ROWS.tolist()
     saved(path, made)
-    assert opened(path).vectors().rows().tolist() == ROWS.tolist(), at
+    assert opened(path).vectors(row_end=ROW_END).rows().tolist() == ROWS.tolist(), at
     at += 1
 print(refused)
 """

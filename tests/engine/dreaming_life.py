@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections import Counter
 from collections.abc import Collection
@@ -56,6 +57,17 @@ def held(mind: oneiros.Engine) -> dict[str, dict[str, object]]:
         id: {name: value for name, value in row.items() if name not in left_out}
         for id, row in state(mind).items()
     }
+
+
+def is_cold_alone(row: dict[str, Any]) -> bool:
+    """Return whether a memory is cold, and nothing supersedes it."""
+    return row["tier"] == COLD and row["superseded_by"] is None
+
+
+def is_cooled_since_then(row: dict[str, Any]) -> bool:
+    """Return whether a superseded memory was cooled since it was superseded (fields.md)."""
+    began = json.loads(row["metadata"] or "{}").get("superseded_at", -math.inf)
+    return row["tier"] == COLD and row["cold_since"] is not None and row["cold_since"] >= began
 
 
 class Life(RuleBasedStateMachine):
@@ -208,12 +220,14 @@ class Life(RuleBasedStateMachine):
             mind.update(id, text="fresh coffee", now=self.now)
             own = {"text": "fresh coffee", "updated_at": self.now}
             own["revision_count"] = row["revision_count"] + 1
-            if row["text"] != "fresh coffee":  # no engine here has an embedder
-                own["embedding"] = None
+            if row["text"] != "fresh coffee":
+                own["embedding"] = None  # no engine here has an embedder
+                if is_cold_alone(row):  # cognitive.md C19
+                    own |= {"tier": HOT, "cold_since": None, "at_floor_since": None}
             self.holds({id: own}, {"text_digest", "status", "cold_since"})
             left = self.state.memories[id]
-            if left["cold_since"] != row["cold_since"]:  # H15: a new status ends it
-                assert left["cold_since"] is None
+            if left["cold_since"] != row["cold_since"] and "cold_since" not in own:
+                assert left["cold_since"] is None  # H15: a new status ends it
                 assert left["status"] != row["status"]
         elif what == "pin":
             mind.pin(id, not row["pinned"])
@@ -259,7 +273,9 @@ class Life(RuleBasedStateMachine):
             own["status"] = CONSOLIDATED
             if row["tier"] == HOT:
                 own["cold_since"] = None  # house.md H15
-        if row["status"] == ARCHIVED or row["deleted_at"] is not None:
+        if is_cold_alone(row):
+            own |= {"tier": HOT, "cold_since": None}
+        if row["status"] == ARCHIVED or row["deleted_at"] is not None or is_cold_alone(row):
             own["last_accessed_at"] = self.now
         self.holds({id: own})
 
@@ -277,11 +293,6 @@ class Life(RuleBasedStateMachine):
             id = list(self.state.memories)[one % len(self.state.memories)]
             gone = self.with_derived(id)
             promised = self.relinked(gone)
-            for source, own in promised.items():
-                row = self.state.memories[source]
-                is_freed = row["superseded_by"] in gone[1:] and own["superseded_by"] is None
-                if is_freed and row["tier"] == COLD:
-                    own.update(tier=HOT, cold_since=None)
             self.mind(which).forget(id)
             self.holds(promised, gone=gone)
 
@@ -317,6 +328,8 @@ class Life(RuleBasedStateMachine):
             promised[id] = {"superseded_by": by if by in rows else None}
             if by not in rows:
                 promised[id]["metadata"] = without_supersession(row["metadata"])
+                if is_cooled_since_then(row):
+                    promised[id].update(tier=HOT, cold_since=None)
         return promised
 
     @rule(which=WHICH, days=st.sampled_from([0.0, 0.5, 8.0, 100.0, 300.0]))
