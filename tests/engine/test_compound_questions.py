@@ -106,10 +106,10 @@ def test_scores_beside_an_infinite_one_stay_as_they_are() -> None:
         mind.add("green tea of bob", id="never")
         mind.add("black coffee of ada", id="once", access_count=1)
         for query in ("green tea of bob or black coffee of ada", TWO):
-            told = mind.search(query, explain=True)
-            assert (told.ids, told.scores[0]) == (["never", "once"], math.inf)
-            assert 0 < told.scores[1] < math.inf
-            for one in told:
+            answer = mind.search(query, explain=True)
+            assert (answer.ids, answer.scores[0]) == (["never", "once"], math.inf)
+            assert 0 < answer.scores[1] < math.inf
+            for one in answer:
                 assert one.score == one.raw_score
                 assert one.explanation is not None
                 assert one.explanation.evaluate() == one.score

@@ -376,9 +376,9 @@ def test_a_table_has_every_hop_of_the_links_that_found_a_memory() -> None:
             mind.add(text, id=id)
         mind.link("a", "b", 1.0)
         mind.link("b", "c", 0.9)
-        told = mind.search("zebra green tea", explain=True)
-    assert told.ids == ["a", "b", "c"]
-    table = told.table()
+        answer = mind.search("zebra green tea", explain=True)
+    assert answer.ids == ["a", "b", "c"]
+    table = answer.table()
     (*_, far) = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
     hops = [far[name] for name in ("graph", "hop", "link", "hop 2", "link 2")]
     assert hops == [1.0, 0.4, 1.0, 0.4, pytest.approx(0.9)]

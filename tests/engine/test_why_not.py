@@ -343,9 +343,9 @@ def test_two_infinite_scores_tie() -> None:
     with oneiros.Engine(":memory:", profile=endless) as mind:
         mind.add_many([{"id": "a", "text": "tea"}, {"id": "b", "text": "tea tea"}])
         assert mind.search("tea", k=1).ids == ["a"]
-        told = mind.why_not("tea", "b", k=1)
-    assert (told.score, told.kth_score) == (math.inf, math.inf)
-    assert (told.gap, told.lacked) == (0.0, "ties with place 1, which was added earlier")
+        answer = mind.why_not("tea", "b", k=1)
+    assert (answer.score, answer.kth_score) == (math.inf, math.inf)
+    assert (answer.gap, answer.lacked) == (0.0, "ties with place 1, which was added earlier")
 
 
 def test_k_of_none_and_fewer_than_k(mind: oneiros.Engine) -> None:
@@ -382,11 +382,11 @@ def test_the_parts_of_a_table_are_the_score() -> None:
     with oneiros.Engine(":memory:", profile="omega", clock=lambda: NOW) as mind:
         mind.add("green tea of bob", id="near")
         mind.add("green tea or coffee", id="far", kind="decision", priority=1)
-        told = mind.why_not("green tea of bob", "far", k=1)
-    table = told.table()
+        answer = mind.why_not("green tea of bob", "far", k=1)
+    table = answer.table()
     names = [name for name, *_ in table.rows]
     assert names[-2:] == ["÷ the best", "score"]
-    for place, score in ((1, told.score), (2, told.kth_score)):
+    for place, score in ((1, answer.score), (2, answer.kth_score)):
         values = [row[place] for row in table.rows]
         relevance, *factors, best, last = values[names.index("relevance") :]
         assert math.prod(factors, start=relevance) / best == last == score

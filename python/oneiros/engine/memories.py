@@ -1435,9 +1435,9 @@ class Memories:
         Memories of one project, user, agent and namespace are compared, each with the 20 nearest by
         words and the 20 nearest by vector, by a model of their words without a language model.
         Superseded memories, those that are not valid now, questions and texts of 40 words or more
-        are never part of a pair. The store is unchanged: :meth:`resolve_conflict` settles a pair. Searches use the same model to
-        rank a newer value before an older one. The time grows with the number of memories compared,
-        some 0.2 ms each; ``since`` compares only new ones with all.
+        are never part of a pair. The store is unchanged: :meth:`resolve_conflict` settles a pair.
+        Searches use the same model to rank a newer value before an older one. The time grows with
+        the number of memories compared, some 0.2 ms each; ``since`` compares only new ones with all.
 
         Args:
             where: only memories that match. Default: all.
