@@ -71,6 +71,37 @@ def test_vectors_may_come_from_an_embedder(run: Run) -> None:
     assert "--embedder, --with-use: only one of them" in both.stderr
 
 
+def test_collections_are_analyzed_by_their_language(run: Run, tmp_path: Path) -> None:
+    folder = collection(tmp_path / "kettles", is_grouped=False)
+    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "kettles"}\n')
+    options = ("evaluate", folder, "--profile", "bm25", "--json", "--analyzer")
+    english, simple = (
+        run(*options, analyzer).document["measured"]["bm25"] for analyzer in ("english", "simple")
+    )
+    assert english["kettles"]["overall"]["recall"] == 1.0
+    assert simple["kettles"]["overall"]["recall"] == 0.0  # endings stay
+    assert simple["demo"] == english["demo"]
+
+
+@pytest.mark.parametrize("mode", ["--with-use", "--with-forgetting"])
+def test_lives_are_analyzed_by_their_language(run: Run, tmp_path: Path, mode: str) -> None:
+    folder = monthly(tmp_path / "months")
+    lines = [f'{{"_id": "q{day}", "text": "kettles"}}\n' for day in range(1, 9)]
+    (folder / "queries.jsonl").write_text("".join(lines))
+    options = ("evaluate", folder, mode, "--profile", "bm25", "--json")
+    english, simple = (run(*options, "--analyzer", name).document for name in ("english", "simple"))
+    ((key, rows),) = ((key, rows) for key, rows in english.items() if isinstance(rows, list))
+    assert rows[0]["recall_at_10"] > 0.0
+    assert simple[key][0]["recall_at_10"] == 0.0
+
+
+@pytest.mark.parametrize("command", ["evaluate", "tune"])
+def test_an_unknown_analyzer_is_refused(run: Run, command: str) -> None:
+    outcome = run(command, "--analyzer", "klingon")
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert "error: --analyzer: " in outcome.stderr
+
+
 def test_a_question_sees_its_own_group_alone(run: Run, tmp_path: Path) -> None:
     figures = {}
     for is_grouped in (False, True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,24 @@ def test_nothing_is_written_where_nothing_is_better(run: Run, tmp_path: Path) ->
     assert (document["is_better"], document["changes"]) == (False, [])
     assert Profile.from_toml(str(document["tuned"])) == profiles.get("oneiros")
     assert not written.exists()
+
+
+def test_collections_are_tuned_in_their_language(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "kettles"
+    folder.mkdir()
+    documents = [{"_id": f"d{n}", "text": f"the kettle leaks word{n}"} for n in range(4)]
+    queries = [{"_id": f"q{n}", "text": "kettles"} for n in range(4)]
+    for name, lines in (("corpus", documents), ("queries", queries)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    grades = "".join(f"q{n}\td{n}\t1\n" for n in range(4))
+    (folder / "qrels.tsv").write_text(f"query\tdocument\tgrade\n{grades}")
+    options = ("tune", folder, "--profile", "bm25", "--over", "channels.lexical.b=0.5", "--json")
+    found = {name: run(*options, "--analyzer", name).document for name in ("english", "simple")}
+    before = {name: one["folds"][0]["before"] for name, one in found.items()}
+    assert before["english"] > 0.0
+    assert before["simple"] == 0.0
+    store = ("tune", "--forgetting", tmp_path / "mind.db", "--analyzer", "simple")
+    assert "--forgetting, --analyzer: only one of them" in run(*store).stderr
 
 
 @pytest.mark.parametrize("place", ["folder", "link", "nowhere/better.toml"])

@@ -37,8 +37,8 @@ _VARIABLES: Final = {name: f"ONEIROS_{name.upper()}" for name in _SETTINGS}
 _SCOPED_BY_OPTIONS: Final = ("user", "agent", "project", "namespace")  # of ``oneiros mcp``
 _SEARCHES: Final = frozenset({"search", "why-not", "mcp", "config"})
 """Commands whose ``--profile`` is the ranking of searches."""
-_MEASURES: Final = frozenset({"evaluate", "eval"})
-"""Commands whose ``--embedder`` is not that of a store."""
+_MEASURES: Final = frozenset({"evaluate", "eval", "tune"})
+"""Commands whose ``--embedder`` and ``--analyzer`` are not those of a store."""
 
 
 def default_map(commands: Mapping[str, object]) -> dict[str, dict[str, Any]]:
@@ -67,7 +67,8 @@ def default_map(commands: Mapping[str, object]) -> dict[str, dict[str, Any]]:
         if command not in _SEARCHES:
             settings.pop("profile", None)
         if command in _MEASURES:
-            settings.pop("embedder", None)
+            for name in ("embedder", "analyzer"):
+                settings.pop(name, None)
         found[command] = settings | (for_mcp if command == "mcp" else {})
     return found
 

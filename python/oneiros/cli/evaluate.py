@@ -23,6 +23,7 @@ from oneiros.cli.options import (
     existing,
     named_profile,
     opened,
+    require_analyzer,
 )
 from oneiros.cli.terminal import output, progress_bar, text
 from oneiros.display.counts import count_of
@@ -73,6 +74,9 @@ Uses = dict[tuple[str, str], "dict[QuestionKind, UseFigures]"]
 Losses = dict[tuple[str, str], "tuple[ForgettingFigures, ...]"]
 """Collection and profile -> what forgetting costs by each policy."""
 
+Lives = dict[str, "tuple[Life, ...]"]
+"""Collection -> the lives of its groups."""
+
 Row = dict[str, object]
 
 ALL = "all"
@@ -80,6 +84,16 @@ ALL = "all"
 
 _UNNAMED = "(none)"
 """Names the row of the questions without a category, where others have one."""
+
+LanguageOption = Annotated[
+    str | None,
+    typer.Option(
+        "--analyzer",
+        help="The collections' language in English (german, ...), or simple, code, cjk. "
+        "Default: english.",
+        show_default=False,
+    ),
+]
 
 
 def _tables(tasks: list[Task], found: Measured, *, by_category: bool) -> Iterator[Table]:
@@ -332,6 +346,7 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
+    analyzer: LanguageOption = None,
     csv: Annotated[bool, typer.Option("--csv", help="Rows of figures on stdout, as CSV.")] = False,
     plain: PlainOption = False,
     json: JsonOption = False,
@@ -366,12 +381,14 @@ def evaluate(
     for name, is_given in {"--with-use": with_use, "--with-forgetting": with_forgetting}.items():
         require_only_one({"--embedder": embedder, name: is_given})
     model = None if embedder is None else embedder_of(embedder)
+    require_analyzer(analyzer)
     chosen = _chosen(profile, without or with_forgetting)
     document: dict[str, object]
     if with_forgetting:
+        lives = _lives("--with-forgetting", collections, seed or 0, analyzer or "english")
         share = 0.5 if keep is None else keep
         days = duration_seconds("--every", every or "7d", above_zero=True) / 86_400.0
-        kept = _forgotten(collections or [], chosen, share, days, seed or 0)
+        kept = _forgotten(lives, chosen, share, days, seed or 0)
         document = {"seed": seed or 0, "keep": share, "every_days": days}
         document["with_forgetting"] = list(_forgetting_rows(kept))
         _show(
@@ -384,11 +401,13 @@ def evaluate(
         )
         return
     if with_use:
-        uses = _used(collections or [], chosen, seed or 0)
+        uses = _used(
+            _lives("--with-use", collections, seed or 0, analyzer or "english"), chosen, seed or 0
+        )
         document = {"seed": seed or 0, "with_use": list(_use_rows(uses))}
         _show(_use_rows(uses), _use_tables(uses), document, csv=csv, plain=plain, json=json)
         return
-    tasks = [demo_task(), *map(_read_task, collections or ())]
+    tasks = [demo_task(), *_read_tasks(collections, analyzer or "english")]
     _require_distinct([task.name for task in tasks])
     if model is not None:
         tasks = [_embedded(task, model) for task in tasks]
@@ -423,10 +442,14 @@ def _show(
             terminal.show_table(table)
 
 
-def _read_task(folder: Path) -> Task:
+def _read_tasks(folders: list[Path] | None, analyzer: str) -> list[Task]:
+    return [_read_task(folder, analyzer) for folder in folders or ()]
+
+
+def _read_task(folder: Path, analyzer: str) -> Task:
     read = collection.read(folder)
     with blamed_on(read.name):
-        task = task_of(read)
+        task = task_of(read, analyzer)
     documents = {record["id"] for record in task.records}
     answers = (one.answers.items() for one in task.questions)
     wanted = [id for pairs in answers for id, grade in pairs if grade > 0]
@@ -494,10 +517,7 @@ def _ablated(tasks: list[Task], chosen: list[Profile]) -> Ablations:
     return found
 
 
-def _forgotten(
-    folders: list[Path], chosen: list[Profile], share: float, days: float, seed: int
-) -> Losses:
-    lives = _lives("--with-forgetting", folders, seed)
+def _forgotten(lives: Lives, chosen: list[Profile], share: float, days: float, seed: int) -> Losses:
     with blamed_on("--keep"):
         require_number("share", share, low=0.0, high=1.0, above_low=True)
     with blamed_on("--every"):
@@ -513,19 +533,17 @@ def _forgotten(
     return found
 
 
-def _lives(option: str, folders: list[Path], seed: int) -> dict[str, tuple[Life, ...]]:
-    """Return the lives of collections by name."""
+def _lives(option: str, folders: list[Path] | None, seed: int, analyzer: str) -> Lives:
     if not folders:
         msg = f"{option}: needs the folder of at least one collection, got none"
         raise CommandError(msg)
     read = [collection.read(folder) for folder in folders]
     _require_distinct([one.name for one in read])
     with blamed_on(option):
-        return {one.name: lives_of(one, seed) for one in read}
+        return {one.name: lives_of(one, seed, analyzer) for one in read}
 
 
-def _used(folders: list[Path], chosen: list[Profile], seed: int) -> Uses:
-    lives = _lives("--with-use", folders, seed)
+def _used(lives: Lives, chosen: list[Profile], seed: int) -> Uses:
     found: Uses = {}
     for name, lived in lives.items():
         with progress_bar(name, len(chosen) * _measured_count(lived)) as advance:
@@ -567,6 +585,7 @@ def tune(
         typer.Option(min=2, max=20, help="Parts of the questions, 2; with --forgetting, 5."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the parts, and of the bounds.")] = 0,
+    analyzer: LanguageOption = None,
     write: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Write the better profile as TOML, if there is one."),
@@ -583,11 +602,13 @@ def tune(
     """
     if write is not None:
         _require_file("--output", write)
+    require_analyzer(analyzer)
     chosen = named_profile("--profile", profile)
     if forgetting is not None:
         require_only_one({"--forgetting": forgetting, "--over": over})
         require_only_one({"--forgetting": forgetting, "--grid": grid})
         require_only_one({"--forgetting": forgetting, "collections": collections or None})
+        require_only_one({"--forgetting": forgetting, "--analyzer": analyzer})
         store = existing(forgetting)
         _tune_worth(store, chosen, folds or 5, seed, write, plain=plain, json=json)
         return
@@ -597,7 +618,7 @@ def tune(
     with blamed_on("--over"):
         tuning.require_tunable(chosen, parameters, method)
     require_each_once("collections", [folder.resolve() for folder in collections or ()])
-    tasks = [*map(_read_task, collections or ())] or [demo_task()]
+    tasks = _read_tasks(collections, analyzer or "english") or [demo_task()]
     with progress_bar("profiles measured", None) as advance:
         found = tuning.tune(
             tasks,
@@ -619,7 +640,7 @@ def tune(
         return
     console = output()
     console.print(_changes_table(found))
-    for line in _told(found, write):
+    for line in _conclusions(found, write):
         console.print(text(line))
 
 
@@ -710,7 +731,7 @@ def _changes_table(found: Tuning) -> Table:
     return table
 
 
-def _told(found: Tuning, write: Path | None) -> list[str]:
+def _conclusions(found: Tuning, write: Path | None) -> list[str]:
     """Return what came of it, in lines."""
     measured = f"{found.trial_count} profiles measured; on questions not tuned on, nDCG@10 gains"
     lines = [f"{measured} {found.gain} (95 %)"]

@@ -275,7 +275,7 @@ def rescore(
         _start_ray()
     rules: _Rules = {"invalid": invalid.value, "missing": missing.value}
     document: dict[str, object] = {}
-    with _told(source):
+    with _naming(source):
         if target is not None:
             named = [named_profile("--profile", one) for one in profile or ["ciar"]]
             chosen = chosen_profiles(named)
@@ -411,7 +411,7 @@ def _side(written: str) -> Profile | ScoreColumn:
 
 
 @contextmanager
-def _told(source: Path) -> Iterator[None]:
+def _naming(source: Path) -> Iterator[None]:
     """Say of which file a broken rule is, and what is missing to read it."""
     try:
         yield

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from oneiros.engine import Engine
 from oneiros.evaluation.metrics import Gain, mean, ndcg_at, paired_gain, recall_at
-from oneiros.evaluation.tasks import ranked
+from oneiros.evaluation.tasks import engine_in_memory, ranked
 from oneiros.evaluation.use import DEPTH, Arrival, Life, Search, use
 from oneiros.filters import where
 from oneiros.model.validation import require_choice, require_number
@@ -152,7 +152,7 @@ def measure_forgetting(
         rankings: dict[str, list[str]] = {}
         kept = []
         for life in lives:
-            with Engine(":memory:", profile=chosen, vector_index="flat") as engine:
+            with engine_in_memory(chosen, life.analyzer) as engine:
                 found, left = forget_along(engine, life, policy, share=share, every_days=every_days)
             rankings |= found
             kept.append(left)

@@ -31,6 +31,7 @@ __all__ = [
     "JudgedQuery",
     "Task",
     "demo_task",
+    "engine_in_memory",
     "is_as_of",
     "measure",
     "ranked",
@@ -93,10 +94,17 @@ class Task:
     records: Sequence[Mapping[str, Any]]
     """Records for :meth:`oneiros.Engine.add_many`."""
     questions: Sequence[JudgedQuery]
+    analyzer: str = "english"
+    """Name of the analyzer of its texts and questions (:data:`oneiros.analyzers.NAMES`)."""
 
     def __repr__(self) -> str:
         records = count_of(len(self.records), "record")
         return f"<Task {self.name!r}: {records}, {count_of(len(self.questions), 'question')}>"
+
+
+def engine_in_memory(profile: Profile, analyzer: str) -> Engine:
+    """Return an empty engine whose vector searches are exact."""
+    return Engine(":memory:", profile=profile, analyzer=analyzer, vector_index="flat")
 
 
 def measure(task: Task, profile: Profile, advance: Callable[[int], None] | None = None) -> Report:
@@ -112,7 +120,7 @@ def measure(task: Task, profile: Profile, advance: Callable[[int], None] | None 
     Returns:
         nDCG@10, recall@5, @10 and @20, and MRR@20, overall and by type of question.
     """
-    with Engine(":memory:", profile=profile, vector_index="flat") as engine:
+    with engine_in_memory(profile, task.analyzer) as engine:
         engine.add_many(task.records)
 
         def search(question: JudgedQuery) -> list[str]:
@@ -178,7 +186,7 @@ def demo_task() -> Task:
     return Task(name="demo", records=data.records(), questions=questions)
 
 
-def task_of(collection: Collection) -> Task:
+def task_of(collection: Collection, analyzer: str = "english") -> Task:
     """Convert a judged collection to memories and questions.
 
     A document's ``timestamp`` becomes its creation time, its metadata's ``group`` the project, and
@@ -187,6 +195,10 @@ def task_of(collection: Collection) -> Task:
     that; word statistics are still those of the whole group. A query that is itself a document
     (same id and text) never finds that document. Without timestamps every document and query has
     the same time.
+
+    Args:
+        collection: documents, queries and grades.
+        analyzer: name of the analyzer of its texts.
 
     Raises:
         ValueError: a timestamp is not ISO 8601, ``asof`` is not a bool, or a query with ``asof``
@@ -212,7 +224,7 @@ def task_of(collection: Collection) -> Task:
         for query, vector in queries
     ]
     records = [_record(document, vector) for document, vector in documents]
-    return Task(name=collection.name, records=records, questions=questions)
+    return Task(name=collection.name, records=records, questions=questions, analyzer=analyzer)
 
 
 def is_as_of(query: Query) -> bool:

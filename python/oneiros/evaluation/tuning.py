@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from oneiros.engine import Engine
 from oneiros.evaluation.metrics import Gain, mean, ndcg_at, paired_gain
-from oneiros.evaluation.tasks import ranked
+from oneiros.evaluation.tasks import engine_in_memory, ranked
 from oneiros.model.validation import count, require_choice, require_numbers
 from oneiros.runtime.dataclasses import dataclass, replace
 
@@ -228,7 +228,7 @@ class ProfileTrials:
                 _close(oldest)
             engines = self._engines[key] = []
             for task in self._tasks:
-                engine = Engine(":memory:", profile=profile, vector_index="flat")
+                engine = engine_in_memory(profile, task.analyzer)
                 engines.append(engine)
                 engine.add_many(task.records)
         self._engines.move_to_end(key)

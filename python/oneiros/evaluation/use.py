@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from oneiros.engine import Engine
 from oneiros.evaluation.metrics import Gain, mean, ndcg_at, paired_gain, recall_at
-from oneiros.evaluation.tasks import JudgedQuery, is_as_of, ranked, task_of
+from oneiros.evaluation.tasks import JudgedQuery, engine_in_memory, is_as_of, ranked, task_of
 from oneiros.model.validation import count, require_choice
-from oneiros.runtime.dataclasses import dataclass
+from oneiros.runtime.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
     from oneiros.evaluation.collection import Collection
@@ -88,6 +88,8 @@ class Life:
     """The group; "" for a collection without groups."""
     events: tuple[Arrival | Search, ...]
     """By time. A search comes before a memory of the same second."""
+    analyzer: str = "english"
+    """Name of the analyzer of its texts and questions."""
 
     def __repr__(self) -> str:
         return f"<Life {self.name!r}: {len(self.events)} events>"
@@ -109,7 +111,7 @@ class UseFigures:
     """Gain in recall@10 over the unasked life, of "silent" and of "feedback"."""
 
 
-def lives_of(collection: Collection, seed: int = 0) -> tuple[Life, ...]:
+def lives_of(collection: Collection, seed: int = 0, analyzer: str = "english") -> tuple[Life, ...]:
     """Return a life for each group of a collection that has answerable questions.
 
     Every other question of a shuffled group is asked during the life: at a random moment after its
@@ -121,6 +123,7 @@ def lives_of(collection: Collection, seed: int = 0) -> tuple[Life, ...]:
     Args:
         collection: every document has a timestamp, and so has every query with ``asof``.
         seed: of the halves and the moments, >= 0.
+        analyzer: name of the analyzer of its texts.
 
     Raises:
         ValueError: a document without a timestamp, no group with two answerable questions, an id of
@@ -135,7 +138,7 @@ def lives_of(collection: Collection, seed: int = 0) -> tuple[Life, ...]:
             f" got {dated} of {len(collection.documents)} with one"
         )
         raise ValueError(msg)
-    task = task_of(collection)
+    task = task_of(collection, analyzer)
     records: dict[str | None, list[Mapping[str, Any]]] = {}
     for record in task.records:
         records.setdefault(record.get("project"), []).append(record)
@@ -152,7 +155,8 @@ def lives_of(collection: Collection, seed: int = 0) -> tuple[Life, ...]:
         msg = f"{collection.name}: a group needs at least 2 answerable questions, got {most}"
         raise ValueError(msg)
     return tuple(
-        _life(group or "", _seen(records, group), asked, seed) for group, asked in questions.items()
+        replace(_life(group or "", _seen(records, group), asked, seed), analyzer=analyzer)
+        for group, asked in questions.items()
     )
 
 
@@ -216,7 +220,7 @@ def measure_use(
     rankings: dict[Mode, dict[str, list[str]]] = {mode: {} for mode in MODES}
     for life in lives:
         for mode, found in rankings.items():
-            with Engine(":memory:", profile=profile, vector_index="flat") as engine:
+            with engine_in_memory(profile, life.analyzer) as engine:
                 found.update(live(engine, life, mode, advance))
     return {kind: _figures(lives, rankings, kind, seed) for kind in QUESTION_KINDS}
 

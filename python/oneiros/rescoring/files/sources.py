@@ -425,7 +425,7 @@ _FORMS: Final[dict[str, Callable[[Path], RowSource]]] = {
 def _row_counts(metadata: Any, path: Path) -> list[int]:
     counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
     if any(count < 0 for count in counts) or sum(counts) != metadata.num_rows:
-        msg = f"{path.name}: damaged: its row groups do not have the {metadata.num_rows} rows it tells"
+        msg = f"{path.name}: damaged: its row groups do not have the {metadata.num_rows} rows it names"
         raise ValueError(msg)
     return counts
 
