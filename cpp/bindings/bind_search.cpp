@@ -144,6 +144,7 @@ std::shared_ptr<SearchPlan> make_search_plan(
     plan->needs.overlap |= need == "overlap";
     plan->needs.lexical_share |= need == "lexical_share";
     plan->needs.cluster |= need == "cluster";
+    plan->needs.baseline |= need == "baseline";
   }
   plan->pair_window = pair_window;
   plan->neighbours = neighbours;

@@ -31,6 +31,8 @@ struct AskedQuestion {
   std::span<const std::uint32_t> words;
   // The likeness from which a verdict counts; it counts fully at a likeness of 1.
   double least;
+  // What cosines count from, below 1.
+  double baseline = 0;
 };
 
 // Verdicts with questions by the memory's number in the store. Thread safety: writers exclude one
@@ -50,10 +52,10 @@ class QuestionVerdicts {
   [[nodiscard]] std::size_t size() const;
 
   // For each memory: the sum of its verdicts' points, each times how alike the questions are, and
-  // the plain sum of those below 0. With cosine c of two embeddings, or of two sets of words (the
-  // number of common ones divided by the geometric mean of their sizes), a verdict counts max(0,
-  // (min(c, 1) - least) / (1 - least)). Two questions of another form or width are not alike.
-  // REQUIRES: the spans have equal sizes.
+  // the plain sum of those below 0. With cosine c of two embeddings, above the baseline, or of two
+  // sets of words (the number of common ones divided by the geometric mean of their sizes), a
+  // verdict counts max(0, (min(c, 1) - least) / (1 - least)). Two questions of another form or
+  // width are not alike. REQUIRES: the spans have equal sizes.
   void sum(const AskedQuestion& question, std::span<const double> sequences,
            std::span<double> alike, std::span<double> bad) const;
 

@@ -43,6 +43,9 @@ class Candidates {
   // The score that no text exceeds for the query in this channel; NaN if it is not known.
   [[nodiscard]] double possible(std::size_t channel) const noexcept { return possible_[channel]; }
   void set_possible(std::size_t channel, double score) noexcept { possible_[channel] = score; }
+  // What cosines count from under the rule `blend`; 0 unless set. REQUIRES, to set: below 1.
+  [[nodiscard]] double cosine_baseline() const noexcept { return cosine_baseline_; }
+  void set_cosine_baseline(double cosine) noexcept { cosine_baseline_ = cosine; }
   // What each row gains in the lexical channel for pairs of query words near each other, unscaled,
   // and the sum for all pairs. Rows appended since are at the end of rows() and have none yet; no
   // value at all if pairs play no part.
@@ -82,6 +85,7 @@ class Candidates {
   std::vector<double> neighbour_gains_;
   std::vector<double> pair_scores_;
   double possible_pairs_ = 0.0;
+  double cosine_baseline_ = 0.0;
 };
 
 }  // namespace oneiros

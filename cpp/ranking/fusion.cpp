@@ -6,6 +6,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "ranking/formulas/house.h"
@@ -16,6 +17,12 @@ namespace oneiros {
 namespace {
 
 constexpr double kNoEmbedding = 0.1;  // docs/systems/cognitive.md C9
+
+// docs/systems/house.md H3
+constexpr std::size_t kOneIn = 20;
+constexpr double kNoBaseline = 0.25;
+constexpr double kWholeBaseline = 0.5;
+constexpr double kLargestBaseline = 0.95;
 
 struct ScoreRange {
   double worst = std::numeric_limits<double>::infinity();
@@ -210,9 +217,11 @@ void fuse_as(const Blend& rule, const Candidates& candidates, std::span<double> 
   const std::span<const double> cosines = scores_of(candidates, rule.vector);
   const double weight = weight_of_words(rule, !bm25.empty(), !cosines.empty());
   const double scale = scale_of(rule, candidates, bm25);
+  const double baseline = candidates.cosine_baseline();
   for (std::size_t i = 0; i < relevance.size(); ++i) {
     const double words = bm25.empty() ? 0.0 : or_else(bm25[i], 0.0);
-    const double meaning = cosines.empty() ? 0.0 : or_else(cosines[i], 0.0);
+    const double meaning =
+        cosines.empty() ? 0.0 : above_baseline(or_else(cosines[i], 0.0), baseline);
     relevance[i] = formulas::BlendWithBest::value(&weight, words, scale, meaning);
   }
   if (rule.pairs != 0.0) {
@@ -250,8 +259,9 @@ void part_as(const Blend& rule, const Candidates& candidates, std::size_t channe
   const std::span<const double> scores = is_words ? bm25 : cosines;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const double score = or_else(scores[i], 0.0);
-    values[i] = formulas::BlendWithBest::value(&weight, is_words ? score : 0.0, scale,
-                                               is_words ? 0.0 : score);
+    values[i] = formulas::BlendWithBest::value(
+        &weight, is_words ? score : 0.0, scale,
+        is_words ? 0.0 : above_baseline(score, candidates.cosine_baseline()));
   }
 }
 
@@ -261,6 +271,22 @@ void part_as(const Rule& /*no sum*/, const Candidates& /*candidates*/, std::size
              std::span<double> /*values*/) {}
 
 }  // namespace
+
+double cosine_baseline(std::span<const double> cosines) {
+  std::vector<double> known;
+  known.reserve(cosines.size());
+  std::ranges::copy_if(cosines, std::back_inserter(known),
+                       [](double cosine) { return !std::isnan(cosine); });
+  const std::size_t place = known.size() / kOneIn;
+  if (place == 0) {
+    return 0.0;
+  }
+  const auto low = known.begin() + static_cast<std::ptrdiff_t>(place - 1);
+  std::ranges::nth_element(known, low);
+  const double x = (*low - kNoBaseline) / (kWholeBaseline - kNoBaseline);
+  const double share = x <= 0.0 ? 0.0 : x >= 1.0 ? 1.0 : x * x * (3.0 - 2.0 * x);
+  return std::min(*low * share, kLargestBaseline);
+}
 
 void Fusion::part(const Candidates& candidates, std::size_t channel,
                   std::span<double> values) const {

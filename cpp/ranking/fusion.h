@@ -51,10 +51,10 @@ struct RetentionWeightedUnion {
   std::optional<std::size_t> vector;
 };
 
-// weight x bm25 / scale + (1 - weight) x max(cosine, 0); missing scores count as 0. If one channel
-// is absent, the other has the whole weight. With pairs, weight x pairs x pair score / scale is
-// added, and the best and the possible bm25 include them. Source: docs/systems/house.md H2, H3,
-// H14.
+// weight x bm25 / scale + (1 - weight) x max(cosine, 0), of the cosine above
+// Candidates::cosine_baseline(); missing scores count as 0. If one channel is absent, the other has
+// the whole weight. With pairs, weight x pairs x pair score / scale is added, and the best and the
+// possible bm25 include them. Source: docs/systems/house.md H2, H3, H14.
 struct Blend {
   std::optional<std::size_t> lexical;
   std::optional<std::size_t> vector;
@@ -65,6 +65,18 @@ struct Blend {
   // The share of Candidates::pair_scores() that counts.
   double pairs = 0;
 };
+
+// The cosine that the model of the embeddings gives unrelated texts, estimated from the cosines of
+// all candidates (NaN: none). Of n cosines it is the (n / 20)-th smallest, c, where c is 0.5 or
+// more; 0 where c is 0.25 or less, or n below 20; in between c x (3 x^2 - 2 x^3) with
+// x = (c - 0.25) / 0.25. At most 0.95. Linear in the number of cosines.
+// Source: docs/systems/house.md H3.
+[[nodiscard]] double cosine_baseline(std::span<const double> cosines);
+
+// (cosine - baseline) / (1 - baseline): 0 at the baseline, 1 at 1.
+[[nodiscard]] inline double above_baseline(double cosine, double baseline) noexcept {
+  return (cosine - baseline) / (1.0 - baseline);
+}
 
 using FusionParameter = std::variant<std::monostate, double, std::string, std::vector<double>,
                                      std::vector<std::string>>;

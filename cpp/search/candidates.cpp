@@ -86,6 +86,9 @@ void SearchRun::gather(Attempt& attempt, const std::vector<RankedRows>& hits, Ou
     stage.note = Note::filled;
     stage.first = static_cast<double>(filled);
   }
+  if (plan.needs.baseline && !request_.variant_rule) {
+    find_baseline(attempt);
+  }
   // In a scope the stage is always recorded: its absence would reveal that others use sessions.
   if (plan.neighbours &&
       (request_.has_bounds || !SessionOrder::Reader(*view_.sessions).is_empty())) {
@@ -112,6 +115,27 @@ void SearchRun::gather(Attempt& attempt, const std::vector<RankedRows>& hits, Ou
     if (!attempt.centre.empty()) {
       attempt.signals["cluster_cosine"] = centre_cosines(attempt, candidates.rows());
     }
+  }
+}
+
+// Before neighbours in sessions come in, which are found by the relevance. Source:
+// docs/systems/house.md H3.
+void SearchRun::find_baseline(Attempt& attempt) {
+  Candidates& candidates = *attempt.candidates;
+  const auto vector =
+      std::ranges::find(attempt.plan->channels, ChannelKind::vector, &ChannelPlan::kind);
+  if (vector == attempt.plan->channels.end()) {
+    return;
+  }
+  const auto channel = static_cast<std::size_t>(vector - attempt.plan->channels.begin());
+  if (!candidates.is_present(channel)) {
+    return;
+  }
+  attempt.baseline = cosine_baseline(candidates.scores(channel));
+  candidates.set_cosine_baseline(attempt.baseline);
+  if (attempt.baseline > 0.0) {
+    trace_.end("cosine_baseline", candidates.size(), candidates.size(), Note::baseline,
+               attempt.baseline);
   }
 }
 

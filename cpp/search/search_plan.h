@@ -72,6 +72,7 @@ struct SignalNeeds {
   bool overlap = false;        // O18: share of query words in text and tags
   bool lexical_share = false;  // the gate of M8: share of query words in the text
   bool cluster = false;        // O21: cosine to the centre of the best candidates
+  bool baseline = false;       // H3: what cosines count from
 };
 
 // Adds the `size` most accessed memories as candidates if at least `least_overlap` of the query's
@@ -159,8 +160,9 @@ struct Surfacing {
   std::size_t misses;
 };
 
-// Returns no results if the best cosine is below `cosine` and less than the share `words` of the
-// query's words occurs in any candidate. Source: docs/systems/house.md H7.
+// Returns no results if the best cosine, above the baseline if the plan needs one, is below
+// `cosine` and less than the share `words` of the query's words occurs in any candidate. Source:
+// docs/systems/house.md H7.
 struct WeakBest {
   double cosine;
   double words;

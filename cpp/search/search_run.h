@@ -71,7 +71,7 @@ struct Farness {
 // Why nothing is returned although there are candidates.
 struct Reason {
   Note note = Note::none;
-  // Note::weak: the best cosine, and the number of query words found.
+  // Note::weak: the best cosine above the baseline, and the number of query words found.
   double first = 0;
   double second = 0;
   // Note::surfacing and Note::low: the number of results removed, and the best of them.
@@ -141,6 +141,8 @@ struct Attempt {
   std::map<std::string, std::vector<double>, std::less<>> signals;
   // Normalised mean vector of the best candidates; empty: not needed or not defined.
   std::vector<float> centre;
+  // What cosines count from; 0: from 0, or the plan needs none.
+  double baseline = 0;
   std::vector<std::pair<std::uint32_t, std::uint32_t>>
       brought;  // row, and the hit next to it in its session
   Ranked ranked;
@@ -244,6 +246,8 @@ class SearchRun {
   void bring_neighbours(Attempt& attempt);
   // The centre of the best candidates, and cosines to it, for the cluster factor.
   void find_centre(Attempt& attempt) const;
+  // Finds what cosines count from.
+  void find_baseline(Attempt& attempt);
   [[nodiscard]] std::vector<double> centre_cosines(const Attempt& attempt,
                                                    std::span<const std::uint32_t> rows) const;
   [[nodiscard]] RankRequest rank_request(const Candidates& candidates,

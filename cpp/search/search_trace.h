@@ -36,6 +36,7 @@ enum class Note : std::uint8_t {
   retry_kept,        // first, second: confidence before and after
   retry_not_kept,
   newer_first,  // first: results raised above an older one
+  baseline,     // first: the cosine that others count from
 };
 
 // One stage: how many rows entered and left it, and the time since the previous stage ended.

@@ -438,7 +438,9 @@ void SearchRun::require_near_best(Attempt& attempt, const WeakBest& rule, Outsid
   }
   const RankedRows& hits =
       attempt.answers[static_cast<std::size_t>(vector - channels.begin())].hits;
-  if (hits.empty() || hits.scores.front() >= rule.cosine) {
+  const double best =
+      hits.empty() ? rule.cosine : above_baseline(hits.scores.front(), attempt.baseline);
+  if (best >= rule.cosine) {
     return;
   }
   const std::vector<std::string> stems = outside.stems();
@@ -460,9 +462,8 @@ void SearchRun::require_near_best(Attempt& attempt, const WeakBest& rule, Outsid
   if (suffice()) {
     return;
   }
-  attempt.reason = {.note = Note::weak,
-                    .first = hits.scores.front(),
-                    .second = static_cast<double>(found_count())};
+  attempt.reason = {
+      .note = Note::weak, .first = best, .second = static_cast<double>(found_count())};
   trace_.end("abstention", attempt.ranked.kept_count, 0, Note::weak);
   abstain(attempt, rule.misses);
 }

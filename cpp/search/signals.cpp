@@ -179,7 +179,8 @@ SearchRun::SignalMap SearchRun::signals_for(const Attempt& attempt,
     std::vector<double>& bad = signals["unhelpful_for_questions"];
     alike.resize(rows.size());
     bad.resize(rows.size());
-    given.verdicts->sum({request_.vector, given.words, given.least}, numbers, alike, bad);
+    given.verdicts->sum({request_.vector, given.words, given.least, attempt.baseline}, numbers,
+                        alike, bad);
   }
   if (!request_.by_kind.empty()) {
     const Columns::Reader reader(*view_.columns);

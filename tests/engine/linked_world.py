@@ -150,6 +150,7 @@ def with_links(
     words = dict(everything.lexical(query, size, K1, B)) | raw["lexical"]
     paired, possible = everything.with_pairs(model.pairs, query, words)
     near = {} if question is None else {**everything.cosines(question), **raw["vector"]}
+    near = model.near(channels, near)
     best = channels["lexical"][:1]
 
     def own_scores(reached: list[int]) -> dict[int, float]:

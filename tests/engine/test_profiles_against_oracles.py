@@ -143,7 +143,8 @@ def what_stays(
     if model.abstains == "weak_best":
         ids = {id for hits in channels.values() for id, _ in hits}
         held = [store.records[id]["text"] for id in ids]
-        is_weak = k > 0 and finishing.is_weak(query, list(near.values()), held)
+        counted = model.near(channels, cosines)
+        is_weak = k > 0 and finishing.is_weak(query, [counted[id] for id in near], held)
         assert response.abstained == is_weak
         assert len(response.nearest_misses) == (min(3, len(ranked)) if is_weak else 0)
         return [] if is_weak else ranked[:k]

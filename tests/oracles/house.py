@@ -46,6 +46,23 @@ def blend(
     return [weight * words[row] + (1 - weight) * near[row] for row in range(rows)]
 
 
+def baseline(cosines: Iterable[float]) -> float:
+    """Return the cosine of unrelated texts, by those of all candidates that have one. H3."""
+    ascending = sorted(cosines)
+    if len(ascending) < 20:
+        return 0.0
+    low = ascending[len(ascending) // 20 - 1]
+    if low <= 0.25:
+        return 0.0
+    x = min((low - 0.25) / 0.25, 1.0)
+    return min(low * (3 * x**2 - 2 * x**3), 0.95)
+
+
+def above(cosine: float, baseline: float) -> float:
+    """Return the share of the way from the baseline to 1. H3."""
+    return (cosine - baseline) / (1 - baseline)
+
+
 def spread_neighbours(
     scores: Sequence[float],
     left: Sequence[int],

@@ -42,6 +42,8 @@ class Model:
     relevance: Callable[[Channels, Raw, Raw, float | None], Mapping[Any, float]]
     """From what the channels found, both raw scores of all, and the bm25 that is possible (H3)."""
     factors: Factors
+    has_baseline: bool = False
+    """H3: cosines count from what unrelated texts have."""
     own_part: Callable[[Record], float] | None = None
     keeps: Callable[[Record, float], bool] = lambda *_: True
     judged: Callable[[float, Record], float] = lambda relevance, _: relevance
@@ -61,6 +63,15 @@ class Model:
     """H14: the share of a text's pairs that is added to its bm25."""
     reads_overlap: bool = False
     """O18: the records are ranked with the share of the query's words they hold."""
+
+    def near(self, channels: Channels, cosine: Raw) -> Raw:
+        """Return the cosines of all as the relevance counts them, where channels found candidates."""
+        if not self.has_baseline:
+            return cosine
+        found = {item for hits in channels.values() for item, _ in hits}
+        known = (cosine[item] for item in found if item in cosine)
+        base = house.baseline(known) if "vector" in channels else 0.0
+        return {item: house.above(value, base) for item, value in cosine.items()}
 
     def vector_depth(self, k: int) -> int:
         """Return how many the vector channel gives for k results. C4: 3k."""
@@ -99,7 +110,7 @@ def rank(
 ) -> list[Scored]:
     """Return the best k: higher score first, then the earlier in ``records``; NaN never."""
     place = {item: row for row, item in enumerate(records)}
-    found = model.relevance(channels, bm25, cosine, possible)
+    found = model.relevance(channels, bm25, model.near(channels, cosine), possible)
     own = model.own_part or (lambda _: 0.0)
     relevance = {
         item: model.judged(value + own(records[item]), records[item])
@@ -230,6 +241,7 @@ MODELS: dict[str, Model] = {
     "oneiros": Model(
         depth=HUNDRED,
         relevance=by_house,
+        has_baseline=True,
         judged=house_judged,
         pairs=0.15,
         puts_newer_first=True,

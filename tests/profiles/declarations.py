@@ -126,6 +126,7 @@ FUSIONS = st.one_of(
         Blend,
         weight=SHARE,
         scale=st.sampled_from([None, "best", "coverage"]),
+        baseline=st.sampled_from([None, "zero", "candidates"]),
         pairs=st.none() | SHARE,
         pair_window=st.none() | st.integers(1, 64),
     ),

@@ -87,6 +87,20 @@ TEST_CASE("verdicts count by the cosine of the questions") {
   CHECK(verdicts.size() == 0);
 }
 
+TEST_CASE("cosines of questions count from the baseline") {
+  QuestionVerdicts verdicts;
+  const Code code = code_of({1.0F, 0.0F});
+  verdicts.set(7, std::vector<QuestionVerdicts::Verdict>{{1, bytes_of(code)}});
+  const std::vector<float> asked{0.9F, std::sqrt(1 - 0.9F * 0.9F)};
+  CHECK(sums_of(verdicts, 7, {asked, {}, 0.5, 0.6}).alike ==
+        doctest::Approx((0.75 - 0.5) / 0.5).epsilon(1e-6));
+  CHECK(sums_of(verdicts, 7, {asked, {}, 0.8, 0.6}).alike == 0);
+  const std::vector<std::uint32_t> words{3};
+  const Code held = words_of({3});
+  verdicts.set(7, std::vector<QuestionVerdicts::Verdict>{{1, bytes_of(held)}});
+  CHECK(sums_of(verdicts, 7, {{}, words, 0.8, 0.9}).alike == 1);  // no cosine
+}
+
 TEST_CASE("words are compared with words alone") {
   QuestionVerdicts verdicts;
   const Code words = words_of({3, 5, 1U << 31U, 0xFFFFFFFFU});

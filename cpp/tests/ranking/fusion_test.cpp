@@ -180,6 +180,43 @@ TEST_CASE("fusion: blend by coverage divides by what the words allow, too") {
   }
 }
 
+TEST_CASE("fusion: blend counts cosines from the baseline") {
+  Candidates candidates = three();
+  candidates.fill(0, Scores{4.0});
+  candidates.fill(1, Scores{kNan});
+  candidates.set_cosine_baseline(0.5);
+  const FusionParameters even{{"weight", 0.5}};
+  const Scores found = fused("blend", even, candidates);
+  CHECK(found == Scores{0.5, 0.5 * 0.25 + 0.5 * 0.5, 0.5 * 0.5});  // below it as without a vector
+  const Fusion fusion("blend", even, Names{"lexical", "vector"});
+  Scores words(3);
+  Scores meaning(3);
+  fusion.part(candidates, 0, words);
+  fusion.part(candidates, 1, meaning);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(0.0 + words[i] + meaning[i] == found[i]);
+  }
+}
+
+TEST_CASE("the baseline of cosines is that of the twentieth part that is least alike") {
+  CHECK(cosine_baseline({}) == 0.0);
+  CHECK(cosine_baseline(Scores(19, 0.75)) == 0.0);
+  CHECK(cosine_baseline(Scores(20, 0.75)) == 0.75);
+  CHECK(cosine_baseline(Scores(20, 0.25)) == 0.0);
+  CHECK(cosine_baseline(Scores(20, 0.5)) == 0.5);
+  CHECK(cosine_baseline(Scores(20, 0.375)) == 0.375 * 0.5);
+  CHECK(cosine_baseline(Scores(20, 0.3125)) == 0.3125 * (3.0 / 16.0 - 2.0 / 64.0));
+  CHECK(cosine_baseline(Scores(20, -0.5)) == 0.0);
+  CHECK(cosine_baseline(Scores(20, 1.0)) == 0.95);
+  Scores few(39, 0.8);
+  few[11] = 0.6;
+  CHECK(cosine_baseline(few) == 0.6);
+  few.push_back(0.7);  // the second of forty
+  CHECK(cosine_baseline(few) == 0.7);
+  few.resize(60, kNan);  // without a vector
+  CHECK(cosine_baseline(few) == 0.7);
+}
+
 TEST_CASE("fusion: what a blend does not know adds nothing to it") {
   const Names names{"lexical", "vector", "temporal"};
   const Candidates candidates = candidates_of({{{1}, {4.0}}, {{1}, {0.5}}, {{2}, {1.0}}});

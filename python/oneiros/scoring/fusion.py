@@ -39,6 +39,7 @@ Terms: TypeAlias = tuple[tuple[str, int], ...]
 
 ScoreNormalisation = Literal["none", "max", "clamp", "minmax_floor"]
 Scale = Literal["best", "coverage"]
+Baseline = Literal["zero", "candidates"]
 RankNormalisation = Literal["none", "channel"]
 
 _PAIR_WINDOW: Final = 3
@@ -287,7 +288,8 @@ class Blend(_Fusion):
     """Score every candidate by both its exact BM25 and its exact cosine.
 
     ``relevance = weight * bm25 / scale + (1 - weight) * max(cosine, 0)``. If a channel is missing,
-    the other has the whole weight. With ``pairs``, a text that has words of the query near each
+    the other has the whole weight. With ``baseline``, a cosine is taken as the share of the way from
+    the baseline to 1. With ``pairs``, a text that has words of the query near each
     other gains in BM25.
 
     Source: docs/systems/house.md H2, H3, H14.
@@ -307,6 +309,12 @@ class Blend(_Fusion):
     greatest BM25 that the query's words allow, so that words count for less where no text has many
     of them. ``"best"`` or None: the best BM25."""
 
+    baseline: Baseline | None = None
+    """The cosine that counts as 0. ``"candidates"``: that of unrelated texts, estimated from the
+    candidates, so that an embedder whose cosines all lie between 0.7 and 1 says as much as one whose
+    cosines lie between 0 and 1; it is 0 where it would be below 0.25, and for fewer than 20
+    candidates. ``"zero"`` or None: 0."""
+
     pairs: float | None = None
     """Gain of a text in BM25 for each pair of words that stand near each other in it and in the
     query, as a share of the lesser idf of the two, 0 to 1. For queries in plain syntax without
@@ -325,6 +333,9 @@ class Blend(_Fusion):
         if self.scale is not None:
             require_word("scale", self.scale, get_args(Scale))
             settle(self, "scale", None if self.scale == "best" else self.scale)
+        if self.baseline is not None:
+            require_word("baseline", self.baseline, get_args(Baseline))
+            settle(self, "baseline", None if self.baseline == "zero" else self.baseline)
 
     def require_channels(self, names: Sequence[str]) -> None:
         for name in names:
@@ -335,6 +346,11 @@ class Blend(_Fusion):
 
     def parameters(self) -> dict[str, Any]:
         return {"weight": self.weight, "scale": self.scale, "pairs": self.pairs}
+
+    @property
+    def has_baseline(self) -> bool:
+        """Whether cosines count from a baseline of the candidates."""
+        return self.baseline is not None
 
     @property
     def window(self) -> int:

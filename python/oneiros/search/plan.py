@@ -249,6 +249,7 @@ def _needs(profile: Profile, compiled: CompiledProfile) -> list[str]:
         and any(isinstance(factor, factors.Overlap) for factor in profile.factors),
         "lexical_share": any(isinstance(rule, RelevanceGate) for rule in profile.keep),
         "cluster": "cluster" in compiled.names,
+        "baseline": getattr(profile.fusion, "has_baseline", False),
     }
     return [name for name, is_needed in found.items() if is_needed]
 

@@ -167,6 +167,7 @@ class Note:
     RETRY_KEPT = 19
     RETRY_NOT_KEPT = 20
     NEWER_FIRST = 21
+    BASELINE = 22
 
 
 REASONS: Final = frozenset((Note.SURFACING, Note.LOW, Note.WEAK))
@@ -210,6 +211,8 @@ def note_words(note: int, first: float, second: float, request: SearchRequest, w
             return f"{first:.0f} on bridges"
         case Note.NEWER_FIRST:
             return f"{first:.0f} raised above an older value"
+        case Note.BASELINE:
+            return f"cosines count from {display.tables.figure(first)}"
         case Note.NO_RERANKER:
             return "absent: no reranker"
         case Note.RETRY_NOT_NEEDED:

@@ -179,7 +179,7 @@ def in_order(direct: list[Result], linked: list[Result]) -> list[Result]:
 
 def is_weak(search: Search, candidates: list[str]) -> bool:
     """H7: no candidate near enough, and too few of the question's words in all of them."""
-    near = [search.cosine[id] for id in candidates if id in search.cosine]
+    near = [search.near[id] for id in candidates if id in search.near]
     none_near([0.25, *near])
     held = []
     for id in candidates:

@@ -74,6 +74,8 @@ class Search:
     possible: float = field(init=False)
     cosine: dict[str, float] = field(init=False)
     channels: dict[str, list[tuple[str, float]]] = field(init=False)
+    near: Mapping[str, float] = field(init=False)
+    """The cosines as the relevance counts them. H3."""
     brought_by: dict[str, str] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -98,11 +100,12 @@ class Search:
         if self.has_time and asked.date_range is not None:
             near = in_time(records, asked.now, *asked.date_range)
             self.channels["temporal"] = first(near, shown, place, TEMPORAL_DEPTH)
+        self.near = self.model.near(self.channels, self.cosine)
 
     def relevance(self, lending: Lending | None = None) -> dict[str, float]:
         """Return what fusion makes of each candidate, and what its neighbours lend it."""
         own = self.model.own_part or (lambda _: 0.0)
-        fused = self.model.relevance(self.channels, self.words, self.cosine, self.possible)
+        fused = self.model.relevance(self.channels, self.words, self.near, self.possible)
         found = {id: score + own(self.world.records[id]) for id, score in fused.items()}
         return found if lending is None else self._lent(found, lending)
 
@@ -153,7 +156,7 @@ class Search:
         }
         if "vector" in self.channels:
             channels["vector"] = [(id, self.cosine.get(id, 0.0)) for id in ids]
-        fused = self.model.relevance(channels, self.words, self.cosine, self.possible)
+        fused = self.model.relevance(channels, self.words, self.near, self.possible)
         return {id: fused[id] + own(self.world.records[id]) for id in ids}
 
     def stays(self, id: str) -> bool:

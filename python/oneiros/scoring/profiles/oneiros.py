@@ -65,7 +65,9 @@ ONEIROS = Profile(
         VectorChannel(depth=100),  # H1
         TemporalChannel(depth=100),  # H1
     ),
-    fusion=Blend(weight=0.55, scale="coverage", pairs=0.15, pair_window=3),  # H2, H3, H14
+    fusion=Blend(  # H2, H3, H14
+        weight=0.55, scale="coverage", baseline="candidates", pairs=0.15, pair_window=3
+    ),
     neighbours=Neighbours(  # H4
         share=0.6,
         decay=0.5,
