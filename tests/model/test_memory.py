@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import pickle
 import re
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
@@ -292,6 +293,14 @@ def test_memories_differ_by_their_embeddings() -> None:
     assert one == make(id="a", embedding=[2, 0])
     assert hash(one) == hash(other)
     assert one != "a"
+
+
+def test_memories_that_were_not_added_yet_are_compared_by_their_fields() -> None:
+    one = Memory(text="x", tags=["a"])
+    assert one == one  # noqa: PLR0124
+    assert one == Memory(text="x", tags=["a"]) == pickle.loads(pickle.dumps(one))
+    assert one != Memory(text="x")
+    assert one != dataclasses.replace(one, created_at=0.0)
 
 
 def test_a_memory_shows_itself_on_one_line_and_whole_as_a_record() -> None:

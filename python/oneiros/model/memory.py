@@ -197,7 +197,7 @@ class Memory(_WithUndecoded):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Memory):
             return NotImplemented
-        same = all(getattr(self, name) == getattr(other, name) for name in _COMPARABLE)
+        same = all(_is_same(getattr(self, name), getattr(other, name)) for name in _COMPARABLE)
         return same and _bits(self.embedding) == _bits(other.embedding)
 
     def __hash__(self) -> int:
@@ -317,6 +317,11 @@ def validate_changes(changes: Mapping[str, object]) -> dict[str, object]:
             raise ValueError(msg)
         values[name] = None if value is None else _CHECKS[name](value)
     return values
+
+
+def _is_same(one: object, other: object) -> bool:
+    """Return whether two values are equal; NaN, which stands for a time to fill in, is NaN."""
+    return one == other or (one != one and other != other)  # noqa: PLR0124
 
 
 def _bits(embedding: npt.NDArray[np.float32] | None) -> bytes | None:
