@@ -303,6 +303,18 @@ def test_memories_that_were_not_added_yet_are_compared_by_their_fields() -> None
     assert one != dataclasses.replace(one, created_at=0.0)
 
 
+@pytest.mark.parametrize("iso", [False, True])
+def test_the_record_of_a_memory_that_was_not_added_yet_can_be_read(iso: bool) -> None:
+    memory = Memory(text="x", session="s", valid_until=2e11)
+    record = memory.to_record(iso=iso)
+    assert list(record) == list(FIELDS)
+    blank = ["id", "created_at", "priority", "session_spread", "sessions", "canonical_layer"]
+    assert [record[name] for name in blank] == [None] * len(blank)
+    written = json.loads(json.dumps(record, allow_nan=False))
+    read, added = (Memory.from_record(given, now=NOW) for given in (written, memory))
+    assert dataclasses.replace(read, id=added.id) == added
+
+
 def test_a_memory_shows_itself_on_one_line_and_whole_as_a_record() -> None:
     memory = make(
         id="a\nb",

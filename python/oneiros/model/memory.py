@@ -162,7 +162,8 @@ class Memory(_WithUndecoded):
     def to_record(self, *, iso: bool = False) -> dict[str, object]:
         """Return all fields as a dict that ``json.dumps`` accepts.
 
-        ``Memory.from_record(memory.to_record(), now=...)`` equals the memory.
+        ``Memory.from_record(memory.to_record(), now=...)`` equals the memory. In a new memory, the
+        blank values that adding it fills in are None.
 
         Args:
             iso: return times as ISO 8601 in UTC, rounded to microseconds. Times after the year
@@ -175,13 +176,18 @@ class Memory(_WithUndecoded):
         record = {name: getattr(self, name) for name in FIELDS}
         if self.embedding is not None:
             record["embedding"] = self.embedding.tolist()
-        record["sessions"] = sorted(self.sessions)
+        record["sessions"] = sorted(self.sessions) if self.session_spread or self.sessions else None
         record["tags"] = list(self.tags)
         record["labels"] = list(self.labels)
         record["derived_from"] = list(self.derived_from)
+        for name, blank in BLANKS.items():
+            if record[name] == blank:
+                record[name] = None
         for name in _TIMES:
             seconds = record[name]
-            if seconds is not None and (iso or seconds > LAST_NUMBER):
+            if seconds is None or seconds != seconds:  # noqa: PLR0124 - NaN
+                record[name] = None
+            elif iso or seconds > LAST_NUMBER:
                 record[name] = iso_time(seconds)
         return record
 
