@@ -76,6 +76,15 @@ def test_updated_at_is_created_at_unless_given() -> None:
     assert make(created_at=5.0, updated_at=6.0).updated_at == 6.0
 
 
+def test_now_has_the_forms_of_a_time() -> None:
+    noon = datetime(2025, 6, 1, 12, tzinfo=UTC)
+    for now in (noon, noon.isoformat(), int(noon.timestamp())):
+        assert Memory.from_record({"text": "x"}, now=now).created_at == noon.timestamp()
+    for wrong in ("noon", math.nan, datetime(2025, 6, 1)):
+        with pytest.raises(ValueError, match="now: must be"):
+            Memory.from_record({"text": "x"}, now=wrong)
+
+
 def test_none_in_a_record_means_not_given() -> None:
     assert make(importance=None, kind=None, id=None, created_at=None).importance == 0.5
 

@@ -12,12 +12,15 @@ from oneiros.display.escaping import LONGEST_NAMED, shortened
 from oneiros.model.calls import nearest
 from oneiros.model.fields import ENUMS, FIELDS, LAYER_BY_DEPTH, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
 from oneiros.model.ids import new_ulid
-from oneiros.model.validation import LAST_MOMENT, LAST_NUMBER, shown, wrong
+from oneiros.model.validation import LAST_MOMENT, LAST_NUMBER, moment, shown, wrong
 from oneiros.runtime.dataclasses import MISSING, dataclass, field, fields, replace
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from oneiros.clock import Time
+    from oneiros.model.validation import Check
 
 __all__ = [
     "BLANKS",
@@ -33,6 +36,7 @@ __all__ = [
 ]
 
 _CHECKS = {name: entry.check for name, entry in FIELDS.items()}
+_check_now = moment("now")
 _TIMES = tuple(name for name, entry in FIELDS.items() if entry.kind == "time")
 _SHOWN_ID = 40  # characters
 _SHOWN_TEXT = 60
@@ -133,7 +137,7 @@ class Memory(_WithUndecoded):
     deleted_at: float | None = None
 
     @staticmethod
-    def from_record(record: Mapping[str, object] | Memory, *, now: float) -> Memory:
+    def from_record(record: Mapping[str, object] | Memory, *, now: Time) -> Memory:
         """Check a record, fill in missing fields and return it as a memory.
 
         None in a record means "not given". Times may be seconds, an aware ``datetime`` or an ISO
@@ -145,7 +149,7 @@ class Memory(_WithUndecoded):
 
         Args:
             record: field names to values, or a memory (all its fields are checked again).
-            now: seconds since the Unix epoch, for missing ids and times.
+            now: the current time, for missing ids and times, in one of the forms of times.
 
         Raises:
             TypeError: the record is no mapping, or a value has the wrong type.
@@ -157,7 +161,7 @@ class Memory(_WithUndecoded):
         >>> memory.created_at, memory.session_spread
         (100.0, 1)
         """
-        return Memory(**checked_values(record, now=now))
+        return Memory(**checked_values(record, now=_moment(_check_now, now)))
 
     def to_record(self, *, iso: bool = False) -> dict[str, object]:
         """Return all fields as a dict that ``json.dumps`` accepts.
@@ -339,11 +343,11 @@ def _fill_in(values: dict[str, Any], now: float) -> None:
     if "id" not in values:
         values["id"] = new_ulid(now)
     if "created_at" not in values:
-        values["created_at"] = _moment("created_at", now)
+        values["created_at"] = _moment(_CHECKS["created_at"], now)
     if "updated_at" not in values:
         values["updated_at"] = values["created_at"]
     if "learned_at" not in values:
-        values["learned_at"] = _moment("learned_at", now)
+        values["learned_at"] = _moment(_CHECKS["learned_at"], now)
     if "priority" not in values:
         values["priority"] = PRIORITY_BY_KIND.get(values.get("kind", ""), PRIORITY_OTHERWISE)
     if "canonical_layer" not in values:
@@ -379,9 +383,9 @@ def _fill_in_columns(columns: dict[str, list[Any]], count: int, now: float) -> d
 
     if "id" not in columns or None in columns["id"]:
         fill("id", [new_ulid(now) for _ in range(count)])
-    fill("created_at", _moment("created_at", now))
+    fill("created_at", _moment(_CHECKS["created_at"], now))
     fill("updated_at", columns.get("created_at", shared.get("created_at")))
-    fill("learned_at", _moment("learned_at", now))
+    fill("learned_at", _moment(_CHECKS["learned_at"], now))
     kinds, depths, sessions = map(columns.get, ("kind", "depth", "session"))
     priorities = PRIORITY_BY_KIND
     fill(
@@ -401,9 +405,11 @@ def _fill_in_columns(columns: dict[str, list[Any]], count: int, now: float) -> d
     return shared
 
 
-def _moment(name: str, now: float) -> float:
+def _moment(check: Check, now: Time) -> float:
     # Clocks were checked when they were set, so a late year is not a mistake.
-    checked: float = now if LAST_NUMBER < now <= LAST_MOMENT else _CHECKS[name](now)
+    if isinstance(now, int | float) and LAST_NUMBER < now <= LAST_MOMENT:
+        return now
+    checked: float = check(now)
     return checked
 
 
