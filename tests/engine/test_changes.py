@@ -328,6 +328,7 @@ def test_a_feed_is_a_short_frozen_value() -> None:
     assert repr(feed) == "<ChangeFeed of 300 memories up to revision 1>"
     assert pickle.loads(pickle.dumps(feed)) == feed
     assert feed[0] == ("m0", "changed", 1)
+    assert feed[:1] == feed.entries[:1]
     with pytest.raises(AttributeError):
         feed.revision = 5  # type: ignore[misc]
 

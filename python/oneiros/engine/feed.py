@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, Literal, SupportsIndex, TypeAlias, get_args, overload
 
 from oneiros.display.counts import count_of
 from oneiros.model.validation import index_of, within
@@ -88,7 +88,11 @@ class ChangeFeed:
     def __iter__(self) -> Iterator[MemoryChange]:
         return iter(self.entries)
 
-    def __getitem__(self, place: int) -> MemoryChange:
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> MemoryChange: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[MemoryChange, ...]: ...
+    def __getitem__(self, place: SupportsIndex | slice) -> MemoryChange | tuple[MemoryChange, ...]:
         return self.entries[place]
 
     def __repr__(self) -> str:

@@ -36,7 +36,7 @@ _MOST_RESULTS = 2**32 - 1
 def rrf(
     rankings: Sequence[npt.NDArray[np.integer]],
     k: float = ...,
-    weights: Sequence[float] | None = ...,
+    weights: Sequence[float] | npt.NDArray[Any] | None = ...,
     normalise: Normalise = ...,
     top: int | None = ...,
 ) -> tuple[Ids, Scores]: ...
@@ -44,7 +44,7 @@ def rrf(
 def rrf(
     rankings: Sequence[npt.NDArray[np.object_] | npt.NDArray[np.str_]],
     k: float = ...,
-    weights: Sequence[float] | None = ...,
+    weights: Sequence[float] | npt.NDArray[Any] | None = ...,
     normalise: Normalise = ...,
     top: int | None = ...,
 ) -> list[tuple[Any, float]]: ...
@@ -52,14 +52,14 @@ def rrf(
 def rrf(
     rankings: Sequence[Sequence[Id]],
     k: float = ...,
-    weights: Sequence[float] | None = ...,
+    weights: Sequence[float] | npt.NDArray[Any] | None = ...,
     normalise: Normalise = ...,
     top: int | None = ...,
 ) -> list[tuple[Id, float]]: ...
 def rrf(
     rankings: Sequence[npt.NDArray[Any]] | Sequence[Sequence[Id]],
     k: float = 60.0,
-    weights: Sequence[float] | None = None,
+    weights: Sequence[float] | npt.NDArray[Any] | None = None,
     normalise: Normalise = "none",
     top: int | None = None,
 ) -> tuple[Ids, Scores] | list[tuple[Any, float]]:
@@ -122,7 +122,7 @@ def _lists_of(rankings: object) -> list[Any]:
 def _fuse(
     arrays: list[Ids],
     k: float,
-    weights: Sequence[float] | None,
+    weights: Sequence[float] | npt.NDArray[Any] | None,
     normalise: str,
     top: int | None,
 ) -> tuple[Ids, Scores]:
