@@ -65,7 +65,7 @@ class QueryTooLarge(OneirosError, ValueError):
 
 
 class EmbedderMismatch(OneirosError, ValueError):
-    """The store's vectors come from another embedder or have another dimension."""
+    """The store's vectors come from another embedder, or another one replaced them during the call."""
 
 
 class EngineClosed(OneirosError, RuntimeError):
@@ -136,4 +136,4 @@ class MissingEmbedderWarning(UserWarning):
 
 
 class DamagedMemoriesWarning(UserWarning):
-    """An export skipped damaged memories."""
+    """An export, or an erasure by a filter, skipped damaged memories."""

@@ -646,7 +646,8 @@ class Memories:
         memories, the read model is rebuilt without them, which gives their memory back.
 
         Args:
-            older_than_days: the least age of the deletion, >= 0, in days or as a ``timedelta``.
+            older_than_days: only memories deleted longer ago than this, >= 0, in days or as a
+                ``timedelta``.
             now: the current time, as in :meth:`add`.
 
         Returns:
@@ -674,7 +675,8 @@ class Memories:
         """Return the ids of the memories that :meth:`purge` would erase, in order of insertion.
 
         Args:
-            older_than_days: the least age of the deletion, >= 0, in days or as a ``timedelta``.
+            older_than_days: only memories deleted longer ago than this, >= 0, in days or as a
+                ``timedelta``.
             now: the current time, as in :meth:`add`.
 
         Raises:
@@ -1227,9 +1229,10 @@ class Memories:
         Args:
             where: a filter (:func:`oneiros.where`).
             order: "oldest" or "newest" by ``created_at``; or a field such as "importance", or
-                "-importance" for descending. Text fields are in alphabetical order, enumerations in
-                that of docs/systems/fields.md; memories without the field come last. Ties are in
-                order of insertion, under "newest" in the reverse. Default: in order of insertion.
+                "-importance" for descending. Text fields are in the order of ``sorted``, capitals
+                before small letters, enumerations in that of docs/systems/fields.md; memories
+                without the field come last. Ties are in order of insertion, under "newest" in the
+                reverse. Default: in order of insertion.
             after: the last id of the previous page: the page begins after it. It may have been
                 deleted since.
             limit: most memories to return, >= 0.
@@ -1306,14 +1309,14 @@ class Memories:
         Args:
             field: ``kind``, ``project``, ``session``, ``topic``, ``user``, ``agent``,
                 ``namespace``, ``source``, ``source_ref``, ``tags``, ``labels``, an enumeration such
-                as ``status`` or ``canonical_layer``, a number or flag such as ``priority`` or
+                as ``status`` or ``canonical_layer``, a whole number or flag such as ``priority`` or
                 ``pinned``, or "metadata.key" for the texts, numbers, truth values and nulls at a
                 path of metadata, such as "metadata.customer.plan".
             where: a filter (:func:`oneiros.where`).
             include_expired: whether to count memories past their ``valid_until`` or ``ttl``.
 
         Returns:
-            Value to count; ties in alphabetical order. Memories without the field are not counted,
+            Value to count; ties in the order of ``sorted``. Memories without the field are not counted,
             one with several tags is counted for each. Values of metadata that are equal in Python,
             such as 1 and true, are counted together.
 

@@ -84,7 +84,8 @@ class Profile:
     """
 
     name: str
-    """1 to 64 letters, digits, spaces, dots, dashes or underscores."""
+    """1 to 64 letters of ASCII, digits, spaces, dots, dashes or underscores; the first is a letter
+    or a digit."""
 
     channels: tuple[ChannelDeclaration, ...] = (LexicalChannel(), VectorChannel())
     """Retrieval channels, at least one, each kind once; the fusion takes them in this order."""

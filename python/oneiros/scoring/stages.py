@@ -59,7 +59,8 @@ class ResponseCache:
     """Lifetime of a response of high confidence, 0 to 1e9."""
 
     above_confidence: float = 0.7
-    """Confidence above this is high, 0 to 1; without a retry there is no confidence (O28)."""
+    """Confidence above this is high, 0 to 1. A response without one, as most profiles give
+    (:attr:`oneiros.SearchResponse.confidence`), is kept for ``seconds``."""
 
     def __post_init__(self) -> None:
         require_int("most", self.most, low=1, high=100_000)

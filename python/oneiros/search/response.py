@@ -664,8 +664,7 @@ class SearchResponse:
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas data frame with one row per result, best first.
 
-        Columns: rank, id, text, kind, created_at, score; for an explained search also those of
-        :meth:`table`.
+        Columns: those of :meth:`table`, with text, kind and created_at after the id.
 
         Raises:
             ImportError: pandas is not installed.
