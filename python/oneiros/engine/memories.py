@@ -756,8 +756,8 @@ class Memories:
             hint: a kind or a type of question, to select one of the profile's hints
                 (docs/systems/omega.md O8). Default: the single kind that ``where`` asks for. A hint
                 that the profile does not list has no effect.
-            date_range: when the events happened, a pair of times as ``now``, None for an open end.
-                Replaces a time named in the query ("last week", "in March 2024";
+            date_range: when the events happened, a pair of times as ``now``, both included, None for
+                an open end. Replaces a time named in the query ("last week", "in March 2024";
                 docs/systems/omega.md O4).
             soft_range: treat ``date_range`` as a hint rather than a limit. OMEGA and the default
                 profile then penalise memories outside it as little as for a vague time
