@@ -42,18 +42,18 @@ class Context:
     """
 
     file: str | None = None
-    """The current file, 1 to 4,096 characters. Its name, its name without the extension, and each
-    part of its path of three characters or more are compared with the tags, project and text of
-    memories."""
+    """The current file, 1 to 4,096 bytes of UTF-8. Its name, its name without the extension, and
+    each part of its path of three characters or more are compared with the tags, project and text
+    of memories."""
 
     tags: Sequence[str] = ()
     """Topics of the work, compared with the same fields."""
 
     project: str | None = None
-    """The current project, 1 to 256 characters. Memories of the same project match."""
+    """The current project, 1 to 256 bytes of UTF-8. Memories of the same project match."""
 
     situation: str | None = None
-    """A situation that the profile knows ("file_edit", "planning", ...), 1 to 64 characters. It
+    """A situation that the profile knows ("file_edit", "planning", ...), 1 to 64 bytes of UTF-8. It
     sets the weight of the context, and how close a memory must be."""
 
     def __post_init__(self) -> None:
