@@ -312,6 +312,14 @@ def test_memories_that_were_not_added_yet_are_compared_by_their_fields() -> None
     assert one != dataclasses.replace(one, created_at=0.0)
 
 
+def test_a_record_that_is_changed_leaves_its_memory() -> None:
+    memory = make(tags=["a"], metadata={"run": {"by": ["ci"]}})
+    record: Any = memory.to_record()
+    record["tags"].append("b")
+    record["metadata"]["run"]["by"].append("Ada")
+    assert memory == make(id=memory.id, tags=["a"], metadata={"run": {"by": ["ci"]}})
+
+
 @pytest.mark.parametrize("iso", [False, True])
 def test_the_record_of_a_memory_that_was_not_added_yet_can_be_read(iso: bool) -> None:
     memory = Memory(text="x", session="s", valid_until=2e11)

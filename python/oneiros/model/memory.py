@@ -8,6 +8,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from oneiros import _core, display
+from oneiros._lazy import copy
 from oneiros.display.escaping import LONGEST_NAMED, shortened
 from oneiros.model.calls import nearest
 from oneiros.model.fields import ENUMS, FIELDS, LAYER_BY_DEPTH, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
@@ -164,7 +165,7 @@ class Memory(_WithUndecoded):
         return Memory(**checked_values(record, now=_moment(_check_now, now)))
 
     def to_record(self, *, iso: bool = False) -> dict[str, object]:
-        """Return all fields as a dict that ``json.dumps`` accepts.
+        """Return all fields as a dict of its own, which ``json.dumps`` accepts.
 
         ``Memory.from_record(memory.to_record(), now=...)`` equals the memory. In a new memory, the
         blank values that adding it fills in are None.
@@ -184,6 +185,7 @@ class Memory(_WithUndecoded):
         record["tags"] = list(self.tags)
         record["labels"] = list(self.labels)
         record["derived_from"] = list(self.derived_from)
+        record["metadata"] = copy.deepcopy(self.metadata)
         for name, blank in BLANKS.items():
             if record[name] == blank:
                 record[name] = None
