@@ -268,6 +268,8 @@ def test_a_hand_made_memory_may_have_what_a_record_may(given: dict[str, Any]) ->
     record = {"id": "a", "text": "ant", **given}
     made = Memory(**record)  # type: ignore[arg-type]
     assert Memory.from_record(made, now=5.0) == Memory.from_record(record, now=5.0)
+    assert made == Memory(**record)  # type: ignore[arg-type]
+    assert Memory.from_record(made.to_record(), now=5.0) == Memory.from_record(made, now=5.0)
 
 
 @pytest.mark.parametrize(

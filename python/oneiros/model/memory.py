@@ -8,7 +8,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from oneiros import _core, display
-from oneiros._lazy import copy
+from oneiros._lazy import copy, np
 from oneiros.display.escaping import LONGEST_NAMED, shortened
 from oneiros.model.calls import nearest
 from oneiros.model.fields import ENUMS, FIELDS, LAYER_BY_DEPTH, PRIORITY_BY_KIND, PRIORITY_OTHERWISE
@@ -17,7 +17,6 @@ from oneiros.model.validation import LAST_MOMENT, LAST_NUMBER, moment, shown, wr
 from oneiros.runtime.dataclasses import MISSING, dataclass, field, fields, replace
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from oneiros.clock import Time
@@ -180,7 +179,7 @@ class Memory(_WithUndecoded):
         """
         record = {name: getattr(self, name) for name in FIELDS}
         if self.embedding is not None:
-            record["embedding"] = self.embedding.tolist()
+            record["embedding"] = np.asarray(self.embedding).tolist()
         record["sessions"] = sorted(self.sessions) if self.session_spread or self.sessions else None
         record["tags"] = list(self.tags)
         record["labels"] = list(self.labels)
@@ -193,7 +192,7 @@ class Memory(_WithUndecoded):
             seconds = record[name]
             if seconds is None or seconds != seconds:  # noqa: PLR0124 - NaN
                 record[name] = None
-            elif iso or seconds > LAST_NUMBER:
+            elif isinstance(seconds, int | float) and (iso or seconds > LAST_NUMBER):
                 record[name] = iso_time(seconds)
         return record
 
@@ -337,7 +336,7 @@ def _is_same(one: object, other: object) -> bool:
 
 
 def _bits(embedding: npt.NDArray[np.float32] | None) -> bytes | None:
-    return None if embedding is None else embedding.tobytes()
+    return None if embedding is None else np.asarray(embedding, np.float32).tobytes()
 
 
 def _fill_in(values: dict[str, Any], now: float) -> None:
