@@ -314,6 +314,11 @@ def test_memories_that_were_not_added_yet_are_compared_by_their_fields() -> None
     assert one != dataclasses.replace(one, created_at=0.0)
 
 
+def test_a_hand_made_memory_shows_what_no_check_has_seen() -> None:
+    assert repr(Memory(text="x", kind=None)) == "<Memory '' (None): 'x'>"  # type: ignore[arg-type]
+    assert repr(Memory(text=3, id=5)) == "<Memory '5' (note): '3'>"  # type: ignore[arg-type]
+
+
 def test_a_record_that_is_changed_leaves_its_memory() -> None:
     memory = make(tags=["a"], metadata={"run": {"by": ["ci"]}})
     record: Any = memory.to_record()

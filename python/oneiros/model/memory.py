@@ -198,9 +198,10 @@ class Memory(_WithUndecoded):
 
     def __repr__(self) -> str:
 
-        id, kind = shortened(self.id, _SHOWN_ID), shortened(self.kind, _SHOWN_ID)
+        # One made by hand may have what no check has seen.
+        id, kind = shortened(str(self.id), _SHOWN_ID), shortened(str(self.kind), _SHOWN_ID)
         state = "" if self.deleted_at is None else ", deleted"
-        return f"<Memory {id!r} ({kind}{state}): {shortened(self.text, _SHOWN_TEXT)!r}>"
+        return f"<Memory {id!r} ({kind}{state}): {shortened(str(self.text), _SHOWN_TEXT)!r}>"
 
     def _repr_html_(self) -> str:
         return display.notebook.memory_html(self)
