@@ -20,8 +20,8 @@ constexpr double kNoEmbedding = 0.1;  // docs/systems/cognitive.md C9
 
 // docs/systems/house.md H3
 constexpr std::size_t kOneIn = 20;
-constexpr double kNoBaseline = 0.25;
-constexpr double kWholeBaseline = 0.5;
+constexpr double kNoBaseline = 0.35;
+constexpr double kWholeBaseline = 0.6;
 constexpr double kLargestBaseline = 0.95;
 
 struct ScoreRange {

@@ -67,9 +67,9 @@ struct Blend {
 };
 
 // The cosine that the model of the embeddings gives unrelated texts, estimated from the cosines of
-// all candidates (NaN: none). Of n cosines it is the (n / 20)-th smallest, c, where c is 0.5 or
-// more; 0 where c is 0.25 or less, or n below 20; in between c x (3 x^2 - 2 x^3) with
-// x = (c - 0.25) / 0.25. At most 0.95. Linear in the number of cosines.
+// all candidates (NaN: none). Of n cosines it is the (n / 20)-th smallest, c, where c is 0.6 or
+// more; 0 where c is 0.35 or less, or n below 20; in between c x (3 x^2 - 2 x^3) with
+// x = (c - 0.35) / 0.25. At most 0.95. Linear in the number of cosines.
 // Source: docs/systems/house.md H3.
 [[nodiscard]] double cosine_baseline(std::span<const double> cosines);
 

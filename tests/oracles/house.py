@@ -52,9 +52,9 @@ def baseline(cosines: Iterable[float]) -> float:
     if len(ascending) < 20:
         return 0.0
     low = ascending[len(ascending) // 20 - 1]
-    if low <= 0.25:
+    if low <= 0.35:
         return 0.0
-    x = min((low - 0.25) / 0.25, 1.0)
+    x = min((low - 0.35) / 0.25, 1.0)
     return min(low * (3 * x**2 - 2 * x**3), 0.95)
 
 

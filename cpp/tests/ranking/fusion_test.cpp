@@ -202,10 +202,11 @@ TEST_CASE("the baseline of cosines is that of the twentieth part that is least a
   CHECK(oneiros::cosine_baseline({}) == 0.0);
   CHECK(oneiros::cosine_baseline(Scores(19, 0.75)) == 0.0);
   CHECK(oneiros::cosine_baseline(Scores(20, 0.75)) == 0.75);
-  CHECK(oneiros::cosine_baseline(Scores(20, 0.25)) == 0.0);
-  CHECK(oneiros::cosine_baseline(Scores(20, 0.5)) == 0.5);
-  CHECK(oneiros::cosine_baseline(Scores(20, 0.375)) == 0.375 * 0.5);
-  CHECK(oneiros::cosine_baseline(Scores(20, 0.3125)) == 0.3125 * (3.0 / 16.0 - 2.0 / 64.0));
+  CHECK(oneiros::cosine_baseline(Scores(20, 0.35)) == 0.0);
+  CHECK(oneiros::cosine_baseline(Scores(20, 0.6)) == 0.6);
+  CHECK(oneiros::cosine_baseline(Scores(20, 0.475)) == doctest::Approx(0.475 * 0.5));
+  CHECK(oneiros::cosine_baseline(Scores(20, 0.4125)) ==
+        doctest::Approx(0.4125 * (3.0 / 16.0 - 2.0 / 64.0)));
   CHECK(oneiros::cosine_baseline(Scores(20, -0.5)) == 0.0);
   CHECK(oneiros::cosine_baseline(Scores(20, 1.0)) == 0.95);
   Scores few(39, 0.8);

@@ -312,7 +312,7 @@ class Blend(_Fusion):
     baseline: Baseline | None = None
     """The cosine that counts as 0. ``"candidates"``: that of unrelated texts, estimated from the
     candidates, so that an embedder whose cosines all lie between 0.7 and 1 says as much as one whose
-    cosines lie between 0 and 1; it is 0 where it would be below 0.25, and for fewer than 20
+    cosines lie between 0 and 1; it is 0 where it would be below 0.35, and for fewer than 20
     candidates. ``"zero"`` or None: 0."""
 
     pairs: float | None = None
