@@ -66,3 +66,17 @@ def test_a_dash_is_no_file(
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert outcome.stderr == "error: FILE: must be a file's name, got '-'\n"
     assert not Path("-").exists()
+
+
+@pytest.mark.parametrize("command", ["export", "backup"])
+def test_a_file_of_the_store_and_a_link_are_refused_by_their_name(
+    run: Run, store: Path, command: str
+) -> None:
+    log, link = Path(f"{store}-wal"), store.with_name("link.jsonl")
+    link.symlink_to(store.with_name("elsewhere"))
+    outcome = run(command, log, "-s", store)
+    words = f"FILE: must be another file than the store's own, got '{log}'"
+    assert (outcome.exit_code, outcome.stderr) == (2, f"error: {words}\n")
+    outcome = run(command, link, "-s", store)
+    words = f"FILE: {link} is a symbolic link, which is not followed"
+    assert (outcome.exit_code, outcome.stderr) == (2, f"error: {words}\n")

@@ -324,7 +324,7 @@ def test_a_folder_is_no_store(run: Run, tmp_path: Path) -> None:
     path = lines(tmp_path / "m.jsonl", [{"text": "x"}])
     outcome = run("import", path, "-s", tmp_path)
     assert (outcome.exit_code, outcome.stdout) == (2, "")
-    assert "path: must be a file's name, got the folder" in outcome.stderr
+    assert f"--store: must be a file's name, got the folder '{tmp_path}'" in outcome.stderr
 
 
 def test_a_directory_that_is_no_repository_leaves_no_store(

@@ -25,6 +25,7 @@ __all__ = [
     "blamed_on",
     "exit_code_of",
     "interrupt_held",
+    "renamed",
     "require_each_once",
     "require_only_one",
     "say",
@@ -60,6 +61,23 @@ def blamed_on(
         yield
     except kinds as error:
         msg = f"{option}{sign}{error}"
+        raise CommandError(msg) from error
+
+
+@contextmanager
+def renamed(argument: str, option: str) -> Iterator[None]:
+    """Report what the engine says of an argument as said of the option that gives it.
+
+    Raises:
+        CommandError: the argument's value broke a rule.
+    """
+    try:
+        yield
+    except ValueError as error:
+        name, _, rule = str(error).partition(":")
+        if name != argument:
+            raise
+        msg = f"{option}:{rule}"
         raise CommandError(msg) from error
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from oneiros import filters
-from oneiros.cli.failures import CommandError, blamed_on
+from oneiros.cli.failures import CommandError, blamed_on, renamed
 from oneiros.engine import QuietEngine
 from oneiros.errors import EngineReadOnly
 from oneiros.lexical import analyzers
@@ -373,8 +373,12 @@ def quiet_engine(path: Path, embedder: Embedder | None, **options: Any) -> Quiet
         embedder: for texts without a vector; None: the store's own if that needs no model, else
             none, without a warning.
         **options: further arguments of the engine.
+
+    Raises:
+        CommandError: the path is that of a folder, a device or a pipe.
     """
-    engine = QuietEngine(path, embedder=embedder, **options)
+    with renamed("path", "--store"):
+        engine = QuietEngine(path, embedder=embedder, **options)
     of_the_box = named.is_of_the_box(engine.embedder_name)
     if embedder is not None or of_the_box is None:
         return engine

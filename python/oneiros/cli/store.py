@@ -15,7 +15,7 @@ import typer
 
 from oneiros import __version__, _core
 from oneiros.cli import terminal
-from oneiros.cli.failures import FAILED, CommandError, interrupt_held
+from oneiros.cli.failures import FAILED, CommandError, interrupt_held, renamed
 from oneiros.cli.options import (
     DEFAULT_STORE,
     EmbedderOption,
@@ -320,7 +320,7 @@ def backup(
     if file.exists() and not replace:
         msg = f"FILE: {file} exists; --replace replaces it"
         raise CommandError(msg)
-    with opened(existing(store)) as engine:
+    with opened(existing(store)) as engine, renamed("path", "FILE"):
         engine.backup(file, replace=replace)
     size = file.stat().st_size
     if json:
@@ -340,7 +340,7 @@ def export(
 ) -> None:
     """Write memories as JSON lines, which import reads. The file appears whole or not at all."""
     require_writable("FILE", file, {"--store": store})
-    with opened_scope(existing(store), scope) as memories:
+    with opened_scope(existing(store), scope) as memories, renamed("path", "FILE"):
         count = memories.export(file, embeddings=embeddings)
     if json:
         terminal.write("export", store, {"file": str(file), "count": count})

@@ -71,7 +71,7 @@ def require_replaceable(name: str, path: Path) -> None:
         ValueError: the path is a symbolic link, a folder or a device.
     """
     if path.is_symlink():
-        msg = f"{name}: {path} is a symbolic link, and exports do not follow links"
+        msg = f"{name}: {path} is a symbolic link, which is not followed"
         raise ValueError(msg)
     if path.exists() and not path.is_file():
         msg = f"{name}: {path} is not a file, and would be one"
