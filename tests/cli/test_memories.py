@@ -51,6 +51,8 @@ def test_an_id_that_exists_is_refused_or_replaced(run: Run, store: Path) -> None
         (["--set", "metadata=[1]"], "--set: metadata: must be a JSON object (a dict), got [1]"),
         (["--set", 'embedding={"a": 1}'], "--set: embedding: must be an array of real numbers"),
         (["--set", "text=milk"], "--set: 'text' is given as TEXT"),
+        (["--set", "kind=fact", "--kind", "note"], "--set: 'kind' is given as --kind"),
+        (["--tag", "a", "--set", "tags=b"], "--set: 'tags' is given as --tag"),
         (["--set", "importance=7"], "importance: must be a number in [0, 1], got 7.0"),
         (["--scope", "user"], "--scope: expected FIELD=VALUE, each field once, got 'user'"),
         (["--scope", "kind=fact"], "--scope: scope: 'kind' cannot bound a scope"),
@@ -97,6 +99,8 @@ def test_update_changes_clears_and_keeps_a_history(run: Run, store: Path) -> Non
     assert run("update", "m2", "-s", store).stderr == (
         "error: update: give --text or --set FIELD=VALUE\n"
     )
+    twice = run("update", "m2", "-s", store, "--text", "x", "--set", "text=y")
+    assert twice == (2, "", "error: --set: 'text' is given as --text\n")
     assert run("update", "none", "-s", store, "--text", "x").exit_code == 1
     assert run("history", "none", "-s", store).exit_code == 1
 

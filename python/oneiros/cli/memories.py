@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -93,12 +93,9 @@ def add(
     Prints the id. --embedder makes a vector of the text; a store whose vectors are those of
     "hashing" gets one without it.
     """
-    given = _fields(fields)
-    if "text" in given:
-        msg = "--set: 'text' is given as TEXT"
-        raise CommandError(msg)
-    named = {"id": id, "kind": kind, "title": title, "tags": tag}
-    given |= {name: value for name, value in named.items() if value is not None}
+    options = {"id": id, "kind": kind, "title": title, "tags": tag}
+    named = {name: value for name, value in options.items() if value is not None}
+    given = named | _fields(fields, {"text": "TEXT"} | {name: _OPTIONS[name] for name in named})
     with opened_scope(store, scope, embedder, analyzer) as memories:
         try:
             new = memories.add(
@@ -115,6 +112,9 @@ def add(
         terminal.write("add", store, {"ids": [new]})
     else:
         sys.stdout.write(f"{one_line(new)}\n")
+
+
+_OPTIONS: Final = {"id": "--id", "kind": "--kind", "title": "--title", "tags": "--tag"}
 
 
 def update(
@@ -134,7 +134,7 @@ def update(
     json: JsonOption = False,
 ) -> None:
     """Change fields of a memory; "--set FIELD=" empties one. The former state stays in its history."""
-    changes = _fields(fields, clears=True)
+    changes = _fields(fields, {} if text is None else {"text": "--text"}, clears=True)
     if text is not None:
         changes["text"] = _text(text)
     if not changes:
@@ -280,17 +280,26 @@ def _text(given: str) -> str:
     return text_of_stdin()
 
 
-def _fields(given: list[str] | None, *, clears: bool = False) -> dict[str, Any]:
+def _fields(
+    given: list[str] | None, others: Mapping[str, str], *, clears: bool = False
+) -> dict[str, Any]:
     """Return fields and values of ``--set FIELD=VALUE``, each read as a cell of CSV is.
 
     Args:
         given: the values of the option.
+        others: by field, the argument or option that gives it as well.
         clears: whether a value of no characters empties a field that can be empty.
+
+    Raises:
+        CommandError: no field, one that is given twice, or a value that it refuses.
     """
     fields: dict[str, Any] = {}
     for name, value in each_field("--set", given):
         if name not in FIELDS:
             msg = f"--set: {name!r} is no field of a memory"
+            raise CommandError(msg)
+        if name in others:
+            msg = f"--set: {name!r} is given as {others[name]}"
             raise CommandError(msg)
         with blamed_on("--set"):
             fields[name] = _empty(name) if clears and not value else read_cell(name, value)
