@@ -23,6 +23,7 @@ import pytest
 from pyarrow import csv
 
 import oneiros
+from oneiros.display.tables import columns_of
 from oneiros.engine import Engine
 from oneiros.rescoring.rescore import rescore
 from tests.cli.conftest import Run
@@ -266,6 +267,22 @@ def test_a_comparison_is_shown_and_is_a_document(run: Run, source: Path) -> None
     assert decisions["changed_rows"] == np.flatnonzero(before != after)[:10].tolist()
     assert list(found["top_overlap"]) == ["7"]
     assert -1 <= found["kendall_tau"] <= 1
+
+
+@pytest.mark.parametrize("width", [80, 60, 34])
+def test_a_comparison_of_many_rows_is_not_cut(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    count = 200_000
+    scores = {"old": np.full(count, 0.05), "new": np.arange(count) / count}
+    path = write(tmp_path / "in.parquet", pa.table(scores), [count])
+    shown = run("rescore", path, "--compare", "column:old", "column:new", "--threshold", "0.5")
+    assert shown.exit_code == 0
+    assert max(map(columns_of, shown.stdout.splitlines())) <= width
+    assert "…" not in shown.stdout
+    for words in ("without (NaN)", "0.0 to 0.1", " 200000", " 20000", "changed, first rows:"):
+        assert words in shown.stdout
 
 
 def test_scores_of_the_past_compare_with_a_profile(run: Run, source: Path, target: Path) -> None:

@@ -34,6 +34,7 @@ from oneiros.cli.terminal import (
     seconds_of,
     show_plain,
     show_plain_figures,
+    show_table,
     table,
     text,
 )
@@ -70,7 +71,8 @@ if TYPE_CHECKING:
 __all__ = ["promote", "rescore"]
 
 
-BAR = 30  # columns of the longest bar
+BAR = 30  # columns of the longest bar, where there is room
+BESIDES = 19  # columns of the longest label of scores, and between it and both sides
 
 
 def _decisions(found: Comparison) -> Table | Text:
@@ -86,7 +88,7 @@ def _decisions(found: Comparison) -> Table | Text:
     if decisions.changed_rows:
         changed = ", ".join(map(str, decisions.changed_rows))
         rows.append((text(f"changed, first rows: {changed}", style="dim"), ""))
-    return table("promoted", ">rows", rows=rows)
+    return table("promoted", ">rows", rows=rows, folds=("promoted",))
 
 
 def _rule(side: ScoreDistribution) -> str:
@@ -98,7 +100,13 @@ def _order(found: Comparison) -> Table:
     return table("order", ">", rows=[("Kendall's tau-b", _number(found.kendall_tau)), *shares])
 
 
-def _distributions(found: Comparison) -> Table:
+def _distributions(found: Comparison, width: int) -> Table:
+    """Return figures and bars of both sides' scores, no wider than the terminal where that can be.
+
+    Args:
+        found: the comparison.
+        width: columns of the terminal.
+    """
     sides = (found.left, found.right)
     rows = [
         ("rows", *(str(side.scored) for side in sides)),
@@ -110,9 +118,10 @@ def _distributions(found: Comparison) -> Table:
         rows.append((label, *(_number(side.quantiles.get(share)) for side in sides)))
     counts = [(side.below_zero, *side.tenths, side.above_one) for side in sides]
     most = max(1, *(max(each) for each in counts))
+    bar = max(0, min(BAR, (width - BESIDES) // len(sides) - len(f" {most}")))
     labels = ["below 0", *(f"{tenth / 10:.1f} to {(tenth + 1) / 10:.1f}" for tenth in range(10))]
     for label, *pair in zip([*labels, "above 1"], *counts, strict=True):
-        rows.append((label, *(f"{'▇' * round(BAR * count / most)} {count}" for count in pair)))
+        rows.append((label, *(f"{'▇' * round(bar * count / most)} {count}" for count in pair)))
     return table("scores", *(f">{side.name}" for side in sides), rows=rows)
 
 
@@ -455,6 +464,8 @@ def _show(found: Comparison) -> None:
     """Print what changes: decisions, order, and how the scores lie."""
     console = output()
     count = text(f"{found.compared} of {found.rows} rows have both scores", style="dim")
-    for shown in (count, _decisions(found), _order(found), _distributions(found)):
+    for shown in (count, _decisions(found), _order(found)):
         console.print(shown)
         console.print()
+    show_table(_distributions(found, console.width))
+    console.print()
