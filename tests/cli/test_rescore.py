@@ -439,6 +439,15 @@ def test_progress_is_shown_on_a_terminal(source: Path, target: Path) -> None:
     assert b"scoring" in shown
 
 
+def test_rows_are_counted_for_a_terminal_alone(
+    run: Run, source: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[Path] = []
+    monkeypatch.setattr("oneiros.cli.rescore.open_source", counted.append)
+    assert run("rescore", source, target, "--now", CLOCK).exit_code == 0
+    assert not counted  # of JSON lines all are read
+
+
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 4096)

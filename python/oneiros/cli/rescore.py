@@ -385,6 +385,9 @@ def _compare(
 
 
 def _row_count(source: Path) -> int | None:
+    """Return how many rows a file has, if a terminal shows it: JSON lines are all read for that."""
+    if not sys.stderr.isatty():
+        return None
     with open_source(source) as opened:
         return opened.row_count
 
