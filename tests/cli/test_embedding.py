@@ -58,7 +58,10 @@ def test_all_vectors_are_replaced_when_that_is_wanted(run: Run, store: Path) -> 
     run("embed", "-s", store, "--embedder", LETTERS)
     refused = run("embed", "-s", store, "--embedder", f"{__name__}:other")
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert "'letter-counts'" in refused.stderr
+    assert refused.stderr == (
+        "error: --embedder: the store's vectors were made by 'letter-counts', this engine has "
+        "'other'; oneiros embed --replace replaces all vectors\n"
+    )
     arguments = ("embed", "-s", store, "--embedder", f"{__name__}:other", "--replace")
     document = run(*arguments, "--json").document
     assert (document["embedded"], document["embedder"]) == (len(RECORDS), "other")

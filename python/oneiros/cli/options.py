@@ -17,7 +17,7 @@ import typer
 from oneiros import filters
 from oneiros.cli.failures import CommandError, blamed_on, renamed
 from oneiros.engine import QuietEngine
-from oneiros.errors import EngineReadOnly
+from oneiros.errors import EmbedderMismatch, EngineReadOnly
 from oneiros.lexical import analyzers
 from oneiros.model.zones import checked_zone
 from oneiros.models import named
@@ -375,10 +375,16 @@ def quiet_engine(path: Path, embedder: Embedder | None, **options: Any) -> Quiet
         **options: further arguments of the engine.
 
     Raises:
-        CommandError: the path is that of a folder, a device or a pipe.
+        CommandError: the path is that of a folder, a device or a pipe, or the store's vectors are
+            those of another embedder.
     """
-    with renamed("path", "--store"):
-        engine = QuietEngine(path, embedder=embedder, **options)
+    try:
+        with renamed("path", "--store"):
+            engine = QuietEngine(path, embedder=embedder, **options)
+    except EmbedderMismatch as error:
+        names = str(error).removeprefix("embedder: ").partition("; open it")[0]  # then for Python
+        msg = f"--embedder: {names}; oneiros embed --replace replaces all vectors"
+        raise CommandError(msg) from error
     of_the_box = named.is_of_the_box(engine.embedder_name)
     if embedder is not None or of_the_box is None:
         return engine
