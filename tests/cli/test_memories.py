@@ -177,6 +177,14 @@ def test_tables_are_narrow_and_plain_lines_are_whole(
         assert not {"\x1b", "\x9b", "\u202e", "\x07"} & set(output)
 
 
+def test_a_long_kind_leaves_room_for_id_and_text(run: Run, store: Path) -> None:
+    run("add", "Ada likes tea", "--id", "tea", "--kind", "k" * 64, "-s", store)
+    shown = run("list", "-s", store).stdout
+    for words in ("m2", "The coffee machine broke", "tea", "Ada likes tea", "2025-01-01"):
+        assert words in shown
+    assert shown.count("k" * 5) >= 2
+
+
 def test_an_empty_list_is_said_and_plainly_has_heads_alone(run: Run, store: Path) -> None:
     nothing = ("list", "-s", store, "--kind", "nothing")
     assert run(*nothing).stdout.endswith("0 memories\n")

@@ -253,7 +253,8 @@ def _show_memories(found: Sequence[Memory], total: int, *, plain: bool) -> None:
     rows = [
         (memory.id, memory.kind, _occurred(memory), _cut(memory, plain=plain)) for memory in found
     ]
-    show_rows(("memory", "kind", "day", "text"), rows, plain=plain, folds=("memory", "text"))
+    heads = ("memory", "kind", "day", "text")
+    show_rows(heads, rows, plain=plain, folds=("memory", "kind", "text"))
     if not plain:
         part = f"{len(found)} of " if total > len(found) else ""
         sys.stdout.write(f"{part}{count_of(total, 'memory')}\n")
