@@ -49,6 +49,14 @@ def test_an_id_is_shown_harmless(run: Run, store: Path) -> None:
     assert "\x1b" not in outcome.stdout
 
 
+def test_an_id_is_shown_on_one_line(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    id = "a line\nand a second one, longer than the terminal"
+    run("add", "x", "--id", id, "-s", store)
+    shown = "a line␊and a second one, longer than the terminal"
+    assert run("restore", id, "-s", store).stdout == f"{shown}: it was not away\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

@@ -198,7 +198,7 @@ def restore(
     if json:
         terminal.write("restore", store, {"ids": [id], "restored": was_away})
     else:
-        output().print(text(f"{id}: restored" if was_away else f"{id}: it was not away"))
+        sys.stdout.write(f"{one_line(id)}: {'restored' if was_away else 'it was not away'}\n")
 
 
 _MOST_SHOWN = 50  # rows for a terminal; --json names all
