@@ -41,6 +41,7 @@ def test_json_lines_gives_records_and_places(tmp_path: Path) -> None:
     [
         (b"{oops", "not JSON: Expecting property name enclosed in double quotes at column 2"),
         (b'{"text": "x"', "not JSON: Expecting ',' delimiter at column 13"),
+        (b'{"text": "x\ty"}', "not JSON: Invalid control character at column 12"),
         (b"{", "not JSON: Expecting property name enclosed in double quotes at column 2"),
         (b"[1]", "expected an object, got list"),
         (b'{"text": "\xff"}', "not UTF-8: byte 10"),
@@ -49,7 +50,18 @@ def test_json_lines_gives_records_and_places(tmp_path: Path) -> None:
         (b'{"text": "x", "a": ' + b"[" * 100_000, "nested too deeply"),
         (b'{"text": "x", "ttl": ' + b"9" * 5000 + b"}", "Exceeds the limit"),
     ],
-    ids=["syntax", "cut", "first of several", "list", "bytes", "nan", "extra", "deep", "digits"],
+    ids=[
+        "syntax",
+        "cut",
+        "control character",
+        "first of several",
+        "list",
+        "bytes",
+        "nan",
+        "extra",
+        "deep",
+        "digits",
+    ],
 )
 def test_a_bad_line_hides_no_other(tmp_path: Path, line: bytes, problem: str) -> None:
     rows = read(written(tmp_path, "m.jsonl", b'{"text": "a"}\n' + line + b'\n{"text": "b"}'))

@@ -15,7 +15,7 @@ def decoding_problem(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         end = min(error.pos, len(error.doc.rstrip()))  # not behind the line's own break
         column = end - error.doc.rfind("\n", 0, end)
-        return f"{error.msg} at column {column}"
+        return f"{error.msg.removesuffix(' at')} at column {column}"
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
