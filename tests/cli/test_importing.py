@@ -379,6 +379,25 @@ def test_a_refused_import_leaves_its_file_closed(
     assert path not in links
 
 
+def test_ctrl_c_during_a_batch_reports_its_bad_rows(
+    run: Run, tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add = importing._add
+
+    def interrupted(*arguments: Any) -> Any:
+        report = add(*arguments)
+        os.kill(os.getpid(), signal.SIGINT)
+        return report
+
+    run("import", lines(tmp_path / "first.jsonl", [{"id": "a", "text": "x"}]), "-s", target)
+    path = lines(tmp_path / "m.jsonl", [{"id": id, "text": "x"} for id in ("a", "b")])
+    monkeypatch.setattr(importing, "_add", interrupted)
+    outcome = run("import", path, "-s", target, "--on-error", "collect", "--json")
+    assert outcome.exit_code == 130
+    assert (outcome.document["stored"], outcome.document["skipped"]) == (1, 1)
+    assert outcome.document["errors"] == [{"place": "line 1", "problem": "id: 'a' exists"}]
+
+
 @pytest.mark.parametrize("as_json", [True, False])
 def test_ctrl_c_between_rows_keeps_whole_batches_and_counts_them(
     run: Run, tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch, as_json: bool

@@ -247,8 +247,8 @@ def _store(memories: Memories, batch: list[Row], rules: Rules, tally: Tally) -> 
     with interrupt_held():
         report = _add(memories, rows, rules)
         tally.stored += len(report.ids)
-    for position, broken in report.failures:
-        _refuse(rows[position][0], _problem(broken), rules, tally)
+        for position, broken in report.failures:
+            _refuse(rows[position][0], _problem(broken), rules, tally)
 
 
 def _add(memories: Memories, rows: list[Placed], rules: Rules) -> AddReport:
