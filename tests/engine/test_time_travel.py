@@ -396,6 +396,18 @@ def test_the_past_cannot_be_used() -> None:
         assert engine.search("tea", as_of=None).ids == ["a"]
 
 
+def test_the_settings_of_a_read_only_engine_apply_in_the_past(tmp_path: Path) -> None:
+    clock = VirtualClock(START)
+    with oneiros.Engine(tmp_path / "a.db", clock=clock, history="all") as engine:
+        engine.add("Die Häuser am Fluss", id="a")
+    reader = {"clock": clock, "read_only": True, "profile": "bm25"}
+    with oneiros.Engine(tmp_path / "a.db", analyzer="german", k1=0.3, b=0.0, **reader) as engine:  # type: ignore[arg-type]
+        assert engine.search("Haus").ids == ["a"]
+        assert contents_of(engine.search("Haus", as_of=START)) == contents_of(
+            engine.search("Haus", now=START)
+        )
+
+
 def test_an_observer_sees_a_search_of_the_past() -> None:
     clock = VirtualClock(START)
     seen: list[oneiros.Event] = []

@@ -13,7 +13,7 @@ from oneiros.engine.scope import EngineServices, Scope
 from oneiros.errors import UnknownMemory
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import moment, require_utf8
-from oneiros.runtime.dataclasses import dataclass
+from oneiros.runtime.dataclasses import asdict, dataclass
 from oneiros.store import Store
 from oneiros.store.rows import STORED_NAMES
 from oneiros.vector_index import Kind
@@ -197,6 +197,7 @@ class _PastEngine(QuietEngine):
             clock=services.clock,
             watch=services.watch,
             timezone=services.zone,
+            **asdict(services.read_model.options),  # of this engine, maybe not those recorded
         )
         self._scope.services.observers = services.observers
 

@@ -92,7 +92,7 @@ class ReadModel:
         vector_index: Kind = "auto",
         vector_recall: float = DEFAULT_RECALL,
     ) -> None:
-        self._options = options
+        self.options = options
         self._vector_index: Kind = vector_index
         self.lifecycle = Lifecycle()
         self.row_sets = RowSets(self.lifecycle)
@@ -117,7 +117,7 @@ class ReadModel:
         Compiled profiles depend on the codes: with others, each rebuild would compile all again.
         """
         empty = ReadModel(
-            self._options,
+            self.options,
             vector_index=self._vector_index,
             vector_recall=self.indexes.vector_recall,
         )
