@@ -20,6 +20,7 @@ from oneiros.clock import VirtualClock
 from oneiros.errors import HistoryUnavailable, StoreCorrupt, UnknownMemory
 from oneiros.model.memory import Memory
 from oneiros.store.salvage import salvage
+from tests.engine.embedders import LetterCounts
 
 START = 1_700_000_000.0
 
@@ -107,6 +108,20 @@ def test_a_state_that_the_caller_sets_is_kept(clock: VirtualClock) -> None:
         engine.update("a", status="archived")
         before, after = engine.history("a")
         assert (before.memory.status, after.memory.status) == ("staged", "archived")
+
+
+def test_other_vectors_are_no_revision(clock: VirtualClock) -> None:
+    with opened(":memory:", clock, embedder=LetterCounts()) as engine:
+        engine.add("tea", id="a")
+        clock.advance(10)
+        engine.reembed("hashing")
+        (only,) = engine.history("a")
+        assert (only.recorded_at, only.until) == (START, None)
+        clock.advance(10)
+        engine.update("a", text="milk")
+        first, last = engine.history("a")
+        assert (first.recorded_at, first.until) == (START, START + 20)
+        assert "text" in last.changed
 
 
 def test_an_unknown_memory_has_no_history(clock: VirtualClock) -> None:

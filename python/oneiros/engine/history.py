@@ -13,7 +13,7 @@ from oneiros.engine.scope import EngineServices, Scope
 from oneiros.errors import UnknownMemory
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import moment, require_utf8
-from oneiros.runtime.dataclasses import asdict, dataclass
+from oneiros.runtime.dataclasses import asdict, dataclass, replace
 from oneiros.store import Store
 from oneiros.store.rows import STORED_NAMES
 from oneiros.vector_index import Kind
@@ -70,6 +70,9 @@ def revisions(scope: Scope, id: str) -> list[Revision]:
             if not scope.contains(row):
                 continue
             changed = () if before is None else _differing(before, row)
+            if found and not changed:  # a reembed, which keeps no former vectors
+                found[-1] = replace(found[-1], until=version.until)
+                continue
             found.append(
                 Revision(
                     revision=None if scope.bounds else version.revision,
