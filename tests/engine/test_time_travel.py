@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -504,3 +505,30 @@ def test_responses_outlive_the_states_that_are_kept() -> None:
             responses.append(engine.search("tea", as_of=clock()))
         assert [one.texts for one in responses] == [[f"tea {number}"] for number in range(10)]
         assert len(engine._parts.past._made) == 4
+
+
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("uncollected")
+def test_states_that_are_no_longer_kept_are_freed_at_once() -> None:
+    clock = VirtualClock(START)
+    with oneiros.Engine(":memory:", clock=clock, history="all") as engine:
+        for number in range(10):
+            engine.add(f"tea {number}")
+            clock.advance(1)
+            assert len(engine.search("tea", as_of=clock())) == number + 1
+        stores = engine._parts.past._stores
+        assert len(stores) == 4
+        response = engine.search("tea", as_of=START)
+        for number in range(4):
+            assert len(engine.search("tea", as_of=clock() - 1 - number)) == 10 - number
+        assert len(stores) == 5
+        assert response.texts == ["tea 0"]
+        del response
+        assert len(stores) == 4
+    assert not stores

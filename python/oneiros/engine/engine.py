@@ -867,6 +867,7 @@ class Engine(Memories):
         sync.require_no_write()
         self._stop_dreaming()
         self._scope.shared.observers.clear()
+        self._scope.shared.drop_past()
         sync.close()
 
     def __enter__(self) -> Self:

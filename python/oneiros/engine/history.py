@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 from oneiros.engine.engine import QuietEngine
 from oneiros.engine.scope import EngineServices, Scope
@@ -202,7 +202,11 @@ class _PastEngine(QuietEngine):
             timezone=services.zone,
             **asdict(services.read_model.options),  # of this engine, maybe not those recorded
         )
-        self._scope.services.observers = services.observers
+        own = self._scope.services
+        own.observers = services.observers
+        # Responses read from the state, so that it is closed with the last of them. Collecting it later
+        # would let states pile up: the collector does not know how large they are.
+        finalize(own, own.sync.close).atexit = False
 
     def _open_store(self, path: str | os.PathLike[str], **options: Any) -> Store:  # noqa: ARG002
         return self._past

@@ -148,7 +148,7 @@ _check_now = moment_check("now")
 _check_clock = moment_check("clock")
 
 
-@dataclass(slots=True)
+@dataclass()
 class EngineServices:
     """The parts of an engine, shared by its scopes."""
 
