@@ -192,6 +192,26 @@ def test_a_cycle_that_changes_nothing_has_an_event(engine: oneiros.Engine, event
     assert [(event.kind, event.ids) for event in events] == [("dream", ())]
 
 
+def test_a_purge_and_both_events_of_a_verdict_have_the_revision_of_their_commit(
+    engine: oneiros.Engine,
+) -> None:
+    engine.add_many([{"id": id, "text": id} for id in ("gone", "older", "newer")])
+    engine.delete("gone", now=NOW - 40 * DAY)
+    engine.supersede("older", "newer")
+    seen: list[int] = []
+
+    def written(event: oneiros.Event) -> None:
+        seen.append(event.revision)
+        engine.add("seen")
+
+    with engine.observe(written):
+        before = engine.stats()["revision"]
+        engine.purge(30, now=NOW)
+        assert seen == [before + 1]
+        engine.resolve_conflict("older", "newer", "distinct")
+        assert seen == [before + 1, before + 3, before + 3]
+
+
 def test_the_revision_is_that_of_the_commit(
     engine: oneiros.Engine, events: Events, tmp_path: Path
 ) -> None:

@@ -266,8 +266,9 @@ def resolve(
     if verdict == "distinct":
         link = distinct_link(older, newer, _link_of(scope, older, newer), when)
         ended = remember.settle_distinct(link, seen=scope.contains)
-        scope.publish("link", "resolve_conflict", (older, newer), now)
-        scope.publish("update", "resolve_conflict", ended, now)
+        revision = scope.shared.sync.writer.committed  # an observer may write
+        scope.publish("link", "resolve_conflict", (older, newer), now, revision=revision)
+        scope.publish("update", "resolve_conflict", ended, now, revision=revision)
     else:
         remember.supersede(older, newer, reason or verdict, now=when, seen=scope.contains)
         scope.publish("update", "resolve_conflict", (older,), now)

@@ -197,8 +197,8 @@ def purge(scope: Scope, older_than_days: float | timedelta, now: Time | None) ->
         return scope.services.remember.erasing.purge(before, seen=scope.contains, erased=erased)
     finally:  # also if they are gone, and only their bytes may be in the log
         scope.services.drop_past(erased)
+        scope.publish("forget", "purge", erased, now)  # first: it reads the revision of this write
         drop_empty_rows(scope.services)
-        scope.publish("forget", "purge", erased, now)
 
 
 def drop_empty_rows(services: EngineServices) -> None:
