@@ -1,4 +1,4 @@
-"""Rows of erased memories are dropped by a purge, once they are nearly all rows."""
+"""Rows of erased memories are dropped once they are nearly all rows."""
 
 from __future__ import annotations
 
@@ -84,6 +84,22 @@ def test_a_purge_drops_rows_once_they_are_nearly_all(
         with oneiros.Engine(path, clock=lambda: NOW) as again:
             again.delete("late", now=NOW)
             assert answers(again) == before
+
+
+def test_forgetting_drops_rows_once_they_are_nearly_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maintenance, "_FEWEST_EMPTY", 300)
+    with oneiros.Engine(":memory:", clock=lambda: NOW) as engine:
+        lived(engine, 0, 600)
+        before = answers(engine)
+        gone = [f"m{n}" for n in range(600) if n % 10]
+        engine.forget_many(gone[:270])
+        assert rows(engine) == 600  # too few are empty
+        engine.scope(project="p").add("ant alone", id="alone")
+        engine.forget_many(gone[270:])
+        assert rows(engine) == 61
+        engine.scope(project="p").forget(where=oneiros.where())
+        assert answers(engine) == before
+        assert engine.check(deep=True) == []
 
 
 def test_many_memories_that_live_are_not_read_again(

@@ -48,6 +48,7 @@ __all__ = [
     "check",
     "embed_missing",
     "export",
+    "follow_erasure",
     "foreign_path",
     "get_deleted",
     "purge",
@@ -196,9 +197,14 @@ def purge(scope: Scope, older_than_days: float | timedelta, now: Time | None) ->
         before = _before(scope, older_than_days, now)
         return scope.services.remember.erasing.purge(before, seen=scope.contains, erased=erased)
     finally:  # also if they are gone, and only their bytes may be in the log
-        scope.services.drop_past(erased)
-        scope.publish("forget", "purge", erased, now)  # first: it reads the revision of this write
-        drop_empty_rows(scope.services)
+        follow_erasure(scope, "purge", erased, now)
+
+
+def follow_erasure(scope: Scope, method: str, erased: Sequence[str], now: Time | None) -> None:
+    """Publish the event of an erasure, and drop what memory holds of the erased memories."""
+    scope.services.drop_past(erased)
+    scope.publish("forget", method, erased, now)  # first: it reads the revision of this write
+    drop_empty_rows(scope.services)
 
 
 def drop_empty_rows(services: EngineServices) -> None:

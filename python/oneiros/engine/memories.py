@@ -630,8 +630,7 @@ class Memories:
                 erased=erased,
             )
         finally:  # also if they are gone, and only their bytes may be in the log
-            self._scope.services.drop_past(erased)
-            self._scope.publish("forget", method, erased, now)
+            engine.maintenance.follow_erasure(self._scope, method, erased, now)
 
     @watched
     def purge(self, older_than_days: float | timedelta = 30.0, *, now: Time | None = None) -> int:
