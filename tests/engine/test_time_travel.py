@@ -421,6 +421,19 @@ def test_an_observer_sees_a_search_of_the_past() -> None:
     assert [(event.kind, tuple(event.ids)) for event in seen] == [("search", ("a",))] * 2
 
 
+def test_the_event_of_a_search_of_the_past_has_the_revision_of_the_time() -> None:
+    clock = VirtualClock(START)
+    seen: list[oneiros.Event] = []
+    with oneiros.Engine(":memory:", clock=clock, history="all", observers=[seen.append]) as engine:
+        for id in ("a", "b", "c"):
+            engine.add(f"tea {id}", id=id)
+            clock.advance(1)
+        engine.search("tea", as_of=START + 1)
+        engine.search_many(["tea"], as_of=START)
+        assert [event.revision for event in seen[3:]] == [event.revision for event in seen[1::-1]]
+        assert [change.id for change in engine.changes(seen[3].revision)] == ["c"]
+
+
 def test_erased_memories_are_gone_from_the_past() -> None:
     clock = VirtualClock(START)
     with oneiros.Engine(":memory:", clock=clock, history="all") as engine:

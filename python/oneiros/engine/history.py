@@ -168,7 +168,7 @@ class PastEngines:
             if found is None:
                 past = store.at(revision)
                 self._stores.add(past)
-                found = _PastEngine(past, self._services)
+                found = _PastEngine(past, self._services, revision)
             self._made[key] = found
             while len(self._made) > _MOST_MOMENTS:
                 del self._made[next(iter(self._made))]
@@ -186,7 +186,7 @@ class PastEngines:
 class _PastEngine(QuietEngine):
     """An engine over a state of the past, which nothing changes."""
 
-    def __init__(self, store: Store, services: EngineServices) -> None:
+    def __init__(self, store: Store, services: EngineServices, revision: int) -> None:
         self._past = store
         kind: Kind = services.read_model.indexes.vector_index
         super().__init__(
@@ -203,7 +203,7 @@ class _PastEngine(QuietEngine):
             **asdict(services.read_model.options),  # of this engine, maybe not those recorded
         )
         own = self._scope.services
-        own.observers = services.observers
+        own.observers, own.past_revision = services.observers, revision
         # Responses read from the state, so that it is closed with the last of them. Collecting it later
         # would let states pile up: the collector does not know how large they are.
         finalize(own, own.sync.close).atexit = False

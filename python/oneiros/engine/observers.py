@@ -65,8 +65,8 @@ class Event:
     time: float
     """The call's ``now``, or else the engine's clock; seconds since the Unix epoch."""
     revision: int
-    """The store's revision that the call committed. For a search, the last one that searches of the
-    engine see."""
+    """The store's revision that the call committed. For a search, the last one that it sees; with
+    ``as_of``, that of the time."""
     bounds: tuple[tuple[str, str], ...] = ()
     """Field and value of each bound of the scope that was called; empty for the engine."""
 

@@ -172,6 +172,8 @@ class EngineServices:
     """Whether to skip warnings about a missing embedder."""
     zone: tzinfo | None = None
     """The time zone of times without one; None: they are refused."""
+    past_revision: int | None = None
+    """The commit whose state the store has; None: the last one."""
     recent: RecentAnswers = field(default_factory=RecentAnswers)
     cycles: CycleLock = field(init=False)
     is_read_only: bool = field(init=False)
@@ -189,6 +191,11 @@ class EngineServices:
     def __post_init__(self) -> None:
         self.is_read_only = self.store.is_read_only
         self.cycles = CycleLock(self.store.path, is_read_only=self.is_read_only)
+
+    @property
+    def revision(self) -> int:
+        """The last commit that searches see."""
+        return self.sync.revision if self.past_revision is None else self.past_revision
 
     @property
     def projections(self) -> ReadModel:

@@ -57,7 +57,7 @@ def _publish(scope: Scope, method: str, responses: Sequence[SearchResponse]) -> 
             method,
             [id for response in responses for id in response.ids],
             time=responses[0].now,
-            revision=shared.sync.revision,
+            revision=shared.revision,
             bounds=scope.bounds,
         )
 
