@@ -98,6 +98,15 @@ def test_taking_it_back_removes_its_time_and_reason(mind: Engine) -> None:
     assert mind.get("old").metadata == {"superseded_at": "never"}
 
 
+def test_taking_it_back_leaves_nulls_in_metadata(mind: Engine) -> None:
+    metadata = {"by": None, "where": {"room": None}}
+    mind.update("old", metadata=metadata)
+    for merges in (False, True):
+        mind.supersede("old", "new", "moved")
+        mind.update("old", superseded_by=None, merge_metadata=merges)
+        assert mind.get("old").metadata == metadata
+
+
 def test_use_that_waits_to_be_written_is_not_lost(mind: Engine) -> None:
     mind.search("Tuesdays", session="s")
     mind.supersede("old", "new")

@@ -221,13 +221,13 @@ def end_supersession(
 
     Source: docs/systems/fields.md.
     """
-    if not _is_ended(memory, changes):
+    if not _is_ended(memory, changes) or memory.metadata.keys().isdisjoint(SUPERSESSION):
         return
     given = changes.get("metadata")
-    if isinstance(given, Mapping):
-        if merges_metadata:
-            changes["metadata"] = dict.fromkeys(SUPERSESSION) | dict(given)
-    elif not memory.metadata.keys().isdisjoint(SUPERSESSION):
+    if merges_metadata:
+        patch = given if isinstance(given, Mapping) else {}
+        changes["metadata"] = dict.fromkeys(SUPERSESSION) | dict(patch)
+    elif given is None:
         left = memory.metadata.items()
         changes["metadata"] = {name: value for name, value in left if name not in SUPERSESSION}
 
