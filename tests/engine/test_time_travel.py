@@ -14,7 +14,7 @@ import pytest
 
 import oneiros
 from oneiros.clock import VirtualClock
-from oneiros.errors import HistoryUnavailable, OneirosError, UnknownMemory
+from oneiros.errors import EngineClosed, HistoryUnavailable, OneirosError, UnknownMemory
 from oneiros.scoring.factors import Thompson
 from oneiros.search.response import SearchResponse
 from oneiros.store.erased import digest_of
@@ -545,3 +545,16 @@ def test_states_that_are_no_longer_kept_are_freed_at_once() -> None:
         del response
         assert len(stores) == 4
     assert not stores
+
+
+def test_forgetting_goes_on_beside_a_state_that_ends() -> None:
+    clock = VirtualClock(START)
+    with oneiros.Engine(":memory:", clock=clock, history="all") as engine:
+        engine.add("tea", id="a")
+        response = engine.search("tea", as_of=START)
+        (store,) = engine._parts.past._stores
+        engine._parts.past.drop(())
+        del response
+        with pytest.raises(EngineClosed):
+            store.revision()
+        assert engine.forget("a").ids == ("a",)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakSet, finalize
 
 from oneiros.engine.engine import QuietEngine
 from oneiros.engine.scope import EngineServices, Scope
-from oneiros.errors import UnknownMemory
+from oneiros.errors import EngineClosed, UnknownMemory
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import moment, require_utf8
 from oneiros.runtime.dataclasses import asdict, dataclass, replace
@@ -179,7 +180,8 @@ class PastEngines:
         with self._lock:
             self._made.clear()
             for past in list(self._stores) if erased else ():
-                with past.write() as transaction:
+                # Another thread may drop the last response of it, which closes it.
+                with suppress(EngineClosed), past.write() as transaction:
                     transaction.erase_many(erased)
 
 
