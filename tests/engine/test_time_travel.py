@@ -6,6 +6,8 @@ import contextlib
 import gc
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -558,3 +560,40 @@ def test_forgetting_goes_on_beside_a_state_that_ends() -> None:
         with pytest.raises(EngineClosed):
             store.revision()
         assert engine.forget("a").ids == ("a",)
+
+
+FORKED = """
+import os, signal, threading
+import oneiros
+
+engine = oneiros.Engine(":memory:", history="all")
+engine.add("tea", id="a")
+engine.search("tea", as_of=engine.get("a").created_at)
+held, done = threading.Event(), threading.Event()
+
+def search():
+    with engine._parts.past._lock:
+        held.set()
+        done.wait()
+
+thread = threading.Thread(target=search)
+thread.start()
+held.wait()
+child = os.fork()
+if not child:
+    signal.alarm(10)
+    engine.close()
+    os._exit(0)
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+done.set()
+thread.join()
+raise SystemExit(code)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_forked_child_closes_while_its_parent_searches_the_past() -> None:
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, timeout=60, check=False
+    )
+    assert (run.returncode, run.stderr) == (0, b"")

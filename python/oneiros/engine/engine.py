@@ -867,7 +867,8 @@ class Engine(Memories):
         sync.require_no_write()
         self._stop_dreaming()
         self._scope.shared.observers.clear()
-        self._scope.shared.drop_past()
+        if sync.is_open_here:  # in a forked child, a thread of the parent may hold its lock
+            self._scope.shared.drop_past()
         sync.close()
 
     def __enter__(self) -> Self:
