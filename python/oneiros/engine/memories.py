@@ -167,9 +167,10 @@ class Memories:
             records: an iterable of dicts or :class:`Memory`, an Arrow table, or a pandas or polars
                 frame. An index of pandas is read if it has a name, such as ``id``.
             on_conflict: "raise" (:class:`DuplicateId` for an id that exists or comes twice),
-                "update": an existing memory is updated with the given fields, or "replace", as in
-                :meth:`add`. Of records with the same id the last wins. A deleted memory with the id
-                is erased and replaced.
+                "update": an existing memory is updated with the given fields, those of a
+                :class:`Memory` that differ from their defaults, or "replace", as in :meth:`add`.
+                Of records with the same id the last wins. A deleted memory with the id is erased
+                and replaced.
             on_error: "raise" at the first invalid record, "skip" invalid records, or "collect"
                 their errors in the report's ``failures``.
             merge_metadata: as in :meth:`add`.
