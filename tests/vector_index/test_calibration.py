@@ -84,6 +84,23 @@ def test_walks_find_what_they_should_in_texts(collection: str) -> None:
     index.close()
 
 
+@pytest.mark.usefixtures("_cheap")
+def test_a_component_in_common_changes_nothing() -> None:
+    """The vectors of many models have one: a cosine c becomes (c + h²) / (1 + h²)."""
+    plain, queries = np.split(clustered(6_200, WIDTH, 2), [6_000])
+    depths = []
+    for height in (0.0, 4.0):
+        lifted = unit(np.hstack([plain, np.full((len(plain), 1), height)]))
+        asked = unit(np.hstack([queries, np.full((len(queries), 1), height)]))
+        index = made(lifted)
+        depths.append([(depth.k, depth.factor) for depth in measured(index).depths])
+        for k in (10, 100):
+            assert measured(index).of(k).factor >= 1, "the graph is walked"
+            assert shares(index, asked, k).mean() >= 0.98
+        index.close()
+    assert depths[0] == depths[1]
+
+
 REGIMES: dict[str, Callable[[], np.ndarray]] = {
     "uniform": lambda: uniform(6_000, WIDTH, 1),
     "clustered": lambda: clustered(6_000, WIDTH, 2),
