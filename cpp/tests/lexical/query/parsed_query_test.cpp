@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "tests/rounds.h"
+
 using namespace oneiros::lexical;
 
 namespace {
@@ -87,7 +89,7 @@ TEST_CASE("query syntax: millions of open quotes, signs and prefixes are parsed 
   for (const std::string_view piece :
        {"\"", "+", "-", "*", "\"a", "+-", "title:", "title:\"", "a*", "-a ", "\xFF", "\xE3\x80"}) {
     CAPTURE(piece);
-    const std::string text = repeated(piece, std::size_t{1} << 21U);
+    const std::string text = repeated(piece, oneiros::testing::rounds(std::size_t{1} << 21U));
     const std::size_t count = parse_query(text, QuerySyntax::kQuery).clauses.size();
     CHECK(count <= text.size() / piece.size() + 1);
   }
