@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "columns/cosine_baseline.h"
+
 namespace oneiros {
 
 namespace {
@@ -127,8 +129,7 @@ double QuestionVerdicts::likeness(const AskedQuestion& question, const Held& hel
       alike = common / std::sqrt(sizes);
     }
   } else if (held.code.size() == question.vector.size()) {
-    alike = (cosine(question.vector, held.code, held.length) - question.baseline) /
-            (1 - question.baseline);
+    alike = above_baseline(cosine(question.vector, held.code, held.length), question.baseline);
   }
   // NaN gives 0, too.
   return alike > question.least ? (std::min(alike, 1.0) - question.least) / (1 - question.least)

@@ -7,6 +7,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "columns/cosine_baseline.h"
 #include "columns/most_accessed.h"
 #include "columns/session_order.h"
 #include "lexical/filters/set_bits.h"

@@ -19,6 +19,7 @@
 #include <span>
 #include <unordered_set>
 
+#include "columns/cosine_baseline.h"
 #include "columns/text_matching.h"
 #include "search/search_run.h"
 

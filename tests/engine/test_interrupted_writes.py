@@ -58,7 +58,7 @@ with oneiros.Engine(sys.argv[1]) as engine:
         try:
             engine.add_many(batch)
             for _ in range(3_000):
-                time.sleep(0.01)  # one that comes just before a sleep is heard after it
+                time.sleep(0.01)  # one that comes just before a sleep is raised after it
             raise AssertionError("no interrupt")
         except KeyboardInterrupt as interrupt:
             notes = getattr(interrupt, "__notes__", [])

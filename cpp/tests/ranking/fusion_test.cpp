@@ -198,26 +198,6 @@ TEST_CASE("fusion: blend counts cosines from the baseline") {
   }
 }
 
-TEST_CASE("the baseline of cosines is that of the twentieth part that is least alike") {
-  CHECK(oneiros::cosine_baseline({}) == 0.0);
-  CHECK(oneiros::cosine_baseline(Scores(19, 0.75)) == 0.0);
-  CHECK(oneiros::cosine_baseline(Scores(20, 0.75)) == 0.75);
-  CHECK(oneiros::cosine_baseline(Scores(20, 0.35)) == 0.0);
-  CHECK(oneiros::cosine_baseline(Scores(20, 0.6)) == 0.6);
-  CHECK(oneiros::cosine_baseline(Scores(20, 0.475)) == doctest::Approx(0.475 * 0.5));
-  CHECK(oneiros::cosine_baseline(Scores(20, 0.4125)) ==
-        doctest::Approx(0.4125 * (3.0 / 16.0 - 2.0 / 64.0)));
-  CHECK(oneiros::cosine_baseline(Scores(20, -0.5)) == 0.0);
-  CHECK(oneiros::cosine_baseline(Scores(20, 1.0)) == 0.95);
-  Scores few(39, 0.8);
-  few[11] = 0.6;
-  CHECK(oneiros::cosine_baseline(few) == 0.6);
-  few.push_back(0.7);  // the second of forty
-  CHECK(oneiros::cosine_baseline(few) == 0.7);
-  few.resize(60, kNan);  // without a vector
-  CHECK(oneiros::cosine_baseline(few) == 0.7);
-}
-
 TEST_CASE("fusion: what a blend does not know adds nothing to it") {
   const Names names{"lexical", "vector", "temporal"};
   const Candidates candidates = candidates_of({{{1}, {4.0}}, {{1}, {0.5}}, {{2}, {1.0}}});
