@@ -119,7 +119,7 @@ search::Abstention abstention_of(const py::object& given) {
 // Builds the plan of a profile. Nested plans must have the same channels.
 std::shared_ptr<SearchPlan> make_search_plan(
     const std::vector<GivenChannel>& channels, const GivenScoring& scoring,
-    const std::vector<std::string>& needs, std::uint32_t pair_window,
+    const std::vector<std::string>& needs, std::uint32_t pair_window, double spelling,
     const std::optional<NeighbourRule>& neighbours,
     const std::optional<std::tuple<std::size_t, double, double>>& hot_set,
     const std::optional<std::pair<double, std::size_t>>& fast_path,
@@ -147,6 +147,7 @@ std::shared_ptr<SearchPlan> make_search_plan(
     plan->needs.baseline |= need == "baseline";
   }
   plan->pair_window = pair_window;
+  plan->spelling = spelling;
   plan->neighbours = neighbours;
   if (hot_set) {
     const auto [size, least_overlap, weight] = *hot_set;
@@ -440,6 +441,8 @@ void read_one(BoundRun& bound, const std::string& name, const py::handle& value)
   } else if (name == "time") {
     const auto [start, end, is_soft, outside] = value.cast<GivenTime>();
     request.time = {start, end, is_soft, outside};
+  } else if (name == "is_of_spelling") {
+    request.is_of_spelling = value.cast<bool>();
   } else if (name == "leaves_time") {
     request.leaves_time = value.cast<bool>();
   } else if (name == "is_keyword_like") {
@@ -768,11 +771,11 @@ void register_plan(py::module_& module) {
   py::class_<SearchPlan, std::shared_ptr<SearchPlan>>(
       module, "SearchPlan", "The channels, scoring and stages of a profile.")
       .def(py::init(&make_search_plan), py::kw_only(), py::arg("channels"), py::arg("scoring"),
-           py::arg("needs"), py::arg("pair_window"), py::arg("neighbours"), py::arg("hot_set"),
-           py::arg("fast_path"), py::arg("at_once"), py::arg("strong_signal"), py::arg("by_words"),
-           py::arg("before_cluster"), py::arg("newer_first"), py::arg("expansion"),
-           py::arg("rerank"), py::arg("duplicates"), py::arg("abstention"), py::arg("retry"),
-           py::arg("relaxed"), py::arg("is_normalised"), py::arg("confidence"))
+           py::arg("needs"), py::arg("pair_window"), py::arg("spelling"), py::arg("neighbours"),
+           py::arg("hot_set"), py::arg("fast_path"), py::arg("at_once"), py::arg("strong_signal"),
+           py::arg("by_words"), py::arg("before_cluster"), py::arg("newer_first"),
+           py::arg("expansion"), py::arg("rerank"), py::arg("duplicates"), py::arg("abstention"),
+           py::arg("retry"), py::arg("relaxed"), py::arg("is_normalised"), py::arg("confidence"))
       .def_property_readonly("has_functions",
                              [](const SearchPlan& plan) { return plan.needs.has_functions; })
       .def_property_readonly("has_neighbours",

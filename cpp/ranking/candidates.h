@@ -46,6 +46,10 @@ class Candidates {
   // What cosines count from under the rule `blend`; 0 unless set. REQUIRES, to set: below 1.
   [[nodiscard]] double cosine_baseline() const noexcept { return cosine_baseline_; }
   void set_cosine_baseline(double cosine) noexcept { cosine_baseline_ = cosine; }
+  // The share of the vector channel's weight that counts under the rule `blend`, 0 to 1; 1 unless
+  // set.
+  [[nodiscard]] double vector_share() const noexcept { return vector_share_; }
+  void set_vector_share(double share) noexcept { vector_share_ = share; }
   // What each row gains in the lexical channel for pairs of query words near each other, unscaled,
   // and the sum for all pairs. Rows appended since are at the end of rows() and have none yet; no
   // value at all if pairs play no part.
@@ -86,6 +90,7 @@ class Candidates {
   std::vector<double> pair_scores_;
   double possible_pairs_ = 0.0;
   double cosine_baseline_ = 0.0;
+  double vector_share_ = 1.0;
 };
 
 }  // namespace oneiros

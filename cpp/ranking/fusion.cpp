@@ -154,9 +154,16 @@ void fuse_as(const RetentionWeightedUnion& rule, const Candidates& candidates,
       .for_each([&](std::size_t i, double share) { relevance[i] = share; });
 }
 
-// The lexical weight of the blend: 1 if the vector channel is absent.
-double weight_of_words(const Blend& rule, bool has_words, bool has_meaning) {
-  return !has_words ? 0.0 : !has_meaning ? 1.0 : rule.weight;
+// The lexical weight of the blend: 1 if the vector channel is absent, and all that this channel's
+// share leaves.
+double weight_of_words(const Blend& rule, const Candidates& candidates) {
+  if (scores_of(candidates, rule.lexical).empty()) {
+    return 0.0;
+  }
+  if (scores_of(candidates, rule.vector).empty()) {
+    return 1.0;
+  }
+  return rule.weight + (1.0 - rule.weight) * (1.0 - candidates.vector_share());
 }
 
 // The share of a candidate's pair score that counts; 0 if pairs play no part.
@@ -193,8 +200,7 @@ void pair_part_as(const Blend& rule, const Candidates& candidates, std::span<dou
   if (rule.pairs == 0.0 || bm25.empty() || candidates.pair_scores().empty()) {
     return;
   }
-  const std::span<const double> cosines = scores_of(candidates, rule.vector);
-  const double weight = weight_of_words(rule, true, !cosines.empty());
+  const double weight = weight_of_words(rule, candidates);
   const double scale = scale_of(rule, candidates, bm25);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double pairs = pairs_of(rule, candidates, i);
@@ -209,7 +215,7 @@ void pair_part_as(const Rule& /*reads none*/, const Candidates& /*candidates*/,
 void fuse_as(const Blend& rule, const Candidates& candidates, std::span<double> relevance) {
   const std::span<const double> bm25 = scores_of(candidates, rule.lexical);
   const std::span<const double> cosines = scores_of(candidates, rule.vector);
-  const double weight = weight_of_words(rule, !bm25.empty(), !cosines.empty());
+  const double weight = weight_of_words(rule, candidates);
   const double scale = scale_of(rule, candidates, bm25);
   const double baseline = candidates.cosine_baseline();
   for (std::size_t i = 0; i < relevance.size(); ++i) {
@@ -247,7 +253,7 @@ void part_as(const Blend& rule, const Candidates& candidates, std::size_t channe
   // The blend with the other channel's scores omitted, at the common weight: its term is then 0.
   const std::span<const double> bm25 = scores_of(candidates, rule.lexical);
   const std::span<const double> cosines = scores_of(candidates, rule.vector);
-  const double weight = weight_of_words(rule, !bm25.empty(), !cosines.empty());
+  const double weight = weight_of_words(rule, candidates);
   const double scale = scale_of(rule, candidates, bm25);
   const bool is_words = rule.lexical == channel;
   const std::span<const double> scores = is_words ? bm25 : cosines;

@@ -53,8 +53,9 @@ struct RetentionWeightedUnion {
 
 // weight x bm25 / scale + (1 - weight) x max(cosine, 0), of the cosine above
 // Candidates::cosine_baseline(); missing scores count as 0. If one channel is absent, the other has
-// the whole weight. With pairs, weight x pairs x pair score / scale is added, and the best and the
-// possible bm25 include them. Source: docs/systems/house.md H2, H3, H14.
+// the whole weight; of 1 - weight, words have what Candidates::vector_share() leaves. With pairs,
+// weight x pairs x pair score / scale is added, and the best and the possible bm25 include them.
+// Source: docs/systems/house.md H2, H3, H14.
 struct Blend {
   std::optional<std::size_t> lexical;
   std::optional<std::size_t> vector;

@@ -90,6 +90,9 @@ void SearchRun::gather(Attempt& attempt, const std::vector<RankedRows>& hits, Ou
   if (plan.needs.baseline && !request_.variant_rule) {
     find_baseline(attempt);
   }
+  if (request_.is_of_spelling && plan.spelling < 1.0 && !request_.variant_rule) {
+    find_vector_share(attempt);
+  }
   // In a scope the stage is always recorded: its absence would reveal that others use sessions.
   if (plan.neighbours &&
       (request_.has_bounds || !SessionOrder::Reader(*view_.sessions).is_empty())) {
@@ -138,6 +141,25 @@ void SearchRun::find_baseline(Attempt& attempt) {
     trace_.end("cosine_baseline", candidates.size(), candidates.size(), Note::baseline,
                attempt.baseline);
   }
+}
+
+// Vectors of spelling say something new of words that no text holds, and little of others. Source:
+// docs/systems/house.md H3.
+void SearchRun::find_vector_share(Attempt& attempt) {
+  constexpr double kGain = 2.0;
+  const std::vector<ChannelPlan>& channels = attempt.plan->channels;
+  const auto words = std::ranges::find(channels, ChannelKind::lexical, &ChannelPlan::kind);
+  const auto vector = std::ranges::find(channels, ChannelKind::vector, &ChannelPlan::kind);
+  if (words == channels.end() || vector == channels.end() ||
+      !attempt.candidates->is_present(static_cast<std::size_t>(vector - channels.begin()))) {
+    return;
+  }
+  const ChannelAnswer& answer = attempt.answers[static_cast<std::size_t>(words - channels.begin())];
+  const double missing = lexical::missing_share(answer.query);
+  attempt.vector_share = std::min(1.0, attempt.plan->spelling + kGain * missing);
+  attempt.candidates->set_vector_share(attempt.vector_share);
+  const std::size_t count = attempt.candidates->size();
+  trace_.end("spelling", count, count, Note::spelling, attempt.vector_share);
 }
 
 // Returns the seed score of each hot memory by row, and appends those that no channel found to the

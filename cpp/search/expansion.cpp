@@ -251,6 +251,7 @@ Ranked SearchRun::rank_linked(const Attempt& attempt, const Scoring& scoring,
   hits[first.value_or(0)] = {rows, std::span<const double>(none)};
   Candidates candidates(hits);
   candidates.set_cosine_baseline(attempt.baseline);
+  candidates.set_vector_share(attempt.vector_share);
   fill(attempt, scoring, candidates, true);
   SignalMap by_name = signals_for(attempt, candidates.rows(), outside);
   if (reads_centre && !attempt.centre.empty()) {

@@ -186,6 +186,8 @@ struct SearchPlan {
   SignalNeeds needs;
   // The largest distance of a pair of query words in a text; 0: pairs are not looked for (H14).
   std::uint32_t pair_window = 0;
+  // The least share of their weight that vectors of spelling have; 1: always the whole (H3).
+  double spelling = 1.0;
   std::optional<NeighbourRule> neighbours;
   std::optional<HotSet> hot_set;
   std::optional<FastPath> fast_path;

@@ -142,6 +142,8 @@ struct SearchRequest {
   SomeRows reach;
   // The query's embedding, unit length; empty: no vector search.
   std::span<const float> vector;
+  // Whether it is of an embedder that knows words by their spelling alone.
+  bool is_of_spelling = false;
   // Hits of an approximate index searched before the run, and the time that took.
   std::optional<RankedRows> hits;
   double walk_ms = 0;

@@ -143,6 +143,8 @@ struct Attempt {
   std::vector<float> centre;
   // What cosines count from; 0: from 0, or the plan needs none.
   double baseline = 0;
+  // The share of their weight that vectors have.
+  double vector_share = 1;
   std::vector<std::pair<std::uint32_t, std::uint32_t>>
       brought;  // row, and the hit next to it in its session
   Ranked ranked;
@@ -248,6 +250,7 @@ class SearchRun {
   void find_centre(Attempt& attempt) const;
   // Finds what cosines count from.
   void find_baseline(Attempt& attempt);
+  void find_vector_share(Attempt& attempt);
   [[nodiscard]] std::vector<double> centre_cosines(const Attempt& attempt,
                                                    std::span<const std::uint32_t> rows) const;
   [[nodiscard]] RankRequest rank_request(const Candidates& candidates,

@@ -37,6 +37,7 @@ enum class Note : std::uint8_t {
   retry_not_kept,
   newer_first,  // first: results raised above an older one
   baseline,     // first: the cosine that others count from
+  spelling,     // first: the share of their weight that vectors of spelling have
 };
 
 // One stage: how many rows entered and left it, and the time since the previous stage ended.

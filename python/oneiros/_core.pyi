@@ -716,6 +716,7 @@ class SearchPlan:
         scoring: Scoring,
         needs: Sequence[str],
         pair_window: int,
+        spelling: float,
         neighbours: NeighbourRule | None,
         hot_set: tuple[int, float, float] | None,
         fast_path: tuple[float, int] | None,

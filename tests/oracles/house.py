@@ -63,6 +63,17 @@ def above(cosine: float, baseline: float) -> float:
     return (cosine - baseline) / (1 - baseline)
 
 
+def words_weight(weight: float, least: float, missing: float) -> float:
+    """Return the weight of words beside vectors of spelling. H3.
+
+    Args:
+        weight: of words beside vectors of meaning.
+        least: share of their weight that the vectors have where texts hold every word.
+        missing: share of the question's weight in words that no text has.
+    """
+    return 1 - (1 - weight) * min(1, least + 2 * missing)
+
+
 def spread_neighbours(
     scores: Sequence[float],
     left: Sequence[int],

@@ -127,6 +127,7 @@ FUSIONS = st.one_of(
         weight=SHARE,
         scale=st.sampled_from([None, "best", "coverage"]),
         baseline=st.sampled_from([None, "zero", "candidates"]),
+        spelling=st.none() | SHARE,
         pairs=st.none() | SHARE,
         pair_window=st.none() | st.integers(1, 64),
     ),

@@ -353,7 +353,12 @@ def test_the_house_profile_reads_like_its_page() -> None:
     assert vector == VectorChannel(depth=100)  # H1
     assert temporal == TemporalChannel(depth=100)  # H1
     assert profile.fusion == Blend(  # H3, H14
-        weight=0.55, scale="coverage", baseline="candidates", pairs=0.15, pair_window=3
+        weight=0.55,
+        scale="coverage",
+        baseline="candidates",
+        spelling=0.1,
+        pairs=0.15,
+        pair_window=3,
     )
     assert profile.neighbours == Neighbours(  # H4
         share=0.6,

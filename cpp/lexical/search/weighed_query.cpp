@@ -1,4 +1,4 @@
-// The greatest score that a query can give.
+// The greatest score that a query can give, and the part of it that no document gives.
 #include "lexical/search/weighed_query.h"
 
 #include <algorithm>
@@ -18,10 +18,13 @@ double weight_of(const WeighedClause& clause) {
   return sum;
 }
 
-}  // namespace
+double missing_weight(const WeighedQuery& query) {
+  return query.missing_count * std::max(query.missing_weight, 0.0);
+}
 
-double possible_score(const WeighedQuery& query, const Bm25& bm25) {
-  double sum = query.missing_count * std::max(query.missing_weight, 0.0);
+// Of all words, the missing ones included.
+double whole_weight(const WeighedQuery& query) {
+  double sum = missing_weight(query);
   for (const WeightedTerm& term : query.terms) {
     sum += std::max(term.weight, 0.0);
   }
@@ -30,7 +33,18 @@ double possible_score(const WeighedQuery& query, const Bm25& bm25) {
       sum += weight_of(clause);
     }
   }
-  return sum * greatest_saturation(bm25);
+  return sum;
+}
+
+}  // namespace
+
+double possible_score(const WeighedQuery& query, const Bm25& bm25) {
+  return whole_weight(query) * greatest_saturation(bm25);
+}
+
+double missing_share(const WeighedQuery& query) {
+  const double whole = whole_weight(query);
+  return whole > 0.0 ? missing_weight(query) / whole : 0.0;
 }
 
 }  // namespace oneiros::lexical

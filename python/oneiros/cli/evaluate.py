@@ -481,6 +481,7 @@ def _embedded(task: Task, embedder: Embedder) -> Task:
         task,
         records=[{**record, "embedding": vector} for record, vector in pairs],
         questions=[replace(question, embedding=vector) for question, vector in questions],
+        embedder=embedder,
     )
 
 

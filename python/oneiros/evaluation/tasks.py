@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from oneiros.evaluation.collection import Collection, Document, Query
+    from oneiros.models.embedders import Embedder
 
 __all__ = [
     "BASELINES",
@@ -96,15 +97,19 @@ class Task:
     questions: Sequence[JudgedQuery]
     analyzer: str = "english"
     """Name of the analyzer of its texts and questions (:data:`oneiros.analyzers.NAMES`)."""
+    embedder: Embedder | None = None
+    """Made the vectors, where that is known."""
 
     def __repr__(self) -> str:
         records = count_of(len(self.records), "record")
         return f"<Task {self.name!r}: {records}, {count_of(len(self.questions), 'question')}>"
 
 
-def engine_in_memory(profile: Profile, analyzer: str) -> Engine:
+def engine_in_memory(profile: Profile, analyzer: str, embedder: Embedder | None = None) -> Engine:
     """Return an empty engine whose vector searches are exact."""
-    return Engine(":memory:", profile=profile, analyzer=analyzer, vector_index="flat")
+    return Engine(
+        ":memory:", profile=profile, analyzer=analyzer, embedder=embedder, vector_index="flat"
+    )
 
 
 def measure(task: Task, profile: Profile, advance: Callable[[int], None] | None = None) -> Report:
@@ -120,7 +125,7 @@ def measure(task: Task, profile: Profile, advance: Callable[[int], None] | None 
     Returns:
         nDCG@10, recall@5, @10 and @20, and MRR@20, overall and by type of question.
     """
-    with engine_in_memory(profile, task.analyzer) as engine:
+    with engine_in_memory(profile, task.analyzer, task.embedder) as engine:
         engine.add_many(task.records)
 
         def search(question: JudgedQuery) -> list[str]:

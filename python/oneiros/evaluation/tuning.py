@@ -228,7 +228,7 @@ class ProfileTrials:
                 _close(oldest)
             engines = self._engines[key] = []
             for task in self._tasks:
-                engine = engine_in_memory(profile, task.analyzer)
+                engine = engine_in_memory(profile, task.analyzer, task.embedder)
                 engines.append(engine)
                 engine.add_many(task.records)
         self._engines.move_to_end(key)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence, Sized
 from types import CoroutineType
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar, runtime_checkable
 
 from oneiros._lazy import np
 from oneiros.model.validation import require_plain, require_utf8, shown, unmasked
@@ -16,7 +16,19 @@ from oneiros.model.validation import require_plain, require_utf8, shown, unmaske
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["Embedder", "check", "default_name", "name_of", "one_each", "vectors_of"]
+__all__ = [
+    "HASHING",
+    "Embedder",
+    "check",
+    "default_name",
+    "is_of_spelling",
+    "name_of",
+    "one_each",
+    "vectors_of",
+]
+
+HASHING: Final = "oneiros/hashing-"
+"""The beginning of the names of :class:`oneiros.models.HashingEmbedder`."""
 
 Texts = list[str]
 Vector = TypeVar("Vector")
@@ -65,6 +77,17 @@ def name_of(embedder: Embedder) -> str:
         raise ValueError(msg)
     require_utf8("embedder: its name", name)
     return name
+
+
+def is_of_spelling(name: str | None) -> bool:
+    """Return whether the embedder of a name knows words by their spelling alone: the one in the box.
+
+    Examples:
+        >>> from oneiros.models import embedders
+        >>> embedders.is_of_spelling("oneiros/hashing-1-512")
+        True
+    """
+    return name is not None and name.startswith(HASHING)
 
 
 def default_name(library: str, model: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiros.model.validation import require_int
+from oneiros.models.embedders import HASHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -92,7 +93,7 @@ class HashingEmbedder:
         require_int("dimensions", dimensions, low=FEWEST_DIMENSIONS, high=MOST_DIMENSIONS)
         self.dimensions = dimensions
         """Width of the vectors."""
-        self.name = f"oneiros/hashing-{_VERSION}-{dimensions}"
+        self.name = f"{HASHING}{_VERSION}-{dimensions}"
         """Recorded in the store: the version of the rules, and the width."""
         self._known: dict[str, Feature] = {}
 

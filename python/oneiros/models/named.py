@@ -6,6 +6,7 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from oneiros.models.embedders import is_of_spelling
 from oneiros.models.hashing import DEFAULT_DIMENSIONS, HashingEmbedder
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ _ADAPTERS: Final = {  # kind -> module of this package, class
     "onnx": ("onnx", "OnnxEmbedder"),
     "sentence-transformers": ("sentence_transformers", "SentenceTransformerEmbedder"),
 }
-_RECORDED: Final = "oneiros/hashing-"
 
 
 def made(embedder: Embedder | str) -> Embedder:
@@ -90,7 +90,7 @@ def is_of_the_box(recorded_name: str | None) -> str | None:
         >>> named.is_of_the_box("oneiros/hashing-1-256")
         'hashing:256'
     """
-    if recorded_name is None or not recorded_name.startswith(_RECORDED):
+    if recorded_name is None or not is_of_spelling(recorded_name):
         return None
     dimensions = recorded_name.rpartition("-")[2]
     try:

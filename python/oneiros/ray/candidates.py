@@ -805,6 +805,7 @@ def _request(
         plain_text=text,
         syntax=call.options.syntax,
         vector=vector if channel == "vector" else None,
+        is_of_spelling=call.services.sync.vectors.is_of_spelling,
         absent="",
         k=call.k,
         now=call.now,

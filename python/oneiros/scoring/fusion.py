@@ -289,7 +289,8 @@ class Blend(_Fusion):
 
     ``relevance = weight * bm25 / scale + (1 - weight) * max(cosine, 0)``. If a channel is missing,
     the other has the whole weight. With ``baseline``, a cosine is taken as the share of the way from
-    the baseline to 1. With ``pairs``, a text that has words of the query near each
+    the baseline to 1. With ``spelling``, vectors of an embedder that knows words by their spelling
+    alone have a part of ``1 - weight``, and BM25 the rest. With ``pairs``, a text that has words of the query near each
     other gains in BM25.
 
     Source: docs/systems/house.md H2, H3, H14.
@@ -315,6 +316,12 @@ class Blend(_Fusion):
     cosines lie between 0 and 1; it is 0 where it would be below 0.35, and for fewer than 20
     candidates. ``"zero"`` or None: 0."""
 
+    spelling: float | None = None
+    """Least share, 0 to 1, of the vectors' weight that counts where the embedder knows words by
+    their spelling alone, as the one in the box does. Of words that texts hold, such vectors say
+    little beside BM25. The share is ``min(1, spelling + 2 u)``, with u the share of the query's
+    weight (idf) in words that no text has. None or 1: the whole weight always."""
+
     pairs: float | None = None
     """Gain of a text in BM25 for each pair of words that stand near each other in it and in the
     query, as a share of the lesser idf of the two, 0 to 1. For queries in plain syntax without
@@ -325,6 +332,9 @@ class Blend(_Fusion):
 
     def __post_init__(self) -> None:
         settle_numbers(self, weight=SHARE)
+        if self.spelling is not None:
+            settle_numbers(self, spelling=SHARE)
+            settle(self, "spelling", None if self.spelling == 1.0 else self.spelling)
         if self.pairs is not None:
             settle_numbers(self, pairs=SHARE)
             settle(self, "pairs", self.pairs or None)
@@ -351,6 +361,11 @@ class Blend(_Fusion):
     def has_baseline(self) -> bool:
         """Whether cosines count from a baseline of the candidates."""
         return self.baseline is not None
+
+    @property
+    def least_vector_share(self) -> float:
+        """``spelling``, as a number."""
+        return 1.0 if self.spelling is None else self.spelling
 
     @property
     def window(self) -> int:

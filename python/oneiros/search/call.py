@@ -107,6 +107,8 @@ class SearchRequest(NamedTuple):
     """Syntax of the query: "plain" or "query"."""
     vector: npt.NDArray[np.float32] | None
     """Unit length, shape (dimension,); None leaves the vector channel out."""
+    is_of_spelling: bool
+    """Whether the vectors are of an embedder that knows words by their spelling alone."""
     absent: str
     """Why the vector channel is left out; empty if it is not."""
     k: int
@@ -366,6 +368,7 @@ class SearchCall:
             plain_text=plain_text,
             syntax=options.syntax,
             vector=vector,
+            is_of_spelling=self.services.sync.vectors.is_of_spelling,
             absent=absent,
             k=self.k,
             now=self.now,

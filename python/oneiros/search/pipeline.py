@@ -164,6 +164,8 @@ class SearchRun:
             read["has_reranker"] = read["has_user_code"] = True
         elif plan.has_functions:
             read["has_user_code"] = True
+        if request.is_of_spelling:
+            read["is_of_spelling"] = True
         if request.syntax != "plain":
             read["syntax"] = request.syntax
         if self.walk.hits is not None:

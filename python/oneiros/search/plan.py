@@ -176,6 +176,7 @@ def search_plan(
         scoring=_scoring(compiled),
         needs=needs,
         pair_window=getattr(profile.fusion, "window", 0),
+        spelling=getattr(profile.fusion, "least_vector_share", 1.0),
         neighbours=compiled.neighbours,
         hot_set=None
         if (hot := profile.hot_set) is None

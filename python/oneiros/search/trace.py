@@ -168,6 +168,7 @@ class Note:
     RETRY_NOT_KEPT = 20
     NEWER_FIRST = 21
     BASELINE = 22
+    SPELLING = 23
 
 
 REASONS: Final = frozenset((Note.SURFACING, Note.LOW, Note.WEAK))
@@ -213,6 +214,8 @@ def note_words(note: int, first: float, second: float, request: SearchRequest, w
             return f"{first:.0f} raised above an older value"
         case Note.BASELINE:
             return f"cosines count from {display.tables.figure(first)}"
+        case Note.SPELLING:
+            return f"vectors of spelling count {display.tables.figure(first)} of their weight"
         case Note.NO_RERANKER:
             return "absent: no reranker"
         case Note.RETRY_NOT_NEEDED:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneiros.errors import EmbedderMismatch, StoreCorrupt
 from oneiros.model.fields import FIELDS
-from oneiros.models.embedders import name_of, vectors_of
+from oneiros.models.embedders import is_of_spelling, name_of, vectors_of
 from oneiros.store.reading import REEMBEDDING_SETTING
 from oneiros.store.rows import encoded_embedding
 
@@ -59,6 +59,8 @@ class TextVectors:
         """Whether texts can be embedded."""
         self.name = None if embedder is None else name_of(embedder)
         self.recorded_name: str | None = None
+        self.is_of_spelling = False
+        """Whether the store's vectors know words by their spelling alone."""
         self.dimension: int | None = None
         self.unfinished: str | None = None
         """The embedder of an unfinished reembed, or None."""
@@ -150,6 +152,7 @@ class TextVectors:
     def follow(self, settings: Mapping[str, str]) -> None:
         """Update this object from the store's current settings."""
         self.recorded_name = settings.get(EMBEDDER_SETTING) or None
+        self.is_of_spelling = is_of_spelling(self.recorded_name or self.name)
         width = settings.get(DIMENSION_SETTING) or "0"
         if not width.isdecimal():
             msg = f"the store's setting {DIMENSION_SETTING} is no number: {width!r}"

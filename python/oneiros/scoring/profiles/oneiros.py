@@ -66,7 +66,12 @@ ONEIROS = Profile(
         TemporalChannel(depth=100),  # H1
     ),
     fusion=Blend(  # H2, H3, H14
-        weight=0.55, scale="coverage", baseline="candidates", pairs=0.15, pair_window=3
+        weight=0.55,
+        scale="coverage",
+        baseline="candidates",
+        spelling=0.1,
+        pairs=0.15,
+        pair_window=3,
     ),
     neighbours=Neighbours(  # H4
         share=0.6,
