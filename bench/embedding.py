@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 from oneiros import profiles
 from oneiros.engine import Engine
 from oneiros.evaluation.collection import Collection, read
-from oneiros.evaluation.tasks import measure, task_of
+from oneiros.evaluation.tasks import Task, measure, task_of
 from oneiros.models import HashingEmbedder
 
 if TYPE_CHECKING:
@@ -61,11 +61,12 @@ def slipped(word: str, rng: random.Random) -> str:
     return f"{word[:at]}{word[at + 1 :]}" if kind == 1 else f"{word[:at]}{word[at]}{word[at:]}"
 
 
-def embedded(collection: Collection, embedder: Embedder) -> Collection:
-    """Return a collection with an embedder's vectors."""
+def embedded(collection: Collection, embedder: Embedder) -> Task:
+    """Return the task of a collection with an embedder's vectors."""
     texts = [document.title_and_text for document in collection.documents]
     queries = [query.text for query in collection.queries]
-    return replace(collection, document_vectors=embedder(texts), query_vectors=embedder(queries))
+    made = replace(collection, document_vectors=embedder(texts), query_vectors=embedder(queries))
+    return replace(task_of(made), embedder=embedder)
 
 
 def _one_word(texts: Sequence[str], embedder: Embedder | None) -> str:
@@ -87,8 +88,8 @@ def _one_word(texts: Sequence[str], embedder: Embedder | None) -> str:
     return f"found {hits / len(chosen):.2f}  random letters answered {answered / len(noise):.2f}"
 
 
-def _figures(collection: Collection) -> str:
-    scores = measure(task_of(collection), profiles.get("oneiros")).overall
+def _figures(task: Task) -> str:
+    scores = measure(task, profiles.get("oneiros")).overall
     return f"nDCG@10 {scores.ndcg:.3f}  R@10 {scores.recalls[1]:.3f}"
 
 
@@ -102,10 +103,10 @@ def _main() -> None:
             plain,
             queries=[replace(query, text=misspelt(query.text, rng)) for query in plain.queries],
         )
-        print(f"{name:12} as asked  words   {_figures(plain)}")
+        print(f"{name:12} as asked  words   {_figures(task_of(plain))}")
         print(f"{name:12} as asked  hashing {_figures(embedded(plain, embedder))}")
-        print(f"{name:12} as asked  MiniLM  {_figures(read(data / name))}")
-        print(f"{name:12} misspelt  words   {_figures(wrong)}")
+        print(f"{name:12} as asked  MiniLM  {_figures(task_of(read(data / name)))}")
+        print(f"{name:12} misspelt  words   {_figures(task_of(wrong))}")
         print(f"{name:12} misspelt  hashing {_figures(embedded(wrong, embedder))}")
         whole = [document.title_and_text for document in plain.documents]
         print(f"{name:12} one word  words   {_one_word(whole, None)}")

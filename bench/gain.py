@@ -73,7 +73,7 @@ def bars(folder: Path) -> list[Bar]:
     task = task_of(collection)
     found = {_OURS: _recall(task, _OURS)}
     hashed = embedded(read(folder, vectors=None), HashingEmbedder())
-    found["hashing"] = _recall(task_of(hashed), _OURS)
+    found["hashing"] = _recall(hashed, _OURS)
     for name in (*BASELINES, *system_names()):
         system = name.partition("-")[0]
         if name != _OURS:
