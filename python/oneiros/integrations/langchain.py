@@ -580,7 +580,7 @@ class OneirosRetriever(BaseRetriever):  # type: ignore[misc]  # Any where LangCh
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     memories: Any = Field(repr=False)
-    k: int = 10
+    k: int = Field(default=10, ge=0)
     filter: Any = None
     embedding: Any = None
     profile: Any = None

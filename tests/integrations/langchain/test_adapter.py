@@ -434,6 +434,7 @@ def test_wrong_arguments_are_named(engine: oneiros.Engine, store: OneirosVectorS
         ),
         (lambda: OneirosRetriever(memories=engine).invoke("up", n=1), TypeError, "argument 'n'"),
         (lambda: OneirosRetriever(memories="a.db"), TypeError, "memories: expected an Engine"),
+        (lambda: OneirosRetriever(memories=engine, k=-1), ValueError, "k\n.*greater than or equal"),
     ]
     for call, error, message in cases:
         with pytest.raises(error, match=message):
