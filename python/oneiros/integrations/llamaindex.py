@@ -332,6 +332,13 @@ class OneirosVectorStore(BasePydanticVectorStore):
         store._opening, store.path = opening, None
         return store
 
+    def __getstate__(self) -> dict[str, Any]:
+        if self.path is None:
+            msg = "pickle: a vector store over an open engine cannot be serialized"
+            raise TypeError(msg)
+        state: dict[str, Any] = super().__getstate__()
+        return state
+
     @property
     def client(self) -> Memories:
         """The engine, or the scope of it, that holds the nodes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -361,3 +362,16 @@ def test_what_is_refused() -> None:
         OneirosVectorStore.over("agent.db")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="soft_delete"):
         OneirosVectorStore(soft_delete=1)  # type: ignore[arg-type]
+
+
+def test_only_a_vector_store_of_a_file_is_pickled(tmp_path: Path) -> None:
+    store = OneirosVectorStore(str(tmp_path / "nodes.db"), soft_delete=True)
+    store.add([TextNode(id_="tea", text="tea")])
+    again = pickle.loads(pickle.dumps(store))
+    assert (again.soft_delete, again.get_nodes()[0].text) == (True, "tea")
+    again.close()
+    store.close()
+    with oneiros.Engine(":memory:") as engine:
+        shared = OneirosVectorStore.over(engine)
+        with pytest.raises(TypeError, match="a vector store over an open engine cannot be"):
+            pickle.dumps(shared)
