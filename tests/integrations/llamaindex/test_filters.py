@@ -172,3 +172,11 @@ def test_the_reference_document_can_be_compared() -> None:
 def test_what_is_refused(part: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         ids(stored([{"n": 1}]), part)
+
+
+def test_lists_alone_have_members_and_numbers_alone_an_order() -> None:
+    store = stored([{"n": "xy"}, {"n": ["x", "y"]}, {"n": False}, {"n": 0}])
+    for operator, value in ((OPERATORS.ANY, ["x"]), (OPERATORS.ALL, ["x"])):
+        assert ids(store, ("n", operator, value)) == ["1"]
+    assert ids(store, ("n", OPERATORS.CONTAINS, "x")) == ["1"]
+    assert ids(store, ("n", OPERATORS.LT, 1)) == ["3"]
